@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/params.h"
+
+namespace loomix::ops {
+
+class OpDef;
+
+// A value in the graph that is being built: output `index` of some node. Empty means "no such value" or "zero".
+struct GradValue {
+  void* node = nullptr;
+  int index = 0;
+  explicit operator bool() const { return node != nullptr; }
+};
+
+// What a gradient rule builds with; implemented in symbol/. Rules only describe: they run no computation. Gradients
+// that nobody needs are not asked for (`wants`), and what a rule builds but nobody uses is pruned.
+class GradBuilder {
+ public:
+  virtual ~GradBuilder() = default;
+
+  virtual int num_in() const = 0;
+  virtual int num_out() const = 0;
+  virtual GradValue in(int i) = 0;         // the node's input
+  virtual GradValue out(int i) = 0;        // the node's output; keeps it alive until the backward pass
+  virtual GradValue saved(int i) = 0;      // what the kernel saved
+  virtual GradValue grad_of(int i) = 0;    // gradient of the loss to output i; zeros where nothing flows back
+  virtual bool has_grad_of(int i) = 0;     // false: grad_of(i) would be zeros
+  virtual bool wants(int i) const = 0;     // is the gradient to input i needed?
+
+  // Adds a node; returns its outputs. Attributes as text, or shared with the forward node.
+  virtual std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,
+                                      std::vector<std::pair<std::string, std::string>> attrs) = 0;
+  virtual std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,
+                                      Ref<const AttrsBase> attrs) = 0;
+  GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs,
+                  std::vector<std::pair<std::string, std::string>> attrs = {}) {
+    return call(op, std::span(inputs.begin(), inputs.size()), std::move(attrs))[0];
+  }
+  // The attributes of the node whose gradient is built.
+  virtual Ref<const AttrsBase> attrs() const = 0;
+
+  // Declares the gradient to input i. Inputs never set have gradient zero.
+  virtual void set(int i, GradValue grad) = 0;
+};
+
+}  // namespace loomix::ops

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+
+namespace loomix::ops {
+
+class OpDef;
+
+// Two-way inference over the shapes of one node. A rule reads what is known and writes what follows; writing a shape
+// that contradicts what is known throws a ShapeError that names operator, argument, both shapes. A rule may be called
+// several times, with ever more known, and with nothing known.
+class ShapeInfer {
+ public:
+  ShapeInfer(const OpDef& op, std::span<Shape> in, std::span<Shape> out) : op_(op), in_(in), out_(out) {}
+
+  int num_in() const { return static_cast<int>(in_.size()); }
+  int num_out() const { return static_cast<int>(out_.size()); }
+  const Shape& in(int i) const { return in_[i]; }
+  const Shape& out(int i) const { return out_[i]; }
+  // Merges knowledge: unknown parts are filled from `shape`, known ones must agree.
+  void set_in(int i, const Shape& shape) { merge(in_[i], shape, i, true); }
+  void set_out(int i, const Shape& shape) { merge(out_[i], shape, i, false); }
+  // All inputs and outputs have one shape.
+  void unify_all();
+  // "[softmax] ..." for the rule's own messages.
+  const char* who() const;
+  const OpDef& op() const { return op_; }
+
+ private:
+  void merge(Shape& known, const Shape& shape, int i, bool input);
+  const OpDef& op_;
+  std::span<Shape> in_;
+  std::span<Shape> out_;
+};
+
+class TypeInfer {
+ public:
+  TypeInfer(const OpDef& op, std::span<DType> in, std::span<DType> out) : op_(op), in_(in), out_(out) {}
+
+  int num_in() const { return static_cast<int>(in_.size()); }
+  int num_out() const { return static_cast<int>(out_.size()); }
+  DType in(int i) const { return in_[i]; }
+  DType out(int i) const { return out_[i]; }
+  void set_in(int i, DType dtype) { merge(in_[i], dtype, i, true); }
+  void set_out(int i, DType dtype) { merge(out_[i], dtype, i, false); }
+  // All inputs and outputs have one type; the usual rule.
+  void unify_all();
+  const char* who() const;
+  const OpDef& op() const { return op_; }
+
+ private:
+  void merge(DType& known, DType dtype, int i, bool input);
+  const OpDef& op_;
+  std::span<DType> in_;
+  std::span<DType> out_;
+};
+
+}  // namespace loomix::ops

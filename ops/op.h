@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/params.h"
+#include "ops/grad_builder.h"
+#include "ops/infer.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+struct NoParams {
+  static void fields(FieldList<NoParams>&) {}
+};
+
+struct Argument {
+  std::string name;
+  bool mutated = false;   // an auxiliary state or an optimizer's state: the kernel writes through its view
+};
+
+// One operator: its schema, its inference rules, its gradient and its kernels. Filled once through OpBuilder, checked by
+// OpTable::validate, read-only afterwards.
+class OpDef {
+ public:
+  std::string name;                  // MXNet's canonical name
+  std::vector<std::string> aliases;
+  std::string doc;
+  const ParamSchema* params = nullptr;
+
+  // Schema. The functions take the attributes because optional inputs and the number of outputs depend on them.
+  std::vector<Argument> inputs;      // all that can exist, in order; a variadic operator has one, repeated
+  std::function<int(const AttrsBase&)> num_inputs;         // default: inputs.size()
+  std::function<bool(const AttrsBase&, int)> has_input;    // for optional ones; default: all
+  std::string variadic_count;        // MXNet's key_var_num_args ("num_args"): Python fills it in
+  std::vector<std::string> output_names;
+  std::function<int(const AttrsBase&)> num_outputs;          // hidden ones included; default: output_names.size()
+  std::function<int(const AttrsBase&)> num_visible_outputs;  // default: num_outputs
+  std::vector<std::string> saved_names;                      // what forward keeps for backward
+
+  std::function<void(const AttrsBase&, ShapeInfer&)> infer_shape;
+  std::function<void(const AttrsBase&, TypeInfer&)> infer_type;
+  // Shape and type of saved value i, from the complete inputs and outputs.
+  std::function<TensorView(const AttrsBase&, const KernelSpec&, int)> infer_saved;
+  std::vector<std::pair<int, int>> inplace;                // (input, output) that may share memory
+  std::vector<std::pair<int, int>> identity;               // (input, output): same elements, so a view will do
+  std::function<size_t(const AttrsBase&, const KernelSpec&)> workspace_bytes;
+  std::function<uint64_t(const AttrsBase&, const KernelSpec&)> random_numbers;  // how many the kernel may draw
+  std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;           // on one core; default by bytes moved
+  std::function<void(const AttrsBase&, GradBuilder&)> gradient;  // null: not differentiable (an error to ask for)
+  bool zero_gradient = false;        // differentiable with gradient zero everywhere
+  bool is_loss = false;              // its gradient ignores the head gradient (SoftmaxOutput, MakeLoss ...)
+  bool accumulates = false;          // kernels handle Req::add themselves
+  bool training_matters = false;     // the kernel reads KernelArgs::training
+  bool hidden = false;               // a backward or internal operator: not in the Python namespaces
+  bool no_symbol = false;            // cannot be composed
+  std::vector<Kernel> kernels;       // fastest first, the readable reference last
+
+  int count_inputs(const AttrsBase& attrs) const;
+  int count_outputs(const AttrsBase& attrs) const;
+  int count_visible_outputs(const AttrsBase& attrs) const;
+  std::string input_name(const AttrsBase& attrs, int i) const;    // "data", "arg3"
+  std::string output_name(const AttrsBase& attrs, int i) const;   // "output", "mean"
+  // The first kernel for the device that accepts; throws NotImplementedError listing the refusals.
+  const Kernel& choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device) const;
+};
+
+// Fills an OpDef in the words of the schema. P is the attribute struct; rules take it typed.
+template <class P>
+class OpBuilder {
+ public:
+  explicit OpBuilder(OpDef& op) : op_(op) {}
+
+  OpBuilder& aliases(std::vector<std::string> names) { op_.aliases = std::move(names); return *this; }
+  OpBuilder& doc(std::string text) { op_.doc = std::move(text); return *this; }
+  OpBuilder& input(std::string name) { op_.inputs.push_back({std::move(name), false}); return *this; }
+  OpBuilder& inputs(std::vector<std::string> names) {
+    for (auto& name : names) op_.inputs.push_back({std::move(name), false});
+    return *this;
+  }
+  OpBuilder& state(std::string name) { op_.inputs.push_back({std::move(name), true}); return *this; }
+  // Any number of inputs, as counted by the attribute `count`; they are called <name>0, <name>1, ...
+  OpBuilder& variadic(std::string name, std::string count, int P::*field) {
+    op_.inputs.push_back({std::move(name), false});
+    op_.variadic_count = std::move(count);
+    op_.num_inputs = [field](const AttrsBase& attrs) { return attrs.as<P>().*field; };
+    return *this;
+  }
+  // The last input exists only if `present(params)`.
+  OpBuilder& last_input_if(bool (*present)(const P&)) {
+    const int last = static_cast<int>(op_.inputs.size());
+    op_.num_inputs = [present, last](const AttrsBase& attrs) { return last - (present(attrs.as<P>()) ? 0 : 1); };
+    return *this;
+  }
+  OpBuilder& num_inputs(int (*count)(const P&)) {
+    op_.num_inputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
+    return *this;
+  }
+  OpBuilder& output(std::string name) { op_.output_names.push_back(std::move(name)); return *this; }
+  OpBuilder& num_outputs(int (*count)(const P&)) {
+    op_.num_outputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
+    return *this;
+  }
+  OpBuilder& num_visible_outputs(int (*count)(const P&)) {
+    op_.num_visible_outputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
+    return *this;
+  }
+  // Values that forward keeps for backward; shape and type come from `infer`, called with the index of the value.
+  OpBuilder& saved(std::vector<std::string> names, TensorView (*infer)(const P&, const KernelSpec&, int)) {
+    op_.saved_names = std::move(names);
+    op_.infer_saved = [infer](const AttrsBase& a, const KernelSpec& s, int i) { return infer(a.as<P>(), s, i); };
+    return *this;
+  }
+  OpBuilder& infer_shape(void (*rule)(const P&, ShapeInfer&)) {
+    op_.infer_shape = [rule](const AttrsBase& attrs, ShapeInfer& s) { rule(attrs.as<P>(), s); };
+    return *this;
+  }
+  OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) {
+    op_.infer_type = [rule](const AttrsBase& attrs, TypeInfer& t) { rule(attrs.as<P>(), t); };
+    return *this;
+  }
+  OpBuilder& inplace(int input, int output) { op_.inplace.emplace_back(input, output); return *this; }
+  OpBuilder& identity(int input, int output) { op_.identity.emplace_back(input, output); return *this; }
+  OpBuilder& workspace(size_t (*bytes)(const P&, const KernelSpec&)) {
+    op_.workspace_bytes = [bytes](const AttrsBase& a, const KernelSpec& s) { return bytes(a.as<P>(), s); };
+    return *this;
+  }
+  OpBuilder& uses_rng(uint64_t (*numbers)(const P&, const KernelSpec&)) {
+    op_.random_numbers = [numbers](const AttrsBase& a, const KernelSpec& s) { return numbers(a.as<P>(), s); };
+    return *this;
+  }
+  OpBuilder& cost(double (*ns)(const P&, const KernelSpec&)) {
+    op_.cost_ns = [ns](const AttrsBase& a, const KernelSpec& s) { return ns(a.as<P>(), s); };
+    return *this;
+  }
+  OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) {
+    op_.gradient = [rule](const AttrsBase& attrs, GradBuilder& g) { rule(attrs.as<P>(), g); };
+    return *this;
+  }
+  OpBuilder& zero_gradient() { op_.zero_gradient = true; return *this; }
+  OpBuilder& loss() { op_.is_loss = true; return *this; }
+  OpBuilder& accumulates() { op_.accumulates = true; return *this; }
+  OpBuilder& training_matters() { op_.training_matters = true; return *this; }
+  OpBuilder& hidden() { op_.hidden = true; return *this; }
+  OpBuilder& no_symbol() { op_.no_symbol = true; return *this; }
+
+ private:
+  OpDef& op_;
+};
+
+}  // namespace loomix::ops
