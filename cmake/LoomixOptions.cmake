@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Build type, flags and the options that a user may set.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or Sanitize" FORCE)
+endif()
+# -g1 keeps line numbers for back-traces and costs little time and space.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(LOOMIX_TESTS "Build the C++ tests" ON)
+option(LOOMIX_BENCHMARKS "Build the C++ benchmarks" OFF)
+option(LOOMIX_WERROR "Treat warnings in our sources as errors" ON)
+option(LOOMIX_ISA_VARIANTS "Compile the SIMD kernels for x86-64-v3 and -v4, too" ON)
+set(LOOMIX_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: 'address,undefined' or 'thread'")
+set(LOOMIX_TEST_TIMEOUT 60 CACHE STRING "Seconds that one C++ test may take")
+foreach(backend DNNL OPENMP CUDA ZMQ MPI JPEG PNG PYTHON)
+  set(LOOMIX_${backend} AUTO CACHE STRING "AUTO (when found), ON (required) or OFF")
+  set_property(CACHE LOOMIX_${backend} PROPERTY STRINGS AUTO ON OFF)
+endforeach()
+
+find_program(LOOMIX_CCACHE ccache)
+mark_as_advanced(LOOMIX_CCACHE)
+if(LOOMIX_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${LOOMIX_CCACHE}")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${LOOMIX_CCACHE}")
+endif()
+
+# Flags of all our own targets.
+add_library(loomix_flags INTERFACE)
+target_include_directories(loomix_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_features(loomix_flags INTERFACE cxx_std_20)
+target_compile_options(loomix_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override -Wvla>
+  $<$<COMPILE_LANGUAGE:CXX>:-fopenmp-simd -fno-math-errno -fno-semantic-interposition>)
+if(LOOMIX_SANITIZE)
+  # Instrumentation confuses some of g++'s flow warnings, so they are errors only in the plain builds.
+  target_compile_options(loomix_flags INTERFACE -fsanitize=${LOOMIX_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(loomix_flags INTERFACE -fsanitize=${LOOMIX_SANITIZE})
+elseif(LOOMIX_WERROR)
+  target_compile_options(loomix_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
