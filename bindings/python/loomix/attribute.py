@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes that symbols take from the scope they are made in."""
+
+import threading
+
+from .base import MXNetValueError, classproperty
+
+__all__ = ["AttrScope"]
+
+
+class _Current(threading.local):
+    """The innermost scope of a thread; every thread starts with an empty one."""
+
+    def __init__(self):
+        self.value = AttrScope()
+
+
+class AttrScope:
+    """Every symbol made inside ``with AttrScope(key="value"):`` gets these attributes.
+
+    Inner scopes add to outer ones and win over them; attributes given to a symbol itself win over the scope.
+
+    Parameters
+    ----------
+    **kwargs : str
+        Attribute names and values.
+
+    Raises
+    ------
+    ValueError
+        When a value is not a string.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.AttrScope(ctx_group="stage1"):
+    ...     data = mx.sym.Variable("data")
+    >>> data.attr("ctx_group")
+    'stage1'
+    """
+
+    def __init__(self, **kwargs):
+        self._own = kwargs
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise MXNetValueError(
+                    f"[AttrScope] {key}={value!r} is not a string; attribute values must be strings."
+                )
+        self._attr = kwargs
+        self._outer = []
+
+    def get(self, attr):
+        """The attributes of this scope, overridden by those in ``attr`` (a dict or None).
+
+        >>> AttrScope(a="1", b="2").get({"b": "3"})
+        {'a': '1', 'b': '3'}
+        """
+        if not self._attr:
+            return attr or {}
+        return {**self._attr, **attr} if attr else dict(self._attr)
+
+    def __enter__(self):
+        outer = AttrScope._current.value
+        self._outer.append((outer, self._attr))
+        self._attr = {**outer._attr, **self._own}
+        AttrScope._current.value = self
+        return self
+
+    def __exit__(self, *exc_info):
+        AttrScope._current.value, self._attr = self._outer.pop()
+
+    @classproperty
+    def current(cls):  # noqa: N805
+        """The scope of this thread now."""
+        return AttrScope._current.value
+
+
+AttrScope._current = _Current()
+
+
+def current():
+    """The scope of this thread now."""
+    return AttrScope._current.value

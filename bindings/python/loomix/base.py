@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of Loomix, and the few helpers that every module uses.
+
+Each exception is an ``MXNetError`` and the built-in exception of its kind at once, so that both
+``except mx.MXNetError`` and ``except ValueError`` catch it. The C++ extension raises these classes.
+"""
+
+import numpy as np
+
+__all__ = [
+    "DeviceError",
+    "InternalError",
+    "MXNetError",
+    "MXNetFileError",
+    "MXNetIndexError",
+    "MXNetKeyError",
+    "MXNetMemoryError",
+    "MXNetNotImplementedError",
+    "MXNetTypeError",
+    "MXNetValueError",
+    "NetworkError",
+    "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
+    "ShapeError",
+    "StateError",
+    "classproperty",
+    "integer_types",
+    "numeric_types",
+    "string_types",
+]
+
+string_types = (str,)
+integer_types = (int, np.integer)
+numeric_types = (float, int, np.generic)
+
+
+class MXNetError(RuntimeError):
+    """Base of every error that Loomix raises."""
+
+    def __str__(self):  # KeyError would show the repr of its text
+        return str(self.args[0]) if len(self.args) == 1 else RuntimeError.__str__(self)
+
+
+class MXNetValueError(MXNetError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class ShapeError(MXNetValueError):
+    """Shapes do not fit together, or to the operator."""
+
+
+class MXNetTypeError(MXNetError, TypeError):
+    """An argument has the wrong kind or dtype, or is missing or unknown."""
+
+
+class MXNetIndexError(MXNetError, IndexError):
+    """An index lies outside the array."""
+
+
+class MXNetKeyError(MXNetError, KeyError):
+    """A name is not known."""
+
+
+class MXNetFileError(OSError, MXNetError):
+    """A file is missing or damaged, or is not what it says."""
+
+
+class DeviceError(MXNetError):
+    """A device is missing, or arrays of different devices were mixed."""
+
+
+class MXNetMemoryError(MXNetError, MemoryError):
+    """Memory ran out."""
+
+
+class NetworkError(ConnectionError, MXNetError):
+    """A peer could not be reached, or was lost."""
+
+
+class MXNetNotImplementedError(MXNetError, NotImplementedError):
+    """What was asked for does not exist in this build or version."""
+
+
+class StateError(MXNetError):
+    """A call came in the wrong order or from the wrong place."""
+
+
+class InternalError(MXNetError):
+    """A broken invariant of Loomix itself; please report it."""
+
+
+class NotImplementedForSymbol(MXNetError, NotImplementedError):
+    """A function that arrays have and symbols do not."""
+
+    def __init__(self, function, alias, *args):
+        name = getattr(function, "__name__", function)
+        text = f"[{name}] is not implemented for Symbol, only for NDArray"
+        if alias:
+            text += f"; use {alias} instead"
+        if args:
+            text += "; came with arguments of types " + ", ".join(type(a).__name__ for a in args)
+        super().__init__(text + ".")
+
+
+class NotSupportedForSparseNDArray(MXNetError, NotImplementedError):
+    """A function that dense arrays have and sparse ones do not."""
+
+    def __init__(self, function, alias, *args):
+        name = getattr(function, "__name__", function)
+        text = f"[{name}] is not supported for sparse arrays"
+        if alias:
+            text += f"; use {alias} instead"
+        if args:
+            text += "; came with arguments of types " + ", ".join(type(a).__name__ for a in args)
+        super().__init__(text + ".")
+
+
+class classproperty:  # noqa: N801 - used like the built-in property
+    """A read-only property of a class, used as a decorator.
+
+    >>> class A:
+    ...     @classproperty
+    ...     def name(cls):
+    ...         return cls.__name__
+    >>> A.name
+    'A'
+    """
+
+    def __init__(self, getter):
+        self._getter = getter
+
+    def __get__(self, instance, owner):
+        return self._getter(owner)
+
+
+def as_list(value):
+    """``value`` itself when it is a list or a tuple, otherwise a list that holds it.
+
+    >>> as_list(3), as_list((1, 2))
+    ([3], (1, 2))
+    """
+    return value if isinstance(value, (list, tuple)) else [value]

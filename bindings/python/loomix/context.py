@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices: where arrays live and operators run.
+
+>>> import loomix as mx
+>>> with mx.cpu(1):
+...     print(mx.current_context())
+cpu(1)
+"""
+
+import threading
+
+from .base import MXNetTypeError, MXNetValueError, classproperty
+
+__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
+
+
+class _Default(threading.local):
+    """The default device of a thread; a new thread starts with ``cpu(0)``."""
+
+    value = None
+
+
+class Context:
+    """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``) and a number.
+
+    Several CPU numbers share the same memory and cores; each has its own queue in the engine. A context used
+    in a ``with`` statement is the default device of this thread inside it.
+
+    Parameters
+    ----------
+    device_type : str or Context
+        The kind, or a context to copy.
+    device_id : int
+        The number, from 0.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind or a negative number.
+    """
+
+    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared", 100: "null"}
+    devstr2type = {name: number for number, name in devtype2str.items()}
+    _default = _Default()
+    __slots__ = ("_outer", "device_id", "device_typeid")
+
+    def __init__(self, device_type, device_id=0):
+        if isinstance(device_type, Context):
+            self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
+        else:
+            if device_type not in self.devstr2type:
+                allowed = ", ".join(self.devstr2type)
+                raise MXNetValueError(
+                    f"[Context] unknown device type {device_type!r}; expected one of {allowed}."
+                )
+            device_id = int(device_id)
+            if device_id < 0:
+                raise MXNetValueError(f"[Context] device id {device_id} is negative; expected 0 or more.")
+            self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
+        self._outer = []
+
+    @property
+    def device_type(self):
+        """The kind of this device: ``"cpu"``, ``"gpu"``, ``"cpu_pinned"`` or ``"cpu_shared"``."""
+        return self.devtype2str[self.device_typeid]
+
+    def __hash__(self):
+        return hash((self.device_typeid, self.device_id))
+
+    def __eq__(self, other):
+        if not isinstance(other, Context):
+            return NotImplemented
+        return self.device_typeid == other.device_typeid and self.device_id == other.device_id
+
+    def __repr__(self):
+        return f"{self.device_type}({self.device_id})"
+
+    def __reduce__(self):
+        return Context, (self.device_type, self.device_id)
+
+    def __enter__(self):
+        self._outer.append(Context._default.value)
+        Context._default.value = self
+        return self
+
+    def __exit__(self, *exc_info):
+        Context._default.value = self._outer.pop()
+
+    @classproperty
+    def default_ctx(cls):  # noqa: N805
+        """The default device of this thread."""
+        return current_context()
+
+    def empty_cache(self):
+        """Gives the memory that the pools of this device hold unused back to the system."""
+        from . import _core
+
+        _core.empty_cache(self.device_typeid, self.device_id)
+
+
+_CPU0 = Context("cpu", 0)
+
+
+def cpu(device_id=0):
+    """The CPU context with this number.
+
+    >>> cpu(1)
+    cpu(1)
+    """
+    return Context("cpu", device_id)
+
+
+def cpu_pinned(device_id=0):
+    """Host memory from which a GPU copies fastest; behaves as a CPU context."""
+    return Context("cpu_pinned", device_id)
+
+
+def gpu(device_id=0):
+    """The GPU context with this number; that the device exists is checked when it is used."""
+    return Context("gpu", device_id)
+
+
+def num_gpus():
+    """How many GPUs this machine has and this build can use.
+
+    >>> ctx = gpu() if num_gpus() else cpu()
+    """
+    from . import _core
+
+    return _core.num_gpus()
+
+
+def gpu_memory_info(device_id=0):
+    """Free and total memory of a GPU, in bytes.
+
+    Raises
+    ------
+    MXNetError
+        When there is no such GPU.
+    """
+    from . import _core
+
+    return _core.gpu_memory_info(device_id)
+
+
+def current_context():
+    """The default device of this thread: that of the innermost ``with``, else ``cpu(0)``."""
+    return Context._default.value or _CPU0
+
+
+def as_context_list(context):
+    """A list of contexts from one context or a sequence of them.
+
+    >>> as_context_list(cpu())
+    [cpu(0)]
+    """
+    if isinstance(context, Context):
+        return [context]
+    contexts = list(context)
+    for item in contexts:
+        if not isinstance(item, Context):
+            raise MXNetTypeError(
+                f"[context] {item!r} is not a Context; expected mx.cpu(), mx.gpu() or a list of them."
+            )
+    return contexts

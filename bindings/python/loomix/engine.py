@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the execution engine."""
+
+__all__ = ["bulk", "set_bulk_size"]
+
+_bulk_size = 0
+
+
+def set_bulk_size(size):
+    """Remembers a bulk size and returns the previous one.
+
+    MXNet joins this many operators into one task to save the cost of pushing. Pushing is cheap here, so
+    operators are never joined and the size has no effect; the function stays so that scripts run unchanged.
+
+    >>> set_bulk_size(16)
+    0
+    >>> set_bulk_size(0)
+    16
+    """
+    global _bulk_size
+    previous, _bulk_size = _bulk_size, int(size)
+    return previous
+
+
+class _BulkScope:
+    def __init__(self, size):
+        self._size = size
+        self._previous = 0
+
+    def __enter__(self):
+        self._previous = set_bulk_size(self._size)
+        return self
+
+    def __exit__(self, *exc_info):
+        set_bulk_size(self._previous)
+
+
+def bulk(size):
+    """A ``with`` scope of :func:`set_bulk_size`.
+
+    >>> with bulk(10):
+    ...     pass
+    """
+    return _BulkScope(size)

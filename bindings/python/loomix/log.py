@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A logger with one letter for the level and a short place, coloured on a terminal."""
+
+import logging
+import sys
+
+__all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
+
+CRITICAL, ERROR, WARNING = logging.CRITICAL, logging.ERROR, logging.WARNING
+INFO, DEBUG, NOTSET = logging.INFO, logging.DEBUG, logging.NOTSET
+
+_COLOURS = {CRITICAL: "\x1b[35m", ERROR: "\x1b[31m", WARNING: "\x1b[33m", INFO: "\x1b[32m", DEBUG: "\x1b[34m"}
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, coloured):
+        super().__init__(datefmt="%m%d %H:%M:%S")
+        self._coloured = coloured
+
+    def format(self, record):
+        head = f"{record.levelname[0]}{self.formatTime(record, self.datefmt)} {record.process} "
+        head += f"{record.filename}:{record.lineno}]"
+        if self._coloured:
+            head = f"{_COLOURS.get(record.levelno, '')}{head}\x1b[0m"
+        text = f"{head} {record.getMessage()}"
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
+
+
+def get_logger(name=None, filename=None, filemode=None, level=WARNING):
+    """A logger that writes to a file, or to the terminal.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name of the logger; None is the root logger, whose handlers are left alone.
+    filename : str, optional
+        File to write to instead of the terminal.
+    filemode : str, optional
+        Mode the file is opened with, ``"a"`` by default.
+    level : int
+        Lowest level that is written.
+
+    Examples
+    --------
+    >>> get_logger("train", level=INFO).name
+    'train'
+    """
+    logger = logging.getLogger(name)
+    if name is not None and not getattr(logger, "_loomix_ready", False):
+        logger._loomix_ready = True
+        if filename:
+            handler = logging.FileHandler(filename, filemode or "a")
+            handler.setFormatter(_Formatter(coloured=False))
+        else:
+            handler = logging.StreamHandler()
+            handler.setFormatter(_Formatter(coloured=sys.stderr.isatty()))
+        logger.addHandler(handler)
+        logger.setLevel(level)
+    return logger
+
+
+getLogger = get_logger  # noqa: N816 - the older name

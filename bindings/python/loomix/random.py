@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers: seeds, generator states, and MXNet's ``mx.random`` sampling functions.
+
+Each device has a generator of its own. A sampling operator takes its place in the stream when it is pushed,
+so what it draws depends on the order of the calls only. :func:`get_state` and :func:`set_state` freeze and
+restore all generators, NumPy's included (data iterators shuffle with it), which makes a resumed run
+bit-equal.
+"""
+
+import numpy as np
+
+from .base import MXNetTypeError, MXNetValueError
+from .context import Context
+
+__all__ = ["get_state", "seed", "set_state"]
+
+_SAMPLERS = (
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+)
+
+
+def seed(seed_state, ctx="all"):
+    """Seeds the generators of one device, or of all.
+
+    Parameters
+    ----------
+    seed_state : int
+        The seed.
+    ctx : Context or "all"
+        The device. With ``"all"`` every device is seeded with ``seed_state`` and its own number, so that
+        devices draw different streams.
+
+    Raises
+    ------
+    TypeError
+        When the seed is not an integer.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.random.seed(1); a = mx.nd.random.uniform(shape=3).asnumpy()
+    >>> mx.random.seed(1); b = mx.nd.random.uniform(shape=3).asnumpy()
+    >>> bool((a == b).all())
+    True
+    """
+    from . import _core
+
+    if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
+        raise MXNetTypeError(
+            f"[random.seed] seed_state is a {type(seed_state).__name__}; expected an integer."
+        )
+    if isinstance(ctx, Context):
+        _core.random_seed(int(seed_state), ctx)
+    elif ctx == "all":
+        _core.random_seed(int(seed_state), None)
+    else:
+        raise MXNetValueError(f"[random.seed] ctx is {ctx!r}; expected a Context or 'all'.")
+
+
+def get_state():
+    """The states of all generators: one for each device in use, and NumPy's global one.
+
+    Returns
+    -------
+    dict
+        Holds strings, numbers and lists only, so that it can be written as JSON.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> state = mx.random.get_state()
+    >>> a = mx.nd.random.normal(shape=2).asnumpy()
+    >>> mx.random.set_state(state)
+    >>> bool((a == mx.nd.random.normal(shape=2).asnumpy()).all())
+    True
+    """
+    from . import _core
+
+    kind, keys, position, has_gauss, cached = np.random.get_state()
+    return {
+        "devices": _core.random_get_state(),
+        "numpy": [kind, [int(key) for key in keys], int(position), int(has_gauss), float(cached)],
+    }
+
+
+def set_state(state):
+    """Restores what :func:`get_state` returned.
+
+    Raises
+    ------
+    ValueError
+        When the value does not come from :func:`get_state`.
+    """
+    from . import _core
+
+    try:
+        devices = state["devices"]
+        kind, keys, position, has_gauss, cached = state["numpy"]
+        np.random.set_state((kind, np.asarray(keys, dtype=np.uint32), position, has_gauss, cached))
+    except (KeyError, TypeError, ValueError) as error:
+        raise MXNetValueError(f"[random.set_state] not a generator state: {error}.") from None
+    _core.random_set_state(devices)
+
+
+def __getattr__(name):
+    if name in _SAMPLERS:
+        from .ndarray import random
+
+        return getattr(random, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_SAMPLERS])

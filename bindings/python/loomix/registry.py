@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classes by name: what stands behind ``mx.init.register``, ``mx.metric.create("acc")`` and the like."""
+
+import json
+import warnings
+
+from .base import MXNetTypeError, MXNetValueError
+
+__all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
+
+_registries = {}
+
+
+def _table(base_class):
+    return _registries.setdefault(base_class, {})
+
+
+def get_registry(base_class):
+    """A copy of the classes registered below ``base_class``: lower-case name to class."""
+    return dict(_table(base_class))
+
+
+def get_register_func(base_class, nickname):
+    """A function ``register(klass, name=None)`` for subclasses of ``base_class``.
+
+    Parameters
+    ----------
+    base_class : type
+        Every registered class must derive from it.
+    nickname : str
+        What such a class is called in messages, for example ``"metric"``.
+    """
+    table = _table(base_class)
+
+    def register(klass, name=None):
+        if not (isinstance(klass, type) and issubclass(klass, base_class)):
+            raise MXNetTypeError(f"[register] {klass!r} is not a subclass of {base_class.__name__}.")
+        key = (name or klass.__name__).lower()
+        if table.get(key, klass) is not klass:
+            old = table[key]
+            warnings.warn(
+                f"[register] {nickname} {key!r}: {klass.__module__}.{klass.__name__} replaces "
+                f"{old.__module__}.{old.__name__}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        table[key] = klass
+        return klass
+
+    register.__doc__ = f"Registers a {nickname} class under its name in lower case."
+    return register
+
+
+def get_alias_func(base_class, nickname):
+    """A decorator ``alias(*names)`` that registers a class under further names."""
+    register = get_register_func(base_class, nickname)
+
+    def alias(*names):
+        def decorate(klass):
+            for name in names:
+                register(klass, name)
+            return klass
+
+        return decorate
+
+    return alias
+
+
+def get_create_func(base_class, nickname):
+    """A function ``create(name_or_instance, *args, **kwargs)``.
+
+    It takes an instance (returned as it is), a registered name, JSON text ``["name", {arguments}]``, or the
+    same as the keyword ``nickname=``.
+    """
+    table = _table(base_class)
+
+    def create(*args, **kwargs):
+        if args:
+            name, args = args[0], args[1:]
+        elif nickname in kwargs:
+            name = kwargs.pop(nickname)
+        else:
+            raise MXNetTypeError(f"[{nickname}] the name is missing; known are {', '.join(sorted(table))}.")
+        if isinstance(name, base_class):
+            if args or kwargs:
+                raise MXNetValueError(f"[{nickname}] an instance was given; it takes no further arguments.")
+            return name
+        if isinstance(name, dict):
+            return create(**name)
+        if not isinstance(name, str):
+            raise MXNetTypeError(
+                f"[{nickname}] got a {type(name).__name__}; expected a name or a {base_class.__name__}."
+            )
+        if name.startswith("["):
+            if args or kwargs:
+                raise MXNetValueError(f"[{nickname}] JSON text was given; it takes no further arguments.")
+            try:
+                name, kwargs = json.loads(name)
+                return create(name, **kwargs)
+            except (json.JSONDecodeError, TypeError) as error:
+                raise MXNetValueError(
+                    f"[{nickname}] {name!r} is not JSON of the form [name, {{...}}]: {error}."
+                ) from None
+        if name.startswith("{"):
+            return create(**json.loads(name))
+        klass = table.get(name.lower())
+        if klass is None:
+            raise MXNetValueError(
+                f"[{nickname}] {name!r} is not registered; known are {', '.join(sorted(table))}."
+            )
+        return klass(*args, **kwargs)
+
+    create.__doc__ = f"A {nickname} from an instance, a registered name or JSON text."
+    return create

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this build of Loomix contains."""
+
+from typing import NamedTuple
+
+from .base import MXNetKeyError
+
+__all__ = ["Feature", "Features", "feature_list"]
+
+
+class Feature(NamedTuple):
+    """One optional part: its name, and whether this build has it."""
+
+    name: str
+    enabled: bool
+
+    def __repr__(self):
+        return f"{'✔' if self.enabled else '✖'} {self.name}"
+
+
+def feature_list():
+    """All optional parts, as a list of :class:`Feature`."""
+    from . import _core
+
+    return [Feature(name, bool(enabled)) for name, enabled in _core.features().items()]
+
+
+class Features(dict):
+    """The optional parts by name.
+
+    >>> Features().is_enabled("OPENMP")  # doctest: +SKIP
+    True
+    """
+
+    def __init__(self):
+        super().__init__((feature.name, feature) for feature in feature_list())
+
+    def __repr__(self):
+        return str(list(self.values()))
+
+    def is_enabled(self, feature_name):
+        """Whether the part with this name (in any case) is there.
+
+        Raises
+        ------
+        KeyError
+            For a name that is not known.
+        """
+        try:
+            return self[feature_name.upper()].enabled
+        except KeyError:
+            raise MXNetKeyError(
+                f"[Features] unknown feature {feature_name!r}; known are {', '.join(self)}."
+            ) from None

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy semantics (zero-size shapes, NumPy arrays) as scopes, decorators and global switches, and small
+helpers."""
+
+import functools
+import inspect
+import os
+import threading
+
+from .base import MXNetTypeError
+from .context import gpu_memory_info, num_gpus
+
+__all__ = [
+    "get_gpu_count",
+    "get_gpu_memory",
+    "getenv",
+    "is_np_array",
+    "is_np_shape",
+    "np_array",
+    "np_shape",
+    "reset_np",
+    "set_np",
+    "set_np_shape",
+    "setenv",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+]
+
+
+class _Flags(threading.local):
+    """Per thread; None means the global switch decides."""
+
+    shape = None
+    array = None
+
+
+_local = _Flags()
+_global = {"shape": False, "array": False}
+
+
+def _active(flag):
+    value = getattr(_local, flag)
+    return _global[flag] if value is None else value
+
+
+class _Scope:
+    """Sets one flag of this thread inside a ``with`` statement; may be entered again and nested."""
+
+    def __init__(self, flag, active):
+        self._flag, self._value, self._outer = flag, bool(active), []
+
+    def __enter__(self):
+        self._outer.append(getattr(_local, self._flag))
+        setattr(_local, self._flag, self._value)
+        return self
+
+    def __exit__(self, *exc_info):
+        setattr(_local, self._flag, self._outer.pop())
+
+
+def is_np_shape():
+    """Whether NumPy's shape rules hold now: ``()`` is a scalar and a size of 0 an empty array.
+
+    Without them (the default) MXNet's older rules hold: ``()`` and 0 mean "unknown".
+    """
+    return _active("shape")
+
+
+def is_np_array():
+    """Whether layers and optimizers should hand out NumPy-like arrays now."""
+    return _active("array")
+
+
+def set_np_shape(active):
+    """Switches NumPy's shape rules on or off for this thread; returns the previous setting.
+
+    >>> before = set_np_shape(True)
+    >>> set_np_shape(before)
+    True
+    """
+    previous = is_np_shape()
+    _local.shape = bool(active)
+    return previous
+
+
+def np_shape(active=True):
+    """A ``with`` scope in which NumPy's shape rules are on (or off).
+
+    >>> with np_shape():
+    ...     is_np_shape()
+    True
+    """
+    return _Scope("shape", active)
+
+
+def np_array(active=True):
+    """A ``with`` scope in which NumPy-like arrays are on (or off)."""
+    return _Scope("array", active)
+
+
+def set_np(shape=True, array=True):
+    """Switches NumPy's shape rules and NumPy-like arrays on or off for all threads.
+
+    Raises
+    ------
+    ValueError
+        For arrays without shapes: NumPy-like arrays need NumPy's shape rules.
+    """
+    if array and not shape:
+        raise ValueError("[set_np] NumPy-like arrays need NumPy's shape rules; expected shape=True.")
+    _global.update(shape=bool(shape), array=bool(array))
+    _local.shape = _local.array = None
+
+
+def reset_np():
+    """Switches NumPy semantics off."""
+    set_np(shape=False, array=False)
+
+
+def _decorate(target, scope):
+    if inspect.isclass(target):
+        for name, member in list(vars(target).items()):
+            if inspect.isfunction(member):
+                setattr(target, name, _decorate(member, scope))
+            elif isinstance(member, property):
+                parts = (part and _decorate(part, scope) for part in (member.fget, member.fset, member.fdel))
+                setattr(target, name, property(*parts, member.__doc__))
+        return target
+    if not callable(target):
+        raise MXNetTypeError(f"[use_np] got a {type(target).__name__}; expected a function or a class.")
+
+    @functools.wraps(target)
+    def wrapper(*args, **kwargs):
+        with scope():
+            return target(*args, **kwargs)
+
+    return wrapper
+
+
+def use_np_shape(func):
+    """Decorator: a function, or every method of a class, runs under :func:`np_shape`."""
+    return _decorate(func, np_shape)
+
+
+def use_np_array(func):
+    """Decorator: a function, or every method of a class, runs under :func:`np_array`."""
+    return _decorate(func, np_array)
+
+
+def use_np(func):
+    """Decorator: :func:`use_np_shape` and :func:`use_np_array` together."""
+    return use_np_shape(use_np_array(func))
+
+
+def set_module(module):
+    """Decorator that sets ``__module__`` of a function or class, for nicer documentation."""
+
+    def decorator(func):
+        func.__module__ = module
+        return func
+
+    return decorator
+
+
+def get_gpu_count():
+    """The number of usable GPUs."""
+    return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id):
+    """Free and total memory of a GPU in bytes."""
+    return gpu_memory_info(gpu_dev_id)
+
+
+def getenv(name):
+    """An environment variable, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name, value):
+    """Sets an environment variable; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
