@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace loomix {
 
@@ -38,12 +39,19 @@ class Shape {
   }
 
   Shape(const Shape& other) { assign(other); }
-  Shape(Shape&& other) noexcept = default;
+  Shape(Shape&& other) noexcept { *this = std::move(other); }
   Shape& operator=(const Shape& other) {
     if (this != &other) assign(other);
     return *this;
   }
-  Shape& operator=(Shape&& other) noexcept = default;
+  Shape& operator=(Shape&& other) noexcept {
+    if (this == &other) return *this;
+    heap_ = std::move(other.heap_);
+    ndim_ = other.ndim_;
+    std::copy_n(other.inline_, kInlineDims, inline_);
+    if (heap_) other.ndim_ = 0;
+    return *this;
+  }
   ~Shape() = default;
 
   // Number of axes; -1 when unknown.
