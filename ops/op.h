@@ -23,6 +23,8 @@ struct Argument {
   bool mutated = false;   // an auxiliary state or an optimizer's state: the kernel writes through its view
 };
 
+using DispatchListener = std::function<void(const std::string& line)>;
+
 // One operator: its schema, its inference rules, its gradient and its kernels. Filled once through OpBuilder, checked by
 // OpTable::validate, read-only afterwards.
 class OpDef {
@@ -48,9 +50,11 @@ class OpDef {
   std::function<TensorView(const AttrsBase&, const KernelSpec&, int)> infer_saved;
   std::vector<std::pair<int, int>> inplace;                // (input, output) that may share memory
   std::vector<std::pair<int, int>> identity;               // (input, output): same elements, so a view will do
+  std::vector<int> shape_only;       // inputs of which only the shape is used: kernels get data that may be null
   std::function<size_t(const AttrsBase&, const KernelSpec&)> workspace_bytes;
   std::function<uint64_t(const AttrsBase&, const KernelSpec&)> random_numbers;  // how many the kernel may draw
-  std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;           // on one core; default by bytes moved
+  std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;           // on one core; see estimate_ns
+  double element_ns = 0;             // arithmetic of one output element on one core, beyond moving its bytes
   std::function<void(const AttrsBase&, GradBuilder&)> gradient;  // null: not differentiable (an error to ask for)
   bool zero_gradient = false;        // differentiable with gradient zero everywhere
   bool is_loss = false;              // its gradient ignores the head gradient (SoftmaxOutput, MakeLoss ...)
@@ -65,8 +69,12 @@ class OpDef {
   int count_visible_outputs(const AttrsBase& attrs) const;
   std::string input_name(const AttrsBase& attrs, int i) const;    // "data", "arg3"
   std::string output_name(const AttrsBase& attrs, int i) const;   // "output", "mean"
-  // The first kernel for the device that accepts; throws NotImplementedError listing the refusals.
-  const Kernel& choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device) const;
+  // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
+  double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
+  // The first kernel for the device that accepts; throws NotImplementedError listing the refusals. The listener, if
+  // any, gets a line for each kernel that was asked.
+  const Kernel& choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
+                       const DispatchListener* listener = nullptr) const;
 };
 
 // Fills an OpDef in the words of the schema. P is the attribute struct; rules take it typed.
@@ -125,6 +133,7 @@ class OpBuilder {
   }
   OpBuilder& inplace(int input, int output) { op_.inplace.emplace_back(input, output); return *this; }
   OpBuilder& identity(int input, int output) { op_.identity.emplace_back(input, output); return *this; }
+  OpBuilder& shape_only(int input) { op_.shape_only.push_back(input); return *this; }
   OpBuilder& workspace(size_t (*bytes)(const P&, const KernelSpec&)) {
     op_.workspace_bytes = [bytes](const AttrsBase& a, const KernelSpec& s) { return bytes(a.as<P>(), s); };
     return *this;
@@ -137,6 +146,7 @@ class OpBuilder {
     op_.cost_ns = [ns](const AttrsBase& a, const KernelSpec& s) { return ns(a.as<P>(), s); };
     return *this;
   }
+  OpBuilder& element_cost(double ns) { op_.element_ns = ns; return *this; }
   OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) {
     op_.gradient = [rule](const AttrsBase& attrs, GradBuilder& g) { rule(attrs.as<P>(), g); };
     return *this;

@@ -26,17 +26,16 @@ class OpTable {
   const OpDef& at(std::string_view name) const;            // by name or alias; KeyError with the nearest names
   const OpDef* find(std::string_view name) const;
   const std::deque<OpDef>& all() const { return ops_; }
-  void validate() const;
+  void validate();
 
   // Parses attributes given as text; errors name the operator.
-  Ref<const AttrsBase> parse(const OpDef& op,
-                             const std::vector<std::pair<std::string, std::string>>& attrs) const;
+  Ref<const AttrsBase> parse(const OpDef& op, const TextPairs& attrs) const;
 
  private:
   OpDef& create(std::string name, const ParamSchema& params);
   OpDef& mutable_at(std::string_view name);
   std::deque<OpDef> ops_;
-  mutable std::unordered_map<std::string, OpDef*> by_name_;  // aliases too; built on validate
+  std::unordered_map<std::string, OpDef*> by_name_;  // aliases from validate on
 };
 
 // Every operator of ops/.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace loomix::ops {
+
+class OpTable;
+
+// A family is a folder of ops/: `register.cc` defines the first function (schemas, rules, gradients), `kernels_cpu.cc`
+// the second (one line a kernel). A new family adds its two lines here and its line to the list in table.cc.
+void register_elemwise(OpTable& table);
+void kernels_elemwise_cpu(OpTable& table);
+
+void register_reduce(OpTable& table);
+void kernels_reduce_cpu(OpTable& table);
+
+void register_shape(OpTable& table);
+void kernels_shape_cpu(OpTable& table);
+
+}  // namespace loomix::ops

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/op.h"
+
+#include "base/error.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr double kNsPerByte = 0.06;  // one core streams about 16 GB/s
+constexpr double kNsPerCall = 60;
+
+double bytes_of(std::span<const TensorView> views) {
+  double bytes = 0;
+  for (const TensorView& view : views) {
+    if (view.dtype != DType::unknown) bytes += static_cast<double>(view.bytes());
+  }
+  return bytes;
+}
+
+std::string describe(std::span<const TensorView> views) {
+  std::string text;
+  for (const TensorView& view : views) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", name_of(view.dtype), view.shape.to_string());
+  }
+  return text;
+}
+
+}  // namespace
+
+int OpDef::count_inputs(const AttrsBase& attrs) const {
+  return num_inputs ? num_inputs(attrs) : static_cast<int>(inputs.size());
+}
+
+int OpDef::count_outputs(const AttrsBase& attrs) const {
+  return num_outputs ? num_outputs(attrs) : static_cast<int>(output_names.size());
+}
+
+int OpDef::count_visible_outputs(const AttrsBase& attrs) const {
+  return num_visible_outputs ? num_visible_outputs(attrs) : count_outputs(attrs);
+}
+
+std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
+  const int declared = static_cast<int>(inputs.size());
+  const int repeated = declared - 1;
+  if (variadic_count.empty() || i < repeated) {
+    if (!has_input) return inputs[i].name;
+    for (int position = 0; position < declared; ++position) {
+      if (has_input(attrs, position) && i-- == 0) return inputs[position].name;
+    }
+  }
+  return inputs[repeated].name + std::to_string(i - repeated);
+}
+
+std::string OpDef::output_name(const AttrsBase& attrs, int i) const {
+  const int declared = static_cast<int>(output_names.size());
+  if (i < declared && (declared > 1 || count_outputs(attrs) == 1)) return output_names[i];
+  return "output" + std::to_string(i);
+}
+
+double OpDef::estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const {
+  if (cost_ns) return cost_ns(attrs, spec);
+  double elements = 0;
+  for (const TensorView& view : spec.out) elements += static_cast<double>(view.size());
+  return kNsPerCall + kNsPerByte * (bytes_of(spec.in) + bytes_of(spec.out)) + element_ns * elements;
+}
+
+const Kernel& OpDef::choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
+                            const DispatchListener* listener) const {
+  for (const Kernel& kernel : kernels) {
+    if (kernel.device != device) continue;
+    const Support support = kernel.support ? kernel.support(attrs, spec) : Support::yes();
+    if (listener) {
+      (*listener)(support ? fmt::format("{}: {} runs ({})", name, kernel.name, describe(spec.in))
+                          : fmt::format("{}: {} refuses: {}", name, kernel.name, support.refusal));
+    }
+    if (support) return kernel;
+  }
+  std::string refusals;
+  for (const Kernel& kernel : kernels) {
+    if (kernel.device != device || !kernel.support) continue;
+    refusals += fmt::format(" {} refuses: {}.", kernel.name, kernel.support(attrs, spec).refusal);
+  }
+  detail::throw_error<NotImplementedError>("[{}] no kernel for {} takes inputs ({}).{}", name,
+                                           Device{device, 0}.to_string(), describe(spec.in), refusals);
+}
+
+}  // namespace loomix::ops
