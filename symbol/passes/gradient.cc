@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/passes/gradient.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace loomix {
+namespace {
+
+// Grows the graph; the state of one run of the pass.
+class Differentiator {
+ public:
+  Differentiator(Graph graph, const ops::OpTable& table, const GradientRequest& request)
+      : graph_(std::move(graph)), table_(table), request_(request), index_(graph_), forward_size_(graph_.size()) {}
+
+  GradientResult run() {
+    mark_wanted();
+    contributions_.resize(index_.size());
+    for (size_t i = 0; i < request_.heads.size(); ++i) add_to(request_.heads[i], request_.head_grads[i]);
+    for (NodeId id = forward_size_ - 1; id >= 0; --id) visit(id);
+    std::vector<ValueRef> grads;
+    for (const ValueRef& value : request_.wrt) grads.push_back(total(value));
+    return {std::move(graph_), std::move(grads)};
+  }
+
+  bool wanted(ValueRef value) const { return wanted_[index_[value]]; }
+  bool has_grad(ValueRef value) const { return !contributions_[index_[value]].empty(); }
+
+  // The sum of what flows back into the value; empty if nothing does. Summed once.
+  ValueRef total(ValueRef value) {
+    auto& parts = contributions_[index_[value]];
+    if (parts.empty()) return {};
+    if (parts.size() > 1) {
+      const bool pair = parts.size() == 2;
+      const ops::OpDef& op = table_.at(pair ? "elemwise_add" : "add_n");
+      TextPairs attrs;
+      if (!pair) attrs.emplace_back("num_args", std::to_string(parts.size()));
+      parts = {{graph_.add_op(op, table_.parse(op, attrs), parts, {}, value.node), 0}};
+    }
+    return parts[0];
+  }
+
+  void add_to(ValueRef value, ValueRef grad) {
+    if (grad && wanted(value)) contributions_[index_[value]].push_back(grad);
+  }
+
+  Graph& graph() { return graph_; }
+  const ops::OpTable& table() const { return table_; }
+
+ private:
+  // A value's gradient is wanted if a `wrt` can be reached from it.
+  void mark_wanted() {
+    wanted_.assign(index_.size(), false);
+    for (const ValueRef& value : request_.wrt) wanted_[index_[value]] = true;
+    for (NodeId id = 0; id < forward_size_; ++id) {
+      const Node& node = graph_[id];
+      if (node.is_variable()) continue;
+      const auto inputs = graph_.inputs(id);
+      if (std::none_of(inputs.begin(), inputs.end(), [&](ValueRef v) { return wanted(v); })) continue;
+      for (int i = 0; i < node.num_outputs; ++i) wanted_[index_(id, i)] = true;
+    }
+  }
+
+  void visit(NodeId id);
+
+  Graph graph_;
+  const ops::OpTable& table_;
+  const GradientRequest& request_;
+  ValueIndex index_;   // of the forward nodes
+  NodeId forward_size_;
+  std::vector<bool> wanted_;
+  std::vector<std::vector<ValueRef>> contributions_;
+};
+
+// GradBuilder numbers nodes from 1 in its opaque pointer, for the arrays of the graph move while it grows.
+class Builder final : public ops::GradBuilder {
+ public:
+  Builder(Differentiator& pass, NodeId node) : pass_(pass), node_(node) {}
+
+  int num_in() const override { return static_cast<int>(node().num_inputs); }
+  int num_out() const override { return node().num_outputs; }
+  ops::GradValue in(int i) override {
+    check(i, num_in());
+    return to_grad(pass_.graph().inputs(node_)[i]);
+  }
+  ops::GradValue out(int i) override {
+    check(i, num_out());
+    return to_grad({node_, i});
+  }
+  ops::GradValue saved(int i) override {
+    check(i, node().num_saved);
+    return to_grad(pass_.graph().saved(node_, i));
+  }
+  ops::GradValue grad_of(int i) override {
+    check(i, num_out());
+    if (const ValueRef grad = pass_.total({node_, i})) return to_grad(grad);
+    return call1("zeros_like", {out(i)});
+  }
+  bool has_grad_of(int i) override {
+    check(i, num_out());
+    return pass_.has_grad({node_, i});
+  }
+  bool wants(int i) const override { return i < num_in() && pass_.wanted(pass_.graph().inputs(node_)[i]); }
+
+  std::vector<ops::GradValue> call(std::string_view name, std::span<const ops::GradValue> inputs,
+                                   TextPairs attrs) override {
+    const ops::OpDef& op = pass_.table().at(name);
+    if (!op.variadic_count.empty() &&
+        std::none_of(attrs.begin(), attrs.end(), [&](const auto& a) { return a.first == op.variadic_count; })) {
+      attrs.emplace_back(op.variadic_count, std::to_string(inputs.size()));
+    }
+    return add(op, inputs, pass_.table().parse(op, attrs));
+  }
+  std::vector<ops::GradValue> call(std::string_view name, std::span<const ops::GradValue> inputs,
+                                   Ref<const AttrsBase> attrs) override {
+    const ops::OpDef& op = pass_.table().at(name);
+    LOOMIX_INTERNAL_CHECK(op.params == &attrs->schema());
+    return add(op, inputs, std::move(attrs));
+  }
+  Ref<const AttrsBase> attrs() const override { return node().attrs; }
+
+  void set(int i, ops::GradValue grad) override {
+    check(i, num_in());
+    if (grad) pass_.add_to(pass_.graph().inputs(node_)[i], to_value(grad));
+  }
+
+ private:
+  const Node& node() const { return pass_.graph()[node_]; }
+  void check(int i, int count) const { LOOMIX_INTERNAL_CHECK(i >= 0 && i < count); }
+  static ops::GradValue to_grad(ValueRef value) {
+    return {reinterpret_cast<void*>(static_cast<intptr_t>(value.node) + 1), value.index};
+  }
+  static ValueRef to_value(ops::GradValue value) {
+    return {static_cast<NodeId>(reinterpret_cast<intptr_t>(value.node) - 1), value.index};
+  }
+  std::vector<ops::GradValue> add(const ops::OpDef& op, std::span<const ops::GradValue> inputs,
+                                  Ref<const AttrsBase> attrs) {
+    std::vector<ValueRef> values;
+    for (const auto& input : inputs) values.push_back(to_value(input));
+    LOOMIX_INTERNAL_CHECK(op.count_inputs(*attrs) == static_cast<int>(values.size()));
+    const NodeId id = pass_.graph().add_op(op, std::move(attrs), values, {}, node_);
+    std::vector<ops::GradValue> outputs;
+    for (int i = 0; i < pass_.graph()[id].num_outputs; ++i) outputs.push_back(to_grad({id, i}));
+    return outputs;
+  }
+
+  Differentiator& pass_;
+  const NodeId node_;
+};
+
+void Differentiator::visit(NodeId id) {
+  const Node node = graph_[id];
+  if (node.is_variable()) return;
+  bool reached = false;
+  for (int i = 0; i < node.num_outputs; ++i) reached = reached || has_grad({id, i});
+  const auto inputs = graph_.inputs(id);
+  if (!reached || std::none_of(inputs.begin(), inputs.end(), [&](ValueRef v) { return wanted(v); })) return;
+  if (node.op && node.op->zero_gradient) return;
+  LOOMIX_CHECK(node.op && node.op->gradient, NotImplementedError,
+               "[{}] node '{}' has no gradient, but one is needed through it; stop it with BlockGrad or leave its "
+               "arguments out of the gradients.",
+               graph_.op_name(id), graph_.name_of(id));
+  Builder builder(*this, id);
+  node.op->gradient(*node.attrs, builder);
+}
+
+}  // namespace
+
+GradientResult gradient(Graph graph, const ops::OpTable& table, const GradientRequest& request) {
+  LOOMIX_INTERNAL_CHECK(request.heads.size() == request.head_grads.size());
+  return Differentiator(std::move(graph), table, request).run();
+}
+
+}  // namespace loomix
