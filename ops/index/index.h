@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/op.h"
+
+// Operators that read or write elements at places given by another array. Index arrays may be of any numeric type;
+// fractions are cut off.
+namespace loomix::ops {
+
+// What to do with an index outside its axis: take the nearest valid one, count from the other end, or fail.
+enum class IndexMode { clip, wrap, raise };
+
+struct TakeParams {
+  int axis = 0;
+  IndexMode mode = IndexMode::clip;
+  static void fields(FieldList<TakeParams>& f) {
+    f("axis", &TakeParams::axis, "Axis of the input that the indices count along.");
+    f("mode", &TakeParams::mode, "What an index outside the axis does: nearest valid one, modulo the size, or an error.")
+        .options({{"clip", IndexMode::clip}, {"raise", IndexMode::raise}, {"wrap", IndexMode::wrap}});
+  }
+};
+
+struct EmbeddingParams {
+  int64_t input_dim = 0;
+  int64_t output_dim = 0;
+  DType dtype = DType::float32;
+  bool sparse_grad = false;
+  static void fields(FieldList<EmbeddingParams>& f) {
+    f("input_dim", &EmbeddingParams::input_dim, "Number of rows of the weight.").required().at_least(1).type("int");
+    f("output_dim", &EmbeddingParams::output_dim, "Length of a row.").required().at_least(1).type("int");
+    f("dtype", &EmbeddingParams::dtype, "Type of the weight where nothing else says it.")
+        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64,
+                 DType::bfloat16});
+    f("sparse_grad", &EmbeddingParams::sparse_grad, "Accepted; the gradient is dense.");
+  }
+};
+
+struct OneHotParams {
+  int depth = 0;
+  double on_value = 1;
+  double off_value = 0;
+  DType dtype = DType::float32;
+  static void fields(FieldList<OneHotParams>& f) {
+    f("depth", &OneHotParams::depth, "Length of the new last axis.").required().at_least(0);
+    f("on_value", &OneHotParams::on_value, "Value at the index.");
+    f("off_value", &OneHotParams::off_value, "Value elsewhere.");
+    f("dtype", &OneHotParams::dtype, "Type of the output.")
+        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64,
+                 DType::bfloat16});
+  }
+};
+
+struct PickParams {
+  std::optional<int> axis = -1;
+  bool keepdims = false;
+  IndexMode mode = IndexMode::clip;
+  static void fields(FieldList<PickParams>& f) {
+    f("axis", &PickParams::axis, "Axis to pick along; None picks from the flattened input.");
+    f("keepdims", &PickParams::keepdims, "Keep the axis with size one.");
+    f("mode", &PickParams::mode, "What an index outside the axis does.")
+        .options({{"clip", IndexMode::clip}, {"wrap", IndexMode::wrap}});
+  }
+};
+
+struct ScatterParams {
+  Shape shape;
+  static void fields(FieldList<ScatterParams>& f) {
+    f("shape", &ScatterParams::shape, "Shape of the output.").required();
+  }
+};
+
+struct RavelParams {
+  std::optional<Shape> shape;
+  static void fields(FieldList<RavelParams>& f) {
+    f("shape", &RavelParams::shape, "Shape of the array that the indices point into.").type("Shape(tuple)");
+  }
+};
+
+// The shape that gather_nd gives; throws ShapeError for indices that do not fit.
+Shape gather_shape(const Shape& data, const Shape& indices, const char* who);
+
+void take_cpu(const TakeParams& p, const KernelArgs& args);
+void backward_take_cpu(const TakeParams& p, const KernelArgs& args);
+void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
+void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
+void one_hot_cpu(const OneHotParams& p, const KernelArgs& args);
+void pick_cpu(const PickParams& p, const KernelArgs& args);
+void backward_pick_cpu(const PickParams& p, const KernelArgs& args);
+void batch_take_cpu(const NoParams&, const KernelArgs& args);
+void backward_batch_take_cpu(const NoParams&, const KernelArgs& args);
+void gather_nd_cpu(const NoParams&, const KernelArgs& args);
+void scatter_nd_cpu(const ScatterParams& p, const KernelArgs& args);
+void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args);
+void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args);
+void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args);
+void unravel_index_cpu(const RavelParams& p, const KernelArgs& args);
+
+}  // namespace loomix::ops

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/index/index.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/parallel_for.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kGrainBytes = 65536;
+
+int64_t grain_for(int64_t bytes_an_item) { return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_an_item, 1), 1); }
+
+// The indices as int64 in the workspace, each inside [0, size) by the rule of `mode`.
+std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size, IndexMode mode,
+                                      const char* who) {
+  const int64_t count = indices.size();
+  auto* const result = reinterpret_cast<int64_t*>(args.workspace.data());
+  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
+    const T* const raw = indices.as<T>();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto index = static_cast<int64_t>(raw[i]);
+      switch (mode) {
+        case IndexMode::clip:
+          result[i] = std::clamp<int64_t>(index, 0, size - 1);
+          break;
+        case IndexMode::wrap:
+          result[i] = ((index % size) + size) % size;
+          break;
+        case IndexMode::raise:
+          LOOMIX_CHECK(index >= -size && index < size, IndexError, "[{}] index {} is out of range for size {}; expected {} to {}.",
+                       who, index, size, -size, size - 1);
+          result[i] = index < 0 ? index + size : index;
+          break;
+      }
+    }
+  });
+  return {result, static_cast<size_t>(count)};
+}
+
+// Out[o, i, :] = in[o, index[i], :] over `outer` blocks of `size` slices of `bytes` each.
+void gather_slices(engine::RunContext& context, const std::byte* in, std::byte* out, std::span<const int64_t> index,
+                   int64_t outer, int64_t size, int64_t bytes) {
+  const auto count = static_cast<int64_t>(index.size());
+  engine::parallel_for(context, outer * count, grain_for(bytes), [=](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t source = item / count * size + index[static_cast<size_t>(item % count)];
+      std::memcpy(out + item * bytes, in + source * bytes, static_cast<size_t>(bytes));
+    }
+  });
+}
+
+// Out[o, index[i], :] += in[o, i, :]. Each thread owns a range of columns of the slices, so that the order of additions
+// does not depend on the number of threads.
+void scatter_add_slices(const KernelArgs& args, std::span<const int64_t> index, int64_t outer, int64_t size, int64_t inner) {
+  const TensorView& out = args.out[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
+  const auto count = static_cast<int64_t>(index.size());
+  dispatch_numeric(out.dtype, "_backward_take", [&]<class T>(Type<T>) {
+    const T* const in = args.in[0].as<T>();
+    T* const sums = out.mutable_as<T>();
+    engine::parallel_for(*args.context, inner, grain_for(outer * count * static_cast<int64_t>(sizeof(T))),
+                         [=](int64_t begin, int64_t end) {
+                           for (int64_t item = 0; item < outer * count; ++item) {
+                             const T* const from = in + item * inner;
+                             T* const to = sums + (item / count * size + index[static_cast<size_t>(item % count)]) * inner;
+                             for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(to[i] + from[i]);
+                           }
+                         });
+  });
+}
+
+struct AxisSplit {
+  int64_t outer, size, inner;
+};
+
+AxisSplit split_at(const Shape& shape, int axis) {
+  return {shape.size_between(0, axis), shape[axis], shape.size_between(axis + 1, shape.ndim())};
+}
+
+// pick's view of its data: (outer, size, inner), index by (outer, inner).
+AxisSplit pick_split(const PickParams& p, const Shape& data, const char* who) {
+  if (!p.axis) return {1, data.size(), 1};
+  return split_at(data, normalize_axis(*p.axis, data.ndim(), who));
+}
+
+// Positions in `shape` of the places that the rows of `indices` name, counted in slices behind the indexed axes.
+struct Places {
+  std::span<const int64_t> position;
+  int64_t slice = 1;  // elements a place
+};
+
+Places read_places(const KernelArgs& args, const TensorView& indices, const Shape& shape, const char* who) {
+  const int64_t axes = indices.shape[0];
+  const int64_t count = indices.shape.size_between(1, indices.shape.ndim());
+  auto* const position = reinterpret_cast<int64_t*>(args.workspace.data());
+  std::fill_n(position, count, 0);
+  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
+    const T* const raw = indices.as<T>();
+    for (int64_t axis = 0; axis < axes; ++axis) {
+      const int64_t size = shape[static_cast<int>(axis)];
+      for (int64_t i = 0; i < count; ++i) {
+        const auto index = static_cast<int64_t>(raw[axis * count + i]);
+        LOOMIX_CHECK(index >= -size && index < size, IndexError,
+                     "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who, index, axis, size,
+                     -size, size - 1);
+        position[i] = position[i] * size + (index < 0 ? index + size : index);
+      }
+    }
+  });
+  return {{position, static_cast<size_t>(count)}, shape.size_between(static_cast<int>(axes), shape.ndim())};
+}
+
+void scatter_places(const TensorView& from, const TensorView& to, const Places& places) {
+  const int64_t bytes = places.slice * size_of(to.dtype);
+  const auto* const source = static_cast<const std::byte*>(from.data);
+  auto* const target = static_cast<std::byte*>(to.data);
+  for (size_t i = 0; i < places.position.size(); ++i) {
+    std::memcpy(target + places.position[i] * bytes, source + static_cast<int64_t>(i) * bytes, static_cast<size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+void take_cpu(const TakeParams& p, const KernelArgs& args) {
+  const TensorView& data = args.in[0];
+  if (args.out[0].size() == 0) return;
+  const AxisSplit split = split_at(data.shape, normalize_axis(p.axis, data.shape.ndim(), "take"));
+  LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.", p.axis,
+               data.shape.to_string());
+  const auto index = read_indices(args, args.in[1], split.size, p.mode, "take");
+  gather_slices(*args.context, static_cast<const std::byte*>(data.data), static_cast<std::byte*>(args.out[0].data), index,
+                split.outer, split.size, split.inner * size_of(data.dtype));
+}
+
+void backward_take_cpu(const TakeParams& p, const KernelArgs& args) {
+  const Shape& shape = args.out[0].shape;
+  const AxisSplit split = split_at(shape, normalize_axis(p.axis, shape.ndim(), "take"));
+  const auto index = read_indices(args, args.in[1], std::max<int64_t>(split.size, 1), p.mode, "take");
+  scatter_add_slices(args, index, split.outer, split.size, split.inner);
+}
+
+void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
+  const auto index = read_indices(args, args.in[0], p.input_dim, IndexMode::clip, "Embedding");
+  gather_slices(*args.context, static_cast<const std::byte*>(args.in[1].data), static_cast<std::byte*>(args.out[0].data),
+                index, 1, p.input_dim, p.output_dim * size_of(args.in[1].dtype));
+}
+
+void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
+  const auto index = read_indices(args, args.in[1], p.input_dim, IndexMode::clip, "Embedding");
+  scatter_add_slices(args, index, 1, p.input_dim, p.output_dim);
+}
+
+void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
+  const TensorView& indices = args.in[0];
+  auto* const index = reinterpret_cast<int64_t*>(args.workspace.data());
+  const int64_t count = indices.size();
+  dispatch_numeric(indices.dtype, "one_hot", [&]<class T>(Type<T>) {
+    const T* const raw = indices.as<T>();
+    for (int64_t i = 0; i < count; ++i) index[i] = static_cast<int64_t>(raw[i]);
+  });
+  dispatch_numeric(args.out[0].dtype, "one_hot", [&]<class T>(Type<T>) {
+    T* const out = args.out[0].mutable_as<T>();
+    const int64_t depth = p.depth;
+    const T on = static_cast<T>(p.on_value), off = static_cast<T>(p.off_value);
+    engine::parallel_for(*args.context, count, grain_for(depth * static_cast<int64_t>(sizeof(T))),
+                         [=](int64_t begin, int64_t end) {
+                           std::fill(out + begin * depth, out + end * depth, off);
+                           for (int64_t i = begin; i < end; ++i) {
+                             if (index[i] >= 0 && index[i] < depth) out[i * depth + index[i]] = on;
+                           }
+                         });
+  });
+}
+
+void pick_cpu(const PickParams& p, const KernelArgs& args) {
+  if (args.out[0].size() == 0) return;
+  const AxisSplit split = pick_split(p, args.in[0].shape, "pick");
+  LOOMIX_CHECK(split.size > 0, IndexError, "[pick] cannot pick from shape {}, whose axis is empty.",
+               args.in[0].shape.to_string());
+  const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
+  dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
+    const T* const data = static_cast<const T*>(args.in[0].data);
+    T* const out = static_cast<T*>(args.out[0].data);
+    engine::parallel_for(*args.context, split.outer * split.inner, kGrainBytes / 8, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t place = (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
+        out[i] = data[place];
+      }
+    });
+  });
+}
+
+void backward_pick_cpu(const PickParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
+  if (out.size() == 0) return;
+  const AxisSplit split = pick_split(p, out.shape, "pick");
+  const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
+  dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
+    const T* const grad = static_cast<const T*>(args.in[0].data);
+    T* const result = static_cast<T*>(out.data);
+    for (int64_t i = 0; i < split.outer * split.inner; ++i) {
+      const int64_t place = (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
+      result[place] = grad[i];
+    }
+  });
+}
+
+namespace {
+const PickParams kLastAxis{};
+}
+
+void batch_take_cpu(const NoParams&, const KernelArgs& args) { pick_cpu(kLastAxis, args); }
+void backward_batch_take_cpu(const NoParams&, const KernelArgs& args) { backward_pick_cpu(kLastAxis, args); }
+
+void gather_nd_cpu(const NoParams&, const KernelArgs& args) {
+  const TensorView& data = args.in[0];
+  const Places places = read_places(args, args.in[1], data.shape, "gather_nd");
+  gather_slices(*args.context, static_cast<const std::byte*>(data.data), static_cast<std::byte*>(args.out[0].data),
+                places.position, 1, 0, places.slice * size_of(data.dtype));
+}
+
+void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args) {
+  const Places places = read_places(args, args.in[1], args.out[0].shape, "gather_nd");
+  scatter_add_slices(args, places.position, 1, 0, places.slice);
+}
+
+void scatter_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
+  scatter_places(args.in[0], out, read_places(args, args.in[1], p.shape, "scatter_nd"));
+}
+
+void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  if (out.data != args.in[0].data) std::memcpy(out.data, args.in[0].data, static_cast<size_t>(out.bytes()));
+  scatter_places(args.in[1], out, read_places(args, args.in[2], p.shape, "_scatter_set_nd"));
+}
+
+void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args) {
+  dispatch_numeric(args.out[0].dtype, "ravel_multi_index", [&]<class T>(Type<T>) {
+    const T* const rows = args.in[0].as<T>();
+    T* const out = args.out[0].mutable_as<T>();
+    const int64_t count = args.out[0].size();
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t position = 0;
+      for (int axis = 0; axis < p.shape->ndim(); ++axis) {
+        position = position * (*p.shape)[axis] + static_cast<int64_t>(rows[axis * count + i]);
+      }
+      out[i] = static_cast<T>(position);
+    }
+  });
+}
+
+void unravel_index_cpu(const RavelParams& p, const KernelArgs& args) {
+  dispatch_numeric(args.out[0].dtype, "unravel_index", [&]<class T>(Type<T>) {
+    const T* const positions = args.in[0].as<T>();
+    T* const rows = args.out[0].mutable_as<T>();
+    const int64_t count = args.in[0].size();
+    for (int64_t i = 0; i < count; ++i) {
+      auto rest = static_cast<int64_t>(positions[i]);
+      for (int axis = p.shape->ndim() - 1; axis >= 0; --axis) {
+        // The first axis takes what is left, so that a position beyond the end stays recognisable.
+        const int64_t size = axis == 0 ? std::max<int64_t>(rest + 1, 1) : std::max<int64_t>((*p.shape)[axis], 1);
+        rows[axis * count + i] = static_cast<T>(rest % size);
+        rest /= size;
+      }
+    }
+  });
+}
+
+}  // namespace loomix::ops

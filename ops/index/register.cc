@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/families.h"
+#include "ops/index/index.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+
+Shape gather_shape(const Shape& data, const Shape& indices, const char* who) {
+  LOOMIX_CHECK(indices.ndim() >= 1 && indices[0] <= data.ndim(), ShapeError,
+               "[{}] indices of shape {} do not fit data of shape {}; the first axis counts the indexed axes, at most {}.",
+               who, indices.to_string(), data.to_string(), data.ndim());
+  Shape shape;
+  for (int axis = 1; axis < indices.ndim(); ++axis) shape.push_back(indices[axis]);
+  for (int axis = static_cast<int>(indices[0]); axis < data.ndim(); ++axis) shape.push_back(data[axis]);
+  if (shape.ndim() == 0) shape.push_back(1);
+  return shape;
+}
+
+namespace {
+
+// Space for the indices as int64.
+template <class P, int kInput>
+size_t index_workspace(const P&, const KernelSpec& spec) {
+  return static_cast<size_t>(spec.in[kInput].size()) * sizeof(int64_t);
+}
+
+// Output 0 has the type of input `kData`; index inputs keep theirs, float32 where nothing says so.
+template <class P, int kData, int kIndex>
+void typed_by_data(const P&, TypeInfer& t) {
+  t.set_out(0, t.in(kData));
+  t.set_in(kData, t.out(0));
+  if (t.in(kIndex) == DType::unknown) t.set_in(kIndex, DType::float32);
+}
+
+void take_shape(const TakeParams& p, ShapeInfer& s) {
+  if (!s.in(0).ndim_known() || !s.in(1).ndim_known()) return;
+  LOOMIX_CHECK(s.in(0).ndim() > 0, ShapeError, "[{}] a has shape (); expected at least one axis.", s.who());
+  const int axis = normalize_axis(p.axis, s.in(0).ndim(), s.who());
+  Shape shape;
+  for (int i = 0; i < axis; ++i) shape.push_back(s.in(0)[i]);
+  for (int64_t size : s.in(1)) shape.push_back(size);
+  for (int i = axis + 1; i < s.in(0).ndim(); ++i) shape.push_back(s.in(0)[i]);
+  s.set_out(0, shape);
+}
+
+void embedding_shape(const EmbeddingParams& p, ShapeInfer& s) {
+  s.set_in(1, Shape{p.input_dim, p.output_dim});
+  if (s.in(0).ndim_known()) {
+    Shape shape = s.in(0);
+    shape.push_back(p.output_dim);
+    s.set_out(0, shape);
+  }
+  if (s.out(0).ndim() > 0) {
+    Shape shape = s.out(0);
+    shape.resize(shape.ndim() - 1);
+    s.set_in(0, shape);
+  }
+}
+
+void embedding_type(const EmbeddingParams& p, TypeInfer& t) {
+  if (t.out(0) != DType::unknown) t.set_in(1, t.out(0));
+  if (t.in(1) == DType::unknown) t.set_in(1, p.dtype);
+  t.set_out(0, t.in(1));
+  if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+}
+
+void pick_shape(const PickParams& p, ShapeInfer& s) {
+  const Shape& data = s.in(0);
+  if (!data.ndim_known()) return;
+  Shape index, output;
+  if (p.axis) {
+    const int axis = normalize_axis(*p.axis, data.ndim(), s.who());
+    for (int i = 0; i < data.ndim(); ++i) {
+      if (i != axis) index.push_back(data[i]);
+      if (i != axis) output.push_back(data[i]);
+      if (i == axis && p.keepdims) output.push_back(1);
+    }
+  } else {
+    output = p.keepdims ? Shape::filled(data.ndim(), 1) : Shape();
+  }
+  if (output.ndim() == 0) output.push_back(1);
+  // The index may keep the picked axis, with size one.
+  const bool keeps = p.axis && s.in(1).ndim() == data.ndim();
+  if (keeps) {
+    Shape kept = data;
+    kept[normalize_axis(*p.axis, data.ndim(), s.who())] = 1;
+    s.set_in(1, kept);
+  } else {
+    s.set_in(1, index.ndim() == 0 ? Shape{1} : index);
+  }
+  s.set_out(0, output);
+}
+
+}  // namespace
+
+void register_index(OpTable& table) {
+  table.add<TakeParams>("take")
+      .doc("Takes slices of `a` along an axis at the given indices.")
+      .inputs({"a", "indices"})
+      .output("output")
+      .infer_shape(take_shape)
+      .infer_type(typed_by_data<TakeParams, 0, 1>)
+      .workspace(index_workspace<TakeParams, 1>)
+      .gradient([](const TakeParams&, GradBuilder& g) {
+        if (g.wants(0)) {
+          const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
+          g.set(0, g.call("_backward_take", inputs, g.attrs())[0]);
+        }
+      });
+  table.add<TakeParams>("_backward_take")
+      .inputs({"grad", "indices", "like"})
+      .output("output")
+      .shape_only(2)
+      .infer_shape([](const TakeParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .infer_type(typed_by_data<TakeParams, 0, 1>)
+      .workspace(index_workspace<TakeParams, 1>)
+      .gradient([](const TakeParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(1)};
+        g.set(0, g.call("take", inputs, g.attrs())[0]);
+      })
+      .hidden();
+  table.add<EmbeddingParams>("Embedding")
+      .aliases({"_sparse_Embedding"})
+      .doc("Looks up rows of `weight`; indices outside are moved to the nearest row.")
+      .inputs({"data", "weight"})
+      .output("output")
+      .infer_shape(embedding_shape)
+      .infer_type(embedding_type)
+      .workspace(index_workspace<EmbeddingParams, 0>)
+      .gradient([](const EmbeddingParams&, GradBuilder& g) {
+        if (g.wants(1)) {
+          const GradValue inputs[] = {g.grad_of(0), g.in(0)};
+          g.set(1, g.call("_backward_Embedding", inputs, g.attrs())[0]);
+        }
+      });
+  table.add<EmbeddingParams>("_backward_Embedding")
+      .inputs({"grad", "data"})
+      .output("output")
+      .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) { s.set_out(0, Shape{p.input_dim, p.output_dim}); })
+      .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
+      .workspace(index_workspace<EmbeddingParams, 1>)
+      .gradient([](const EmbeddingParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.in(1), g.grad_of(0)};
+        g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
+      })
+      .hidden();
+  table.add<OneHotParams>("one_hot")
+      .doc("Turns indices into vectors with one element on; an index outside leaves all off.")
+      .input("indices")
+      .output("output")
+      .infer_shape([](const OneHotParams& p, ShapeInfer& s) {
+        if (!s.in(0).ndim_known()) return;
+        Shape shape = s.in(0);
+        shape.push_back(p.depth);
+        s.set_out(0, shape);
+      })
+      .infer_type([](const OneHotParams& p, TypeInfer& t) {
+        t.set_out(0, p.dtype);
+        if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+      })
+      .workspace(index_workspace<OneHotParams, 0>)
+      .zero_gradient();
+  table.add<PickParams>("pick")
+      .aliases({"choose_element_0index"})
+      .doc("Picks one element along an axis for each index.")
+      .inputs({"data", "index"})
+      .output("output")
+      .infer_shape(pick_shape)
+      .infer_type(typed_by_data<PickParams, 0, 1>)
+      .workspace(index_workspace<PickParams, 1>)
+      .gradient([](const PickParams&, GradBuilder& g) {
+        if (g.wants(0)) {
+          const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
+          g.set(0, g.call("_backward_pick", inputs, g.attrs())[0]);
+        }
+      });
+  table.add<PickParams>("_backward_pick")
+      .inputs({"grad", "index", "like"})
+      .output("output")
+      .shape_only(2)
+      .infer_shape([](const PickParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .infer_type(typed_by_data<PickParams, 0, 1>)
+      .workspace(index_workspace<PickParams, 1>)
+      .gradient([](const PickParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(1)};
+        g.set(0, g.call("pick", inputs, g.attrs())[0]);
+      })
+      .hidden();
+  table.add<NoParams>("batch_take")
+      .doc("Takes element indices[i] of row i; indices outside are moved to the nearest column.")
+      .inputs({"a", "indices"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        if (s.in(0).ndim_known()) {
+          LOOMIX_CHECK(s.in(0).ndim() == 2, ShapeError, "[{}] a has shape {}; expected two axes.", s.who(),
+                       s.in(0).to_string());
+          s.set_in(1, Shape{s.in(0)[0]});
+        }
+        s.set_out(0, s.in(1));
+        s.set_in(1, s.out(0));
+      })
+      .infer_type(typed_by_data<NoParams, 0, 1>)
+      .workspace(index_workspace<NoParams, 1>)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        if (g.wants(0)) g.set(0, g.call1("_backward_batch_take", {g.grad_of(0), g.in(1), g.in(0)}));
+      });
+  table.add<NoParams>("_backward_batch_take")
+      .inputs({"grad", "indices", "like"})
+      .output("output")
+      .shape_only(2)
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .infer_type(typed_by_data<NoParams, 0, 1>)
+      .workspace(index_workspace<NoParams, 1>)
+      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)})); })
+      .hidden();
+  table.add<NoParams>("gather_nd")
+      .doc("Gathers elements or slices of `data`; row k of `indices` counts along axis k.")
+      .inputs({"data", "indices"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        if (s.in(0).ndim_known() && s.in(1).is_known()) s.set_out(0, gather_shape(s.in(0), s.in(1), s.who()));
+      })
+      .infer_type(typed_by_data<NoParams, 0, 1>)
+      .workspace(index_workspace<NoParams, 1>)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        if (g.wants(0)) g.set(0, g.call1("_backward_gather_nd", {g.grad_of(0), g.in(1), g.in(0)}));
+      });
+  table.add<NoParams>("_backward_gather_nd")
+      .inputs({"grad", "indices", "like"})
+      .output("output")
+      .shape_only(2)
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .infer_type(typed_by_data<NoParams, 0, 1>)
+      .workspace(index_workspace<NoParams, 1>)
+      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)})); })
+      .hidden();
+  table.add<ScatterParams>("scatter_nd")
+      .doc("Puts elements or slices of `data` into zeros at the given indices; where one repeats, the last stays.")
+      .inputs({"data", "indices"})
+      .output("output")
+      .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
+        s.set_out(0, p.shape);
+        if (s.in(1).is_known()) s.set_in(0, gather_shape(p.shape, s.in(1), s.who()));
+      })
+      .infer_type(typed_by_data<ScatterParams, 0, 1>)
+      .workspace(index_workspace<ScatterParams, 1>)
+      .gradient([](const ScatterParams&, GradBuilder& g) {
+        if (g.wants(0)) g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
+      });
+  table.add<ScatterParams>("_scatter_set_nd")
+      .doc("Copies `lhs` and sets the places that `indices` name to the values of `rhs`.")
+      .inputs({"lhs", "rhs", "indices"})
+      .output("output")
+      .inplace(0, 0)
+      .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
+        s.set_in(0, p.shape);
+        s.set_out(0, p.shape);
+        if (s.in(2).is_known()) s.set_in(1, gather_shape(p.shape, s.in(2), s.who()));
+      })
+      .infer_type([](const ScatterParams&, TypeInfer& t) {
+        for (int i : {0, 1}) t.set_out(0, t.in(i));
+        for (int i : {0, 1}) t.set_in(i, t.out(0));
+        if (t.in(2) == DType::unknown) t.set_in(2, DType::float32);
+      })
+      .workspace(index_workspace<ScatterParams, 2>)
+      .zero_gradient();
+  const auto flat_index = [&table](const char* name, const char* alias, const char* doc, bool ravel) {
+    auto op = table.add<RavelParams>(name);
+    op.aliases({alias}).doc(doc).input("data").output("output").zero_gradient();
+    op.infer_type([](const RavelParams&, TypeInfer& t) { t.unify_all(); });
+    if (ravel) {
+      op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
+        LOOMIX_CHECK(p.shape, ValueError, "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
+        if (!s.in(0).ndim_known()) return;
+        LOOMIX_CHECK(s.in(0).ndim() >= 1 && (s.in(0)[0] < 0 || s.in(0)[0] == p.shape->ndim()), ShapeError,
+                     "[{}] data has shape {}; expected a first axis of {}, one row an axis of {}.", s.who(),
+                     s.in(0).to_string(), p.shape->ndim(), p.shape->to_string());
+        s.set_out(0, Shape(s.in(0).dims().subspan(1)));
+      });
+    } else {
+      op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
+        LOOMIX_CHECK(p.shape, ValueError, "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
+        if (!s.in(0).ndim_known()) return;
+        Shape shape{p.shape->ndim()};
+        for (int64_t size : s.in(0)) shape.push_back(size);
+        s.set_out(0, shape);
+      });
+    }
+  };
+  flat_index("_ravel_multi_index", "ravel_multi_index", "Turns rows of indices, one an axis, into positions in row-major order.",
+             true);
+  flat_index("_unravel_index", "unravel_index", "Turns positions in row-major order into rows of indices, one an axis.", false);
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/kernel.h"
+
+// Operators that make arrays from their attributes alone.
+namespace loomix::ops {
+
+inline const std::vector<DType> kInitTypes = {DType::float32, DType::float64, DType::float16,  DType::uint8, DType::int32,
+                                              DType::int8,    DType::int64,   DType::bfloat16, DType::boolean};
+inline const std::vector<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16, DType::uint8,
+                                               DType::int32,   DType::int8,    DType::int64,   DType::bfloat16};
+inline const std::vector<DType> kEyeTypes = {DType::float32, DType::float64, DType::float16, DType::uint8,
+                                             DType::int32,   DType::int8,    DType::int64};
+
+// _zeros and _ones.
+struct FillParams {
+  Shape shape;
+  std::string ctx;
+  DType dtype = DType::float32;
+  static void fields(FieldList<FillParams>& f) {
+    f("shape", &FillParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.");
+    f("ctx", &FillParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &FillParams::dtype, "Type of the output.").dtypes(kInitTypes);
+  }
+};
+
+struct ZerosWithoutDtypeParams {
+  std::optional<Shape> shape;
+  std::string ctx;
+  int dtype = -1;
+  static void fields(FieldList<ZerosWithoutDtypeParams>& f) {
+    f("shape", &ZerosWithoutDtypeParams::shape, "Shape of the output.").type("Shape(tuple)");
+    f("ctx", &ZerosWithoutDtypeParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &ZerosWithoutDtypeParams::dtype, "Type code of the output; -1 leaves it to inference.");
+  }
+};
+
+struct FullParams {
+  std::optional<Shape> shape;
+  std::string ctx;
+  DType dtype = DType::float32;
+  double value = 0;
+  static void fields(FieldList<FullParams>& f) {
+    f("shape", &FullParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.").type("Shape(tuple)");
+    f("ctx", &FullParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &FullParams::dtype, "Type of the output.").dtypes(kInitTypes);
+    f("value", &FullParams::value, "Value of every element.").required();
+  }
+};
+
+struct RangeParams {
+  double start = 0;
+  std::optional<double> stop;
+  double step = 1;
+  int repeat = 1;
+  bool infer_range = false;
+  std::string ctx;
+  DType dtype = DType::float32;
+  static void fields(FieldList<RangeParams>& f) {
+    f("start", &RangeParams::start, "First value.").required();
+    f("stop", &RangeParams::stop, "End of the interval, not included; without it, start is the end and 0 the start.");
+    f("step", &RangeParams::step, "Distance of two values.");
+    f("repeat", &RangeParams::repeat, "How many times each value stands in the output.").at_least(1);
+    f("infer_range", &RangeParams::infer_range, "The number of values follows from the consumer's shape.");
+    f("ctx", &RangeParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &RangeParams::dtype, "Type of the output.").dtypes(kArrayTypes);
+  }
+};
+
+struct LinspaceParams {
+  double start = 0;
+  double stop = 0;
+  int64_t num = 50;
+  bool endpoint = true;
+  std::string ctx;
+  DType dtype = DType::float32;
+  static void fields(FieldList<LinspaceParams>& f) {
+    f("start", &LinspaceParams::start, "First value.").required();
+    f("stop", &LinspaceParams::stop, "Last value, or the one after it without `endpoint`.").required();
+    f("num", &LinspaceParams::num, "Number of values.").required().at_least(0);
+    f("endpoint", &LinspaceParams::endpoint, "Whether `stop` is the last value.");
+    f("ctx", &LinspaceParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &LinspaceParams::dtype, "Type of the output.").dtypes(kArrayTypes);
+  }
+};
+
+struct EyeParams {
+  int64_t N = 0;
+  int64_t M = 0;
+  int64_t k = 0;
+  std::string ctx;
+  DType dtype = DType::float32;
+  static void fields(FieldList<EyeParams>& f) {
+    f("N", &EyeParams::N, "Number of rows.").required().at_least(0);
+    f("M", &EyeParams::M, "Number of columns; 0 means N.").at_least(0);
+    f("k", &EyeParams::k, "Which diagonal is ones: positive above the main one, negative below.");
+    f("ctx", &EyeParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+    f("dtype", &EyeParams::dtype, "Type of the output.").dtypes(kEyeTypes);
+  }
+};
+
+struct ArangeLikeParams {
+  double start = 0;
+  double step = 1;
+  int repeat = 1;
+  std::string ctx;
+  std::optional<int> axis;
+  static void fields(FieldList<ArangeLikeParams>& f) {
+    f("start", &ArangeLikeParams::start, "First value.");
+    f("step", &ArangeLikeParams::step, "Distance of two values.");
+    f("repeat", &ArangeLikeParams::repeat, "How many times each value stands in the output.").at_least(1);
+    f("ctx", &ArangeLikeParams::ctx, "Ignored: the output lies where `data` does.");
+    f("axis", &ArangeLikeParams::axis, "Axis of data that gives the number of values; without it, data's shape is taken.");
+  }
+};
+
+void zeros_cpu(const FillParams&, const KernelArgs& args);
+void ones_cpu(const FillParams&, const KernelArgs& args);
+void zeros_without_dtype_cpu(const ZerosWithoutDtypeParams&, const KernelArgs& args);
+void full_cpu(const FullParams& p, const KernelArgs& args);
+void arange_cpu(const RangeParams& p, const KernelArgs& args);
+void linspace_cpu(const LinspaceParams& p, const KernelArgs& args);
+void eye_cpu(const EyeParams& p, const KernelArgs& args);
+void arange_like_cpu(const ArangeLikeParams& p, const KernelArgs& args);
+
+}  // namespace loomix::ops
