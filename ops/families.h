@@ -16,4 +16,10 @@ void kernels_reduce_cpu(OpTable& table);
 void register_shape(OpTable& table);
 void kernels_shape_cpu(OpTable& table);
 
+void register_init(OpTable& table);
+void kernels_init_cpu(OpTable& table);
+
+void register_index(OpTable& table);
+void kernels_index_cpu(OpTable& table);
+
 }  // namespace loomix::ops

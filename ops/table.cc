@@ -19,6 +19,8 @@ constexpr Family kFamilies[] = {
     {register_elemwise, kernels_elemwise_cpu},
     {register_reduce, kernels_reduce_cpu},
     {register_shape, kernels_shape_cpu},
+    {register_init, kernels_init_cpu},
+    {register_index, kernels_index_cpu},
 };
 
 // Levenshtein's distance, for suggestions.
