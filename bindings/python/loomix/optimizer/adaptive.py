@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers that scale each weight's step by the history of its gradient."""
+
+from math import sqrt
+
+import numpy as np
+
+from .. import ndarray as nd
+from .base import Optimizer, register, zeros_like
+
+__all__ = ["FTML", "LAMB", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSProp"]
+
+
+@register
+class Adam(Optimizer):
+    """Adam (arXiv:1412.6980): momentum over the root of the mean square, both corrected for their start at 0.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Decay of the two means.
+    epsilon : float
+        Added to the root.
+    lazy_update : bool
+        Whether a row_sparse gradient changes only the rows that it holds.
+    """
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lazy_update = lazy_update
+
+    def create_state(self, index, weight):
+        stype = weight.stype if self.lazy_update else "default"
+        return (zeros_like(weight, stype), zeros_like(weight, stype))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        count = self._index_update_count[index]
+        lr *= sqrt(1.0 - self.beta2**count) / (1.0 - self.beta1**count)
+        mean, variance = state
+        nd.adam_update(
+            weight,
+            grad,
+            mean,
+            variance,
+            out=weight,
+            lr=lr,
+            wd=wd,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            lazy_update=self.lazy_update,
+            **self._scaling(),
+        )
+
+
+@register
+class AdaGrad(Optimizer):
+    """AdaGrad: divides by the root of the sum of all squared gradients.
+
+    Parameters
+    ----------
+    eps : float
+        Added under the root.
+    """
+
+    def __init__(self, eps=1e-7, **kwargs):
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index, weight):
+        return zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        if grad.stype == "row_sparse":
+            nd.sparse.adagrad_update(
+                weight,
+                grad,
+                state,
+                out=weight,
+                lr=lr,
+                wd=wd,
+                epsilon=self.float_stable_eps,
+                **self._scaling(),
+            )
+            return
+        grad = self._scaled(grad)
+        state[:] += nd.square(grad)
+        weight[:] -= lr * (grad / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+
+
+@register
+class RMSProp(Optimizer):
+    """RMSProp: divides by the root of the running mean square.
+
+    Parameters
+    ----------
+    gamma1, gamma2 : float
+        Decay of the mean square, and momentum of the centered form.
+    epsilon : float
+        Added under the root.
+    centered : bool
+        Whether the running mean is taken off (Graves, arXiv:1308.0850), else Tieleman and Hinton's form.
+    clip_weights : float, optional
+        Weights are clipped to plus and minus this value.
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        gamma1=0.9,
+        gamma2=0.9,
+        epsilon=1e-8,
+        centered=False,
+        clip_weights=None,
+        **kwargs,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.centered = centered
+        self.epsilon = epsilon
+        self.clip_weights = clip_weights
+
+    def create_state(self, index, weight):
+        return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        attrs = {**self._scaling(), "lr": lr, "wd": wd, "gamma1": self.gamma1, "epsilon": self.epsilon}
+        if self.clip_weights:
+            attrs["clip_weights"] = self.clip_weights
+        if self.centered:
+            nd.rmspropalex_update(weight, grad, *state, out=weight, gamma2=self.gamma2, **attrs)
+        else:
+            nd.rmsprop_update(weight, grad, *state, out=weight, **attrs)
+
+
+@register
+class AdaDelta(Optimizer):
+    """AdaDelta (arXiv:1212.5701): needs no learning rate.
+
+    Parameters
+    ----------
+    rho : float
+        Decay of both running means.
+    epsilon : float
+        Added under the roots.
+    """
+
+    def __init__(self, rho=0.9, epsilon=1e-5, **kwargs):
+        super().__init__(**kwargs)
+        self.rho = rho
+        self.epsilon = epsilon
+
+    def create_state(self, index, weight):
+        return (zeros_like(weight, "default"), zeros_like(weight, "default"))
+
+    def update(self, index, weight, grad, state):
+        _, wd = self._begin(index)
+        grad = self._scaled(grad)
+        mean_square, mean_step = state
+        mean_square[:] = self.rho * mean_square + (1.0 - self.rho) * grad * grad
+        step = nd.sqrt(mean_step + self.epsilon) / nd.sqrt(mean_square + self.epsilon) * grad
+        mean_step[:] = self.rho * mean_step + (1.0 - self.rho) * step * step
+        weight[:] -= step + wd * weight
+
+
+@register
+class Ftrl(Optimizer):
+    """Follow the regularised leader, per coordinate (McMahan et al. 2013).
+
+    Parameters
+    ----------
+    lamda1 : float
+        L1 regularisation.
+    beta : float
+        Keeps the per-coordinate rate finite.
+    """
+
+    def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
+        super().__init__(**kwargs)
+        self.lamda1 = lamda1
+        self.beta = beta
+        self.lr = learning_rate
+
+    def create_state(self, index, weight):
+        return (zeros_like(weight), zeros_like(weight))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        attrs = {**self._scaling(), "lr": lr, "wd": wd, "lamda1": self.lamda1, "beta": self.beta}
+        nd.ftrl_update(weight, grad, *state, out=weight, **attrs)
+
+
+@register
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980)."""
+
+    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def create_state(self, index, weight):
+        return (zeros_like(weight, "default"), zeros_like(weight, "default"))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        lr /= 1.0 - self.beta1 ** self._index_update_count[index]
+        grad = grad * self.rescale_grad + wd * weight
+        if self.clip_gradient is not None:
+            grad = grad.clip(-self.clip_gradient, self.clip_gradient)
+        mean, largest = state
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
+        largest[:] = nd.maximum(self.beta2 * largest, nd.abs(grad))
+        weight[:] -= lr * mean / largest
+
+
+@register
+class Nadam(Optimizer):
+    """Adam with Nesterov's momentum (Dozat 2016).
+
+    Parameters
+    ----------
+    beta1, beta2, epsilon : float
+        As for :class:`Adam`.
+    schedule_decay : float
+        How fast the momentum approaches ``beta1``.
+    """
+
+    def __init__(
+        self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, schedule_decay=0.004, **kwargs
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.schedule_decay = schedule_decay
+        self.m_schedule = 1.0
+
+    def create_state(self, index, weight):
+        return (zeros_like(weight, "default"), zeros_like(weight, "default"))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        count = self._index_update_count[index]
+        grad = grad * self.rescale_grad + wd * weight
+        if self.clip_gradient is not None:
+            grad = grad.clip(-self.clip_gradient, self.clip_gradient)
+        momentum = self.beta1 * (1.0 - 0.5 * 0.96 ** (count * self.schedule_decay))
+        next_momentum = self.beta1 * (1.0 - 0.5 * 0.96 ** ((count + 1) * self.schedule_decay))
+        self.m_schedule *= momentum
+        next_schedule = self.m_schedule * next_momentum
+        mean, variance = state
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
+        variance[:] = self.beta2 * variance + (1.0 - self.beta2) * grad * grad
+        ahead = (1.0 - momentum) / (1.0 - self.m_schedule) * grad + next_momentum / (
+            1.0 - next_schedule
+        ) * mean
+        weight[:] -= lr * ahead / (nd.sqrt(variance / (1.0 - self.beta2**count)) + self.epsilon)
+
+
+@register
+class FTML(Optimizer):
+    """Follow the moving leader (Zheng and Kwok 2017)."""
+
+    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index, weight):
+        return tuple(zeros_like(weight, "default") for _ in range(3))
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        attrs = {"rescale_grad": self.rescale_grad}
+        if self.clip_gradient:
+            attrs["clip_grad"] = self.clip_gradient
+        nd.ftml_update(
+            weight,
+            grad,
+            *state,
+            out=weight,
+            lr=lr,
+            wd=wd,
+            t=self._index_update_count[index],
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            **attrs,
+        )
+
+
+@register
+class LAMB(Optimizer):
+    """Layer-wise adaptive Adam for large batches (arXiv:1904.00962).
+
+    Parameters
+    ----------
+    beta1, beta2, epsilon : float
+        As for :class:`Adam`.
+    lower_bound, upper_bound : float, optional
+        Limits of the weight's norm.
+    bias_correction : bool
+        Whether the means are corrected for their start at 0.
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        lower_bound=None,
+        upper_bound=None,
+        bias_correction=True,
+        **kwargs,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+
+    def create_state(self, index, weight):
+        return (
+            zeros_like(weight, "default").astype(np.float32),
+            zeros_like(weight, "default").astype(np.float32),
+        )
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        direction = nd.lamb_update_phase1(
+            weight,
+            grad,
+            *state,
+            t=self._index_update_count[index],
+            wd=wd,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            bias_correction=self.bias_correction,
+            **self._scaling(),
+        )
+        bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
+        bounds = {name: value for name, value in bounds.items() if value}
+        nd.lamb_update_phase2(weight, direction, weight.norm(), direction.norm(), out=weight, lr=lr, **bounds)

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all optimizers share: learning rates, weight decay, counts of updates, and 16-bit weights."""
+
+import os
+import warnings
+from typing import ClassVar
+
+import numpy as np
+
+from ..base import MXNetTypeError, MXNetValueError
+from ..util import is_np_array
+
+__all__ = ["Optimizer", "Test", "create", "register"]
+
+
+class Optimizer:
+    """Base of the optimizers.
+
+    Parameters
+    ----------
+    rescale_grad : float
+        Factor for every gradient, usually one over the batch size.
+    param_idx2name : dict of int to str, optional
+        Parameter names by index; weights are decayed, biases and betas are not, and this is known from the
+        names.
+    wd : float
+        Weight decay.
+    clip_gradient : float, optional
+        Rescaled gradients are clipped to plus and minus this value.
+    learning_rate : float, optional
+        The rate; 0.01 if neither it nor a schedule is given.
+    lr_scheduler : LRScheduler, optional
+        A schedule for the rate; ``learning_rate``, if given, becomes its base rate.
+    sym : Symbol, optional
+        Takes ``__lr_mult__`` and ``__wd_mult__`` from the attributes of its arguments.
+    begin_num_update : int
+        Where the count of updates starts.
+    multi_precision : bool
+        Whether float16 weights are updated through a float32 copy kept in the state.
+    param_dict : dict of int to Parameter, optional
+        Gluon parameters with ``lr_mult`` and ``wd_mult``; they win over the other ways to give these.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> sgd = mx.optimizer.create("sgd", learning_rate=0.1)
+    >>> weight, grad = mx.nd.ones((2,)), mx.nd.ones((2,))
+    >>> sgd.update(0, weight, grad, sgd.create_state(0, weight))
+    >>> weight.asnumpy().tolist()  # doctest: +ELLIPSIS
+    [0.8999..., 0.8999...]
+    """
+
+    opt_registry: ClassVar[dict] = {}
+
+    def __init__(
+        self,
+        rescale_grad=1.0,
+        param_idx2name=None,
+        wd=0.0,
+        clip_gradient=None,
+        learning_rate=None,
+        lr_scheduler=None,
+        sym=None,
+        begin_num_update=0,
+        multi_precision=False,
+        param_dict=None,
+    ):
+        param_idx2name = {} if param_idx2name is None else param_idx2name
+        if not isinstance(param_idx2name, dict):
+            raise MXNetTypeError("[Optimizer] param_idx2name is not a dict; expected index to name.")
+        if lr_scheduler is not None and learning_rate is not None and lr_scheduler.base_lr != learning_rate:
+            warnings.warn(
+                f"[Optimizer] learning_rate {learning_rate} replaces the schedule's base_lr "
+                f"{lr_scheduler.base_lr}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            lr_scheduler.base_lr = learning_rate
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
+        self.wd = wd
+        self.lr_mult = {}
+        self.wd_mult = {}
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._all_index_update_counts = {0: {}}  # by device number
+        self._index_update_count = self._all_index_update_counts[0]
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = 0
+        self.idx2name = dict(param_idx2name)
+        self.sym_info = (sym.attr_dict(), sym.list_arguments()) if sym is not None else ()
+        self.param_dict = param_dict if param_dict else {}
+        self.allow_np_array = is_np_array()
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    @staticmethod
+    def register(klass):
+        """Class decorator: makes :func:`create` know the class by its name in lower case."""
+        name = klass.__name__.lower()
+        if name in Optimizer.opt_registry:
+            warnings.warn(
+                f"[Optimizer.register] {name} is registered again; the new class wins.", stacklevel=2
+            )
+        Optimizer.opt_registry[name] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name, **kwargs):
+        """An optimizer from its registered name (in any case) and its arguments.
+
+        Raises
+        ------
+        ValueError
+            When the name is not known.
+        """
+        klass = Optimizer.opt_registry.get(str(name).lower())
+        if klass is None:
+            known = ", ".join(sorted(Optimizer.opt_registry))
+            raise MXNetValueError(f"[optimizer] {name!r} is not a registered optimizer; known are {known}.")
+        return klass(**kwargs)
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        del state["param_dict"]  # parameters are not part of a saved state
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__ = state
+        self.param_dict = {}
+
+    @property
+    def learning_rate(self):
+        """The rate now, before multipliers."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr):
+        """Sets the rate.
+
+        Raises
+        ------
+        UserWarning
+            When a schedule determines the rate.
+        """
+        if self.lr_scheduler is not None:
+            raise UserWarning(
+                "[set_learning_rate] a schedule determines the rate; change lr_scheduler.base_lr."
+            )
+        self.lr = lr
+
+    def create_state(self, index, weight):
+        """The state that :meth:`update` needs for ``weight``: None, an NDArray or a tuple of them."""
+
+    def create_state_multi_precision(self, index, weight):
+        """Like :meth:`create_state`; for a float16 weight under ``multi_precision`` with a float32 copy of
+        it."""
+        if self._keeps_master(weight):
+            master = weight.astype(np.float32)
+            return (master, self.create_state(index, master))
+        if weight.dtype == np.float16:
+            self._advise_multi_precision()
+        return self.create_state(index, weight)
+
+    def update(self, index, weight, grad, state):
+        """Changes ``weight`` and ``state`` in place by ``grad``.
+
+        Parameters
+        ----------
+        index : int
+            Number (or key) of the parameter, for counts and multipliers.
+        weight, grad : NDArray
+            Arrays of the same shape.
+        state
+            What :meth:`create_state` returned.
+        """
+        raise NotImplementedError(f"[{type(self).__name__}] update is not implemented.")
+
+    def update_multi_precision(self, index, weight, grad, state):
+        """Like :meth:`update`, for a state from :meth:`create_state_multi_precision`."""
+        if self._keeps_master(weight):
+            master, inner = state
+            self.update(index, master, grad.astype(np.float32), inner)
+            weight[:] = master.astype(weight.dtype)
+        else:
+            self.update(index, weight, grad, state)
+
+    def set_lr_scale(self, args_lrscale):
+        """Removed from MXNet long ago; always raises."""
+        raise DeprecationWarning("[set_lr_scale] was removed; use set_lr_mult.")
+
+    def set_lr_mult(self, args_lr_mult):
+        """Sets factors of the rate by index or name; attributes ``__lr_mult__`` of the symbol count, too.
+
+        >>> Optimizer(param_idx2name={0: "fc_weight"}).set_lr_mult({"fc_weight": 0.1})
+        """
+        self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult):
+        """Sets factors of the decay by index or name. By default only names ending in weight and gamma
+        decay."""
+        names = self.idx2name.values()
+        defaults = {name: 0.0 for name in names if not name.endswith(self._decayed_endings())}
+        self.wd_mult = {**defaults, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
+
+    @staticmethod
+    def _decayed_endings():
+        return ("_weight", "_gamma")
+
+    def _symbol_multipliers(self, key):
+        if not self.sym_info:
+            return {}
+        attributes, names = self.sym_info
+        return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
+
+    def _set_current_context(self, device_id):
+        """Each device counts its updates on its own."""
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    def _update_count(self, index):
+        for one in index if isinstance(index, (list, tuple)) else (index,):
+            count = self._index_update_count.get(one, self.begin_num_update) + 1
+            self._index_update_count[one] = count
+            self.num_update = max(count, self.num_update)
+
+    def _multiplier(self, index, table, attribute):
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], attribute)
+        if index in table:
+            return table[index]
+        return table.get(self.idx2name[index], 1.0) if index in self.idx2name else 1.0
+
+    def _get_lrs(self, indices):
+        base = self.learning_rate
+        return [base * self._multiplier(index, self.lr_mult, "lr_mult") for index in indices]
+
+    def _get_lr(self, index):
+        return self.learning_rate * self._multiplier(index, self.lr_mult, "lr_mult")
+
+    def _get_wds(self, indices):
+        return [self.wd * self._multiplier(index, self.wd_mult, "wd_mult") for index in indices]
+
+    def _get_wd(self, index):
+        return self.wd * self._multiplier(index, self.wd_mult, "wd_mult")
+
+    def _begin(self, index):
+        """Counts the update; returns the rate and the decay for it."""
+        self._update_count(index)
+        return self._get_lr(index), self._get_wd(index)
+
+    def _scaling(self):
+        """Attributes that every update operator takes."""
+        if self.clip_gradient:
+            return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_gradient}
+        return {"rescale_grad": self.rescale_grad}
+
+    def _scaled(self, grad):
+        """The gradient, rescaled and clipped, for rules written with array functions."""
+        grad = grad * self.rescale_grad
+        return grad if self.clip_gradient is None else grad.clip(-self.clip_gradient, self.clip_gradient)
+
+    def _keeps_master(self, weight):
+        return self.multi_precision and weight.dtype == np.float16
+
+    def _advise_multi_precision(self):
+        warnings.warn(
+            f"[{type(self).__name__}] sums in float16 lose precision; multi_precision=True keeps float32 "
+            f"copies.",
+            stacklevel=4,
+        )
+
+
+register = Optimizer.register
+create = Optimizer.create_optimizer
+
+
+def aggregation_size(default):
+    """How many parameters one call may update; ``MXNET_OPTIMIZER_AGGREGATION_SIZE`` overrides the default."""
+    return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
+
+
+def zeros_like(weight, stype=None):
+    """Zeros of the weight's shape, device and dtype, and of its storage unless another one is given."""
+    from ..ndarray import zeros
+
+    stype = stype or weight.stype
+    if stype == "default":
+        return zeros(weight.shape, weight.context, dtype=weight.dtype)
+    return zeros(weight.shape, weight.context, dtype=weight.dtype, stype=stype)
+
+
+@register
+class Test(Optimizer):
+    """Adds the rescaled gradient to the weight and keeps the weight as its state; for tests of update
+    paths."""
+
+    def create_state(self, index, weight):
+        return zeros_like(weight, "default")
+
+    def update(self, index, weight, grad, state):
+        weight[:] += grad * self.rescale_grad
+        state[:] = weight

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradient descent and its relatives: momentum, Nesterov, signs, layer-wise rates, delay compensation,
+noise."""
+
+from math import sqrt
+
+import numpy as np
+
+from .. import ndarray as nd
+from .base import Optimizer, aggregation_size, register, zeros_like
+
+__all__ = ["DCASGD", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "Signum", "ccSGD"]
+
+
+def _interleaved(*lists):
+    """[a0, b0, a1, b1, ...] from ([a0, a1, ...], [b0, b1, ...])."""
+    return [item for group in zip(*lists) for item in group]
+
+
+class _MomentumState(Optimizer):
+    """Keeps one momentum array, and with ``multi_precision`` the float32 weight *after* it."""
+
+    momentum = 0.0
+
+    def create_state(self, index, weight):
+        return zeros_like(weight, "default") if self.momentum != 0.0 else None
+
+    def create_state_multi_precision(self, index, weight):
+        if self._keeps_master(weight):
+            master = weight.astype(np.float32)
+            return (self.create_state(index, master), master)
+        if weight.dtype == np.float16:
+            self._advise_multi_precision()
+        return self.create_state(index, weight)
+
+    def update_multi_precision(self, index, weight, grad, state):
+        many = isinstance(index, (list, tuple))
+        self._update(index, weight, grad, state, self._keeps_master(weight[0] if many else weight))
+
+    def update(self, index, weight, grad, state):
+        self._update(index, weight, grad, state, False)
+
+    def _update(self, index, weight, grad, state, master):
+        raise NotImplementedError
+
+    def _momentum_attrs(self):
+        attrs = self._scaling()
+        if self.momentum > 0:
+            attrs["momentum"] = self.momentum
+        return attrs
+
+
+@register
+class SGD(_MomentumState):
+    """Gradient descent: ``v = momentum * v - lr * (grad + wd * weight)``, ``weight += v``.
+
+    Parameters
+    ----------
+    momentum : float
+        0 keeps no state.
+    lazy_update : bool
+        Whether a row_sparse gradient changes only the rows that it holds (momentum and decay included).
+    **kwargs
+        Those of :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation_size(4)
+
+    def create_state(self, index, weight):
+        if self.momentum == 0.0:
+            return None
+        return zeros_like(weight, weight.stype if self.lazy_update else "default")
+
+    def _update(self, index, weight, grad, state, master):
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = [index], [weight], [grad], [state]
+        self._update_count(index)
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        attrs = self._momentum_attrs()
+        dense = all(w.stype == "default" and g.stype == "default" for w, g in zip(weight, grad))
+        if dense and len(index) > 1:
+            self._update_dense(weight, grad, state, master, {**attrs, "lrs": lrs, "wds": wds})
+            return
+        for w, g, s, lr, wd in zip(weight, grad, state, lrs, wds):
+            attrs.update(lr=lr, wd=wd, out=w)
+            if master:
+                momentum, w32 = s
+                if momentum is None:
+                    nd.mp_sgd_update(w, g, w32, **attrs)
+                else:
+                    nd.mp_sgd_mom_update(w, g, momentum, w32, **attrs)
+            elif s is None:
+                nd.sgd_update(w, g, lazy_update=self.lazy_update, **attrs)
+            else:
+                nd.sgd_mom_update(w, g, s, lazy_update=self.lazy_update, **attrs)
+
+    def _update_dense(self, weight, grad, state, master, attrs):
+        """One call for several dense parameters."""
+        attrs.update(num_weights=len(weight), out=weight)
+        if master:
+            momenta, masters = zip(*state)
+            if self.momentum > 0:
+                nd.multi_mp_sgd_mom_update(*_interleaved(weight, grad, momenta, masters), **attrs)
+            else:
+                nd.multi_mp_sgd_update(*_interleaved(weight, grad, masters), **attrs)
+        elif self.momentum > 0:
+            nd.multi_sgd_mom_update(*_interleaved(weight, grad, state), **attrs)
+        else:
+            nd.multi_sgd_update(*_interleaved(weight, grad), **attrs)
+
+
+@register
+class ccSGD(SGD):  # noqa: N801 - MXNet's name
+    """An old name of :class:`SGD`."""
+
+
+@register
+class NAG(_MomentumState):
+    """Nesterov's accelerated gradient.
+
+    Parameters
+    ----------
+    momentum : float
+        0 makes it plain gradient descent.
+    """
+
+    def __init__(self, momentum=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def _update(self, index, weight, grad, state, master):
+        lr, wd = self._begin(index)
+        attrs = {**self._momentum_attrs(), "lr": lr, "wd": wd, "out": weight}
+        if master:
+            momentum, w32 = state
+            if momentum is None:
+                nd.mp_sgd_update(weight, grad, w32, **attrs)
+            else:
+                nd.mp_nag_mom_update(weight, grad, momentum, w32, **attrs)
+        elif state is None:
+            nd.sgd_update(weight, grad, **attrs)
+        else:
+            nd.nag_mom_update(weight, grad, state, **attrs)
+
+
+@register
+class Signum(Optimizer):
+    """Moves each weight by the sign of its momentum (or of its gradient).
+
+    Parameters
+    ----------
+    momentum : float
+        0 takes the gradient's sign and keeps no state.
+    wd_lh : float
+        Decay applied to the weight itself, apart from the sign (arXiv:1711.05101).
+    """
+
+    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        attrs = {**self._scaling(), "lr": lr, "wd": wd, "out": weight}
+        if state is None:
+            nd.signsgd_update(weight, grad, **attrs)
+        else:
+            if self.wd_lh:
+                attrs["wd_lh"] = self.wd_lh
+            nd.signum_update(weight, grad, state, momentum=self.momentum, **attrs)
+
+
+def _norm(array):
+    """Euclidean norm as an array of shape (1,), without waiting for it."""
+    return nd.sqrt(nd.sum(nd.square(array.astype("float32"))))
+
+
+@register
+class LARS(_MomentumState):
+    """Layer-wise adaptive rates for large batches (arXiv:1708.03888).
+
+    The rate of a weight is multiplied by ``eta * |weight| / (|grad| + wd * |weight| + eps)`` where both
+    norms are positive; biases, gammas and betas keep the plain rate.
+
+    Parameters
+    ----------
+    momentum : float
+        0 keeps no state.
+    lazy_update : bool
+        As for :class:`SGD`.
+    eta, eps : float
+        See the formula.
+    momentum_correction : bool
+        Whether the momentum is scaled by ``lr / last lr`` when the rate changes.
+    """
+
+    def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.momentum_correction = momentum_correction
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation_size(4)
+        self.eta = eta
+        self.eps = eps
+        self.skip = 0
+        self.last_lr = None
+        self.cur_lr = None
+
+    @staticmethod
+    def _decayed_endings():
+        return ("_weight",)
+
+    def create_state(self, index, weight):
+        if self.momentum == 0.0:
+            return None
+        return zeros_like(weight, weight.stype if self.lazy_update else "default")
+
+    def _is_plain(self, index):
+        return self.idx2name.get(index, str(index)).endswith(("gamma", "beta", "bias"))
+
+    def _scale(self, weight, grad, wd):
+        """The layer's factor, an array of shape (1,)."""
+        w_norm, g_norm = _norm(weight), _norm(grad) * self.rescale_grad
+        ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
+        return nd.where((w_norm > 0) * (g_norm > 0), ratio, nd.ones_like(ratio))
+
+    def _update(self, index, weight, grad, state, master):
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = [index], [weight], [grad], [state]
+        self._update_count(index)
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        momentum = self._corrected_momentum()
+        for i, w, g, s, lr, wd in zip(index, weight, grad, state, lrs, wds):
+            velocity, target = s if master else (s, w)
+            step = self._scaled(g.astype("float32") if master else g) + wd * target
+            if self._is_plain(i):
+                step = step * lr
+            else:
+                step = nd.broadcast_mul(step.reshape((-1,)), self._scale(target, g, wd) * lr).reshape(w.shape)
+            if velocity is None:
+                target[:] -= step
+            else:
+                velocity[:] = momentum * velocity - step
+                target[:] += velocity
+            if master:
+                w[:] = target.astype(w.dtype)
+
+    def _corrected_momentum(self):
+        """The momentum for this update, and a note of the rate for the next one."""
+        rate = self.learning_rate
+        if self.cur_lr is None:
+            self.last_lr = rate
+        elif rate != self.cur_lr:
+            self.last_lr = self.cur_lr
+        else:
+            self.last_lr = rate
+        self.cur_lr = rate
+        return self.momentum * (rate / self.last_lr) if self.momentum_correction else self.momentum
+
+
+@register
+class LBSGD(Optimizer):
+    """Gradient descent for large batches: gradients of ``batch_scale`` steps are summed, and the rate warms
+    up.
+
+    Parameters
+    ----------
+    momentum : float
+        0 keeps no state.
+    warmup_strategy : {"linear", "power2", "sqrt", "lars"}
+        How the factor of the rate grows from 1 to ``batch_scale``; "lars" takes layer-wise factors instead.
+    warmup_epochs, updates_per_epoch, begin_epoch, num_epochs : int
+        Length of the warm-up in epochs, of an epoch in updates, and the epochs to run.
+    batch_scale : int
+        How many batches count as one.
+    """
+
+    def __init__(
+        self,
+        momentum=0.0,
+        multi_precision=False,
+        warmup_strategy="linear",
+        warmup_epochs=5,
+        batch_scale=1,
+        updates_per_epoch=32,
+        begin_epoch=0,
+        num_epochs=60,
+        **kwargs,
+    ):
+        super().__init__(multi_precision=multi_precision, **kwargs)
+        self.momentum = momentum
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+        self.lbmult = 1
+        self.cumgrads = {}
+        self.adaptive = False
+        self.admult = 1
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def _warmup_factor(self, updates):
+        length, top = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if updates >= length:
+            return top
+        if length <= 1:
+            return 1.0
+        done = updates / length
+        return 1.0 + (top - 1) * {"linear": done, "power2": done**2, "sqrt": sqrt(done)}.get(
+            self.warmup_strategy, 0.0
+        )
+
+    def _layer_factor(self, weight, grad, wd):
+        w_square, g_square = (float(nd.sum(nd.square(a)).asscalar()) for a in (weight, grad))
+        return min(max(sqrt(w_square / (g_square + wd * w_square + 1e-18)), 0.01), 100.0)
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._get_lr(index), self._get_wd(index)  # before this update counts, as MXNet has it
+        self._update_count(index)
+        total = self.cumgrads.get(index)
+        if total and total["num_cums"] % self.batch_scale:
+            total = {"cum_grad": total["cum_grad"] + grad, "num_cums": total["num_cums"] + 1}
+        else:
+            count = total["num_cums"] if total else self.init_updates
+            total = {"cum_grad": grad.copy(), "num_cums": count + 1}
+        self.cumgrads[index] = total
+        if total["num_cums"] % self.batch_scale:
+            return  # the batch goes on
+        grad = total["cum_grad"] / self.batch_scale
+        if self.warmup_strategy == "lars":
+            self.lbmult = self._layer_factor(weight, grad, wd)
+        else:
+            self.lbmult = self._warmup_factor(total["num_cums"])
+        attrs = {**self._scaling(), "lr": lr * self.lbmult, "wd": wd, "out": weight}
+        if state is None:
+            nd.sgd_update(weight, grad, **attrs)
+        else:
+            nd.sgd_mom_update(weight, grad, state, momentum=self.momentum, **attrs)
+
+
+@register
+class DCASGD(Optimizer):
+    """Asynchronous gradient descent that compensates the delay of gradients (arXiv:1609.08326).
+
+    Parameters
+    ----------
+    momentum : float
+        Factor of the previous step.
+    lamda : float
+        Strength of the compensation.
+    """
+
+    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.weight_previous = {}
+        self.lamda = lamda
+
+    def create_state(self, index, weight):
+        return (zeros_like(weight, "default") if self.momentum != 0.0 else None, weight.copy())
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        grad = self._scaled(grad)
+        velocity, previous = state
+        step = -lr * (grad + wd * weight + self.lamda * grad * grad * (weight - previous))
+        if velocity is not None:
+            velocity[:] = self.momentum * velocity + step
+            step = velocity
+        previous[:] = weight
+        weight[:] += step
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics: half a gradient step, and noise of variance ``lr``."""
+
+    def create_state(self, index, weight):
+        return None
+
+    def update(self, index, weight, grad, state):
+        lr, wd = self._begin(index)
+        noise = nd.random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context)
+        weight[:] += -lr / 2 * (self._scaled(grad) + wd * weight) + noise

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of optimizer states, as MXNet 1.9.1 writes and reads them.
+
+Such a file is a pickle: a dict from parameter to state, or a pair of that dict and the optimizer. A pickle
+can run any code when it is read, so the reader here knows arrays, optimizers, schedules and a few harmless
+containers, and refuses every other name. The writer uses MXNet's names for our classes.
+"""
+
+import io
+import pickle
+import struct
+
+import numpy as np
+
+from .. import lr_scheduler
+from ..base import MXNetValueError
+from .base import Optimizer
+
+__all__ = ["dump_states", "load_states"]
+
+_LIST_MAGIC = 0x112
+_ARRAY_MAGIC = 0xF993FAC9
+_DTYPE_CODES = {
+    "float32": 0,
+    "float64": 1,
+    "float16": 2,
+    "uint8": 3,
+    "int32": 4,
+    "int8": 5,
+    "int64": 6,
+    "bool": 7,
+    "bfloat16": 12,
+}
+_HARMLESS = {
+    ("_codecs", "encode"),  # bytes, in old protocols
+    ("builtins", "bytearray"),
+    ("builtins", "bool"),
+    ("builtins", "complex"),
+    ("builtins", "float"),
+    ("builtins", "int"),
+    ("builtins", "object"),
+    ("builtins", "set"),
+    ("builtins", "slice"),
+    ("collections", "OrderedDict"),
+    ("copyreg", "__newobj__"),
+    ("copyreg", "_reconstructor"),
+    ("numpy", "dtype"),
+    ("numpy.core.multiarray", "scalar"),
+    ("numpy._core.multiarray", "scalar"),
+}
+_ARRAY_NAMES = {
+    ("mxnet.ndarray.ndarray", "NDArray"),
+    ("mxnet.ndarray.sparse", "RowSparseNDArray"),
+    ("mxnet.ndarray.sparse", "CSRNDArray"),
+    ("mxnet.numpy.multiarray", "ndarray"),
+}
+_OPTIMIZER_MODULES = ("mxnet.optimizer.optimizer", "mxnet.optimizer.contrib", "mxnet.optimizer")
+_OUR_PACKAGE = __name__.split(".")[0]
+
+
+class _SavedArray:
+    """Stands for an array while a pickle is read."""
+
+    def __init__(self, handle=None):
+        self.record = handle
+
+    def __setstate__(self, state):
+        self.record = state.get("handle") if isinstance(state, dict) else None
+
+    def array(self):
+        from ..ndarray import load_frombuffer
+
+        if self.record is None:
+            return None
+        head, tail = struct.pack("<QQQ", _LIST_MAGIC, 0, 1), struct.pack("<Q", 0)
+        return load_frombuffer(head + bytes(self.record) + tail)[0]
+
+
+def _subclasses(klass):
+    for child in klass.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        if (module, name) in _ARRAY_NAMES:
+            return _SavedArray
+        if (module, name) in _HARMLESS:
+            return super().find_class(module, name)
+        if module in _OPTIMIZER_MODULES and name.lower() in Optimizer.opt_registry:
+            return Optimizer.opt_registry[name.lower()]
+        if module == "mxnet.lr_scheduler" and name in lr_scheduler.__all__:
+            return getattr(lr_scheduler, name)
+        # Classes of the user's own: only those that the running program has defined already.
+        for known in (*Optimizer.opt_registry.values(), *_subclasses(lr_scheduler.LRScheduler)):
+            if (known.__module__, known.__qualname__) == (module, name):
+                return known
+        raise MXNetValueError(
+            f"[optimizer states] the file asks for {module}.{name}, which is not an array, a registered "
+            f"optimizer or a "
+            "schedule; such a file is not read, since it could run any code."
+        )
+
+
+def _resolve(value):
+    """``value`` with every saved array in it made a real one."""
+    if isinstance(value, _SavedArray):
+        return value.array()
+    if isinstance(value, dict):
+        for key in value:
+            value[key] = _resolve(value[key])
+    elif isinstance(value, list):
+        value[:] = [_resolve(item) for item in value]
+    elif isinstance(value, tuple):
+        return tuple(_resolve(item) for item in value)
+    elif isinstance(value, Optimizer):
+        _resolve(value.__dict__)
+    return value
+
+
+def load_states(data):
+    """States, and the optimizer or None, from the bytes of a states file.
+
+    Raises
+    ------
+    ValueError
+        When the bytes are not such a file, or ask for names that are not allowed.
+    """
+    try:
+        value = _Reader(io.BytesIO(data)).load()
+    except MXNetValueError:
+        raise
+    except Exception as error:
+        raise MXNetValueError(
+            f"[optimizer states] the bytes are no states file: {type(error).__name__}: {error}."
+        ) from None
+    states, optimizer = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+    if not isinstance(states, dict) or not (optimizer is None or isinstance(optimizer, Optimizer)):
+        raise MXNetValueError(
+            "[optimizer states] the file holds no dict of states; is it another kind of pickle?"
+        )
+    return _resolve(states), _resolve(optimizer)
+
+
+def _shape_bytes(shape):
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
+
+
+def _array_record(array):
+    """The bytes of one array in version 2 of the array format."""
+    stype = array.stype
+    if stype == "default":
+        parts, indices, code = array, [], 0
+    elif stype == "row_sparse":
+        parts, indices, code = array.data, [array.indices], 1
+    else:
+        parts, indices, code = array.data, [array.indptr, array.indices], 2
+    values = parts.asnumpy()
+    record = struct.pack("<Ii", _ARRAY_MAGIC, code)
+    if code:
+        record += _shape_bytes(values.shape)
+    record += _shape_bytes(array.shape)
+    record += struct.pack("<iii", 1, 0, _DTYPE_CODES[np.dtype(array.dtype).name])  # read on the CPU anywhere
+    indices = [index.asnumpy() for index in indices]
+    for index in indices:
+        record += struct.pack("<i", _DTYPE_CODES[index.dtype.name]) + _shape_bytes(index.shape)
+    return b"".join([record, values.tobytes(), *(index.tobytes() for index in indices)])
+
+
+class _Global:
+    """A module-level name that is written as given, without a look at whether it exists here."""
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __call__(self):
+        """Only asked for by the pickler, never called."""
+
+
+_GLOBALS = {}
+
+
+def _global(module, name):
+    return _GLOBALS.setdefault((module, name), _Global(module, name))
+
+
+class _Writer(pickle._Pickler):  # the C pickler insists on importing what it names
+    def save_global(self, obj, name=None):
+        if not isinstance(obj, _Global):
+            super().save_global(obj, name)
+            return
+        self.save(obj.module)
+        self.save(obj.name)
+        self.write(pickle.STACK_GLOBAL)
+        self.memoize(obj)
+
+    def reducer_override(self, obj):
+        if isinstance(obj, _Global):
+            return obj.name
+        if hasattr(obj, "asnumpy") and hasattr(obj, "stype"):
+            kinds = {"row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray")}
+            kinds["csr"] = ("mxnet.ndarray.sparse", "CSRNDArray")
+            name = kinds.get(obj.stype, ("mxnet.ndarray.ndarray", "NDArray"))
+            return _global(*name), (None,), {"handle": bytearray(_array_record(obj))}
+        if isinstance(obj, np.generic):
+            value = obj.item()
+            return type(value), (value,)
+        module, name = type(obj).__module__, type(obj).__qualname__
+        if isinstance(obj, Optimizer) and module.startswith(_OUR_PACKAGE + "."):
+            home = "contrib" if module.endswith(".contrib") else "optimizer"
+            return self._rebuilt(f"mxnet.optimizer.{home}", name, obj.__getstate__())
+        if isinstance(obj, lr_scheduler.LRScheduler) and module == lr_scheduler.__name__:
+            return self._rebuilt("mxnet.lr_scheduler", name, dict(obj.__dict__))
+        return NotImplemented
+
+    @staticmethod
+    def _rebuilt(module, name, state):
+        return _global("copyreg", "__newobj__"), (_global(module, name),), state
+
+
+def dump_states(states, optimizer=None):
+    """The bytes of a states file: of the dict of states alone, or together with the optimizer."""
+    buffer = io.BytesIO()
+    _Writer(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))
+    return buffer.getvalue()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The updater: an optimizer with a state for each parameter, callable as ``updater(index, grad, weight)``."""
+
+from .states import dump_states, load_states
+
+__all__ = ["Updater", "get_updater"]
+
+
+class Updater:
+    """Applies an optimizer and keeps the states.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The rule. One with ``aggregate_num`` > 0 gets up to that many parameters of a kind in one call.
+    """
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+        self.states = {}
+        self.states_synced = {}
+        self.aggregate_updates = optimizer.aggregate_num > 0
+
+    def __call__(self, index, grad, weight):
+        """Updates one weight in place, or lists of them.
+
+        Parameters
+        ----------
+        index : int, str or list of them
+            Keys of the states.
+        grad, weight : NDArray or list of NDArray
+            Gradients and weights on one device.
+        """
+        if not isinstance(index, (list, tuple)):
+            index, grad, weight = [index], [grad], [weight]
+        if not index:
+            return
+        optimizer, states = self.optimizer, self.states
+        optimizer._set_current_context(weight[0].context.device_id)
+        keys = [key.decode() if isinstance(key, bytes) else key for key in index]
+        for key, w in zip(keys, weight):
+            if key not in states:
+                states[key] = optimizer.create_state_multi_precision(key, w)
+                self.states_synced[key] = True
+            elif not self.states_synced[key]:
+                states[key] = self.sync_state_context(states[key], w.context)
+                self.states_synced[key] = True
+        if self.aggregate_updates:
+            self._update_groups(keys, weight, grad)
+        else:
+            for key, w, g in zip(keys, weight, grad):
+                optimizer.update_multi_precision(key, w, g, states[key])
+
+    def _update_groups(self, keys, weights, grads):
+        """Groups of one dtype, at most ``aggregate_num`` long, in one call each."""
+        by_dtype = {}
+        for item in zip(keys, weights, grads):
+            by_dtype.setdefault(item[1].dtype, []).append(item)
+        size = self.optimizer.aggregate_num
+        for items in by_dtype.values():
+            for start in range(0, len(items), size):
+                key, weight, grad = (list(part) for part in zip(*items[start : start + size]))
+                self.optimizer.update_multi_precision(key, weight, grad, [self.states[k] for k in key])
+
+    def sync_state_context(self, state, context):
+        """The state with all its arrays on ``context``."""
+        if isinstance(state, (tuple, list)):
+            return type(state)(self.sync_state_context(part, context) for part in state)
+        return state.as_in_context(context) if hasattr(state, "as_in_context") else state
+
+    def set_states(self, states):
+        """Takes over the bytes that :meth:`get_states` (or MXNet's) returned.
+
+        Raises
+        ------
+        ValueError
+            When the bytes are damaged, or name anything but arrays, optimizers and schedules.
+        """
+        states, optimizer = load_states(states)
+        self.states = states
+        if optimizer is not None:
+            self.optimizer = optimizer
+            self.aggregate_updates = optimizer.aggregate_num > 0
+        self.states_synced = dict.fromkeys(self.states, False)
+
+    def get_states(self, dump_optimizer=False):
+        """All states as bytes that MXNet 1.9.1 reads, too; with ``dump_optimizer`` the optimizer's settings
+        follow."""
+        return dump_states(self.states, self.optimizer if dump_optimizer else None)
+
+
+def get_updater(optimizer):
+    """An :class:`Updater` for the optimizer."""
+    return Updater(optimizer)
