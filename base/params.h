@@ -258,8 +258,11 @@ class FieldList {
  public:
   explicit FieldList(ParamSchema& schema) : schema_(schema) {}
 
-  template <class T>
-  FieldRule<P, T> operator()(std::string name, T P::*member, std::string doc) {
+  // `member` may belong to a base class that several attribute structs share.
+  template <class T, class Base>
+    requires std::derived_from<P, Base>
+  FieldRule<P, T> operator()(std::string name, T Base::*base_member, std::string doc) {
+    T P::*const member = base_member;
     using Rule = FieldRule<P, T>;
     using Value = typename Rule::Value;
     auto state = std::make_shared<typename Rule::State>();

@@ -22,4 +22,10 @@ void kernels_init_cpu(OpTable& table);
 void register_index(OpTable& table);
 void kernels_index_cpu(OpTable& table);
 
+void register_ordering(OpTable& table);
+void kernels_ordering_cpu(OpTable& table);
+
+void register_random(OpTable& table);
+void kernels_random_cpu(OpTable& table);
+
 }  // namespace loomix::ops

@@ -21,6 +21,8 @@ constexpr Family kFamilies[] = {
     {register_shape, kernels_shape_cpu},
     {register_init, kernels_init_cpu},
     {register_index, kernels_index_cpu},
+    {register_ordering, kernels_ordering_cpu},
+    {register_random, kernels_random_cpu},
 };
 
 // Levenshtein's distance, for suggestions.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/families.h"
+#include "ops/ordering/ordering.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+Shape topk_shape(const TopkParams& p, const Shape& data, const char* who) {
+  Shape shape = p.axis ? data : Shape{data.size()};
+  const int axis = p.axis ? normalize_axis(*p.axis, data.ndim(), who) : 0;
+  LOOMIX_CHECK(p.k <= shape[axis], ValueError, "[{}] k is {}, but the axis has {} elements.", who, p.k, shape[axis]);
+  if (p.k > 0) shape[axis] = p.k;
+  return shape;
+}
+
+Shape order_shape(const std::optional<int>& axis, const Shape& data, const char* who) {
+  if (!axis) return Shape{data.size()};
+  normalize_axis(*axis, data.ndim(), who);
+  return data;
+}
+
+std::string axis_text(const std::optional<int>& axis) { return axis ? std::to_string(*axis) : "None"; }
+
+
+}  // namespace
+
+void register_ordering(OpTable& table) {
+  table.add<SortParams>("sort")
+      .doc("Sorts along an axis; equal elements keep their order.")
+      .input("data")
+      .output("output0")
+      .output("output1")
+      .num_visible_outputs([](const SortParams&) { return 1; })
+      .infer_shape([](const SortParams& p, ShapeInfer& s) {
+        if (!s.in(0).is_known()) return;
+        for (int i : {0, 1}) s.set_out(i, order_shape(p.axis, s.in(0), s.who()));
+      })
+      .infer_type([](const SortParams&, TypeInfer& t) {
+        t.set_out(0, t.in(0));
+        t.set_in(0, t.out(0));
+        t.set_out(1, DType::int32);
+      })
+      .gradient([](const SortParams& p, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
+        g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
+      });
+  table.add<ArgsortParams>("argsort")
+      .doc("Gives the indices that would sort the input along an axis.")
+      .input("data")
+      .output("output")
+      .infer_shape([](const ArgsortParams& p, ShapeInfer& s) {
+        if (s.in(0).is_known()) s.set_out(0, order_shape(p.axis, s.in(0), s.who()));
+      })
+      .infer_type([](const ArgsortParams& p, TypeInfer& t) { t.set_out(0, p.dtype); })
+      .zero_gradient();
+  table.add<TopkParams>("topk")
+      .doc("Chooses the k largest (or smallest) elements along an axis, best first.")
+      .input("data")
+      .output("output0")
+      .output("output1")
+      .num_outputs([](const TopkParams& p) { return p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask ? 1 : 2; })
+      .num_visible_outputs([](const TopkParams& p) { return p.ret_typ == TopkReturn::both ? 2 : 1; })
+      .infer_shape([](const TopkParams& p, ShapeInfer& s) {
+        if (!s.in(0).is_known()) return;
+        if (p.ret_typ == TopkReturn::mask) return s.set_out(0, s.in(0));
+        for (int i = 0; i < s.num_out(); ++i) s.set_out(i, topk_shape(p, s.in(0), s.who()));
+      })
+      .infer_type([](const TopkParams& p, TypeInfer& t) {
+        const bool values = t.num_out() == 2 || p.ret_typ == TopkReturn::mask;
+        if (values) {
+          t.set_out(0, t.in(0));
+          t.set_in(0, t.out(0));
+        }
+        if (!values || t.num_out() == 2) t.set_out(t.num_out() - 1, p.dtype);
+      })
+      .gradient([](const TopkParams& p, GradBuilder& g) {
+        if (p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask) return;
+        const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
+        g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
+      });
+  table.add<SortParams>("_backward_order")
+      .inputs({"grad", "indices", "like"})
+      .output("output")
+      .shape_only(2)
+      .infer_shape([](const SortParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .infer_type([](const SortParams&, TypeInfer& t) { t.set_out(0, t.in(0)); })
+      .zero_gradient()
+      .hidden();
+}
+
+}  // namespace loomix::ops

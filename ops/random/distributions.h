@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "ops/random/philox.h"
+
+// One struct a distribution: names, defaults and lower limits of its parameters, and how a number is drawn.
+namespace loomix::ops {
+
+struct ParameterInfo {
+  const char* name;
+  float initial;
+  float least;      // smallest allowed value
+  bool open;        // `least` itself is not allowed
+};
+
+inline constexpr float kAnyValue = -INFINITY;
+
+struct Uniform {
+  static constexpr const char* name = "uniform";
+  static constexpr const char* doc = "Draws uniformly from [low, high).";
+  static constexpr std::array<ParameterInfo, 2> parameters = {{{"low", 0, kAnyValue, false}, {"high", 1, kAnyValue, false}}};
+  static double draw(PhiloxStream& stream, double low, double high) { return low + (high - low) * stream.uniform(); }
+};
+
+struct Normal {
+  static constexpr const char* name = "normal";
+  static constexpr const char* doc = "Draws from the normal distribution with mean loc and standard deviation scale.";
+  static constexpr std::array<ParameterInfo, 2> parameters = {{{"loc", 0, kAnyValue, false}, {"scale", 1, 0, false}}};
+  static double draw(PhiloxStream& stream, double mean, double deviation) { return mean + deviation * stream.normal(); }
+};
+
+struct Gamma {
+  static constexpr const char* name = "gamma";
+  static constexpr const char* doc = "Draws from the gamma distribution with shape alpha and scale beta.";
+  static constexpr std::array<ParameterInfo, 2> parameters = {{{"alpha", 1, 0, true}, {"beta", 1, 0, true}}};
+  // Marsaglia and Tsang: A simple method for generating gamma variables, 2000.
+  static double draw(PhiloxStream& stream, double shape, double scale) {
+    if (shape < 1) {
+      const double boost = std::pow(stream.uniform_positive(), 1 / shape);
+      return boost * draw(stream, shape + 1, scale);
+    }
+    const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    while (true) {
+      const double x = stream.normal();
+      const double root = 1 + c * x;
+      if (root <= 0) continue;
+      const double v = root * root * root;
+      if (std::log(stream.uniform_positive()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v * scale;
+    }
+  }
+};
+
+struct Exponential {
+  static constexpr const char* name = "exponential";
+  static constexpr const char* doc = "Draws from the exponential distribution with rate lam.";
+  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, true}}};
+  static double draw(PhiloxStream& stream, double rate, double) { return -std::log(stream.uniform_positive()) / rate; }
+};
+
+struct Poisson {
+  static constexpr const char* name = "poisson";
+  static constexpr const char* doc = "Draws counts from the Poisson distribution with mean lam.";
+  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false}}};
+  static double draw(PhiloxStream& stream, double mean, double = 0) {
+    return mean < 10 ? draw_by_product(stream, mean) : draw_by_rejection(stream, mean);
+  }
+
+ private:
+  static double draw_by_product(PhiloxStream& stream, double mean) {
+    const double limit = std::exp(-mean);
+    double count = 0;
+    for (double product = stream.uniform_positive(); product > limit; product *= stream.uniform_positive()) ++count;
+    return count;
+  }
+  // Hoermann's PTRS: The transformed rejection method for generating Poisson random variables, 1993.
+  static double draw_by_rejection(PhiloxStream& stream, double mean) {
+    const double log_mean = std::log(mean);
+    const double b = 0.931 + 2.53 * std::sqrt(mean);
+    const double a = -0.059 + 0.02483 * b;
+    const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+    const double v_r = 0.9277 - 3.6224 / (b - 2);
+    while (true) {
+      const double u = stream.uniform() - 0.5;
+      const double v = stream.uniform_positive();
+      const double us = 0.5 - std::fabs(u);
+      const double k = std::floor((2 * a / us + b) * u + mean + 0.43);
+      if (us >= 0.07 && v <= v_r) return k;
+      if (k < 0 || (us < 0.013 && v > us)) continue;
+      int sign = 0;
+      if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= -mean + k * log_mean - lgamma_r(k + 1, &sign)) return k;
+    }
+  }
+};
+
+struct NegativeBinomial {
+  static constexpr const char* name = "negative_binomial";
+  static constexpr const char* doc = "Draws the number of failures before k successes, each of probability p.";
+  static constexpr std::array<ParameterInfo, 2> parameters = {{{"k", 1, 0, true}, {"p", 1, 0, true}}};
+  static double draw(PhiloxStream& stream, double k, double p) {
+    return p >= 1 ? 0 : Poisson::draw(stream, Gamma::draw(stream, k, (1 - p) / p));
+  }
+};
+
+struct GeneralizedNegativeBinomial {
+  static constexpr const char* name = "generalized_negative_binomial";
+  static constexpr const char* doc = "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
+  static constexpr std::array<ParameterInfo, 2> parameters = {{{"mu", 1, 0, false}, {"alpha", 1, 0, false}}};
+  static double draw(PhiloxStream& stream, double mean, double dispersion) {
+    if (mean <= 0) return 0;
+    return Poisson::draw(stream, dispersion > 0 ? Gamma::draw(stream, 1 / dispersion, mean * dispersion) : mean);
+  }
+};
+
+}  // namespace loomix::ops

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/op.h"
+#include "ops/random/distributions.h"
+
+// Random arrays. Element i draws from a counter that the push reserved, so a result depends on the seed and the order of
+// pushes alone. `_random_x` takes its distribution's parameters as attributes, `_random_x_like` also takes the shape from
+// an array, `_sample_x` takes arrays of parameters and draws a block of `shape` for each.
+namespace loomix::ops {
+
+// What all `_random_x` share: the output.
+struct RandomTarget {
+  std::optional<Shape> shape;
+  std::string ctx;
+  std::optional<DType> dtype;
+};
+
+template <class P>
+void target_fields(FieldList<P>& f, std::vector<DType> dtypes) {
+  f("shape", &P::shape, "Shape of the output; (1,) without it.").or_int().type("Shape(tuple)");
+  f("ctx", &P::ctx, "Device of the output, as cpu(0); only for imperative calls.");
+  f("dtype", &P::dtype, "Type of the output; float32 (randint: int32) without it.").dtypes(std::move(dtypes));
+}
+
+// The attributes of `_random_x_like`: the parameters of distribution D.
+template <class D>
+struct LikeParams {
+  static constexpr size_t kLast = D::parameters.size() - 1;
+  float first = D::parameters[0].initial;
+  float second = D::parameters[kLast].initial;
+
+  template <class P>
+  static void parameter_fields(FieldList<P>& f) {
+    limit(f(D::parameters[0].name, &P::first, "First parameter of the distribution."), D::parameters[0]);
+    if constexpr (kLast == 1) {
+      limit(f(D::parameters[1].name, &P::second, "Second parameter of the distribution."), D::parameters[1]);
+    }
+  }
+  static void fields(FieldList<LikeParams>& f) { parameter_fields(f); }
+
+ private:
+  template <class Rule>
+  static void limit(Rule rule, const ParameterInfo& info) {
+    if (info.open) rule.above(info.least);
+    if (!info.open) rule.at_least(info.least);
+  }
+};
+
+// The attributes of `_random_x`.
+template <class D>
+struct DrawParams : LikeParams<D>, RandomTarget {
+  static void fields(FieldList<DrawParams>& f) {
+    LikeParams<D>::parameter_fields(f);
+    target_fields(f, {DType::float16, DType::float32, DType::float64});
+  }
+};
+
+// The attributes of `_sample_x`.
+template <class D>
+struct SampleParams {
+  Shape shape;
+  std::optional<DType> dtype;
+  static void fields(FieldList<SampleParams>& f) {
+    f("shape", &SampleParams::shape, "Shape of the block drawn for each element of the parameters.").or_int();
+    f("dtype", &SampleParams::dtype, "Type of the output; that of the parameters without it.")
+        .dtypes({DType::float16, DType::float32, DType::float64});
+  }
+};
+
+struct RandintParams : RandomTarget {
+  int64_t low = 0;
+  int64_t high = 0;
+  static void fields(FieldList<RandintParams>& f) {
+    f("low", &RandintParams::low, "Smallest value.").required();
+    f("high", &RandintParams::high, "One more than the largest value.").required();
+    target_fields(f, {DType::int32, DType::int64});
+  }
+};
+
+struct MultinomialParams {
+  Shape shape;
+  bool get_prob = false;
+  DType dtype = DType::int32;
+  static void fields(FieldList<MultinomialParams>& f) {
+    f("shape", &MultinomialParams::shape, "Shape of the block drawn from each distribution.").or_int();
+    f("get_prob", &MultinomialParams::get_prob, "Also give the logarithm of the probability of what was drawn.");
+    f("dtype", &MultinomialParams::dtype, "Type of the output.")
+        .dtypes({DType::uint8, DType::int32, DType::float16, DType::float32, DType::float64});
+  }
+};
+
+template <class D>
+void draw_cpu(const DrawParams<D>& p, const KernelArgs& args);
+template <class D>
+void draw_like_cpu(const LikeParams<D>& p, const KernelArgs& args);
+template <class D>
+void sample_cpu(const SampleParams<D>&, const KernelArgs& args);
+void randint_cpu(const RandintParams& p, const KernelArgs& args);
+void multinomial_cpu(const MultinomialParams& p, const KernelArgs& args);
+void backward_multinomial_cpu(const NoParams&, const KernelArgs& args);
+void shuffle_cpu(const NoParams&, const KernelArgs& args);
+
+}  // namespace loomix::ops

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "engine/parallel_for.h"
+#include "ops/random/random.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kGrain = 2048;
+
+// Element i of the output is draw(stream of i, i).
+template <class Draw>
+void fill_by_stream(const KernelArgs& args, const char* who, const Draw& draw) {
+  const TensorView& out = args.out[0];
+  dispatch_floating(out.dtype, who, [&]<class T>(Type<T>) {
+    T* const data = out.mutable_as<T>();
+    engine::parallel_for(*args.context, out.size(), kGrain, [&, data](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        PhiloxStream stream(args.random, i);
+        data[i] = static_cast<T>(draw(stream, i));
+      }
+    });
+  });
+}
+
+template <class T>
+void fill_uniform(const KernelArgs& args, float low, float high) {
+  T* const data = args.out[0].mutable_as<T>();
+  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&, data](int64_t begin, int64_t end) {
+    philox_words(args.random, begin, end, [=](int64_t i, uint32_t word) {
+      data[i] = static_cast<T>(low + (high - low) * unit_float(word));
+    });
+  });
+}
+
+// Box and Muller's transform of words 2i and 2i + 1.
+template <class T>
+void fill_normal(const KernelArgs& args, float mean, float deviation) {
+  T* const data = args.out[0].mutable_as<T>();
+  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&, data](int64_t begin, int64_t end) {
+    float radius = 0;
+    philox_words(args.random, 2 * begin, 2 * end, [&](int64_t i, uint32_t word) {
+      if (i % 2 == 0) {
+        radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(word)));
+      } else {
+        data[i / 2] = static_cast<T>(mean + deviation * radius * std::cos(6.2831853f * unit_float(word)));
+      }
+    });
+  });
+}
+
+template <class D>
+void fill(const KernelArgs& args, float first, float second) {
+  const DType dtype = args.out[0].dtype;
+  if constexpr (std::is_same_v<D, Uniform> || std::is_same_v<D, Normal>) {
+    if (dtype != DType::float64) {
+      return dispatch_floating(dtype, D::name, [&]<class T>(Type<T>) {
+        if constexpr (std::is_same_v<D, Uniform>) fill_uniform<T>(args, first, second);
+        if constexpr (std::is_same_v<D, Normal>) fill_normal<T>(args, first, second);
+      });
+    }
+  }
+  fill_by_stream(args, D::name, [=](PhiloxStream& stream, int64_t) { return D::draw(stream, first, second); });
+}
+
+double read_as_double(const TensorView& view, int64_t i) {
+  return dispatch_numeric(view.dtype, "sample", [&]<class T>(Type<T>) { return static_cast<double>(view.as<T>()[i]); });
+}
+
+}  // namespace
+
+template <class D>
+void draw_cpu(const DrawParams<D>& p, const KernelArgs& args) {
+  fill<D>(args, p.first, p.second);
+}
+
+template <class D>
+void draw_like_cpu(const LikeParams<D>& p, const KernelArgs& args) {
+  fill<D>(args, p.first, p.second);
+}
+
+template <class D>
+void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
+  const int64_t sets = args.in[0].size();
+  if (sets == 0) return;
+  const int64_t block = args.out[0].size() / sets;
+  const TensorView& second = args.in[args.in.size() - 1];
+  for (size_t k = 0; k < args.in.size(); ++k) {
+    const ParameterInfo& info = D::parameters[k];
+    for (int64_t i = 0; i < sets; ++i) {
+      const double value = read_as_double(args.in[k], i);
+      LOOMIX_CHECK(info.open ? value > info.least : value >= info.least, ValueError,
+                   "[_sample_{}] element {} of {} is {}; expected {} {}.", D::name, i, info.name, value,
+                   info.open ? "above" : "at least", info.least);
+    }
+  }
+  fill_by_stream(args, D::name, [&](PhiloxStream& stream, int64_t i) {
+    return D::draw(stream, read_as_double(args.in[0], i / block), read_as_double(second, i / block));
+  });
+}
+
+#define LOOMIX_INSTANTIATE(D)                                           \
+  template void draw_cpu<D>(const DrawParams<D>&, const KernelArgs&);      \
+  template void draw_like_cpu<D>(const LikeParams<D>&, const KernelArgs&); \
+  template void sample_cpu<D>(const SampleParams<D>&, const KernelArgs&);
+LOOMIX_INSTANTIATE(Uniform)
+LOOMIX_INSTANTIATE(Normal)
+LOOMIX_INSTANTIATE(Gamma)
+LOOMIX_INSTANTIATE(Exponential)
+LOOMIX_INSTANTIATE(Poisson)
+LOOMIX_INSTANTIATE(NegativeBinomial)
+LOOMIX_INSTANTIATE(GeneralizedNegativeBinomial)
+#undef LOOMIX_INSTANTIATE
+
+void randint_cpu(const RandintParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  const auto range = static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low));
+  dispatch_numeric(out.dtype, "randint", [&]<class T>(Type<T>) {
+    T* const data = out.mutable_as<T>();
+    engine::parallel_for(*args.context, out.size(), kGrain, [&, data](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        PhiloxStream stream(args.random, i);
+        const auto step = static_cast<uint64_t>((range * stream.next64()) >> 64);
+        data[i] = static_cast<T>(static_cast<int64_t>(static_cast<uint64_t>(p.low) + step));
+      }
+    });
+  });
+}
+
+void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
+  const TensorView& data = args.in[0];
+  const int64_t choices = data.shape[data.shape.ndim() - 1];
+  LOOMIX_CHECK(choices > 0, ValueError, "[sample_multinomial] data of shape {} has no choices.", data.shape.to_string());
+  const int64_t rows = data.size() / choices;
+  if (rows == 0) return;
+  const int64_t block = args.out[0].size() / rows;
+  dispatch_floating(data.dtype, "sample_multinomial", [&]<class T>(Type<T>) {
+    const T* const probability = data.as<T>();
+    dispatch_numeric(args.out[0].dtype, "sample_multinomial", [&]<class I>(Type<I>) {
+      I* const out = args.out[0].mutable_as<I>();
+      std::vector<double> cumulative(static_cast<size_t>(choices));
+      for (int64_t row = 0; row < rows; ++row) {
+        const T* const p = probability + row * choices;
+        double total = 0;
+        for (int64_t i = 0; i < choices; ++i) cumulative[static_cast<size_t>(i)] = total += static_cast<double>(p[i]);
+        for (int64_t k = row * block; k < (row + 1) * block; ++k) {
+          const double point = PhiloxStream(args.random, k).uniform() * total;
+          const auto found = std::upper_bound(cumulative.begin(), cumulative.end() - 1, point);
+          const int64_t index = found - cumulative.begin();
+          out[k] = static_cast<I>(index);
+          if (args.out.size() > 1 && args.out[1]) {
+            args.out[1].mutable_as<T>()[k] = static_cast<T>(std::log(static_cast<double>(p[index])));
+          }
+        }
+      }
+    });
+  });
+}
+
+void backward_multinomial_cpu(const NoParams&, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
+  const int64_t choices = out.shape[out.shape.ndim() - 1];
+  if (out.size() == 0) return;
+  const int64_t block = args.in[0].size() / (out.size() / choices);
+  dispatch_floating(out.dtype, "sample_multinomial", [&]<class T>(Type<T>) {
+    for (int64_t k = 0; k < args.in[0].size(); ++k) {
+      const int64_t place = k / block * choices + static_cast<int64_t>(read_as_double(args.in[2], k));
+      T& sum = out.mutable_as<T>()[place];
+      sum = static_cast<T>(sum + args.in[0].as<T>()[k] / args.in[1].as<T>()[place]);
+    }
+  });
+}
+
+void shuffle_cpu(const NoParams&, const KernelArgs& args) {
+  const TensorView& data = args.in[0];
+  if (data.size() == 0) return;
+  const int64_t rows = data.shape.ndim() == 0 ? 1 : data.shape[0];
+  std::vector<int64_t> order(static_cast<size_t>(rows));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  PhiloxStream stream(args.random, 0);
+  for (int64_t i = rows - 1; i > 0; --i) {
+    const auto range = static_cast<unsigned __int128>(i + 1);
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>((range * stream.next64()) >> 64)]);
+  }
+  const auto bytes = static_cast<size_t>(data.bytes() / rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
+                static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[static_cast<size_t>(i)]) * bytes, bytes);
+  }
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/families.h"
+#include "ops/random/random.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+// How much of the counter a kernel may use: two words or one stream an element.
+template <class P>
+uint64_t counters(const P&, const KernelSpec& spec) {
+  return 2 * static_cast<uint64_t>(spec.out[0].size());
+}
+
+template <class P>
+void target_shape(const P& p, ShapeInfer& s) {
+  Shape shape = p.shape.value_or(Shape{1});
+  for (int64_t& size : shape) {
+    if (size == 0) size = kUnknownDim;  // MXNet's notation for a size that inference finds out
+  }
+  s.set_out(0, shape);
+}
+
+Shape joined(const Shape& outer, const Shape& block) {
+  Shape shape = outer;
+  for (int64_t size : block) shape.push_back(size);
+  return shape;
+}
+
+template <class D>
+void register_distribution(OpTable& table, std::vector<std::string> aliases, const char* first, const char* second) {
+  const std::string name = D::name;
+  aliases.push_back("random_" + name);
+  table.add<DrawParams<D>>("_random_" + name)
+      .aliases(std::move(aliases))
+      .doc(D::doc)
+      .output("output")
+      .infer_shape(target_shape<DrawParams<D>>)
+      .infer_type([](const DrawParams<D>& p, TypeInfer& t) {
+        if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));
+      })
+      .uses_rng(counters<DrawParams<D>>)
+      .element_cost(20)
+      .zero_gradient();
+  table.add<LikeParams<D>>("_random_" + name + "_like")
+      .doc(std::string(D::doc) + " Shape and type are those of `data`.")
+      .input("data")
+      .output("output")
+      .shape_only(0)
+      .infer_shape([](const LikeParams<D>&, ShapeInfer& s) { s.unify_all(); })
+      .infer_type([](const LikeParams<D>&, TypeInfer& t) { t.unify_all(); })
+      .uses_rng(counters<LikeParams<D>>)
+      .element_cost(20)
+      .zero_gradient();
+  auto sample = table.add<SampleParams<D>>("_sample_" + name);
+  sample.aliases({"sample_" + name})
+      .doc(std::string(D::doc) + " Each element of the parameters gives a block of `shape`.")
+      .input(first)
+      .output("output")
+      .infer_shape([](const SampleParams<D>& p, ShapeInfer& s) {
+        for (int i = 1; i < s.num_in(); ++i) {
+          s.set_in(0, s.in(i));
+          s.set_in(i, s.in(0));
+        }
+        if (s.in(0).ndim_known()) s.set_out(0, joined(s.in(0), p.shape));
+      })
+      .infer_type([](const SampleParams<D>& p, TypeInfer& t) {
+        for (int i = 1; i < t.num_in(); ++i) {
+          t.set_in(0, t.in(i));
+          t.set_in(i, t.in(0));
+        }
+        if (p.dtype || t.in(0) != DType::unknown) t.set_out(0, p.dtype.value_or(t.in(0)));
+      })
+      .uses_rng(counters<SampleParams<D>>)
+      .element_cost(20)
+      .zero_gradient();
+  if (second) sample.input(second);
+}
+
+Shape multinomial_shape(const MultinomialParams& p, const Shape& data, const char* who) {
+  LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] data has shape (); expected probabilities along a last axis.", who);
+  Shape shape = joined(Shape(data.dims().first(static_cast<size_t>(data.ndim() - 1))), p.shape);
+  if (shape.ndim() == 0) shape.push_back(1);
+  return shape;
+}
+
+}  // namespace
+
+void register_random(OpTable& table) {
+  register_distribution<Uniform>(table, {"uniform"}, "low", "high");
+  register_distribution<Normal>(table, {"normal"}, "mu", "sigma");
+  register_distribution<Gamma>(table, {}, "alpha", "beta");
+  register_distribution<Exponential>(table, {}, "lam", nullptr);
+  register_distribution<Poisson>(table, {}, "lam", nullptr);
+  register_distribution<NegativeBinomial>(table, {}, "k", "p");
+  register_distribution<GeneralizedNegativeBinomial>(table, {}, "mu", "alpha");
+  table.add<RandintParams>("_random_randint")
+      .aliases({"random_randint"})
+      .doc("Draws integers uniformly from [low, high).")
+      .output("output")
+      .infer_shape(target_shape<RandintParams>)
+      .infer_type([](const RandintParams& p, TypeInfer& t) {
+        LOOMIX_CHECK(p.low < p.high, ValueError, "[{}] low {} is not below high {}.", t.who(), p.low, p.high);
+        t.set_out(0, p.dtype.value_or(DType::int32));
+      })
+      .uses_rng(counters<RandintParams>)
+      .element_cost(10)
+      .zero_gradient();
+  table.add<MultinomialParams>("_sample_multinomial")
+      .aliases({"sample_multinomial"})
+      .doc("Draws indices along the last axis with the probabilities that `data` holds there.")
+      .input("data")
+      .output("output0")
+      .output("output1")
+      .num_outputs([](const MultinomialParams& p) { return p.get_prob ? 2 : 1; })
+      .infer_shape([](const MultinomialParams& p, ShapeInfer& s) {
+        if (!s.in(0).ndim_known()) return;
+        for (int i = 0; i < s.num_out(); ++i) s.set_out(i, multinomial_shape(p, s.in(0), s.who()));
+      })
+      .infer_type([](const MultinomialParams& p, TypeInfer& t) {
+        if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+        t.set_out(0, p.dtype);
+        if (t.num_out() == 2) t.set_out(1, t.in(0));
+      })
+      .uses_rng(counters<MultinomialParams>)
+      .element_cost(50)
+      .gradient([](const MultinomialParams& p, GradBuilder& g) {
+        if (p.get_prob) g.set(0, g.call1("_backward_sample_multinomial", {g.grad_of(1), g.in(0), g.out(0)}));
+      });
+  table.add<NoParams>("_backward_sample_multinomial")
+      .inputs({"grad", "data", "sample"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
+      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); })
+      .zero_gradient()
+      .hidden();
+  table.add<NoParams>("_shuffle")
+      .aliases({"shuffle"})
+      .doc("Puts the slices along the first axis into random order.")
+      .input("data")
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.unify_all(); })
+      .infer_type([](const NoParams&, TypeInfer& t) { t.unify_all(); })
+      .uses_rng([](const NoParams&, const KernelSpec&) { return uint64_t{1}; })
+      .zero_gradient();
+}
+
+}  // namespace loomix::ops
