@@ -26,8 +26,8 @@ struct Device {
   constexpr bool is_host() const { return type != DeviceType::gpu && type != DeviceType::null; }
   friend constexpr auto operator<=>(const Device&, const Device&) = default;
 
-  std::string to_string() const;                 // "cpu(0)"
-  static Device parse(std::string_view text);    // "cpu", "gpu(1)"; throws ValueError
+  std::string to_string() const;               // "cpu(0)"
+  static Device parse(std::string_view text);  // "cpu", "gpu(1)"; throws ValueError
 };
 
 }  // namespace loomix

@@ -1,61 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/dtype.h"
 
+#include <algorithm>
 #include <array>
 
 namespace loomix {
 namespace {
 
-struct Row {
+struct Entry {
   DType dtype;
-  int64_t bytes;
   std::string_view name;
+  int64_t size;
 };
 
-constexpr std::array<Row, 9> kRows = {{
-    {DType::float32, 4, "float32"},
-    {DType::float64, 8, "float64"},
-    {DType::float16, 2, "float16"},
-    {DType::uint8, 1, "uint8"},
-    {DType::int32, 4, "int32"},
-    {DType::int8, 1, "int8"},
-    {DType::int64, 8, "int64"},
-    {DType::boolean, 1, "bool"},
-    {DType::bfloat16, 2, "bfloat16"},
-}};
+constexpr std::array<Entry, 9> kTypes = {{{DType::float32, "float32", 4},
+                                          {DType::float64, "float64", 8},
+                                          {DType::float16, "float16", 2},
+                                          {DType::bfloat16, "bfloat16", 2},
+                                          {DType::uint8, "uint8", 1},
+                                          {DType::int8, "int8", 1},
+                                          {DType::int32, "int32", 4},
+                                          {DType::int64, "int64", 8},
+                                          {DType::boolean, "bool", 1}}};
 
-const Row* find(DType dtype) {
-  const auto code = static_cast<size_t>(dtype);
-  if (code < 8) return &kRows[code];
-  return dtype == DType::bfloat16 ? &kRows[8] : nullptr;
+const Entry* find(DType dtype) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [dtype](const Entry& entry) { return entry.dtype == dtype; });
+  return found == kTypes.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 int64_t size_of(DType dtype) {
-  const Row* row = find(dtype);
-  LOOMIX_CHECK(row, TypeError, "[dtype] {} is no element type.", static_cast<int>(dtype));
-  return row->bytes;
+  const Entry* entry = find(dtype);
+  LOOMIX_CHECK(entry != nullptr, TypeError, "[dtype] number {} is not a data type with a size.",
+               static_cast<int>(dtype));
+  return entry->size;
 }
 
 std::string_view name_of(DType dtype) {
-  const Row* row = find(dtype);
-  return row ? row->name : "None";
+  const Entry* entry = find(dtype);
+  return entry ? entry->name : "None";
 }
 
 DType parse_dtype(std::string_view name) {
   std::string names;
-  for (const Row& row : kRows) {
-    if (row.name == name) return row.dtype;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  for (const Entry& entry : kTypes) {
+    if (entry.name == name) return entry.dtype;
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
-  detail::throw_error<TypeError>("[dtype] unknown element type '{}'; expected one of {}.", name, names);
+  throw TypeError(fmt::format("[dtype] '{}' is not a data type; expected one of {}.", name, names));
 }
 
 bool is_valid(DType dtype) { return find(dtype) != nullptr; }
 
 void detail::throw_bad_dtype(DType dtype, const char* who, const char* allowed) {
-  throw_error<TypeError>("[{}] element type {} is not supported; expected one of {}.", who, name_of(dtype), allowed);
+  throw TypeError(
+      fmt::format("[{}] data type {} is not supported; expected one of {}.", who, name_of(dtype), allowed));
 }
 
 }  // namespace loomix

@@ -28,7 +28,8 @@ struct bfloat16 {
   operator float() const noexcept { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
   static uint16_t from_float(float value) noexcept {
     const uint32_t word = std::bit_cast<uint32_t>(value);
-    if ((word & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((word >> 16) | 0x40u);  // keep NaN a NaN
+    if ((word & 0x7fffffffu) > 0x7f800000u)
+      return static_cast<uint16_t>((word >> 16) | 0x40u);  // keep NaN a NaN
     return static_cast<uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
   }
 };
@@ -77,7 +78,8 @@ std::string_view name_of(DType dtype);     // NumPy's name: "float32", "bool", "
 DType parse_dtype(std::string_view name);  // throws TypeError that lists the names
 bool is_valid(DType dtype);                // one of the nine real types
 constexpr bool is_floating(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 || dtype == DType::bfloat16;
+  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
+         dtype == DType::bfloat16;
 }
 
 template <class T>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 
-namespace loomix::detail {
+namespace loomix {
 
-void throw_internal(const char* condition, const char* file, int line) {
-  throw_error<InternalError>("[internal] broken invariant: {} at {}:{}; please report this.", condition, file, line);
+void detail::throw_internal(const char* condition, const char* file, int line) {
+  throw InternalError(fmt::format(
+      "[internal] the invariant `{}` does not hold at {}:{}; this is a fault of Loomix, please report it.",
+      condition, file, line));
 }
 
-}  // namespace loomix::detail
+}  // namespace loomix

@@ -27,6 +27,7 @@ class Error : public std::exception {
 };
 
 // Each maps to a Python exception that is both MXNetError and the built-in named in the comment.
+// clang-format off
 class ValueError : public Error { using Error::Error; };           // ValueError
 class ShapeError : public ValueError { using ValueError::ValueError; };  // ValueError
 class TypeError : public Error { using Error::Error; };            // TypeError: dtype or argument kind
@@ -39,6 +40,7 @@ class NetworkError : public Error { using Error::Error; };         // Connection
 class NotImplementedError : public Error { using Error::Error; };  // NotImplementedError
 class StateError : public Error { using Error::Error; };           // RuntimeError: a call in the wrong order or place
 class InternalError : public Error { using Error::Error; };        // RuntimeError: a broken invariant, our fault
+// clang-format on
 
 namespace detail {
 template <class E, class... Args>
@@ -51,15 +53,15 @@ template <class E, class... Args>
 }  // namespace loomix
 
 // LOOMIX_CHECK(cond, ShapeError, "[dot] ... {}", x): a user's mistake.
-#define LOOMIX_CHECK(condition, Type, ...) \
-  do {                                     \
-    if (!(condition)) [[unlikely]]         \
+#define LOOMIX_CHECK(condition, Type, ...)              \
+  do {                                                  \
+    if (!(condition)) [[unlikely]]                      \
       ::loomix::detail::throw_error<Type>(__VA_ARGS__); \
   } while (false)
 
 // A broken invariant; cannot be reached by user input.
-#define LOOMIX_INTERNAL_CHECK(condition)                                      \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]]                                            \
-      ::loomix::detail::throw_internal(#condition, __FILE__, __LINE__);       \
+#define LOOMIX_INTERNAL_CHECK(condition)                                \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::loomix::detail::throw_internal(#condition, __FILE__, __LINE__); \
   } while (false)

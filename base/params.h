@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <algorithm>
-#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,346 +15,399 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/error.h"
 #include "base/ref_counted.h"
 #include "base/shape.h"
 
-// Self-describing attribute structs. A struct lists its fields once,
+// Parameters of operators, iterators and the like are plain structs. Each declares its fields once, in
+// `static void fields(FieldList<P>& f)`; text parsing and printing, range checks, hashing, documentation and Python
+// signatures derive from that.
 //
-//   struct SoftmaxParams {
-//     int axis = -1;
-//     std::optional<double> temperature;
-//     static void fields(FieldList<SoftmaxParams>& f) {
-//       f("axis", &SoftmaxParams::axis, "Axis along which values sum to one.");
-//       f("temperature", &SoftmaxParams::temperature, "Divides the input.").above(0);
+//   struct PoolingParams {
+//     Shape kernel;
+//     PoolType pool_type = PoolType::max;
+//     static void fields(FieldList<PoolingParams>& f) {
+//       f("kernel", &PoolingParams::kernel, "Window, (h, w).").required();
+//       f("pool_type", &PoolingParams::pool_type, "...").options({{"max", PoolType::max}, {"avg", PoolType::avg}});
 //     }
 //   };
 //
-// and from that list come parsing of text (Python values and files), defaults, range errors, printing, hashing, the
-// Python signature and the documentation.
+// Field types: bool, int, int64_t, float, double, std::string, DType, Shape, enums, and std::optional of these;
+// vectors of int64_t, std::optional<int64_t>, float, double, std::string. The text forms are MXNet's.
+
 namespace loomix {
 
 class ParamSchema;
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
-// The attributes of one operator call, parsed: immutable and shared.
-class AttrsBase : public RefCounted {
- public:
-  const ParamSchema& schema() const { return *schema_; }
-  // The struct itself; P must be the one that the schema was made from.
-  template <class P>
-  const P& as() const;
-  // What the caller gave, sorted by name, in the caller's spelling; defaults are not in it.
-  const TextPairs& given() const { return given_; }
-  // Every field in one spelling: equal texts mean equal attributes.
-  const std::string& canonical() const { return canonical_; }
-  size_t hash() const { return hash_; }
-  friend bool operator==(const AttrsBase& a, const AttrsBase& b) {
-    return a.schema_ == b.schema_ && a.hash_ == b.hash_ && a.canonical_ == b.canonical_;
-  }
-
- protected:
-  explicit AttrsBase(const ParamSchema& schema) : schema_(&schema) {}
-
- private:
-  friend class ParamSchema;
-  const ParamSchema* schema_;
-  TextPairs given_;
-  std::string canonical_;
-  size_t hash_ = 0;
+enum class FieldKind {
+  boolean,
+  int32,
+  int64,
+  float32,
+  float64,
+  text,
+  dtype,
+  choice,
+  shape,
+  int_list,
+  optional_int_list,
+  float_list,
+  double_list,
+  text_list,
 };
 
-template <class P>
-class Attrs final : public AttrsBase {
- public:
-  explicit Attrs(const ParamSchema& schema) : AttrsBase(schema) {}
-  P value;
-};
+namespace detail {
 
-template <class P>
-const P& AttrsBase::as() const {
-  return static_cast<const Attrs<P>&>(*this).value;
-}
-
-struct FieldInfo {
+struct Choice {
   std::string name;
-  std::string type;          // "int", "Shape(tuple)", "float or None", "{'avg', 'max'}"
-  std::string default_text;  // as MXNet prints it: booleans 0/1, tuples in brackets; empty if required
-  std::string doc;
-  bool required = false;
-  bool boolean = false;
-  std::vector<std::string> options;  // of an enumeration; "None" among them if it is optional
+  int64_t value;
 };
 
-// The fields of one struct, without its type.
-class ParamSchema {
+// What a field's value must satisfy.
+struct FieldRules {
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool minimum_excluded = false;
+  bool maximum_excluded = false;
+  bool scalar_is_tuple = false;  // a bare number counts as a tuple of one
+  std::vector<Choice> choices;   // of enums and data types
+};
+
+// Reads, prints and compares values of one type through untyped pointers.
+class Codec {
  public:
-  struct Field {
-    FieldInfo info;
-    // Sets the field from text, or throws ValueError; `who` is the operator's name.
-    std::function<void(AttrsBase&, std::string_view text, std::string_view who)> set;
-    std::function<std::string(const AttrsBase&)> print;
-  };
-
-  explicit ParamSchema(std::function<Ref<AttrsBase>(const ParamSchema&)> make) : make_(std::move(make)) {}
-  ParamSchema(const ParamSchema&) = delete;
-  ParamSchema& operator=(const ParamSchema&) = delete;
-
-  std::span<const Field> fields() const { return fields_; }
-  const Field* find(std::string_view name) const;
-  // Throws ValueError for unknown names, missing required ones, unreadable and out-of-range values.
-  Ref<const AttrsBase> parse(std::string_view who, std::span<const std::pair<std::string, std::string>> texts) const;
-
-  std::vector<Field>& mutable_fields() { return fields_; }
-
- private:
-  std::function<Ref<AttrsBase>(const ParamSchema&)> make_;
-  std::vector<Field> fields_;
+  enum class Result { ok, bad_format, bad_choice, out_of_range };
+  virtual ~Codec() = default;
+  virtual Result parse(std::string_view text, const FieldRules& rules, void* value) const = 0;
+  virtual std::string print(const void* value, const FieldRules& rules) const = 0;  // as Python does
+  virtual std::string print_default(const void* value,
+                                    const FieldRules& rules) const = 0;  // as MXNet's docs do
+  virtual bool equal(const void* a, const void* b) const = 0;
+  virtual size_t hash(const void* value) const = 0;
+  virtual FieldKind kind() const = 0;
 };
-
-// The schema of P, made on first use.
-template <class P>
-const ParamSchema& param_schema();
-
-namespace params_detail {
-
-// How one C++ type reads and prints. `read` returns false for text that is not of the type.
-bool read(std::string_view text, bool& value);
-bool read(std::string_view text, int& value);
-bool read(std::string_view text, int64_t& value);
-bool read(std::string_view text, float& value);
-bool read(std::string_view text, double& value);
-bool read(std::string_view text, std::string& value);
-bool read(std::string_view text, DType& value);
-bool read(std::string_view text, Shape& value);
-bool read(std::string_view text, std::vector<float>& value);
-bool read(std::string_view text, std::vector<double>& value);
-bool read(std::string_view text, std::vector<int64_t>& value);
-bool read(std::string_view text, std::vector<std::optional<int64_t>>& value);
-bool read_int_as_shape(std::string_view text, Shape& value);
-bool is_none(std::string_view text);
-
-std::string print(bool value);
-std::string print(int value);
-std::string print(int64_t value);
-std::string print(float value);
-std::string print(double value);
-std::string print(const std::string& value);
-std::string print(const std::optional<int64_t>& value);
-std::string print(DType value);
-std::string print(const Shape& value);
-std::string print(const std::vector<float>& value);
-std::string print(const std::vector<double>& value);
-std::string print(const std::vector<int64_t>& value);
-std::string print(const std::vector<std::optional<int64_t>>& value);
-
-inline const char* type_text(Type<bool>) { return "boolean"; }
-inline const char* type_text(Type<int>) { return "int"; }
-inline const char* type_text(Type<int64_t>) { return "long"; }
-inline const char* type_text(Type<float>) { return "float"; }
-inline const char* type_text(Type<double>) { return "double"; }
-inline const char* type_text(Type<std::string>) { return "string"; }
-inline const char* type_text(Type<DType>) { return "dtype"; }
-inline const char* type_text(Type<Shape>) { return "Shape(tuple)"; }
-inline const char* type_text(Type<std::vector<float>>) { return "tuple of <float>"; }
-inline const char* type_text(Type<std::vector<double>>) { return "tuple of <double>"; }
-inline const char* type_text(Type<std::vector<int64_t>>) { return "tuple of <long>"; }
-inline const char* type_text(Type<std::vector<std::optional<int64_t>>>) { return "Shape(tuple)"; }
 
 template <class T>
-struct Unwrap {
+const Codec& codec();  // for the types listed above and std::optional of the single ones
+template <class E>
+const Codec& choice_codec();  // for an enum or std::optional of one
+
+template <class T>
+struct OptionalInner {
   using type = T;
   static constexpr bool optional = false;
 };
 template <class T>
-struct Unwrap<std::optional<T>> {
+struct OptionalInner<std::optional<T>> {
   using type = T;
   static constexpr bool optional = true;
 };
+template <class T>
+inline constexpr bool is_choice_v = std::is_enum_v<typename OptionalInner<T>::type> &&
+                                    !std::is_same_v<typename OptionalInner<T>::type, DType>;
 
-struct Limits {
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
-  bool open_below = false;
-  bool open_above = false;
-  bool int_as_shape = false;
-};
+}  // namespace detail
 
-// Each throws the ValueError of the same name in MXNet's words.
-[[noreturn]] void fail_format(std::string_view who, const FieldInfo& info, std::string_view text);
-[[noreturn]] void fail_option(std::string_view who, const FieldInfo& info, std::string_view text);
-[[noreturn]] void fail_range(std::string_view who, const FieldInfo& info, std::string_view text, const Limits& limits);
-std::string options_text(const std::vector<std::string>& options);
+// One field of a schema.
+struct FieldInfo {
+  std::string name;
+  std::string doc;
+  std::string type;           // as MXNet documents it: "Shape(tuple)", "int (non-negative)", "{'a', 'b'}"
+  std::string default_text;   // as MXNet documents it: "1", "0.899999976", "[0,0]"; empty if required
+  std::string default_value;  // as Python prints it: "True", "0.9", "(0, 0)", "None"; empty if required
+  FieldKind kind = FieldKind::text;  // of the value inside a std::optional
+  bool required = false;
+  bool optional = false;             // takes None
+  std::vector<std::string> options;  // of enums and the like, sorted; "None" first if it is allowed
 
-}  // namespace params_detail
-
-// Narrows one field; returned by FieldList.
-template <class P, class T>
-class FieldRule {
- public:
-  using Value = typename params_detail::Unwrap<T>::type;
-  static constexpr bool kOptional = params_detail::Unwrap<T>::optional;
-
-  struct State {
-    params_detail::Limits limits;
-    std::vector<std::pair<std::string, Value>> options;
-  };
-
-  using PrintDefault = std::function<std::string(const std::vector<std::pair<std::string, Value>>& options)>;
-
-  FieldRule(ParamSchema::Field& field, std::shared_ptr<State> state, PrintDefault print_default)
-      : field_(field), state_(std::move(state)), print_default_(std::move(print_default)) {}
-
-  FieldRule& above(double bound) { state_->limits.least = bound; state_->limits.open_below = true; return *this; }
-  FieldRule& at_least(double bound) { state_->limits.least = bound; return *this; }
-  FieldRule& below(double bound) { state_->limits.most = bound; state_->limits.open_above = true; return *this; }
-  FieldRule& at_most(double bound) { state_->limits.most = bound; return *this; }
-  FieldRule& required() {
-    field_.info.required = true;
-    field_.info.default_text.clear();
-    return *this;
-  }
-  // For enumerations, and strings and types that only some values are allowed for.
-  FieldRule& options(std::vector<std::pair<std::string, Value>> options) {
-    state_->options = std::move(options);
-    describe_options();
-    return *this;
-  }
-  FieldRule& floating()
-    requires std::same_as<Value, DType>
-  {
-    return dtypes({DType::float16, DType::float32, DType::float64, DType::bfloat16});
-  }
-  FieldRule& dtypes(std::vector<DType> allowed)
-    requires std::same_as<Value, DType>
-  {
-    std::vector<std::pair<std::string, Value>> options;
-    for (DType dtype : allowed) options.emplace_back(std::string(name_of(dtype)), dtype);
-    return this->options(std::move(options));
-  }
-  // A Shape that also takes a bare number: "2" is (2,).
-  FieldRule& or_int() { state_->limits.int_as_shape = true; return *this; }
-  // Overrides how the documentation names the type.
-  FieldRule& type(std::string text) { field_.info.type = std::move(text); return *this; }
+  // "int, optional, default='1'", as MXNet's documentation has it.
+  std::string describe() const;
 
  private:
-  void describe_options() {
-    auto& info = field_.info;
-    info.options.clear();
-    if (kOptional) info.options.emplace_back("None");
-    for (const auto& option : state_->options) info.options.push_back(option.first);
-    std::sort(info.options.begin(), info.options.end());
-    info.type = params_detail::options_text(info.options);
-    if (!info.required) info.default_text = print_default_(state_->options);
-  }
-
-  ParamSchema::Field& field_;
-  std::shared_ptr<State> state_;
-  PrintDefault print_default_;
+  friend class AttrsBase;
+  friend class ParamSchema;
+  template <class P>
+  friend class FieldList;
+  template <class T>
+  friend class FieldBuilder;
+  const detail::Codec* codec_ = nullptr;
+  size_t offset_ = 0;
+  detail::FieldRules rules_;
+  std::string type_override_;
 };
 
+// Parsed parameters: immutable, shared by counted handles, comparable by value.
+class AttrsBase : public RefCounted {
+ public:
+  const ParamSchema& schema() const noexcept { return *schema_; }
+
+  // The typed struct; P must be the type that the schema was made from.
+  template <class P>
+  const P& as() const;
+
+  // What the user gave, sorted by name, in the user's words; defaults are not in it.
+  const TextPairs& given() const noexcept { return given_; }
+  // Any field's value as text, as Python prints it; throws KeyError for an unknown name.
+  std::string to_text(std::string_view field) const;
+  // Every field in one spelling: equal texts mean equal attributes.
+  std::string canonical() const;
+
+  size_t hash() const noexcept { return hash_; }
+  friend bool operator==(const AttrsBase& a, const AttrsBase& b) noexcept { return a.equals(b); }
+
+ protected:
+  AttrsBase(const ParamSchema& schema, const void* tag) noexcept : schema_(&schema), tag_(tag) {}
+
+ private:
+  friend class ParamSchema;
+  virtual const void* data() const noexcept = 0;
+  bool equals(const AttrsBase& other) const noexcept;
+
+  const ParamSchema* schema_;
+  const void* tag_;  // identifies P
+  size_t hash_ = 0;
+  TextPairs given_;
+};
+
+// The fields of one parameter struct. Made once by param_schema<P>(), read-only afterwards.
+class ParamSchema {
+ public:
+  std::span<const FieldInfo> fields() const noexcept { return fields_; }
+  const FieldInfo* find(std::string_view name) const noexcept;
+
+  // Parses name and text pairs. `who` is the operator's name, for the ValueErrors: unknown or repeated names, bad
+  // text, values out of range, required fields that are missing.
+  Ref<const AttrsBase> parse(std::string_view who,
+                             std::span<const std::pair<std::string, std::string>> given) const;
+
+  // All fields, one a line, for documentation.
+  std::string describe() const;
+
+ private:
+  friend class AttrsBase;
+  template <class P>
+  friend class FieldList;
+  template <class P>
+  friend Ref<const AttrsBase> make_attrs(P params);
+  using Make = AttrsBase* (*)(const ParamSchema& schema, void** data);
+
+  ParamSchema() = default;
+  void finish(const void* defaults);
+  // Records the fields that differ from their defaults as given, and the hash.
+  void adopt(AttrsBase& attrs, const void* defaults) const;
+  size_t hash_of(const void* data) const;
+  bool equal(const void* a, const void* b) const noexcept;
+
+  std::vector<FieldInfo> fields_;
+  Make make_ = nullptr;
+};
+
+// Refines the field just declared.
+template <class T>
+class FieldBuilder {
+  using Inner = typename detail::OptionalInner<T>::type;
+
+ public:
+  explicit FieldBuilder(FieldInfo& field) : field_(field) {}
+
+  FieldBuilder& required() {
+    field_.required = true;
+    return *this;
+  }
+  FieldBuilder& above(double bound) {
+    field_.rules_.minimum_excluded = true;
+    field_.rules_.minimum = bound;
+    return *this;
+  }
+  FieldBuilder& at_least(double bound) {
+    field_.rules_.minimum_excluded = false;
+    field_.rules_.minimum = bound;
+    return *this;
+  }
+  FieldBuilder& below(double bound) {
+    field_.rules_.maximum_excluded = true;
+    field_.rules_.maximum = bound;
+    return *this;
+  }
+  FieldBuilder& at_most(double bound) {
+    field_.rules_.maximum_excluded = false;
+    field_.rules_.maximum = bound;
+    return *this;
+  }
+  // The names of an enum's values, or of the data types that are allowed.
+  FieldBuilder& options(
+      const std::vector<std::pair<std::string, Inner>>& options) requires std::is_enum_v<Inner> {
+    field_.rules_.choices.clear();
+    for (const auto& [name, value] : options) {
+      field_.rules_.choices.push_back({name, static_cast<int64_t>(value)});
+    }
+    return *this;
+  }
+  // The strings that are allowed.
+  FieldBuilder& options(const std::vector<std::string>& options) requires std::is_same_v<Inner, std::string> {
+    field_.rules_.choices.clear();
+    for (const std::string& name : options) field_.rules_.choices.push_back({name, 0});
+    return *this;
+  }
+  // The data types that are allowed; DType::unknown allows the text "None". All nine real ones by default.
+  FieldBuilder& dtypes(const std::vector<DType>& dtypes) requires std::is_same_v<Inner, DType> {
+    field_.rules_.choices.clear();
+    for (DType dtype : dtypes) {
+      field_.rules_.choices.push_back({std::string(name_of(dtype)), static_cast<int64_t>(dtype)});
+    }
+    return *this;
+  }
+  FieldBuilder& floating() requires std::is_same_v<Inner, DType> {
+    return dtypes({DType::float16, DType::bfloat16, DType::float32, DType::float64});
+  }
+  // For tuples: a bare number counts as a tuple of one. std::optional<Shape> does so anyway.
+  FieldBuilder& or_int() {
+    field_.rules_.scalar_is_tuple = true;
+    return *this;
+  }
+  // Documents another type than the field's own.
+  FieldBuilder& type(std::string text) {
+    field_.type_override_ = std::move(text);
+    return *this;
+  }
+
+ private:
+  FieldInfo& field_;
+};
+
+// What `P::fields` writes to.
 template <class P>
 class FieldList {
  public:
-  explicit FieldList(ParamSchema& schema) : schema_(schema) {}
-
-  // `member` may belong to a base class that several attribute structs share.
-  template <class T, class Base>
-    requires std::derived_from<P, Base>
-  FieldRule<P, T> operator()(std::string name, T Base::*base_member, std::string doc) {
-    T P::*const member = base_member;
-    using Rule = FieldRule<P, T>;
-    using Value = typename Rule::Value;
-    auto state = std::make_shared<typename Rule::State>();
-    auto& field = schema_.mutable_fields().emplace_back();
-    field.info.name = std::move(name);
-    field.info.doc = std::move(doc);
-    field.info.boolean = std::is_same_v<Value, bool>;
-    const auto print_value = [](const T& value, const auto& options) -> std::string {
-      if constexpr (Rule::kOptional) {
-        return value ? print_plain(*value, options) : "None";
-      } else {
-        return print_plain(value, options);
-      }
-    };
-    if constexpr (!std::is_enum_v<Value> || std::is_same_v<Value, DType>) {
-      field.info.type = params_detail::type_text(Type<Value>{});
-      if (Rule::kOptional) field.info.type += " or None";
-    }
-    const T initial = P{}.*member;
-    field.info.default_text = print_value(initial, state->options);
-    field.print = [member, state, print_value](const AttrsBase& attrs) {
-      return print_value(attrs.as<P>().*member, state->options);
-    };
-    // The schema's fields move while the list grows, so the setter carries what it needs of its own.
-    const size_t position = schema_.mutable_fields().size() - 1;
-    field.set = [member, state, position, &schema = schema_](AttrsBase& attrs, std::string_view text,
-                                                              std::string_view who) {
-      const FieldInfo& info = schema.fields()[position].info;
-      static_cast<Attrs<P>&>(attrs).value.*member = read_value<T, Rule>(*state, info, text, who);
-    };
-    return Rule(field, state,
-                [initial, print_value](const auto& options) { return print_value(initial, options); });
-  }
+  template <class Base, class T>
+  requires std::is_base_of_v<Base, P> FieldBuilder<T>
+  operator()(std::string name, T Base::*member, std::string doc);
 
  private:
-  template <class Value>
-  static std::string print_plain(const Value& value, const std::vector<std::pair<std::string, Value>>& options) {
-    for (const auto& [name, option] : options) {
-      if (option == value) return name;
-    }
-    if constexpr (std::is_enum_v<Value> && !std::is_same_v<Value, DType>) {
-      return std::to_string(static_cast<int64_t>(value));
-    } else {
-      return params_detail::print(value);
-    }
-  }
+  template <class Q>
+  friend const ParamSchema& param_schema();
+  FieldList() = default;
+  static ParamSchema build();
 
-  template <class T, class Rule>
-  static T read_value(const typename Rule::State& state, const FieldInfo& info, std::string_view text,
-                      std::string_view who) {
-    using Value = typename Rule::Value;
-    if constexpr (Rule::kOptional) {
-      if (params_detail::is_none(text)) return std::nullopt;
-    }
-    if (!state.options.empty()) {
-      for (const auto& [name, option] : state.options) {
-        if (name == text) return option;
-      }
-      params_detail::fail_option(who, info, text);
-    }
-    if constexpr (std::is_enum_v<Value> && !std::is_same_v<Value, DType>) {
-      params_detail::fail_option(who, info, text);
-    } else {
-      Value value{};
-      bool ok = params_detail::read(text, value);
-      if constexpr (std::is_same_v<Value, Shape>) {
-        if (!ok && state.limits.int_as_shape) ok = params_detail::read_int_as_shape(text, value);
-      }
-      if (!ok) params_detail::fail_format(who, info, text);
-      if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
-        const auto& limits = state.limits;
-        const double number = static_cast<double>(value);
-        const bool low = limits.open_below ? number <= limits.least : number < limits.least;
-        const bool high = limits.open_above ? number >= limits.most : number > limits.most;
-        if (low || high) params_detail::fail_range(who, info, text, limits);
-      }
-      return value;
-    }
-  }
-
-  ParamSchema& schema_;
+  const P defaults_{};
+  ParamSchema schema_;
 };
 
+// The schema of P; made on first use, safe from any thread.
 template <class P>
 const ParamSchema& param_schema() {
-  static const ParamSchema* const schema = [] {
-    auto* made = new ParamSchema(  // lives as long as the process: operators are never removed
-        [](const ParamSchema& self) -> Ref<AttrsBase> { return make_ref<Attrs<P>>(self); });
-    FieldList<P> list(*made);
-    P::fields(list);
-    return made;
-  }();
-  return *schema;
+  static const ParamSchema schema = FieldList<P>::build();
+  return schema;
+}
+
+// Attributes from a typed struct. Fields that differ from their defaults count as given.
+template <class P>
+Ref<const AttrsBase> make_attrs(P params);
+
+// ---------------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+template <class P>
+inline constexpr char kParamTag = 0;
+
+template <class P>
+class Attrs final : public AttrsBase {
+ public:
+  explicit Attrs(const ParamSchema& schema) : AttrsBase(schema, &kParamTag<P>) {}
+  Attrs(const ParamSchema& schema, P params) : AttrsBase(schema, &kParamTag<P>), params(std::move(params)) {}
+  P params{};
+
+ private:
+  const void* data() const noexcept override { return &params; }
+};
+
+// Enums differ only in how their number is stored.
+class ChoiceCodec : public Codec {
+ public:
+  Result parse(std::string_view text, const FieldRules& rules, void* value) const final;
+  std::string print(const void* value, const FieldRules& rules) const final;
+  std::string print_default(const void* value, const FieldRules& rules) const final;
+  bool equal(const void* a, const void* b) const final { return load(a) == load(b); }
+  size_t hash(const void* value) const final;
+  FieldKind kind() const override { return FieldKind::choice; }
+
+ private:
+  virtual std::optional<int64_t> load(const void* value) const = 0;
+  virtual void store(void* value, std::optional<int64_t> number) const = 0;
+  virtual bool takes_none() const = 0;
+};
+
+template <class E>
+class TypedChoiceCodec : public ChoiceCodec {
+  using Inner = typename OptionalInner<E>::type;
+  std::optional<int64_t> load(const void* value) const final {
+    const E& typed = *static_cast<const E*>(value);
+    if constexpr (OptionalInner<E>::optional) {
+      return typed ? std::optional<int64_t>(static_cast<int64_t>(*typed)) : std::nullopt;
+    } else {
+      return static_cast<int64_t>(typed);
+    }
+  }
+  void store(void* value, std::optional<int64_t> number) const final {
+    E& typed = *static_cast<E*>(value);
+    if (number) typed = static_cast<Inner>(*number);
+    else if constexpr (OptionalInner<E>::optional) typed = std::nullopt;
+  }
+  bool takes_none() const final { return OptionalInner<E>::optional; }
+};
+
+template <class E>
+const Codec& choice_codec() {
+  static const TypedChoiceCodec<E> codec;
+  return codec;
+}
+
+}  // namespace detail
+
+template <class P>
+const P& AttrsBase::as() const {
+  LOOMIX_INTERNAL_CHECK(tag_ == &detail::kParamTag<P>);
+  return static_cast<const detail::Attrs<P>*>(this)->params;
+}
+
+template <class P>
+template <class Base, class T>
+requires std::is_base_of_v<Base, P> FieldBuilder<T> FieldList<P>::operator()(const char* name,
+                                                                             T Base::*member,
+                                                                             const char* doc) {
+  FieldInfo& field = schema_.fields_.emplace_back();
+  field.name = std::move(name);
+  field.doc = std::move(doc);
+  field.optional = detail::OptionalInner<T>::optional;
+  if constexpr (detail::is_choice_v<T>) field.codec_ = &detail::choice_codec<T>();
+  else field.codec_ = &detail::codec<T>();
+  field.offset_ = static_cast<size_t>(reinterpret_cast<const char*>(&(defaults_.*member)) -
+                                      reinterpret_cast<const char*>(&defaults_));
+  return FieldBuilder<T>(field);
+}
+
+template <class P>
+ParamSchema FieldList<P>::build() {
+  FieldList list;
+  P::fields(list);
+  list.schema_.make_ = [](const ParamSchema& schema, void** data) -> AttrsBase* {
+    auto* attrs = new detail::Attrs<P>(schema);
+    *data = &attrs->params;
+    return attrs;
+  };
+  list.schema_.finish(&list.defaults_);
+  return std::move(list.schema_);
+}
+
+template <class P>
+Ref<const AttrsBase> make_attrs(P params) {
+  const ParamSchema& schema = param_schema<P>();
+  auto attrs = make_ref<detail::Attrs<P>>(schema, std::move(params));
+  const P defaults{};
+  schema.adopt(*attrs, &defaults);
+  return attrs;
 }
 
 }  // namespace loomix

@@ -41,8 +41,7 @@ class Ref {
   }
   Ref(const Ref& other) noexcept : Ref(other.object_) {}
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  template <class U>
-    requires std::is_convertible_v<U*, T*>
+  template <class U, std::enable_if_t<std::is_convertible_v<U*, T*>, int> = 0>
   Ref(const Ref<U>& other) noexcept : Ref(other.get()) {}
   ~Ref() {
     if (object_) object_->release();

@@ -39,17 +39,13 @@ class Shape {
   }
 
   Shape(const Shape& other) { assign(other); }
-  Shape(Shape&& other) noexcept { *this = std::move(other); }
+  Shape(Shape&& other) noexcept { take(other); }
   Shape& operator=(const Shape& other) {
     if (this != &other) assign(other);
     return *this;
   }
   Shape& operator=(Shape&& other) noexcept {
-    if (this == &other) return *this;
-    heap_ = std::move(other.heap_);
-    ndim_ = other.ndim_;
-    std::copy_n(other.inline_, kInlineDims, inline_);
-    if (heap_) other.ndim_ = 0;
+    if (this != &other) take(other);
     return *this;
   }
   ~Shape() = default;
@@ -85,10 +81,10 @@ class Shape {
   std::span<const int64_t> dims() const noexcept { return {begin(), end()}; }
 
   void push_back(int64_t size) {
-    resize(ndim_ + 1);
+    resize(std::max(ndim_, 0) + 1);
     data()[ndim_ - 1] = size;
   }
-  // Keeps the leading sizes; new ones are zero.
+  // Keeps the leading sizes; new ones are zero. Throws ShapeError beyond kMaxDims.
   void resize(int ndim);
 
   friend bool operator==(const Shape& a, const Shape& b) noexcept {
@@ -105,9 +101,16 @@ class Shape {
     std::copy(other.begin(), other.end(), data());
   }
 
+  void take(Shape& other) noexcept {  // leaves a scalar behind
+    ndim_ = std::exchange(other.ndim_, 0);
+    std::copy_n(other.inline_, kInlineDims, inline_);
+    heap_ = std::move(other.heap_);
+  }
+
   int32_t ndim_ = 0;
   int64_t inline_[kInlineDims] = {};
-  std::unique_ptr<int64_t[]> heap_;  // used, with room for kMaxDims, once there were more than kInlineDims axes
+  // Used, with room for kMaxDims, once there were more than kInlineDims axes.
+  std::unique_ptr<int64_t[]> heap_;
 };
 
 // True if the two shapes could be the same; unknown parts match anything.

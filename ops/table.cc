@@ -101,7 +101,7 @@ class NameChecker final : public GradBuilder {
 
 bool needs_no_attributes(const OpDef& op) {
   return std::none_of(op.params->fields().begin(), op.params->fields().end(),
-                      [](const ParamSchema::Field& field) { return field.info.required; });
+                      [](const FieldInfo& field) { return field.required; });
 }
 
 void validate_op(const OpTable& table, const OpDef& op) {
