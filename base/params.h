@@ -280,9 +280,9 @@ class FieldBuilder {
 template <class P>
 class FieldList {
  public:
+  // `member` may belong to a base class that several structs share.
   template <class Base, class T>
-  requires std::is_base_of_v<Base, P> FieldBuilder<T>
-  operator()(std::string name, T Base::*member, std::string doc);
+  FieldBuilder<T> operator()(std::string name, T Base::*member, std::string doc);
 
  private:
   template <class Q>
@@ -374,9 +374,7 @@ const P& AttrsBase::as() const {
 
 template <class P>
 template <class Base, class T>
-requires std::is_base_of_v<Base, P> FieldBuilder<T> FieldList<P>::operator()(const char* name,
-                                                                             T Base::*member,
-                                                                             const char* doc) {
+FieldBuilder<T> FieldList<P>::operator()(std::string name, T Base::*member, std::string doc) {
   FieldInfo& field = schema_.fields_.emplace_back();
   field.name = std::move(name);
   field.doc = std::move(doc);
