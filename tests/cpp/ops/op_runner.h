@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/table.h"
+
+// Runs one operator on host buffers, without engine or arrays: inference, kernel choice, kernel.
+namespace loomix::ops::testing {
+
+// A buffer with a shape and a type.
+struct Tensor {
+  Shape shape;
+  DType dtype = DType::unknown;
+  std::vector<std::byte> bytes;
+
+  Tensor() = default;
+  Tensor(Shape s, DType d) : shape(std::move(s)), dtype(d), bytes(static_cast<size_t>(shape.size() * size_of(d))) {}
+  // Values are converted to `dtype`.
+  Tensor(Shape s, DType d, const std::vector<double>& values) : Tensor(std::move(s), d) {
+    dispatch_all(dtype, "test", [&]<class T>(Type<T>) {
+      for (size_t i = 0; i < values.size(); ++i) reinterpret_cast<T*>(bytes.data())[i] = static_cast<T>(static_cast<Wide<T>>(values[i]));
+    });
+  }
+  TensorView view() { return {bytes.data(), dtype, shape}; }
+  std::vector<double> values() const {
+    std::vector<double> result(static_cast<size_t>(shape.size()));
+    dispatch_all(dtype, "test", [&]<class T>(Type<T>) {
+      for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(reinterpret_cast<const T*>(bytes.data())[i]);
+    });
+    return result;
+  }
+
+ private:
+  template <class T>
+  using Wide = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, double>;
+};
+
+struct RunOptions {
+  bool training = false;
+  bool saved = false;          // have the kernel fill its saved values
+  int cores = 1;
+  RandomStream random{1, 0};
+  std::string kernel;          // run this kernel instead of the chosen one
+};
+
+struct RunResult {
+  std::vector<Tensor> out;
+  std::vector<Tensor> saved;
+  std::string kernel;
+};
+
+// Inputs may be changed where the schema says so.
+inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs, const TextPairs& attr_texts = {},
+                        const RunOptions& options = {}) {
+  const OpTable& table = builtin_table();
+  const OpDef& op = table.at(name);
+  const auto attrs = table.parse(op, attr_texts);
+  const int outputs = op.count_outputs(*attrs);
+  std::vector<Shape> in_shapes, out_shapes(static_cast<size_t>(outputs), Shape::unknown());
+  std::vector<DType> in_types, out_types(static_cast<size_t>(outputs), DType::unknown);
+  for (const Tensor& input : inputs) {
+    in_shapes.push_back(input.shape);
+    in_types.push_back(input.dtype);
+  }
+  ShapeInfer shapes(op, in_shapes, out_shapes);
+  op.infer_shape(*attrs, shapes);
+  TypeInfer types(op, in_types, out_types);
+  op.infer_type(*attrs, types);
+
+  RunResult result;
+  std::vector<TensorView> in, out, saved;
+  for (Tensor& input : inputs) in.push_back(input.view());
+  for (int i = 0; i < outputs; ++i) {
+    result.out.emplace_back(out_shapes[static_cast<size_t>(i)], out_types[static_cast<size_t>(i)]);
+  }
+  for (Tensor& output : result.out) out.push_back(output.view());
+  const std::vector<Req> req(static_cast<size_t>(outputs), Req::write);
+  const KernelSpec spec{in, out, req, options.training};
+  for (size_t i = 0; i < op.saved_names.size(); ++i) {
+    const TensorView like = op.infer_saved(*attrs, spec, static_cast<int>(i));
+    result.saved.emplace_back(like.shape, like.dtype);
+  }
+  for (Tensor& value : result.saved) saved.push_back(options.saved ? value.view() : TensorView());
+  std::vector<std::byte> workspace(op.workspace_bytes ? op.workspace_bytes(*attrs, spec) : 0);
+
+  const Kernel* kernel = nullptr;
+  for (const Kernel& candidate : op.kernels) {
+    if (options.kernel == candidate.name) kernel = &candidate;
+  }
+  if (!kernel) kernel = &op.choose(*attrs, spec, DeviceType::cpu);
+  engine::RunContext context;
+  context.cores = options.cores;
+  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, &context};
+  kernel->run(*attrs, args);
+  result.kernel = kernel->name;
+  return result;
+}
+
+inline RunResult run_op(const std::string& name, std::vector<Tensor>&& inputs, const TextPairs& attrs = {},
+                        const RunOptions& options = {}) {
+  return run_op(name, inputs, attrs, options);
+}
+
+}  // namespace loomix::ops::testing
