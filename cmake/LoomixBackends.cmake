@@ -57,7 +57,12 @@ if(NOT LOOMIX_OPENMP STREQUAL "OFF")
   find_package(OpenMP)
 endif()
 loomix_decide(OPENMP OpenMP_CXX_FOUND "use a compiler with OpenMP")
-set(LOOMIX_OPENMP_LIBRARIES OpenMP::OpenMP_CXX)
+if(LOOMIX_OPENMP_FOUND)
+  set(LOOMIX_OPENMP_LIBRARIES OpenMP::OpenMP_CXX)
+else()
+  # Our pragmas are ignored then, but BLAS still brings its OpenMP runtime and is told how many threads to use.
+  list(APPEND LOOMIX_CBLAS_LIBRARIES gomp)
+endif()
 
 foreach(backend ZMQ MPI JPEG PNG)  # no sources yet
   set(LOOMIX_${backend}_FOUND FALSE)
