@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/op.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace loomix::ops {
@@ -40,16 +42,22 @@ int OpDef::count_visible_outputs(const AttrsBase& attrs) const {
   return num_visible_outputs ? num_visible_outputs(attrs) : count_outputs(attrs);
 }
 
-std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
+int OpDef::schema_position(const AttrsBase& attrs, int i) const {
   const int declared = static_cast<int>(inputs.size());
   const int repeated = declared - 1;
-  if (variadic_count.empty() || i < repeated) {
-    if (!has_input) return inputs[i].name;
-    for (int position = 0; position < declared; ++position) {
-      if (has_input(attrs, position) && i-- == 0) return inputs[position].name;
-    }
+  if (!variadic_count.empty()) return std::min(i, repeated);
+  if (!has_input) return i;
+  for (int position = 0; position < declared; ++position) {
+    if (has_input(attrs, position) && i-- == 0) return position;
   }
-  return inputs[repeated].name + std::to_string(i - repeated);
+  return repeated;
+}
+
+std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
+  const int position = schema_position(attrs, i);
+  const int repeated = static_cast<int>(inputs.size()) - 1;
+  if (variadic_count.empty() || position < repeated) return inputs[position].name;
+  return inputs[position].name + std::to_string(i - repeated);
 }
 
 std::string OpDef::output_name(const AttrsBase& attrs, int i) const {

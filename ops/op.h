@@ -69,6 +69,8 @@ class OpDef {
   int count_visible_outputs(const AttrsBase& attrs) const;
   std::string input_name(const AttrsBase& attrs, int i) const;    // "data", "arg3"
   std::string output_name(const AttrsBase& attrs, int i) const;   // "output", "mean"
+  int schema_position(const AttrsBase& attrs, int i) const;       // of input i in `inputs`
+  bool mutates(const AttrsBase& attrs, int i) const { return inputs[schema_position(attrs, i)].mutated; }
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
   // The first kernel for the device that accepts; throws NotImplementedError listing the refusals. The listener, if

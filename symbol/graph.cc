@@ -69,10 +69,7 @@ ValueIndex::ValueIndex(const Graph& graph) {
 }
 
 bool mutates_input(const Graph& graph, NodeId node, int i) {
-  const ops::OpDef* op = graph[node].op;
-  if (!op) return false;
-  if (!op->variadic_count.empty()) return !op->inputs.empty() && op->inputs[0].mutated;
-  return i < static_cast<int>(op->inputs.size()) && op->inputs[i].mutated;
+  return graph[node].op && graph[node].op->mutates(*graph[node].attrs, i);
 }
 
 std::string dump(const Graph& graph) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/params.h"
+#include "base/ref_counted.h"
+#include "ops/table.h"
+
+namespace loomix {
+
+class SymbolNode;
+
+struct SymbolOutput {
+  Ref<SymbolNode> node;
+  int index = 0;
+};
+
+// A node that symbols share while they are composed: identity is the pointer, so a variable used twice stays one.
+// Changed only under the caller's lock (Python's GIL).
+class SymbolNode final : public RefCounted {
+ public:
+  ~SymbolNode() override;  // not recursive: chains may be long
+
+  bool is_variable() const { return !op && unknown_op.empty(); }
+  int num_outputs() const;          // of the schema, hidden ones included
+  int num_visible_outputs() const;
+  std::string output_name(int i) const;   // "fc1_output"; a variable's own name
+  std::string input_name(int i) const;    // "weight"
+  bool mutates(int input) const;
+  std::string_view op_name() const { return op ? std::string_view(op->name) : std::string_view(unknown_op); }
+  // Parses the parameters in `dict` again; call after changing it.
+  void parse(const ops::OpTable& table);
+
+  const ops::OpDef* op = nullptr;
+  Ref<const AttrsBase> attrs;
+  std::string name;
+  std::map<std::string, std::string, std::less<>> dict;  // everything given as text, parameters of the operator too
+  std::vector<SymbolOutput> inputs;
+  std::vector<Ref<SymbolNode>> control_deps;
+
+  // Of operators that the table does not know: enough to save them back.
+  std::string unknown_op;
+  int unknown_outputs = 1;
+  std::vector<int> unknown_mutated;                     // positions of inputs that it changes
+  std::vector<std::vector<SymbolOutput>> subgraphs;     // heads of each
+};
+
+// The nodes that the outputs need, inputs first (depth-first, as MXNet lists them).
+std::vector<SymbolNode*> depth_first(std::span<const SymbolOutput> outputs);
+
+// Attributes that may be given without their underscores: lr_mult for __lr_mult__.
+bool is_hidden_key(std::string_view key);
+// Text of the initializer that MXNet attaches to an automatic variable for this input; null for most.
+const char* default_initializer(const SymbolNode& node, int input);
+
+}  // namespace loomix
