@@ -6,21 +6,28 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/device.h"
 #include "base/ref_counted.h"
 #include "engine/inline_function.h"
+#include "engine/options.h"
+#include "engine/var.h"
 
 // The engine runs tasks ordered by the Vars that they name. Tasks that share a Var behave as if run in push order:
 // readers may overlap, a writer runs alone. Tasks that share no Var may run at any time and on any worker.
 namespace loomix::engine {
 
-class Var;
-using VarRef = Ref<Var>;
+class DeviceQueue;
+class DeviceRuntime;
+class Trace;
 
 // `write` carries data, and so errors; `use` orders exclusively but carries none (generators, workspaces, channels).
+// A Var named as read and written is exclusive, and the task is skipped while it is poisoned (in-place and partial
+// writes); named as written only, it is overwritten whole, which heals it.
 enum class Access : uint8_t { read, write, use };
 enum class Lane : uint8_t { compute, copy_in, copy_out, communicate, io };
+inline constexpr int kLanes = 5;
 
 struct Tag {
   Var* var;
@@ -31,48 +38,110 @@ struct Tag {
 struct Describe {
   std::string (*text)(const void* context) = nullptr;  // operator, node, attributes, shapes, source line
   const char* (*name)(const void* context) = nullptr;  // short: the operator's name, for traces
-  Ref<RefCounted> context;
+  Ref<RefCounted> context;                             // passed as RefCounted*
 };
 
 // What the body of a task sees of the worker that runs it.
 class RunContext {
  public:
   Device device;
-  int cores = 1;           // how many threads parallel_for may use here
-  void* stream = nullptr;  // the device's queue; null on hosts
+  int cores = 1;                 // how many threads parallel_for may use here
+  void* stream = nullptr;        // the device's native stream (cudaStream_t); null on hosts
+  DeviceQueue* queue = nullptr;  // the same as an object of the engine's; null on hosts
 };
 
 using Work = InlineFunction<void(RunContext&), 64>;
 
-// Ends an asynchronous task: exactly one of done() and fail(). Dropping it unused fails the task, so no hang is silent.
+// Where a Completion reports to; engines implement it.
+class CompletionSink {
+ public:
+  virtual void complete(void* task, std::exception_ptr error) noexcept = 0;
+
+ protected:
+  ~CompletionSink() = default;
+};
+
+// Ends an asynchronous task, from any thread: exactly one of done() and fail(). Dropping it unused fails the task, so
+// no hang is silent.
 class Completion {
  public:
-  Completion(Completion&&) noexcept;
-  Completion& operator=(Completion&&) noexcept;
-  ~Completion();
-  void done();
+  Completion(CompletionSink& sink, void* task) noexcept : sink_(&sink), task_(task) {}
+  Completion(Completion&& other) noexcept : sink_(std::exchange(other.sink_, nullptr)), task_(other.task_) {}
+  Completion& operator=(Completion&& other) noexcept {
+    if (this != &other) {
+      drop();
+      sink_ = std::exchange(other.sink_, nullptr);
+      task_ = other.task_;
+    }
+    return *this;
+  }
+  ~Completion() { drop(); }
+  void done() { finish(nullptr); }
   void fail(std::exception_ptr error);
+
+ private:
+  void finish(std::exception_ptr error);
+  void drop() noexcept {
+    if (sink_) drop_unused();
+  }
+  void drop_unused() noexcept;
+  CompletionSink* sink_;
+  void* task_;
 };
 using AsyncWork = InlineFunction<void(RunContext&, Completion), 64>;
 
 struct TaskInfo {
   Device device = Device::cpu();
   Lane lane = Lane::compute;
-  int8_t priority = 0;       // higher runs earlier within a lane
-  bool may_inline = true;    // false: never on the pushing thread (Python, blocking work)
-  uint8_t max_cores = 1;     // tokens that the task can use
-  uint32_t cost_ns = 1000;   // estimate; at most 5,000 allows running at once on the pushing thread
-  Describe describe;
+  int8_t priority = 0;     // higher runs earlier within a lane
+  bool may_inline = true;  // false: never on the pushing thread, nor on a waiting one (Python, blocking work)
+  uint8_t max_cores = 1;   // tokens that the task can use
+  uint32_t cost_ns =
+      1000;  // estimate; at most EngineOptions::inline_cost_ns allows running at once on the pushing thread
+  int64_t bytes = 0;  // memory that lives until the task has run, for bounding run-ahead; 0 where it is small
+  Describe describe = {};
+};
+
+// Counts since the engine's start.
+struct EngineStats {
+  int64_t pushed = 0;
+  int64_t ran_inline = 0;           // on the pushing thread
+  int64_t ran_waiting = 0;          // on a thread that waited
+  std::vector<int64_t> ran_worker;  // per host compute worker, out of the queues
+  int64_t ran_elsewhere = 0;        // on the other lanes' and devices' workers, or completed from outside
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
+
+  // Returns at once, but that beyond the bounds of run-ahead it waits, unless called from a running task. Throws
+  // only for a malformed call (null Var, missing device): errors of the work are stored in the written Vars.
   virtual void push(TaskInfo info, std::span<const Tag> tags, Work work) = 0;
+  // The task completes when its Completion does; the body may return earlier.
   virtual void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) = 0;
-  virtual void wait(Var& var) = 0;        // for the last writer; throws while the data is poisoned
-  virtual void wait_all() = 0;            // throws the first error not yet reported
-  virtual VarRef new_var() = 0;
+
+  // All throw StateError when called inside a running task.
+  virtual void wait(Var& var) = 0;           // for the last writer; throws while the data is poisoned
+  virtual void wait_to_write(Var& var) = 0;  // for the readers, too
+  virtual void wait_all() = 0;               // for everything; throws the first error not yet reported
+  virtual bool is_ready(Var& var) = 0;       // true when wait() would not block
+
+  // Makes every later read of `var` throw `error`, in program order.
+  void poison(Var& var, std::exception_ptr error);
+  VarRef new_var();
+
+  // Streams and memory of a device; throws DeviceError where there is none.
+  virtual DeviceRuntime& device(Device device) = 0;
+  virtual const EngineOptions& options() const = 0;
+  virtual EngineStats stats() const = 0;
+  virtual Trace& trace() = 0;
+  // Finishes the work in flight (up to the exit deadline) and ends the threads. Later pushes throw StateError.
+  virtual void shutdown() = 0;
 };
+
+std::unique_ptr<Engine> make_threaded_engine(EngineOptions options = {});
+// Runs every task at its push, one at a time: the oracle for tests, and a help in debugging.
+std::unique_ptr<Engine> make_naive_engine(EngineOptions options = {});
 
 }  // namespace loomix::engine

@@ -17,7 +17,7 @@ void parallel_for(RunContext& context, int64_t count, int64_t grain, Fn&& fn) {
     if (count > 0) fn(int64_t{0}, count);
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
   for (int64_t part = 0; part < parts; ++part) fn(count * part / parts, count * (part + 1) / parts);
 }
 

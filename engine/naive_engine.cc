@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/naive_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "engine/device/device_runtime.h"
+#include "engine/var_queue.h"
+
+namespace loomix::engine {
+
+struct NaiveEngine::Entry {
+  TaskInfo info;
+  std::vector<std::pair<VarRef, uintptr_t>> accesses;
+  Work work;
+  AsyncWork async;
+  bool completed = false;  // guarded by completion_mutex_
+  std::exception_ptr error;
+
+  std::string text() const {
+    return info.describe.text ? info.describe.text(info.describe.context.get()) : "";
+  }
+  std::string name() const {
+    return info.describe.name ? info.describe.name(info.describe.context.get()) : "task";
+  }
+};
+
+NaiveEngine::NaiveEngine(EngineOptions options) : options_(options) {}
+NaiveEngine::~NaiveEngine() = default;
+
+void NaiveEngine::push(TaskInfo info, std::span<const Tag> tags, Work work) {
+  auto entry = make_entry(std::move(info), tags);
+  entry->work = std::move(work);
+  enqueue(std::move(entry));
+}
+
+void NaiveEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) {
+  auto entry = make_entry(std::move(info), tags);
+  entry->async = std::move(work);
+  enqueue(std::move(entry));
+}
+
+std::unique_ptr<NaiveEngine::Entry> NaiveEngine::make_entry(TaskInfo info, std::span<const Tag> tags) {
+  LOOMIX_CHECK(!closed_, StateError, "[engine] work was pushed after shutdown().");
+  auto entry = std::make_unique<Entry>();
+  entry->info = std::move(info);
+  for (const Tag& tag : tags) {
+    LOOMIX_CHECK(tag.var != nullptr, ValueError, "[engine] a tag of a pushed task names no Var.");
+    const uintptr_t bits = bits_of(tag.access);
+    const auto same = std::find_if(entry->accesses.begin(), entry->accesses.end(),
+                                   [&](const auto& access) { return access.first.get() == tag.var; });
+    if (same != entry->accesses.end()) {
+      same->second |= bits;
+    } else {
+      entry->accesses.emplace_back(VarRef(tag.var), bits);
+    }
+  }
+  return entry;
+}
+
+void NaiveEngine::enqueue(std::unique_ptr<Entry> entry) {
+  if (running_.load() == std::this_thread::get_id()) {
+    later_.push_back(std::move(entry));
+    return;
+  }
+  const std::lock_guard lock(turn_);
+  running_.store(std::this_thread::get_id());
+  run(*entry);
+  while (!later_.empty()) {
+    const auto next = std::move(later_.front());
+    later_.pop_front();
+    run(*next);
+  }
+  running_.store({});
+}
+
+void NaiveEngine::run(Entry& entry) {
+  ++stats_.pushed;
+  ++stats_.ran_inline;
+  Ref<Poison> poison;
+  for (auto& [var, bits] : entry.accesses) {
+    if (bits & kWritesData) var->version_.fetch_add(1, std::memory_order_relaxed);
+    if ((bits & kReadsData) && var->poison_ && !poison) poison = var->poison_;
+  }
+  if (!poison) {
+    const int64_t begin = Trace::now();
+    current_ = &entry;
+    std::exception_ptr error = invoke(entry);
+    current_ = nullptr;
+    if (trace_.enabled())
+      trace_.add(entry.info.device.to_string(), entry.name(), "task", begin, Trace::now());
+    if (error) {
+      poison = make_ref<Poison>(std::move(error), entry.text());
+      errors_.add(poison);
+    }
+  }
+  for (auto& [var, bits] : entry.accesses) {
+    if (bits & kWritesData) var->poison_ = poison;
+  }
+}
+
+std::exception_ptr NaiveEngine::invoke(Entry& entry) {
+  RunContext context;
+  context.device = entry.info.device;
+  try {
+    if (entry.work) {
+      entry.work(context);
+      entry.work.reset();
+      return nullptr;
+    }
+    entry.async(context, Completion(*this, &entry));
+  } catch (...) {
+    return std::current_exception();
+  }
+  std::unique_lock lock(completion_mutex_);
+  completed_.wait(lock, [&] { return entry.completed; });
+  entry.async.reset();
+  return entry.error;
+}
+
+void NaiveEngine::complete(void* task, std::exception_ptr error) noexcept {
+  Entry& entry = *static_cast<Entry*>(task);
+  const std::lock_guard lock(completion_mutex_);
+  entry.error = std::move(error);
+  entry.completed = true;
+  completed_.notify_all();
+}
+
+void NaiveEngine::check_may_wait(const char* what) const {
+  if (running_.load() != std::this_thread::get_id()) return;
+  throw StateError(
+      fmt::format("[engine] {} was called inside the running task '{}'; a task must not wait: name what it "
+                  "needs in its tags.\n{}",
+                  what, current_->name(), current_->text()));
+}
+
+void NaiveEngine::wait(Var& var) {
+  check_may_wait("wait()");
+  const std::lock_guard lock(turn_);
+  if (var.poison_) var.poison_->rethrow();
+}
+
+void NaiveEngine::wait_all() {
+  check_may_wait("wait_all()");
+  const std::lock_guard lock(turn_);
+  errors_.throw_first();
+}
+
+DeviceRuntime& NaiveEngine::device(Device device) {
+  throw DeviceError(fmt::format("[engine] there is no device {}.", device.to_string()));
+}
+
+}  // namespace loomix::engine

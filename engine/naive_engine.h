@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/poison.h"
+#include "engine/trace.h"
+
+namespace loomix::engine {
+
+// Runs each task at its push, one at a time, and an asynchronous one until it completes; what a running task pushes
+// runs right after it. Written for reading: what the threaded engine does must look the same to a program.
+class NaiveEngine final : public Engine, public CompletionSink {
+ public:
+  explicit NaiveEngine(EngineOptions options);
+  ~NaiveEngine() override;
+
+  void push(TaskInfo info, std::span<const Tag> tags, Work work) override;
+  void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) override;
+  void wait(Var& var) override;
+  void wait_to_write(Var& var) override { wait(var); }
+  void wait_all() override;
+  bool is_ready(Var&) override { return true; }
+  DeviceRuntime& device(Device device) override;
+  const EngineOptions& options() const override { return options_; }
+  EngineStats stats() const override { return stats_; }
+  Trace& trace() override { return trace_; }
+  void shutdown() override { closed_ = true; }
+  void complete(void* task, std::exception_ptr error) noexcept override;
+
+ private:
+  struct Entry;
+  std::unique_ptr<Entry> make_entry(TaskInfo info, std::span<const Tag> tags);
+  void enqueue(std::unique_ptr<Entry> entry);
+  void run(Entry& entry);
+  std::exception_ptr invoke(Entry& entry);
+  void check_may_wait(const char* what) const;
+
+  const EngineOptions options_;
+  std::mutex turn_;                         // held by the thread whose task runs
+  std::atomic<std::thread::id> running_{};  // that thread
+  Entry* current_ = nullptr;
+  std::deque<std::unique_ptr<Entry>> later_;  // pushed by the running task
+  std::mutex completion_mutex_;
+  std::condition_variable completed_;
+  ErrorLog errors_;
+  EngineStats stats_;
+  Trace trace_;
+  bool closed_ = false;
+};
+
+}  // namespace loomix::engine

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <new>
+
+#include "engine/engine.h"
+#include "engine/var_queue.h"
+
+namespace loomix::engine {
+
+class WorkerPool;
+struct ThreadState;
+
+enum TaskFlags : uint8_t {
+  kAsync = 1,       // `async` is the body, not `work`
+  kMayInline = 2,   // may run on a pushing or waiting thread
+  kDirect = 4,      // bookkeeping of the engine: runs where it becomes ready, past all queues
+  kDescribed = 8,   // `describe` holds something
+  kWideNodes = 16,  // the nodes are in an array of their own
+  kCounted = 32,    // `bytes` was added to the device's bytes in flight
+};
+
+// A pushed task. Belongs to the thread state that made it and goes back to it for reuse. The first cache line is what
+// ordering and hand-over touch; a task with one tag and a small closure uses two lines.
+struct alignas(64) Task {
+  static constexpr int kInlineNodes = 4;
+
+  Task* link = nullptr;  // free list, hand-over list
+  ThreadState* home = nullptr;
+  WorkerPool* pool = nullptr;
+  std::atomic<uint32_t> blockers{
+      0};  // accesses not yet granted and tokens not yet done; then parties to completion
+  uint16_t node_count = 0;
+  uint8_t flags = 0;
+  int8_t priority = 0;
+  Device device;
+  uint8_t max_cores = 1;
+  union {
+    AccessNode inline_nodes[kInlineNodes];
+    struct {
+      AccessNode* wide_nodes;
+      uint32_t wide_capacity;
+    };
+  };
+  union {
+    Work work;
+    AsyncWork async;
+  };
+  Describe describe;
+  int64_t bytes = 0;
+  std::exception_ptr errors[2];  // of the body, of the Completion
+
+  Task() noexcept {}
+  ~Task() {}
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  AccessNode* nodes() noexcept { return (flags & kWideNodes) ? wide_nodes : inline_nodes; }
+  std::span<AccessNode> accesses() noexcept { return {nodes(), node_count}; }
+
+  std::string text() const { return describe.text ? describe.text(describe.context.get()) : std::string(); }
+  const char* name() const { return describe.name ? describe.name(describe.context.get()) : "task"; }
+};
+static_assert(sizeof(Task) <= 256);
+
+}  // namespace loomix::engine

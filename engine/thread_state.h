@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/task.h"
+
+namespace loomix::engine {
+
+class ThreadedEngine;
+struct Worker;
+
+// What one thread keeps for one engine: its free tasks and its counts. Only the owner writes, but for `returned`, onto
+// which other threads push tasks that they have run and whose home is here. When the thread ends, another one may
+// take the state over.
+struct alignas(64) ThreadState : RefCounted {
+  explicit ThreadState(ThreadedEngine& owner) noexcept : engine(&owner) {}
+  ~ThreadState() override = default;
+
+  // A task with no body and room for `nodes` accesses.
+  Task* take_task(size_t nodes) {
+    if (free_tasks == nullptr) [[unlikely]]
+      refill();
+    Task* const task = free_tasks;
+    free_tasks = task->link;
+    if (free_tasks != nullptr) {
+      __builtin_prefetch(free_tasks, 1);
+      __builtin_prefetch(reinterpret_cast<char*>(free_tasks) + 128, 1);
+    }
+    if (nodes > Task::kInlineNodes) [[unlikely]]
+      widen(*task, nodes);
+    return task;
+  }
+  // Gives a finished task back to its home; tasks of other threads go in batches.
+  void recycle(Task* task) noexcept {
+    if (task->flags & kWideNodes) [[unlikely]]
+      narrow(*task);
+    if (task->home == this) {
+      task->link = free_tasks;
+      free_tasks = task;
+      return;
+    }
+    if (task->home != return_home || return_count == kReturnBatch) flush_returns();
+    if (return_first == nullptr) {
+      return_last = task;
+      return_home = task->home;
+    }
+    task->link = return_first;
+    return_first = task;
+    ++return_count;
+  }
+  void flush_returns() noexcept;
+  static void count(std::atomic<int64_t>& counter) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  ThreadedEngine* const engine;
+  Worker* worker = nullptr;             // null: not one of the engine's threads
+  std::atomic<Task*> current{nullptr};  // the task whose body runs on this thread
+  int inline_depth = 0;
+  int64_t credit = 0;   // pushes before the bounds are looked at again
+  int omp_threads = 0;  // as last set for this thread; 0: never
+  Task* free_tasks = nullptr;
+  ThreadState* next_state = nullptr;  // in the engine's list of all states; set once
+
+ private:
+  static constexpr int kReturnBatch = 32;
+  static constexpr int kSlabTasks = 64;
+  void refill();
+  static void widen(Task& task, size_t nodes);
+  static void narrow(Task& task) noexcept;
+
+  ThreadState* return_home = nullptr;
+  Task* return_first = nullptr;
+  Task* return_last = nullptr;
+  int return_count = 0;
+  std::vector<std::unique_ptr<Task[]>> slabs;
+
+ public:
+  alignas(64) std::atomic<Task*> returned{nullptr};
+  alignas(64) std::atomic<int64_t> pushed{0};
+  std::atomic<int64_t> completed{0};
+  std::atomic<int64_t> ran_inline{0};
+  std::atomic<int64_t> ran_waiting{0};
+  std::atomic<bool> owned{true};  // by a living thread
+};
+
+}  // namespace loomix::engine

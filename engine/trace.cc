@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/trace.h"
+
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace loomix::engine {
+namespace {
+
+void append_quoted(std::string& out, const std::string& text) {
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+}  // namespace
+
+void Trace::start() {
+  const std::lock_guard lock(mutex_);
+  tracks_.clear();
+  events_.clear();
+  dropped_ = 0;
+  origin_ = now();
+  enabled_.store(true, std::memory_order_relaxed);
+}
+
+void Trace::stop() { enabled_.store(false, std::memory_order_relaxed); }
+
+void Trace::add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
+                int64_t end_ns) {
+  const std::lock_guard lock(mutex_);
+  if (events_.size() >= kLimit) {
+    ++dropped_;
+    return;
+  }
+  const int number = tracks_.try_emplace(track, static_cast<int>(tracks_.size()) + 1).first->second;
+  events_.push_back({number, std::move(name), category, begin_ns, end_ns});
+}
+
+std::string Trace::to_json() const {
+  const std::lock_guard lock(mutex_);
+  const int process = getpid();
+  std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  fmt::format_to(std::back_inserter(out),
+                 "{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":\"loomix\"}}}}",
+                 process);
+  for (const auto& [name, number] : tracks_) {
+    fmt::format_to(std::back_inserter(out),
+                   ",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":",
+                   process, number);
+    append_quoted(out, name);
+    out += "}}";
+  }
+  for (const Event& event : events_) {
+    fmt::format_to(
+        std::back_inserter(out),
+        ",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"cat\":\"{}\",\"name\":",
+        process, event.track, static_cast<double>(event.begin - origin_) / 1000.0,
+        static_cast<double>(event.end - event.begin) / 1000.0, event.category);
+    append_quoted(out, event.name);
+    out += '}';
+  }
+  fmt::format_to(std::back_inserter(out), "\n],\"otherData\":{{\"dropped_events\":{}}}}}\n", dropped_);
+  return out;
+}
+
+void Trace::write(const std::string& path) const {
+  std::ofstream file(path, std::ios::binary);
+  file << to_json();
+  file.close();
+  LOOMIX_CHECK(file.good(), FileError,
+               "[profiler] cannot write the trace to '{}'; is the folder there and writable?", path);
+}
+
+}  // namespace loomix::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace loomix::engine {
+
+// Records when and where tasks ran, and writes them as Chrome trace JSON, which Perfetto opens. Off by default; while
+// off it costs one relaxed load a task. Holds at most kLimit events; later ones are counted and dropped.
+class Trace {
+ public:
+  static constexpr size_t kLimit = 4'000'000;
+
+  void start();  // forgets earlier events
+  void stop();
+  bool enabled() const noexcept { return enabled_.load(std::memory_order_relaxed); }
+
+  // Nanoseconds on the trace's clock.
+  static int64_t now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  // A task on `track` ("cpu(0) compute 1"); `category` says how it got there ("task", "inline", "device").
+  void add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
+           int64_t end_ns);
+
+  std::string to_json() const;
+  void write(const std::string& path) const;  // throws FileError
+
+ private:
+  struct Event {
+    int track;
+    std::string name;
+    const char* category;
+    int64_t begin;
+    int64_t end;
+  };
+  std::atomic<bool> enabled_{false};
+  mutable std::mutex mutex_;
+  std::map<std::string, int> tracks_;
+  std::vector<Event> events_;
+  int64_t origin_ = 0;
+  size_t dropped_ = 0;
+};
+
+}  // namespace loomix::engine

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/var.h"
+
+#include "engine/block_cache.h"
+#include "engine/device/completion_token.h"
+
+namespace loomix::engine {
+
+static_assert(sizeof(Var) == 64);
+
+Var::Var() noexcept = default;
+Var::~Var() = default;
+void* Var::operator new(size_t) { return BlockCache<sizeof(Var)>::allocate(); }
+void Var::operator delete(void* memory) noexcept { BlockCache<sizeof(Var)>::free(memory); }
+
+}  // namespace loomix::engine

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order, exclusion and completion of both engines.
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "tests/cpp/engine/random_graph.h"
+
+namespace loomix::engine {
+namespace {
+
+// What reading a cell must throw, or its value.
+struct Outcome {
+  std::vector<uint64_t> values;
+  std::vector<bool> poisoned;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+Outcome run_program(Engine& engine, const RandomProgram& program, int pushers = 1) {
+  std::vector<VarRef> vars;
+  for (int i = 0; i < program.cells; ++i) vars.push_back(engine.new_var());
+  Outcome outcome{std::vector<uint64_t>(static_cast<size_t>(program.cells), 7),
+                  std::vector<bool>(static_cast<size_t>(program.cells))};
+  std::vector<std::thread> helpers;
+  std::mutex helpers_mutex;
+  for (const auto& step : program.steps) {
+    const TaskInfo info{.lane = step.lane, .priority = step.priority, .may_inline = step.style != 2};
+    const std::vector<Tag> tags = program.tags(step, vars);
+    const auto body = [&step, &outcome](RunContext&) { RandomProgram::apply(step, outcome.values); };
+    if (step.style == 1) {
+      engine.push_async(info, tags, [&](RunContext&, Completion completion) {
+        const std::lock_guard lock(helpers_mutex);
+        helpers.emplace_back([&step, &outcome, completion = std::move(completion)]() mutable {
+          RandomProgram::apply(step, outcome.values);
+          completion.done();
+        });
+      });
+    } else if (step.style == 3) {
+      engine.push(info, tags, [](RunContext&) { throw ValueError("[test] this task fails."); });
+    } else {
+      engine.push(info, tags, body);
+    }
+  }
+  for (int i = 0; i < program.cells; ++i) {
+    try {
+      engine.wait(*vars[static_cast<size_t>(i)]);
+    } catch (const ValueError&) {
+      outcome.poisoned[static_cast<size_t>(i)] = true;
+    }
+  }
+  while (true) {
+    try {
+      engine.wait_all();
+      break;
+    } catch (const ValueError&) {}
+  }
+  for (auto& helper : helpers) helper.join();
+  static_cast<void>(pushers);
+  return outcome;
+}
+
+class OrderTest : public testing::TestWithParam<int> {
+ protected:
+  EngineOptions options(uint32_t inline_cost = 5000) const {
+    return {.workers = GetParam(), .inline_cost_ns = inline_cost};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Threads, OrderTest, testing::Values(1, 2, 4, 8, 16));
+
+TEST_P(OrderTest, RandomProgramsEqualTheNaiveEngine) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomProgram program = RandomProgram::make(seed, 3 + static_cast<int>(seed % 4) * 12, 400, true);
+    const auto naive = make_naive_engine();
+    const auto engine = make_threaded_engine(options(seed % 3 == 0 ? 0 : 5000));
+    EXPECT_EQ(run_program(*engine, program), run_program(*naive, program));
+  }
+}
+
+TEST_P(OrderTest, LongPlainProgram) {
+  const RandomProgram program = RandomProgram::make(99, 40, 20000, false);
+  const auto naive = make_naive_engine();
+  const auto engine = make_threaded_engine(options(0));
+  EXPECT_EQ(run_program(*engine, program), run_program(*naive, program));
+}
+
+}  // namespace
+}  // namespace loomix::engine
