@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/params.h"
+
+namespace loomix {
+
+// What the environment may set. Field `engine_type` is read from LOOMIX_ENGINE_TYPE, and so on; docs/settings.md is
+// made from this table.
+struct Settings {
+  std::string engine_type = "ThreadedEngine";
+  int cpu_worker_nthreads = 0;
+  bool inline_execution = true;
+  int64_t max_tasks_in_flight = 65536;
+  bool enforce_determinism = false;
+  int64_t host_pool_bytes = -1;
+  bool inplace = true;
+  bool coshare = true;
+  std::string explain;
+  std::string log_level = "warning";
+
+  static void fields(FieldList<Settings>& f);
+};
+
+// The process's settings: read from the environment at the first call and never again. A LOOMIX_* variable with a
+// value that cannot be used throws ValueError; unknown ones and unusable MXNET_* ones are warned of once.
+const Settings& settings();
+
+// True if LOOMIX_EXPLAIN names `topic` (a list with commas) or is "all".
+bool explain(std::string_view topic);
+
+struct SettingsResult {
+  Settings settings;
+  std::vector<std::string> warnings;
+};
+// The same from the given variables; reads nothing else.
+SettingsResult read_settings(std::span<const std::pair<std::string, std::string>> environment);
+
+// The text of docs/settings.md.
+std::string settings_document();
+
+namespace detail {
+// For the log, which must not wait for the warnings that it prints.
+const SettingsResult& loaded_settings();
+}  // namespace detail
+
+}  // namespace loomix
