@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a benchmark case beside its peers, in turns, and prints medians and ratios.
+
+    python benchmarks/compare.py training                     # every case, with every framework that is found
+    python benchmarks/compare.py imperative add_pushed --rounds 15
+    python benchmarks/compare.py training lenet --python mxnet=~/venvs/mxnet/bin/python --python torch=~/venvs/torch/bin/python
+
+A peer runs in an interpreter of its own: MXNet 1.9.1 needs Python 3.11 and numpy 1.23.5. `--save` adds the result, with
+machine and commit, to benchmarks/results.json.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FRAMEWORKS = ("loomix", "mxnet", "torch")
+
+
+class Worker:
+    """One framework at one case, in a process of its own."""
+
+    def __init__(self, python, group, case, framework):
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+        self.framework = framework
+        self.seconds = []
+        self.process = subprocess.Popen(
+            [python, "-W", "ignore", str(HERE / group / "worker.py"), case, framework],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+        self._read()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.framework} ended: {self.process.stderr.read().strip()[-2000:]}")
+        return line
+
+    def go(self, count):
+        """Times COUNT runs and keeps the seconds of one."""
+        self.process.stdin.write(f"go {count}\n")
+        self.process.stdin.flush()
+        self.seconds.append(float(self._read()))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def measure(group, case, frameworks, pythons, rounds, target_seconds):
+    """Seconds a run: {framework: list of one a round}."""
+    workers = [Worker(pythons[f], group, case, f) for f in frameworks]
+    counts = {}
+    for worker in workers:
+        worker.go(5)
+        counts[worker.framework] = max(1, round(target_seconds / worker.seconds.pop()))
+    for _ in range(rounds):
+        for worker in workers:
+            worker.go(counts[worker.framework])
+    for worker in workers:
+        worker.close()
+    return {worker.framework: worker.seconds for worker in workers}
+
+
+def show(value):
+    """A time with the unit that fits."""
+    for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def report(group, case, seconds):
+    """Prints one line a framework; returns what is saved."""
+    medians = {f: statistics.median(s) for f, s in seconds.items()}
+    row = {"group": group, "case": case, "medians": medians}
+    print(f"{group}/{case}")
+    for framework, median in medians.items():
+        spread = f"{show(min(seconds[framework]))} to {show(max(seconds[framework]))}"
+        ratio = ""
+        if framework != "loomix" and "loomix" in medians:
+            pairs = [ours / theirs for ours, theirs in zip(seconds["loomix"], seconds[framework])]
+            row.setdefault("ratios", {})[framework] = statistics.median(pairs)
+            ratio = f"   loomix takes {statistics.median(pairs):.2f} x"
+        print(f"  {framework:8} {show(median):>10}   ({spread}){ratio}")
+    return row
+
+
+def machine():
+    """What the figures were taken on."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    models = [line.split(":", 1)[1].strip() for line in info.splitlines() if line.startswith("model name")]
+    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return {"cpu": models[0] if models else platform.processor(), "cores": os.cpu_count(), "commit": commit.stdout.strip()}
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("group", help="folder below benchmarks/ with a worker.py")
+    parser.add_argument("cases", nargs="*", help="default: all")
+    parser.add_argument("--python", action="append", default=[], metavar="FRAMEWORK=PATH", help="interpreter of a framework")
+    parser.add_argument("--only", nargs="+", choices=FRAMEWORKS, default=FRAMEWORKS)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
+    parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
+    args = parser.parse_args()
+    pythons = {"loomix": sys.executable, **dict(item.split("=", 1) for item in args.python)}
+    pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
+    missing = [f for f in args.only if f not in pythons]
+    if missing:
+        print(f"without {', '.join(missing)}: give its interpreter by --python {missing[0]}=PATH")
+    sys.path.insert(0, str(HERE / args.group))
+    sys.path.insert(0, str(HERE))
+    from worker import CASES  # pylint: disable=import-outside-toplevel  # the group decides which
+
+    rows = []
+    for case in args.cases or CASES:
+        frameworks = [f for f in args.only if f in pythons and f in CASES[case]]
+        rows.append(report(args.group, case, measure(args.group, case, frameworks, pythons, args.rounds, args.seconds)))
+    if args.save:
+        path = HERE / "results.json"
+        kept = json.loads(path.read_text()) if path.exists() else []
+        new = {(row["group"], row["case"]) for row in rows}
+        kept = [row for row in kept if (row["group"], row["case"]) not in new]
+        path.write_text(json.dumps(kept + [{**row, "machine": machine()} for row in rows], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One training step (forward, backward, SGD with momentum) of an MLP and of LeNet, with data that is there already."""
+
+from functools import partial
+
+from harness import serve
+
+MLP_BATCH = 100
+LENET_BATCH = 64
+
+
+def _mlp_symbol(mx):
+    net = mx.sym.Variable("data")
+    for i, hidden in enumerate((1024, 1024)):
+        net = mx.sym.Activation(mx.sym.FullyConnected(net, num_hidden=hidden, name=f"fc{i}"), act_type="relu")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
+
+
+def _lenet_symbol(mx):
+    net = mx.sym.Variable("data")
+    for i, filters in enumerate((20, 50)):
+        net = mx.sym.Convolution(net, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
+        net = mx.sym.Pooling(mx.sym.Activation(net, act_type="tanh"), pool_type="max", kernel=(2, 2), stride=(2, 2))
+    net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=500, name="fc0"), act_type="tanh")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
+
+
+def _module(name, symbol, shape):
+    mx = __import__(name)
+    module = mx.mod.Module(symbol(mx), context=mx.cpu())
+    module.bind([("data", shape)], [("softmax_label", shape[:1])])
+    mx.random.seed(1)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(kvstore=None, optimizer="sgd", optimizer_params={"learning_rate": 0.01, "momentum": 0.9})
+    batch = mx.io.DataBatch([mx.nd.random.uniform(shape=shape)],
+                            [mx.nd.array([i % 10 for i in range(shape[0])])])
+
+    def run(count):
+        for _ in range(count):
+            module.forward_backward(batch)
+            module.update()
+        mx.nd.waitall()
+
+    return run
+
+
+def _torch(layers, shape):
+    import torch
+
+    net = layers(torch.nn)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    loss = torch.nn.CrossEntropyLoss()
+    data, label = torch.rand(shape), torch.arange(shape[0]) % 10
+
+    def run(count):
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            loss(net(data), label).backward()
+            optimizer.step()
+
+    return run
+
+
+def _mlp_layers(nn):
+    return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+
+
+def _lenet_layers(nn):
+    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.Tanh(), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10))
+
+
+def _cases(symbol, layers, shape):
+    return {"loomix": partial(_module, "loomix", symbol, shape), "mxnet": partial(_module, "mxnet", symbol, shape),
+            "torch": partial(_torch, layers, shape)}
+
+
+CASES = {
+    "mlp": _cases(_mlp_symbol, _mlp_layers, (MLP_BATCH, 784)),
+    "lenet": _cases(_lenet_symbol, _lenet_layers, (LENET_BATCH, 1, 28, 28)),
+}
+
+if __name__ == "__main__":
+    serve(CASES)
