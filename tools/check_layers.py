@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what the compiler does not: the include arrows between folders, where backends' headers and preprocessor
+conditions may stand, that only the settings table reads the environment, and the size of files."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Folder -> folders that it may include, besides itself.
+ARROWS = {
+    "base": [],
+    "engine": ["base"],
+    "memplan": ["base"],
+    "ndarray": ["base", "engine"],
+    "ops": ["base", "engine", "ndarray"],
+    "symbol": ["base", "engine", "memplan", "ndarray", "ops"],
+    "comm": ["base", "engine"],
+    "kvstore": ["base", "engine", "memplan", "ndarray", "ops", "symbol", "comm"],
+    "linalg": ["base", "engine", "memplan", "ndarray", "ops", "symbol", "comm"],
+    "io": ["base", "engine", "ndarray", "ops"],
+}
+EVERYTHING = [*ARROWS, "bindings"]
+NOT_INCLUDED = {"tests", "tools", "benchmarks", "examples", "docs"}
+# Subfolders with narrower rights than their folder.
+NARROW = {"io/record/": ["base"]}
+
+BACKEND_FILE = re.compile(
+    r"^engine/device/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/cpp/cuda/"
+)
+BACKEND_HEADER = re.compile(
+    r"^(cuda[\w/]*|cudnn[\w/]*|cublas\w*|curand\w*|cusolver\w*|cusparse\w*|nccl\w*|mpi)(\.h|\.hpp)$|^(cub|thrust)/"
+)
+BACKEND_CONDITION = re.compile(
+    r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b("
+    r"__CUDACC__|__CUDA_ARCH__|(LOOMIX|MXNET)_(HAS|USE|WITH|ENABLE)_?\w*|(USE|HAVE|WITH)_[A-Z0-9_]+|"
+    r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|ZMQ|OPENMP|JPEG|PNG|CBLAS)\w*)\b"
+)
+SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png)\.(cc|h)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
+MAX_LINES = 1000
+CODE = {".h", ".cc", ".cu", ".cuh"}
+
+
+def may_include(path: str) -> tuple[str, list[str]]:
+    """The rule that `path` is under: its name, and the folders that it may include."""
+    for prefix, allowed in NARROW.items():
+        if path.startswith(prefix):
+            return prefix, [prefix, *allowed]
+    folder = path.split("/")[0]
+    if folder in ARROWS:
+        return folder, [folder, *ARROWS[folder]]
+    return folder, [folder, *EVERYTHING]
+
+
+def check_code(path: str, text: str) -> list[str]:
+    faults = []
+    rule, allowed = may_include(path)
+    backend_file = bool(BACKEND_FILE.search(path))
+    for number, line in enumerate(text.splitlines(), 1):
+        where = f"{path}:{number}"
+        include = INCLUDE.match(line)
+        if include:
+            own, system = include.groups()
+            if own and "/" in own:
+                folder = own.split("/")[0]
+                known = folder in ARROWS or folder in NOT_INCLUDED or folder == "bindings"
+                permitted = any(own.startswith(a if a.endswith("/") else a + "/") for a in allowed)
+                if known and not permitted:
+                    names = ", ".join(name.rstrip("/") for name in allowed)
+                    faults.append(f'{where}: {rule} may not include "{own}"; it may include {names}')
+            header = own or system
+            if BACKEND_HEADER.search(header) and not backend_file:
+                faults.append(
+                    f"{where}: <{header}> belongs in engine/device/cuda/, comm/nccl*, comm/mpi*, *_cuda.cu, "
+                    "*_cudnn.cc or *_cublas.cc"
+                )
+        if ENVIRONMENT.search(line.split("//")[0]) and path != "base/settings.cc":
+            faults.append(f"{where}: only base/settings.cc reads the environment")
+        if BACKEND_CONDITION.search(line) and not backend_file and not SUFFIX_FILE.search(path):
+            faults.append(f"{where}: no condition on a backend here; use a *_<backend> file and a no_<backend>.cc stub")
+    return faults
+
+
+def check_file(path: str, text: str) -> list[str]:
+    faults = []
+    lines = text.count("\n")
+    if lines > MAX_LINES:
+        faults.append(f"{path}: {lines} lines; at most {MAX_LINES} are allowed")
+    if pathlib.PurePath(path).suffix in CODE:
+        faults += check_code(path, text)
+    return faults
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=root, check=True, capture_output=True, text=True,
+    ).stdout.split("\n")  # fmt: skip
+    paths = [p for p in listed if pathlib.PurePath(p).suffix in CODE | {".py", ".pyi"} and (root / p).is_file()]
+    faults = [fault for path in sorted(paths) for fault in check_file(path, (root / path).read_text(encoding="utf-8"))]
+    for fault in faults:
+        print(fault)
+    print(f"check_layers: {len(paths)} files, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

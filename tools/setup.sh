@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what Loomix needs and builds it into .venv. Quick where that is done already.
+#   bash tools/setup.sh [EXTRA...]     extras of pyproject.toml; `test` by default
+#   PYTHON=python3.12 VENV=.venv-3.12  another interpreter, another environment
+set -euo pipefail
+cd "$(dirname "$0")/.."
+extras=${*:-test}
+python=${PYTHON:-python3}
+venv=${VENV:-.venv}
+
+packages=(
+  g++ cmake ninja-build ccache python3-dev python3-venv
+  libopenblas-openmp-dev liblapacke-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev dataset-fashion-mnist
+)
+missing=()
+if command -v dpkg-query >/dev/null; then
+  for package in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if sudo -n true 2>/dev/null || { command -v sudo >/dev/null && [ -t 0 ]; }; then
+      as_root=(sudo)
+    else
+      echo "These packages are missing, and installing them needs root:" >&2
+      echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+      exit 1
+    fi
+  fi
+  echo "Installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+# The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
+"$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
+"$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation \
+  -C build-dir=build -C cmake.define.LOOMIX_TESTS=ON -C cmake.define.LOOMIX_WERROR=ON \
+  ".[${extras// /,}]"
