@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks for ``Module.fit``: checkpoints, speed and metrics in the log, a progress bar."""
+
+import logging
+import math
+import sys
+import time
+
+from .model import save_checkpoint
+
+__all__ = [
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "Speedometer",
+    "do_checkpoint",
+    "log_train_metric",
+    "module_checkpoint",
+]
+
+
+def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
+    """An epoch-end callback that saves ``mod`` every ``period`` epochs, if wanted with its optimizer's
+    states.
+
+    Parameters
+    ----------
+    mod : BaseModule
+        The module to save.
+    prefix : str
+        Files are called ``prefix-symbol.json``, ``prefix-0001.params`` and ``prefix-0001.states``.
+    """
+    period = max(1, int(period))
+
+    def callback(iter_no, sym=None, arg=None, aux=None):
+        if (iter_no + 1) % period == 0:
+            mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
+
+    return callback
+
+
+def do_checkpoint(prefix, period=1):
+    """An epoch-end callback that saves symbol and parameters every ``period`` epochs.
+
+    >>> callback = do_checkpoint("model", 5)
+    """
+    period = max(1, int(period))
+
+    def callback(iter_no, sym, arg, aux):
+        if (iter_no + 1) % period == 0:
+            save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
+
+    return callback
+
+
+def log_train_metric(period, auto_reset=False):
+    """A batch-end callback that logs the training metric every ``period`` batches, and may restart it
+    then."""
+
+    def callback(param):
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                param.eval_metric.reset_local()
+
+    return callback
+
+
+class Speedometer:
+    """A batch-end callback that logs samples per second, and the training metric.
+
+    Parameters
+    ----------
+    batch_size : int
+        Samples in a batch.
+    frequent : int
+        Logs every so many batches.
+    auto_reset : bool
+        Whether the metric covers the batches since the last line only.
+    """
+
+    def __init__(self, batch_size, frequent=50, auto_reset=True):
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.auto_reset = auto_reset
+        self.tic = 0.0
+        self.last_count = 0
+        self._running = False
+
+    def __call__(self, param):
+        count = param.nbatch
+        if self.last_count > count:  # a new epoch
+            self._running = False
+        self.last_count = count
+        if not self._running:
+            self._running = True
+            self.tic = time.time()
+            return
+        if count % self.frequent:
+            return
+        metric = param.eval_metric
+        values = (
+            metric.get_name_value() if metric is not None else []
+        )  # waits, so it belongs to the time measured
+        seconds = time.time() - self.tic
+        speed = self.frequent * self.batch_size / seconds if seconds > 0 else float("inf")
+        if metric is None:
+            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+        else:
+            first = 0
+            if self.auto_reset:
+                first = count - self.frequent
+                metric.reset_local()
+            text = "".join(f"\t{name}={value:f}" for name, value in values)
+            logging.info(
+                "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s", param.epoch, first, count, speed, text
+            )
+        self.tic = time.time()
+
+
+class ProgressBar:
+    """A batch-end callback that draws a bar on the terminal.
+
+    Parameters
+    ----------
+    total : int
+        Batches in an epoch.
+    length : int
+        Characters of the bar.
+    """
+
+    def __init__(self, total, length=80):
+        self.total = total
+        self.bar_len = length
+
+    def __call__(self, param):
+        share = param.nbatch / float(self.total)
+        filled = round(self.bar_len * share)
+        bar = "=" * filled + "-" * (self.bar_len - filled)
+        sys.stdout.write(f"[{bar}] {math.ceil(100.0 * share)}%\r")
+        sys.stdout.flush()
+
+
+class LogValidationMetricsCallback:
+    """An evaluation-end callback that logs the validation metric."""
+
+    def __call__(self, param):
+        if param.eval_metric is None:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What iterators hand out, and the interface that all of them have."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..base import MXNetTypeError
+
+__all__ = ["DataBatch", "DataDesc", "DataIter"]
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """Name and shape of one input, and as attributes its dtype and layout.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    shape : tuple of int
+        Shape of a batch.
+    dtype : dtype
+        Type of the values.
+    layout : str
+        Axes in letters; ``N`` is the batch axis.
+
+    Examples
+    --------
+    >>> name, shape = DataDesc("data", (8, 3, 32, 32))
+    >>> name, shape
+    ('data', (8, 3, 32, 32))
+    """
+
+    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+        self = super().__new__(cls, name, tuple(shape))
+        self.dtype = dtype
+        self.layout = layout
+        return self
+
+    def __repr__(self):
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout):
+        """Position of ``N`` in the layout, 0 without a layout.
+
+        >>> DataDesc.get_batch_axis("TNC")
+        1
+        """
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(shapes, types):
+        """A list of descriptions from (name, shape) pairs and (name, dtype) pairs (or None)."""
+        known = dict(types) if types is not None else {}
+        return [
+            DataDesc(name, shape, known[name]) if name in known else DataDesc(name, shape)
+            for name, shape in shapes
+        ]
+
+
+class DataBatch:
+    """A batch.
+
+    Parameters
+    ----------
+    data : list of NDArray
+        Inputs.
+    label : list of NDArray, optional
+        Labels.
+    pad : int, optional
+        How many samples at the end only fill the batch up.
+    index : array, optional
+        Numbers of the samples.
+    bucket_key : optional
+        Which symbol of a BucketingModule the batch is for.
+    provide_data, provide_label : list of DataDesc, optional
+        Descriptions, needed together with ``bucket_key``.
+    """
+
+    def __init__(
+        self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None
+    ):
+        for what, value in (("data", data), ("label", label)):
+            if value is not None and not isinstance(value, (list, tuple)):
+                raise MXNetTypeError(
+                    f"[DataBatch] {what} is a {type(value).__name__}; expected a list of NDArray."
+                )
+        self.data = data
+        self.label = label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __str__(self):
+        labels = [label.shape for label in self.label] if self.label else None
+        return f"DataBatch: data shapes: {[data.shape for data in self.data]} label shapes: {labels}"
+
+
+class DataIter:
+    """Base of the iterators.
+
+    A subclass gives ``provide_data`` and ``provide_label`` (lists of :class:`DataDesc`), ``reset``,
+    ``iter_next``, ``getdata`` and ``getlabel``; or overrides ``next``.
+
+    Parameters
+    ----------
+    batch_size : int
+        Samples in a batch.
+    """
+
+    def __init__(self, batch_size=0):
+        self.batch_size = batch_size
+
+    def __iter__(self):
+        return self
+
+    def reset(self):
+        """Begins again."""
+
+    def next(self):
+        """The next :class:`DataBatch`.
+
+        Raises
+        ------
+        StopIteration
+            At the end.
+        """
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
+
+    def __next__(self):
+        return self.next()
+
+    def iter_next(self):
+        """Moves to the next batch; False at the end."""
+
+    def getdata(self):
+        """Inputs of the current batch, a list of NDArray."""
+
+    def getlabel(self):
+        """Labels of the current batch, a list of NDArray."""
+
+    def getindex(self):
+        """Numbers of the samples of the current batch, or None."""
+        return None
+
+    def getpad(self):
+        """How many samples at the end of the current batch only fill it up."""

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators over other iterators: a set number of batches, and batches prepared ahead."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from ..base import MXNetValueError
+from .base import DataBatch, DataDesc, DataIter
+
+__all__ = ["PrefetchingIter", "ResizeIter"]
+
+
+class ResizeIter(DataIter):
+    """Exactly ``size`` batches of another iterator, which begins again as often as needed.
+
+    Parameters
+    ----------
+    data_iter : DataIter
+        The iterator.
+    size : int
+        Batches in a pass.
+    reset_internal : bool
+        Whether :meth:`reset` resets ``data_iter``, too.
+    """
+
+    def __init__(self, data_iter, size, reset_internal=True):
+        super().__init__(data_iter.batch_size)
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.current_batch = None
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self):
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self):
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            try:
+                self.current_batch = self.data_iter.next()
+            except StopIteration:
+                raise MXNetValueError("[ResizeIter] the iterator has no batch, even after a reset.") from None
+        self.cur += 1
+        return True
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+def _next_or_none(iterator):
+    try:
+        return iterator.next()
+    except StopIteration:
+        return None
+
+
+def _renamed(descriptions, names):
+    result = []
+    for item in descriptions:
+        item = item if isinstance(item, DataDesc) else DataDesc(*item)
+        result.append(DataDesc(names[item.name], item.shape, item.dtype, item.layout))
+    return result
+
+
+class PrefetchingIter(DataIter):
+    """Prepares the next batch of one or several iterators on threads while the current one is used.
+
+    Parameters
+    ----------
+    iters : DataIter or list of DataIter
+        The iterators; a batch joins one batch of each.
+    rename_data, rename_label : list of dict, optional
+        New names of the inputs and labels, one dict for each iterator.
+    """
+
+    def __init__(self, iters, rename_data=None, rename_label=None):
+        super().__init__()
+        self.iters = iters if isinstance(iters, list) else [iters]
+        if not self.iters:
+            raise MXNetValueError("[PrefetchingIter] the list of iterators is empty; expected at least one.")
+        self.n_iter = len(self.iters)
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        self.batch_size = self.provide_data[0][1][0]
+        self.current_batch = None
+        self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="loomix-prefetch")
+        self._ahead = self._fetch()
+
+    def _fetch(self):
+        return [self._pool.submit(_next_or_none, iterator) for iterator in self.iters]
+
+    def _provide(self, what, names):
+        lists = [getattr(iterator, what) for iterator in self.iters]
+        if names is not None:
+            lists = [_renamed(descriptions, mapping) for descriptions, mapping in zip(lists, names)]
+        return [item for descriptions in lists for item in descriptions]
+
+    @property
+    def provide_data(self):
+        """Descriptions of the inputs of all iterators."""
+        return self._provide("provide_data", self.rename_data)
+
+    @property
+    def provide_label(self):
+        """Descriptions of the labels of all iterators."""
+        return self._provide("provide_label", self.rename_label)
+
+    def reset(self):
+        for future in self._ahead:
+            future.result()
+        for iterator in self.iters:
+            iterator.reset()
+        self._ahead = self._fetch()
+
+    def iter_next(self):
+        batches = [future.result() for future in self._ahead]
+        if any(batch is None for batch in batches):
+            if any(batch is not None for batch in batches):
+                raise MXNetValueError("[PrefetchingIter] the iterators differ in their number of batches.")
+            return False
+        pads = {batch.pad for batch in batches}
+        if len(pads) > 1:
+            raise MXNetValueError(
+                f"[PrefetchingIter] the iterators differ in padding: {pads}; expected the same."
+            )
+        self.current_batch = DataBatch(
+            [array for batch in batches for array in batch.data],
+            [array for batch in batches for array in batch.label or []],
+            batches[0].pad,
+            batches[0].index,
+            provide_data=self.provide_data,
+            provide_label=self.provide_label,
+        )
+        self._ahead = self._fetch()
+        return True
+
+    def next(self):
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad

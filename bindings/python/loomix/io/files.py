@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches from MNIST's idx files and from CSV files."""
+
+import gzip
+import logging
+import math
+import os
+
+import numpy as np
+
+from ..base import MXNetFileError, MXNetValueError, ShapeError
+from .base import DataDesc, DataIter
+
+__all__ = ["CSVIter", "MNISTIter", "MXDataIter"]
+
+
+class MXDataIter(DataIter):
+    """Base of the iterators that read files."""
+
+
+def _batch_array(values, dtype):
+    from ..ndarray import array
+
+    return array(values, dtype=dtype)
+
+
+def read_idx(path):
+    """The array in an idx file of bytes, which may be compressed with gzip.
+
+    Parameters
+    ----------
+    path : str
+        The file: two zero bytes, type 8, number of dimensions, big-endian sizes, then the bytes.
+
+    Returns
+    -------
+    numpy.ndarray
+        uint8; for an uncompressed file a map of it.
+
+    Raises
+    ------
+    OSError
+        When the file is missing, of another kind, or shorter than it says.
+    """
+    try:
+        with open(path, "rb") as file:
+            compressed = file.read(2) == b"\x1f\x8b"
+        if compressed:
+            with gzip.open(path, "rb") as file:
+                content = np.frombuffer(file.read(), np.uint8)
+        elif os.path.getsize(path):
+            content = np.memmap(path, np.uint8, mode="r")
+        else:
+            content = np.empty(0, np.uint8)
+    except (OSError, EOFError) as error:
+        raise MXNetFileError(f"[MNISTIter] cannot read {path}: {error}.") from None
+    if len(content) < 4 or content[0] or content[1] or content[2] != 8:
+        raise MXNetFileError(
+            f"[MNISTIter] {path} is not an idx file of bytes; it starts with {bytes(content[:4])!r}."
+        )
+    dims = int(content[3])
+    begin = 4 + 4 * dims
+    if len(content) < begin:
+        raise MXNetFileError(f"[MNISTIter] {path} ends inside its header.")
+    shape = tuple(int(size) for size in content[4:begin].view(">u4"))
+    end = begin + math.prod(shape)
+    if len(content) < end:
+        raise MXNetFileError(f"[MNISTIter] {path} has {len(content)} bytes, but its header tells of {end}.")
+    return content[begin:end].reshape(shape)
+
+
+class MNISTIter(MXDataIter):
+    """Images and labels in MNIST's idx files. The last samples, if they do not fill a batch, are left out.
+
+    Parameters
+    ----------
+    image, label : str
+        The files, compressed with gzip or not.
+    batch_size : int
+        Samples in a batch.
+    shuffle : bool
+        Whether the samples are put into a random order, once.
+    flat : bool
+        Whether batches have the shape (batch, pixels) rather than (batch, 1, rows, columns).
+    seed : int
+        Seed of the order.
+    silent : bool
+        Whether the number of images is kept out of the log.
+    num_parts, part_index : int
+        Cuts the files into so many parts and reads the one with this number.
+    dtype : dtype
+        Type of the batches; float32 by default. Values are the bytes divided by 256.
+    data_name, label_name : str
+        Names of input and label.
+
+    Raises
+    ------
+    OSError
+        When a file is missing or damaged.
+    ValueError
+        When images and labels differ in number, or an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        image="./train-images-idx3-ubyte",
+        label="./train-labels-idx1-ubyte",
+        batch_size=128,
+        shuffle=True,
+        flat=False,
+        seed=0,
+        silent=False,
+        num_parts=1,
+        part_index=0,
+        prefetch_buffer=4,
+        ctx=None,
+        dtype=None,
+        data_name="data",
+        label_name="softmax_label",
+    ):
+        super().__init__(batch_size)
+        images, labels = read_idx(image), read_idx(label)
+        if images.ndim != 3 or labels.ndim != 1:
+            raise MXNetFileError(
+                f"[MNISTIter] {image} and {label} hold {images.ndim} and {labels.ndim} dimensions; expected "
+                f"3 and 1."
+            )
+        if len(images) != len(labels):
+            raise ShapeError(f"[MNISTIter] there are {len(images)} images but {len(labels)} labels.")
+        if not 0 <= part_index < num_parts:
+            raise MXNetValueError(f"[MNISTIter] part_index {part_index} is not below num_parts {num_parts}.")
+        if batch_size < 1:
+            raise MXNetValueError(f"[MNISTIter] batch_size is {batch_size}; expected at least 1.")
+        begin, end = (len(images) * part // num_parts for part in (part_index, part_index + 1))
+        self._images, self._labels = images, labels
+        self._order = np.arange(begin, end)
+        if shuffle:
+            np.random.RandomState(seed).shuffle(self._order)
+        self._sample = (images[0].size,) if flat else (1, *images.shape[1:])
+        self._dtype = np.dtype("float32" if dtype is None else dtype)
+        self._names = (data_name, label_name)
+        self._cursor = -batch_size
+        if not silent:
+            logging.info("MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle)
+
+    @property
+    def provide_data(self):
+        """Description of the images of a batch."""
+        return [DataDesc(self._names[0], (self.batch_size, *self._sample), self._dtype.type)]
+
+    @property
+    def provide_label(self):
+        """Description of the labels of a batch."""
+        return [DataDesc(self._names[1], (self.batch_size,), self._dtype.type)]
+
+    def reset(self):
+        self._cursor = -self.batch_size
+
+    def iter_next(self):
+        if self._cursor + self.batch_size <= len(self._order):
+            self._cursor += self.batch_size
+        return self._cursor + self.batch_size <= len(self._order)
+
+    def getindex(self):
+        return self._order[self._cursor : self._cursor + self.batch_size].astype(np.uint64)
+
+    def getdata(self):
+        rows = self._images[self.getindex()]
+        values = np.multiply(rows, np.float32(1 / 256), dtype=np.float32)
+        return [_batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)]
+
+    def getlabel(self):
+        return [_batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)]
+
+    def getpad(self):
+        return 0
+
+    def get_state(self):
+        """Position in the pass, as a dict; the order follows from the seed."""
+        return {"cursor": self._cursor}
+
+    def set_state(self, state):
+        """Goes back to what :meth:`get_state` returned."""
+        self._cursor = int(state["cursor"])
+
+
+def _read_csv(path, shape, dtype):
+    """All rows of a CSV file, or of every file in a folder, as an array of shape (rows, *shape)."""
+    names = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
+    parts = []
+    for name in names:
+        try:
+            values = np.loadtxt(name, delimiter=",", dtype=dtype, ndmin=2)
+        except (OSError, ValueError) as error:
+            raise MXNetFileError(f"[CSVIter] cannot read {name}: {error}.") from None
+        if values.shape[1] != math.prod(shape):
+            raise ShapeError(
+                f"[CSVIter] {name} has {values.shape[1]} values in a row; expected them to fill {shape}."
+            )
+        parts.append(values.reshape(-1, *shape))
+    return np.concatenate(parts)
+
+
+class CSVIter(MXDataIter):
+    """Rows of CSV files.
+
+    Parameters
+    ----------
+    data_csv : str
+        File of the inputs, or a folder whose files are all read.
+    data_shape : tuple of int
+        Shape of one sample; its values are one row.
+    label_csv : str, optional
+        The same for the labels; without it they are 0.
+    label_shape : tuple of int
+        Shape of one label.
+    batch_size : int
+        Samples in a batch.
+    round_batch : bool
+        Whether the last batch is filled up from the beginning, where the next pass then goes on. Otherwise
+        it keeps samples of the batch before, and ``pad`` says how many.
+    dtype : dtype
+        float32, int32 or int64; float32 by default.
+    data_name, label_name : str
+        Names of input and label.
+
+    Raises
+    ------
+    OSError or ValueError
+        When a file cannot be read, or rows do not fit the shapes.
+    """
+
+    def __init__(
+        self,
+        data_csv,
+        data_shape,
+        label_csv=None,
+        label_shape=(1,),
+        batch_size=1,
+        round_batch=True,
+        prefetch_buffer=4,
+        ctx=None,
+        dtype=None,
+        data_name="data",
+        label_name="softmax_label",
+    ):
+        super().__init__(batch_size)
+        if batch_size < 1:
+            raise MXNetValueError(f"[CSVIter] batch_size is {batch_size}; expected at least 1.")
+        self._dtype = np.dtype("float32" if dtype is None else dtype)
+        self._data = _read_csv(data_csv, tuple(data_shape), self._dtype)
+        if label_csv in (None, "NULL"):
+            self._label = np.zeros((len(self._data), *label_shape), self._dtype)
+        else:
+            self._label = _read_csv(label_csv, tuple(label_shape), self._dtype)
+        if len(self._data) != len(self._label):
+            raise ShapeError(
+                f"[CSVIter] there are {len(self._data)} rows of data but {len(self._label)} labels."
+            )
+        if not len(self._data):
+            raise MXNetFileError(f"[CSVIter] {data_csv} holds no rows.")
+        self._round = round_batch
+        self._names = (data_name, label_name)
+        self._begin = 0
+        self._rows = np.zeros(batch_size, np.int64)
+        self._pad = 0
+
+    @property
+    def provide_data(self):
+        """Description of the data of a batch."""
+        return [DataDesc(self._names[0], (self.batch_size, *self._data.shape[1:]), self._dtype.type)]
+
+    @property
+    def provide_label(self):
+        """Description of the labels of a batch; a label of shape (1,) is a number."""
+        shape = self._label.shape[1:]
+        return [
+            DataDesc(self._names[1], (self.batch_size, *(() if shape == (1,) else shape)), self._dtype.type)
+        ]
+
+    def reset(self):
+        # A rounded last batch went past the end; the samples it took are not repeated.
+        self._begin = max(self._begin - len(self._data), 0) if self._round else 0
+
+    def iter_next(self):
+        count = len(self._data)
+        if self._begin >= count:
+            return False
+        end = self._begin + self.batch_size
+        self._pad = max(end - count, 0)
+        rows = np.arange(self._begin, end)
+        if self._round:
+            self._rows = rows % count
+        else:
+            self._rows = np.where(rows < count, rows, self._rows)
+        self._begin = end
+        return True
+
+    def getindex(self):
+        return self._rows.astype(np.uint64)
+
+    def getdata(self):
+        return [_batch_array(self._data[self._rows], self._dtype)]
+
+    def getlabel(self):
+        return [_batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)]
+
+    def getpad(self):
+        return self._pad

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches from arrays in memory."""
+
+import numpy as np
+
+from ..base import MXNetTypeError, MXNetValueError, ShapeError
+from .base import DataDesc, DataIter
+
+__all__ = ["NDArrayIter"]
+
+_MODES = ("pad", "discard", "roll_over")
+
+
+def named_arrays(data, default_name, allow_empty):
+    """A list of (name, NDArray) pairs from an array, a list or a dict of arrays (NumPy or NDArray).
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        For nothing, where there must be something.
+    """
+    from ..ndarray import NDArray, array
+
+    if data is None:
+        data = []
+    if isinstance(data, (np.ndarray, NDArray)) or (hasattr(data, "shape") and hasattr(data, "dtype")):
+        data = [data]
+    if isinstance(data, (list, tuple)):
+        names = [default_name] if len(data) == 1 else [f"_{i}_{default_name}" for i in range(len(data))]
+        data = dict(zip(names, data))
+    if not isinstance(data, dict):
+        raise MXNetTypeError(
+            f"[NDArrayIter] {default_name} is a {type(data).__name__}; expected an NDArray, a "
+            f"numpy.ndarray, a list of "
+            "them, or a dict with them as values."
+        )
+    if not data and not allow_empty:
+        raise MXNetValueError(f"[NDArrayIter] {default_name} is empty; expected at least one array.")
+    pairs = []
+    for name, value in data.items():
+        if not isinstance(value, NDArray):
+            try:
+                value = array(np.asarray(value))
+            except Exception as error:
+                raise MXNetTypeError(f"[NDArrayIter] {name} is not an array: {error}.") from None
+        pairs.append((name, value))
+    return pairs
+
+
+class NDArrayIter(DataIter):
+    """Batches from arrays in memory.
+
+    Parameters
+    ----------
+    data : array, list or dict of arrays
+        Inputs; NumPy arrays become float32. Several get the names ``_0_data``, ``_1_data`` and so on, or the
+        dict's.
+    label : array, list or dict of arrays, optional
+        Labels, with as many samples.
+    batch_size : int
+        Samples in a batch.
+    shuffle : bool
+        Whether the order is drawn anew (with ``numpy.random``) at the beginning and at each reset.
+    last_batch_handle : {"pad", "discard", "roll_over"}
+        What becomes of samples that do not fill a batch: it is filled up from the beginning, or they are
+        left out, or they begin the next pass.
+    data_name, label_name : str
+        Names of single arrays.
+    layout : str
+        Letters of the axes; ``N`` is the batch axis.
+
+    Raises
+    ------
+    ValueError
+        When the arrays differ in length, the batch size is not positive, or the mode is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batches = NDArrayIter(np.arange(6).reshape(3, 2), np.arange(3), batch_size=2)
+    >>> [(batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([0.0, 1.0], 0), ([2.0, 0.0], 1)]
+    """
+
+    def __init__(
+        self,
+        data,
+        label=None,
+        batch_size=1,
+        shuffle=False,
+        last_batch_handle="pad",
+        data_name="data",
+        label_name="softmax_label",
+        layout="NCHW",
+    ):
+        super().__init__(batch_size)
+        if last_batch_handle not in _MODES:
+            raise MXNetValueError(
+                f"[NDArrayIter] last_batch_handle is {last_batch_handle!r}; expected one of {_MODES}."
+            )
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise MXNetValueError(f"[NDArrayIter] batch_size is {batch_size!r}; expected an int >= 1.")
+        self.data = named_arrays(data, data_name, allow_empty=False)
+        self.label = named_arrays(label, label_name, allow_empty=True)
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self.layout = layout
+        self.data_list = [array for _, array in self.data + self.label]
+        self.num_source = len(self.data_list)
+        lengths = {name: self._length(array) for name, array in self.data + self.label}
+        self.num_data = lengths[self.data[0][0]]
+        if len(set(lengths.values())) > 1:
+            raise ShapeError(
+                f"[NDArrayIter] the arrays differ in length: {lengths}; expected as many samples in each."
+            )
+        if any(array.stype != "default" for array in self.data_list) and (
+            shuffle or last_batch_handle != "discard"
+        ):
+            raise MXNetValueError(
+                "[NDArrayIter] sparse arrays need shuffle=False and last_batch_handle='discard', since only "
+                "contiguous rows can be cut out of them."
+            )
+        self.idx = np.arange(
+            self.num_data
+        )  # shuffled on and on, as MXNet does, so that a seed gives the same batches
+        self._order = self.idx.copy()
+        self._rolled = self._order[:0]
+        self.cursor = -batch_size
+        self.reset()
+
+    def _axis(self, array):
+        axis = self.layout.find("N")
+        return axis if 0 < axis < len(array.shape) else 0
+
+    def _length(self, array):
+        return array.shape[self._axis(array)]
+
+    def _describe(self, pairs):
+        descriptions = []
+        for name, array in pairs:
+            shape, axis = list(array.shape), self._axis(array)
+            shape[axis] = self.batch_size
+            descriptions.append(DataDesc(name, tuple(shape), array.dtype, self.layout))
+        return descriptions
+
+    @property
+    def provide_data(self):
+        """Descriptions of the inputs of a batch."""
+        return self._describe(self.data)
+
+    @property
+    def provide_label(self):
+        """Descriptions of the labels of a batch."""
+        return self._describe(self.label)
+
+    def hard_reset(self):
+        """Begins again, without the samples that the last pass left over."""
+        if self.shuffle:
+            np.random.shuffle(self.idx)
+            self._order = self._order[self.idx]
+        self._rolled = self._order[:0]
+        self.cursor = -self.batch_size
+
+    def reset(self):
+        """Begins again; in the mode "roll_over" with the samples that the last pass left over."""
+        left = self._order[:0]
+        if (
+            self.last_batch_handle == "roll_over"
+            and self.num_data - self.batch_size < self.cursor < self.num_data
+        ):
+            left = self._order[max(self.cursor, 0) :].copy()
+        self.hard_reset()
+        self._rolled = left
+        self.cursor -= len(left)
+
+    def iter_next(self):
+        last = self.num_data - (1 if self.last_batch_handle == "pad" else self.batch_size)
+        if self.cursor <= last:
+            self.cursor += self.batch_size
+        return self.cursor <= last
+
+    def _rows(self):
+        """Numbers of the samples of the current batch, or a slice if they lie together."""
+        begin, end = self.cursor, self.cursor + self.batch_size
+        if begin >= 0 and end <= self.num_data:
+            return self._order[begin:end] if self.shuffle else slice(begin, end)
+        places = np.arange(max(begin, 0), end) % max(self.num_data, 1)
+        return np.concatenate([self._rolled, self._order[places]])
+
+    def _cut(self, pairs):
+        from ..ndarray import array as make_array
+        from ..ndarray import slice_axis, take
+
+        rows, index, batch = self._rows(), None, []
+        for _, array in pairs:
+            axis = self._axis(array)
+            if not isinstance(rows, slice):
+                index = make_array(rows, dtype="int32") if index is None else index
+                batch.append(take(array, index.as_in_context(array.context), axis=axis))
+            elif axis == 0:
+                batch.append(array[rows])
+            else:
+                batch.append(slice_axis(array, axis=axis, begin=rows.start, end=rows.stop))
+        return batch
+
+    def getdata(self):
+        return self._cut(self.data)
+
+    def getlabel(self):
+        return self._cut(self.label)
+
+    def getpad(self):
+        if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
+            return -self.cursor
+        if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
+            return self.cursor + self.batch_size - self.num_data
+        return 0
+
+    def get_state(self):
+        """Order and position, as a dict of numbers and lists (it can be written as JSON)."""
+        return {
+            "idx": self.idx.tolist(),
+            "order": self._order.tolist(),
+            "rolled": self._rolled.tolist(),
+            "cursor": int(self.cursor),
+        }
+
+    def set_state(self, state):
+        """Goes back to what :meth:`get_state` returned: the same batches follow.
+
+        Raises
+        ------
+        ValueError
+            When the state belongs to other data.
+        """
+        idx, order, rolled = (np.asarray(state[key], self.idx.dtype) for key in ("idx", "order", "rolled"))
+        everything = np.arange(self.num_data)
+        if not all(np.array_equal(np.sort(numbers), everything) for numbers in (idx, order)):
+            raise MXNetValueError(
+                f"[NDArrayIter] the state is not one of an iterator over {self.num_data} samples."
+            )
+        self.idx, self._order, self._rolled = idx, order, rolled
+        self.cursor = int(state["cursor"])

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints, and how parameters, gradients and a KVStore come together in a training step."""
+
+import logging
+import math
+import os
+from collections import namedtuple
+
+from .base import MXNetTypeError
+from .context import cpu
+
+__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+
+BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+BatchEndParam.__doc__ = "What batch-end and evaluation-end callbacks get."
+
+_LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
+
+
+def write_whole(path, write):
+    """Calls ``write(name)`` for a file beside ``path`` and then renames it, so that ``path`` is never
+    half-written."""
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True):
+    """Saves a network: ``prefix-symbol.json`` and ``prefix-EPOCH.params`` (four digits at least).
+
+    Parameters
+    ----------
+    prefix : str
+        Start of the file names.
+    epoch : int
+        Number of the checkpoint.
+    symbol : Symbol or None
+        The network; None writes the parameters only.
+    arg_params, aux_params : dict of str to NDArray
+        Parameters and auxiliary states.
+    remove_amp_cast : bool
+        Whether the casts of automatic mixed precision are left out.
+
+    Raises
+    ------
+    OSError
+        When a file cannot be written.
+    """
+    from .ndarray import save
+
+    if symbol is not None:
+        write_whole(f"{prefix}-symbol.json", lambda name: symbol.save(name, remove_amp_cast=remove_amp_cast))
+    arrays = {f"arg:{name}": array.as_in_context(cpu()) for name, array in arg_params.items()}
+    arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
+    params = f"{prefix}-{epoch:04d}.params"
+    write_whole(params, lambda name: save(name, arrays))
+    logging.info('Saved checkpoint to "%s"', params)
+
+
+def load_params(prefix, epoch):
+    """The parameters and the auxiliary states of a checkpoint, as two dicts of name to NDArray.
+
+    Raises
+    ------
+    OSError or MXNetError
+        When the file is missing or damaged.
+    TypeError
+        When its arrays have no names.
+    """
+    from .ndarray import load
+
+    path = f"{prefix}-{epoch:04d}.params"
+    arrays = load(path)
+    if not isinstance(arrays, dict):
+        if arrays:
+            raise MXNetTypeError(
+                f"[load_params] the arrays in {path} have no names; expected arg:NAME and aux:NAME."
+            )
+        logging.warning("Params file '%s' is empty", path)
+        return {}, {}
+    kinds = {"arg": {}, "aux": {}}
+    for key, array in arrays.items():
+        kind, _, name = key.partition(":")
+        if kind in kinds:
+            kinds[kind][name] = array
+    return kinds["arg"], kinds["aux"]
+
+
+def load_checkpoint(prefix, epoch):
+    """Symbol, parameters and auxiliary states that :func:`save_checkpoint` wrote.
+
+    >>> import loomix as mx
+    >>> symbol, arg_params, aux_params = mx.model.load_checkpoint("model", 10)  # doctest: +SKIP
+
+    Raises
+    ------
+    OSError or MXNetError
+        When a file is missing or damaged.
+    """
+    from .symbol import load
+
+    symbol = load(f"{prefix}-symbol.json")
+    return (symbol, *load_params(prefix, epoch))
+
+
+def create_kvstore(kvstore, num_device, arg_params):
+    """The store for a training loop, and whether the optimizer runs on it.
+
+    Parameters
+    ----------
+    kvstore : KVStore, str or None
+        A store, a type of store, or None for none. One device needs no local store.
+    num_device : int
+        Devices in use.
+    arg_params : dict of str to NDArray
+        Parameters; large ones are better updated on each device than on the store.
+
+    Returns
+    -------
+    tuple of (KVStore or None, bool)
+    """
+    from .kvstore import KVStoreBase, create
+
+    on_store = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") not in ("0", "false", "False")
+    if kvstore is None:
+        store = None
+    elif isinstance(kvstore, str):
+        if num_device == 1 and "dist" not in kvstore:
+            store = None
+        else:
+            store = create(kvstore)
+            largest = max((math.prod(array.shape) for array in arg_params.values()), default=0)
+            on_store = on_store and not (kvstore == "local" and largest > _LARGE_ARRAY)
+    elif isinstance(kvstore, KVStoreBase):
+        store = kvstore
+    else:
+        raise MXNetTypeError(
+            f"[kvstore] got a {type(kvstore).__name__}; expected a KVStore, the name of a type, or None."
+        )
+    return store, on_store and store is not None
