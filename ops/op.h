@@ -153,6 +153,11 @@ class OpBuilder {
     op_.gradient = [rule](const AttrsBase& attrs, GradBuilder& g) { rule(attrs.as<P>(), g); };
     return *this;
   }
+  // For families: a rule that carries data of its own.
+  OpBuilder& gradient_by(std::function<void(const AttrsBase&, GradBuilder&)> rule) {
+    op_.gradient = std::move(rule);
+    return *this;
+  }
   OpBuilder& zero_gradient() { op_.zero_gradient = true; return *this; }
   OpBuilder& loss() { op_.is_loss = true; return *this; }
   OpBuilder& accumulates() { op_.accumulates = true; return *this; }

@@ -1,8 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <utility>
+
+#include "ops/elemwise/apply.h"
+#include "ops/elemwise/elemwise.h"
 #include "ops/families.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
+namespace {
 
-void kernels_elemwise_cpu(OpTable&) {}
+template <Unary op>
+void unary_cpu(const NoParams&, const KernelArgs& args) {
+  apply_unary(op, args.in[0], args.out[0], args);
+}
+
+template <Binary op>
+void elemwise_cpu(const NoParams&, const KernelArgs& args) {
+  apply_binary(op, args.in[0], args.in[1], args.out[0], args);
+}
+
+template <Binary op>
+void broadcast_cpu(const NoParams&, const KernelArgs& args) {
+  apply_broadcast(op, args.in[0], args.in[1], args.out[0], args);
+}
+
+template <Binary op, Spread side>
+void scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
+  apply_scalar(op, side, args.in[0], p.scalar, args.out[0], args);
+}
+
+template <class P>
+void convert_cpu(const P&, const KernelArgs& args) {
+  apply_convert(args.in[0], args.out[0], args);
+}
+
+template <int value>
+void fill_cpu(const NoParams&, const KernelArgs& args) {
+  apply_fill(value, args.out[0], args);
+}
+
+void where_cpu(const NoParams&, const KernelArgs& args) {
+  const TensorView& condition = args.in[0];
+  const TensorView& y = args.out[0];
+  if (y.size() == 0) return;
+  const int64_t row = condition.shape == y.shape ? 1 : y.size() / condition.size();
+  dispatch_all(condition.dtype, "where", [&]<class C>(Type<C>) {
+    dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+      const C* test = static_cast<const C*>(condition.data);
+      const T* yes = static_cast<const T*>(args.in[1].data);
+      const T* no = static_cast<const T*>(args.in[2].data);
+      T* to = static_cast<T*>(y.data);
+      if (row == 1) {
+        parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) to[i] = test[i] != C(0) ? yes[i] : no[i];
+        });
+        return;
+      }
+      engine::parallel_for(*args.context, condition.size(), std::max<int64_t>(1, kGrain / row),
+                           [&](int64_t begin, int64_t end) {
+                             for (int64_t i = begin; i < end; ++i) {
+                               std::copy_n((test[i] != C(0) ? yes : no) + i * row, row, to + i * row);
+                             }
+                           });
+    });
+  });
+}
+
+template <size_t... I>
+void add_unary(OpTable& table, std::index_sequence<I...>) {
+  (table.kernel<NoParams, unary_cpu<kUnaryNames[I].op>>(kUnaryNames[I].name, "unary_cpu", DeviceType::cpu), ...);
+}
+template <size_t... I>
+void add_elemwise(OpTable& table, std::index_sequence<I...>) {
+  (table.kernel<NoParams, elemwise_cpu<kElemwiseNames[I].op>>(kElemwiseNames[I].name, "elemwise_cpu", DeviceType::cpu), ...);
+}
+template <size_t... I>
+void add_broadcast(OpTable& table, std::index_sequence<I...>) {
+  (table.kernel<NoParams, broadcast_cpu<kBroadcastNames[I].op>>(kBroadcastNames[I].name, "broadcast_cpu", DeviceType::cpu), ...);
+}
+template <size_t... I>
+void add_scalar(OpTable& table, std::index_sequence<I...>) {
+  (table.kernel<ScalarParams, scalar_cpu<kScalarNames[I].op, kScalarNames[I].side>>(kScalarNames[I].name, "scalar_cpu",
+                                                                                    DeviceType::cpu),
+   ...);
+}
+
+}  // namespace
+
+void kernels_elemwise_cpu(OpTable& table) {
+  add_unary(table, std::make_index_sequence<std::size(kUnaryNames)>{});
+  add_elemwise(table, std::make_index_sequence<std::size(kElemwiseNames)>{});
+  add_broadcast(table, std::make_index_sequence<std::size(kBroadcastNames)>{});
+  add_scalar(table, std::make_index_sequence<std::size(kScalarNames)>{});
+  constexpr auto cpu = DeviceType::cpu;
+  table.kernel<SmoothL1Params, smooth_l1_cpu>("smooth_l1", "smooth_l1_cpu", cpu);
+  table.kernel<SmoothL1Params, smooth_l1_slope_cpu>("_smooth_l1_slope", "smooth_l1_slope_cpu", cpu);
+  table.kernel<ClipParams, clip_cpu>("clip", "clip_cpu", cpu);
+  table.kernel<HardSigmoidParams, hard_sigmoid_cpu>("hard_sigmoid", "hard_sigmoid_cpu", cpu);
+  table.kernel<AddNParams, add_n_cpu>("add_n", "add_n_cpu", cpu);
+  table.kernel<NoParams, where_cpu>("where", "where_cpu", cpu);
+  table.kernel<CastParams, convert_cpu<CastParams>>("Cast", "cast_cpu", cpu);
+  table.kernel<AmpCastParams, convert_cpu<AmpCastParams>>("amp_cast", "cast_cpu", cpu);
+  table.kernel<AmpMulticastParams, amp_multicast_cpu>("amp_multicast", "amp_multicast_cpu", cpu);
+  table.kernel<NoParams, convert_cpu<NoParams>>("_cast_like", "cast_cpu", cpu);
+  table.kernel<NoParams, convert_cpu<NoParams>>("_copy", "copy_cpu", cpu);
+  table.kernel<NoParams, convert_cpu<NoParams>>("BlockGrad", "copy_cpu", cpu);
+  table.kernel<NoParams, convert_cpu<NoParams>>("make_loss", "copy_cpu", cpu);
+  table.kernel<MakeLossParams, convert_cpu<MakeLossParams>>("MakeLoss", "copy_cpu", cpu);
+  table.kernel<MakeLossParams, backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu", cpu);
+  table.kernel<NoParams, convert_cpu<NoParams>>("_identity_with_attr_like_rhs", "copy_cpu", cpu);
+  table.kernel<NoParams, fill_cpu<0>>("zeros_like", "fill_cpu", cpu);
+  table.kernel<NoParams, fill_cpu<1>>("ones_like", "fill_cpu", cpu);
+}
 
 }  // namespace loomix::ops

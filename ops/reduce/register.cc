@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
+#include "ops/reduce/reduce.h"
 
 namespace loomix::ops {
 
-void register_reduce(OpTable&) {}
+void register_reduce(OpTable& table) {
+  register_reductions(table);
+  register_broadcasts(table);
+}
 
 }  // namespace loomix::ops

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/elemwise/apply.h"
+
+#include "ops/broadcast.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kShortRow = 32;  // rows below are gathered into blocks: a call for each would cost more
+
+// Copies the operand's elements of rows, from `cursor` on, to `to`: `rows` rows of `size` elements.
+template <class T>
+void gather(const void* base, const BroadcastPlan& plan, int operand, RowCursor& cursor, int64_t rows, void* to) {
+  const int64_t size = plan.row_size();
+  const int64_t step = plan.stride[operand][plan.ndim - 1];
+  T* out = static_cast<T*>(to);
+  for (int64_t row = 0; row < rows; ++row, cursor.next()) {
+    const T* from = static_cast<const T*>(base) + cursor.offset(operand);
+    for (int64_t i = 0; i < size; ++i) *out++ = from[i * step];
+  }
+}
+
+// Rows of a few elements each: both operands are laid out over a block, then computed as one row.
+void broadcast_short_rows(Binary op, const BroadcastPlan& plan, const TensorView& a, const TensorView& b,
+                          const TensorView& y, const KernelArgs& args) {
+  const int64_t size = plan.row_size();
+  const int64_t rows_a_block = std::max<int64_t>(1, kLoopBlock / size);
+  const int64_t blocks = (plan.rows() + rows_a_block - 1) / rows_a_block;
+  engine::parallel_for(*args.context, blocks, kGrain / kLoopBlock, [&](int64_t begin, int64_t end) {
+    alignas(64) double left[kLoopBlock];
+    alignas(64) double right[kLoopBlock];
+    dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+      RowCursor left_cursor(plan, begin * rows_a_block);
+      RowCursor right_cursor(plan, begin * rows_a_block);
+      for (int64_t row = begin * rows_a_block; row < std::min(end * rows_a_block, plan.rows()); row += rows_a_block) {
+        const int64_t rows = std::min(rows_a_block, plan.rows() - row);
+        gather<T>(a.data, plan, 0, left_cursor, rows, left);
+        gather<T>(b.data, plan, 1, right_cursor, rows, right);
+        binary_row(op, y.dtype, Spread::none, left, right, mutable_element(y, row * size), rows * size);
+      }
+    });
+  });
+}
+
+Spread spread_of(const BroadcastPlan& plan) {
+  const int inner = plan.ndim - 1;
+  if (plan.stride[0][inner] == 0) return Spread::left;
+  return plan.stride[1][inner] == 0 ? Spread::right : Spread::none;
+}
+
+}  // namespace
+
+void apply_unary(Unary op, const TensorView& x, const TensorView& y, const KernelArgs& args) {
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    unary_row(op, y.dtype, element(x, begin), mutable_element(y, begin), end - begin);
+  });
+}
+
+void apply_binary(Binary op, const TensorView& a, const TensorView& b, const TensorView& y, const KernelArgs& args) {
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    binary_row(op, y.dtype, Spread::none, element(a, begin), element(b, begin), mutable_element(y, begin),
+               end - begin);
+  });
+}
+
+void apply_scalar(Binary op, Spread side, const TensorView& x, double scalar, const TensorView& y,
+                  const KernelArgs& args) {
+  alignas(8) char number[8];
+  convert_row(DType::float64, &scalar, y.dtype, number, 1);
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    const void* left = side == Spread::left ? number : element(x, begin);
+    const void* right = side == Spread::left ? element(x, begin) : number;
+    binary_row(op, y.dtype, side, left, right, mutable_element(y, begin), end - begin);
+  });
+}
+
+void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const TensorView& y,
+                     const KernelArgs& args) {
+  if (a.shape == b.shape) return apply_binary(op, a, b, y, args);
+  if (y.size() == 0) return;
+  const BroadcastPlan plan = plan_broadcast(y.shape, {&a.shape, &b.shape});
+  const Spread spread = spread_of(plan);
+  const int64_t size = plan.row_size();
+  const int64_t rows = plan.rows();
+  if (rows == 1) {
+    parallel_blocks(args, size, [&](int64_t begin, int64_t end) {
+      binary_row(op, y.dtype, spread, element(a, spread == Spread::left ? 0 : begin),
+                 element(b, spread == Spread::right ? 0 : begin), mutable_element(y, begin), end - begin);
+    });
+    return;
+  }
+  if (size < kShortRow) return broadcast_short_rows(op, plan, a, b, y, args);
+  engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kGrain / size), [&](int64_t begin, int64_t end) {
+    RowCursor cursor(plan, begin);
+    for (int64_t row = begin; row < end; ++row, cursor.next()) {
+      binary_row(op, y.dtype, spread, element(a, cursor.offset(0)), element(b, cursor.offset(1)),
+                 mutable_element(y, row * size), size);
+    }
+  });
+}
+
+void apply_convert(const TensorView& x, const TensorView& y, const KernelArgs& args) {
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    convert_row(x.dtype, element(x, begin), y.dtype, mutable_element(y, begin), end - begin);
+  });
+}
+
+void apply_broadcast_copy(const TensorView& x, const TensorView& y, const KernelArgs& args) {
+  if (x.size() == y.size()) return apply_convert(x, y, args);
+  if (y.size() == 0) return;
+  const BroadcastPlan plan = plan_broadcast(y.shape, {&x.shape});
+  const int64_t size = plan.row_size();
+  const bool repeats = plan.stride[0][plan.ndim - 1] == 0;
+  const auto copy_rows = [&](int64_t begin, int64_t end) {
+    dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+      RowCursor cursor(plan, begin);
+      for (int64_t row = begin; row < end; ++row, cursor.next()) {
+        const T* from = static_cast<const T*>(x.data) + cursor.offset(0);
+        T* to = static_cast<T*>(y.data) + row * size;
+        if (repeats) std::fill_n(to, size, *from);
+        else std::copy_n(from, size, to);
+      }
+    });
+  };
+  if (plan.rows() > 1 || !repeats) {
+    engine::parallel_for(*args.context, plan.rows(), std::max<int64_t>(1, kGrain / size), copy_rows);
+    return;
+  }
+  dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+    parallel_blocks(args, size, [&](int64_t begin, int64_t end) {
+      std::fill(static_cast<T*>(y.data) + begin, static_cast<T*>(y.data) + end, *static_cast<const T*>(x.data));
+    });
+  });
+}
+
+void apply_fill(double value, const TensorView& y, const KernelArgs& args) {
+  alignas(8) char number[8];
+  convert_row(DType::float64, &value, y.dtype, number, 1);
+  dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+    T bits;
+    std::copy_n(number, sizeof(T), reinterpret_cast<char*>(&bits));
+    parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+      std::fill(static_cast<T*>(y.data) + begin, static_cast<T*>(y.data) + end, bits);
+    });
+  });
+}
+
+}  // namespace loomix::ops

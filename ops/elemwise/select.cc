@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/elemwise/elemwise.h"
+#include "ops/grad_expr.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+// The condition has the shape of x, or one element a row of it.
+void where_shape(const NoParams&, ShapeInfer& s) {
+  for (int pass = 0; pass < 2; ++pass) {
+    s.set_in(1, s.out(0));
+    s.set_in(2, s.in(1));
+    s.set_in(1, s.in(2));
+    s.set_out(0, s.in(1));
+  }
+  const Shape& x = s.in(1);
+  const Shape& condition = s.in(0);
+  if (!x.ndim_known() || !condition.ndim_known()) return;
+  if (condition.ndim() == 1 && x.ndim() > 1) {
+    s.set_in(0, Shape{x[0]});
+    return;
+  }
+  s.set_in(0, x);
+  s.set_in(1, s.in(0));
+  s.set_in(2, s.in(0));
+  s.set_out(0, s.in(0));
+}
+
+void where_type(const NoParams&, TypeInfer& t) {
+  for (int pass = 0; pass < 2; ++pass) {
+    t.set_in(1, t.out(0));
+    t.set_in(2, t.in(1));
+    t.set_in(1, t.in(2));
+    t.set_out(0, t.in(1));
+  }
+}
+
+}  // namespace
+
+void register_select(OpTable& table) {
+  table.add<NoParams>("where")
+      .aliases({"_sparse_where"})
+      .doc("Elements of x where condition is not zero, else of y.")
+      .inputs({"condition", "x", "y"})
+      .output("output")
+      .infer_shape(where_shape)
+      .infer_type(where_type)
+      .inplace(1, 0)
+      .inplace(2, 0)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        const GradValue grad = g.grad_of(0);
+        const GradValue zeros = g.call1("zeros_like", {grad});
+        if (g.wants(1)) g.set(1, g.call1("where", {g.in(0), grad, zeros}));
+        if (g.wants(2)) g.set(2, g.call1("where", {g.in(0), zeros, grad}));
+      });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "ops/elemwise/apply.h"
+#include "ops/elemwise/elemwise.h"
+
+// Operators made of several loops over blocks that stay in the cache.
+namespace loomix::ops {
+namespace {
+
+struct Number {
+  alignas(8) char bytes[8];
+  Number(double value, DType dtype) { convert_row(DType::float64, &value, dtype, bytes, 1); }
+};
+
+// The bound as an element of an integer type, where it may lie outside of the type's range.
+double in_range(double bound, DType dtype) {
+  if (is_floating(dtype) || dtype == DType::boolean) return bound;
+  return dispatch_numeric(dtype, "clip", [&]<class T>(Type<T>) {
+    const double low = static_cast<double>(std::numeric_limits<T>::lowest());
+    const double high = static_cast<double>(std::numeric_limits<T>::max());
+    return bound < low ? low : bound > high ? high : bound;
+  });
+}
+
+// fn(begin, count) for blocks of kLoopBlock elements.
+template <class Fn>
+void for_blocks(const KernelArgs& args, int64_t size, Fn&& fn) {
+  parallel_blocks(args, size, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kLoopBlock) fn(i, std::min(kLoopBlock, end - i));
+  });
+}
+
+}  // namespace
+
+void clip_cpu(const ClipParams& p, const KernelArgs& args) {
+  const TensorView& y = args.out[0];
+  const Number low(in_range(p.a_min, y.dtype), y.dtype);
+  const Number high(in_range(p.a_max, y.dtype), y.dtype);
+  for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
+    char* to = mutable_element(y, i);
+    binary_row(Binary::maximum, y.dtype, Spread::right, element(args.in[0], i), low.bytes, to, count);
+    binary_row(Binary::minimum, y.dtype, Spread::right, to, high.bytes, to, count);
+  });
+}
+
+void hard_sigmoid_cpu(const HardSigmoidParams& p, const KernelArgs& args) {
+  const TensorView& y = args.out[0];
+  const Number slope(p.alpha, y.dtype);
+  const Number shift(p.beta, y.dtype);
+  const Number zero(0, y.dtype);
+  const Number one(1, y.dtype);
+  for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
+    char* to = mutable_element(y, i);
+    binary_row(Binary::mul, y.dtype, Spread::right, element(args.in[0], i), slope.bytes, to, count);
+    binary_row(Binary::add, y.dtype, Spread::right, to, shift.bytes, to, count);
+    binary_row(Binary::maximum, y.dtype, Spread::right, to, zero.bytes, to, count);
+    binary_row(Binary::minimum, y.dtype, Spread::right, to, one.bytes, to, count);
+  });
+}
+
+void smooth_l1_cpu(const SmoothL1Params& p, const KernelArgs& args) {
+  apply_scalar(Binary::smooth_l1, Spread::right, args.in[0], p.scalar, args.out[0], args);
+}
+
+void smooth_l1_slope_cpu(const SmoothL1Params& p, const KernelArgs& args) {
+  apply_scalar(Binary::smooth_l1_slope, Spread::right, args.in[0], p.scalar, args.out[0], args);
+}
+
+void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
+  const TensorView& y = args.out[0];
+  const bool half = y.dtype == DType::float16 || y.dtype == DType::bfloat16;
+  if (p.num_args == 1) return apply_convert(args.in[0], y, args);
+  for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
+    if (!half) {
+      char* to = mutable_element(y, i);
+      const void* sum = element(args.in[0], i);
+      for (int k = 1; k < p.num_args; ++k, sum = to) {
+        binary_row(Binary::add, y.dtype, Spread::none, sum, element(args.in[k], i), to, count);
+      }
+      return;
+    }
+    alignas(64) float sum[kLoopBlock];
+    alignas(64) float term[kLoopBlock];
+    convert_row(y.dtype, element(args.in[0], i), DType::float32, sum, count);
+    for (int k = 1; k < p.num_args; ++k) {
+      convert_row(y.dtype, element(args.in[k], i), DType::float32, term, count);
+      binary_row(Binary::add, DType::float32, Spread::none, sum, term, sum, count);
+    }
+    convert_row(DType::float32, sum, y.dtype, mutable_element(y, i), count);
+  });
+}
+
+void backward_make_loss_cpu(const MakeLossParams& p, const KernelArgs& args) {
+  const TensorView& data = args.in[0];
+  double scale = p.grad_scale;
+  if (data.size() == 0) return;
+  if (p.normalization == LossNormalization::batch && data.shape.ndim() > 0) {
+    scale /= static_cast<double>(data.shape[0]);
+  } else if (p.normalization == LossNormalization::valid) {
+    const int64_t valid = dispatch_numeric(data.dtype, "MakeLoss", [&]<class T>(Type<T>) {
+      const T* x = static_cast<const T*>(data.data);
+      int64_t count = 0;
+      for (int64_t i = 0; i < data.size(); ++i) count += static_cast<float>(x[i]) > p.valid_thresh;
+      return count;
+    });
+    scale /= static_cast<double>(std::max<int64_t>(valid, 1));
+  }
+  apply_fill(scale, args.out[0], args);
+}
+
+void amp_multicast_cpu(const AmpMulticastParams& p, const KernelArgs& args) {
+  for (int i = 0; i < p.num_outputs; ++i) {
+    if (args.req[i] != Req::null) apply_convert(args.in[i], args.out[i], args);
+  }
+}
+
+}  // namespace loomix::ops

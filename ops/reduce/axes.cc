@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "ops/reduce/reduce.h"
+
+namespace loomix::ops {
+
+AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, const char* who) {
+  AxisSet axes;
+  if (!axis || axis->ndim() == 0) {
+    for (int i = 0; i < ndim; ++i) axes.set(i);
+    return axes;
+  }
+  for (int64_t given : *axis) {
+    const int i = normalize_axis(given, ndim, who);
+    LOOMIX_CHECK(!axes[i], ValueError, "[{}] axis {} is given twice in {}; each axis may be reduced once.", who, given,
+                 axis->to_string());
+    axes.set(i);
+  }
+  if (exclude) {
+    for (int i = 0; i < ndim; ++i) axes.flip(i);
+  }
+  return axes;
+}
+
+Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {
+  Shape out;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    if (!axes[i]) out.push_back(shape[i]);
+    else if (keepdims) out.push_back(1);
+  }
+  if (out.ndim() == 0) out.push_back(1);
+  return out;
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/reduce/reduce.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+void sum_back(GradBuilder& g) { g.set(0, g.call1("_broadcast_reduce_to_like", {g.grad_of(0), g.in(0)})); }
+
+void check_repeats(int64_t size, int64_t wanted, int axis, const ShapeInfer& s) {
+  LOOMIX_CHECK(size == 1 || size < 0 || wanted < 0 || size == wanted, ShapeError,
+               "[{}] axis {} of size {} cannot become {}; only size 1 is repeated.", s.who(), axis, size, wanted);
+}
+
+void axis_shape(const BroadcastAxisParams& p, ShapeInfer& s) {
+  LOOMIX_CHECK(p.axis.ndim() == p.size.ndim(), ValueError, "[{}] {} axes and {} sizes are given; expected as many.",
+               s.who(), p.axis.ndim(), p.size.ndim());
+  if (!s.in(0).ndim_known()) return;
+  Shape out = s.in(0);
+  for (int i = 0; i < p.axis.ndim(); ++i) {
+    const int axis = normalize_axis(p.axis[i], out.ndim(), s.who());
+    LOOMIX_CHECK(s.in(0)[axis] == 1 || s.in(0)[axis] < 0, ShapeError,
+                 "[{}] axis {} has size {}; only axes of size 1 can be broadcast.", s.who(), axis, s.in(0)[axis]);
+    out[axis] = p.size[i];
+  }
+  s.set_out(0, out);
+}
+
+void to_shape(const BroadcastToParams& p, ShapeInfer& s) {
+  const Shape& in = s.in(0);
+  if (!in.ndim_known()) return;
+  LOOMIX_CHECK(in.ndim() == p.shape.ndim(), ShapeError, "[{}] data of shape {} cannot become {}; expected as many axes.",
+               s.who(), in.to_string(), p.shape.to_string());
+  Shape out = p.shape;
+  for (int axis = 0; axis < in.ndim(); ++axis) {
+    if (out[axis] == 0) out[axis] = in[axis];
+    check_repeats(in[axis], out[axis], axis, s);
+  }
+  s.set_out(0, out);
+}
+
+void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
+  const Shape& lhs = s.in(0);
+  const Shape& rhs = s.in(1);
+  if (!lhs.ndim_known() || !rhs.ndim_known()) return;
+  LOOMIX_CHECK(p.lhs_axes.has_value() == p.rhs_axes.has_value(), ValueError,
+               "[{}] only one of lhs_axes and rhs_axes is given; expected both or none.", s.who());
+  Shape out = lhs;
+  if (!p.lhs_axes) {
+    LOOMIX_CHECK(lhs.ndim() == rhs.ndim(), ShapeError, "[{}] lhs of shape {} and rhs of shape {} have different axes.",
+                 s.who(), lhs.to_string(), rhs.to_string());
+    out = rhs;
+    for (int axis = 0; axis < lhs.ndim(); ++axis) check_repeats(lhs[axis], rhs[axis], axis, s);
+  } else {
+    LOOMIX_CHECK(p.lhs_axes->ndim() == p.rhs_axes->ndim(), ValueError,
+                 "[{}] lhs_axes {} and rhs_axes {} differ in length.", s.who(), p.lhs_axes->to_string(),
+                 p.rhs_axes->to_string());
+    for (int i = 0; i < p.lhs_axes->ndim(); ++i) {
+      const int to = normalize_axis((*p.lhs_axes)[i], lhs.ndim(), s.who());
+      const int from = normalize_axis((*p.rhs_axes)[i], rhs.ndim(), s.who());
+      check_repeats(lhs[to], rhs[from], to, s);
+      out[to] = rhs[from];
+    }
+  }
+  s.set_out(0, out);
+}
+
+template <class P>
+void first_type(const P&, TypeInfer& t) {
+  t.set_out(0, t.in(0));
+  t.set_in(0, t.out(0));
+}
+
+}  // namespace
+
+void register_broadcasts(OpTable& table) {
+  table.add<BroadcastAxisParams>("broadcast_axis")
+      .aliases({"broadcast_axes"})
+      .doc("Repeats data along axes of size 1.")
+      .input("data")
+      .output("output")
+      .infer_shape(axis_shape)
+      .infer_type(same_type<BroadcastAxisParams>)
+      .gradient([](const BroadcastAxisParams&, GradBuilder& g) { sum_back(g); });
+  table.add<BroadcastToParams>("broadcast_to")
+      .doc("Repeats data along axes of size 1 to reach a shape.")
+      .input("data")
+      .output("output")
+      .infer_shape(to_shape)
+      .infer_type(same_type<BroadcastToParams>)
+      .gradient([](const BroadcastToParams&, GradBuilder& g) { sum_back(g); });
+  table.add<BroadcastLikeParams>("broadcast_like")
+      .doc("Repeats lhs along axes of size 1 to reach the shape of rhs.")
+      .inputs({"lhs", "rhs"})
+      .output("output")
+      .infer_shape(like_shape)
+      .infer_type(first_type<BroadcastLikeParams>)
+      .shape_only(1)
+      .gradient([](const BroadcastLikeParams&, GradBuilder& g) { sum_back(g); });
+  // (data, like): data summed over the axes in which like, aligned at the last axis, is smaller or lacking.
+  table.add<NoParams>("_broadcast_reduce_to_like")
+      .hidden()
+      .inputs({"data", "like"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
+      .infer_type(first_type<NoParams>)
+      .inplace(0, 0)
+      .shape_only(1)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("_broadcast_to_like", {g.grad_of(0), g.in(0)}));
+      });
+  // The opposite.
+  table.add<NoParams>("_broadcast_to_like")
+      .hidden()
+      .inputs({"data", "like"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
+      .infer_type(first_type<NoParams>)
+      .inplace(0, 0)
+      .shape_only(1)
+      .gradient([](const NoParams&, GradBuilder& g) { sum_back(g); });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bitset>
+#include <optional>
+
+#include "base/params.h"
+#include "ops/op.h"
+#include "ops/reduce/loops.h"
+
+// Attributes, rules and kernels of the reductions and of their opposite, broadcasting one array.
+namespace loomix::ops {
+
+class OpTable;
+
+struct ReduceParams {
+  std::optional<Shape> axis;
+  bool keepdims = false;
+  bool exclude = false;
+  static void fields(FieldList<ReduceParams>& f) {
+    f("axis", &ReduceParams::axis, "Axis or axes to reduce; all if none is given.").or_int().type("Shape or None");
+    f("keepdims", &ReduceParams::keepdims, "Keep the reduced axes, with size 1.");
+    f("exclude", &ReduceParams::exclude, "Reduce all axes but the given ones.");
+  }
+};
+
+struct NormParams {
+  int ord = 2;
+  std::optional<Shape> axis;
+  std::optional<DType> out_dtype;
+  bool keepdims = false;
+  static void fields(FieldList<NormParams>& f) {
+    f("ord", &NormParams::ord, "1: sum of absolute values; 2: root of the sum of squares.").at_least(1).at_most(2);
+    f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.").or_int().type("Shape or None");
+    f("out_dtype", &NormParams::out_dtype, "Type of the output; by default that of data.")
+        .dtypes({DType::float16, DType::float32, DType::float64, DType::int32, DType::int64, DType::int8});
+    f("keepdims", &NormParams::keepdims, "Keep the reduced axes, with size 1.");
+  }
+};
+
+struct ArgParams {
+  std::optional<int> axis;
+  bool keepdims = false;
+  static void fields(FieldList<ArgParams>& f) {
+    f("axis", &ArgParams::axis, "Axis to search along; without it, data is flat.");
+    f("keepdims", &ArgParams::keepdims, "Keep the axis, with size 1.");
+  }
+};
+
+struct BroadcastAxisParams {
+  Shape axis;
+  Shape size;
+  static void fields(FieldList<BroadcastAxisParams>& f) {
+    f("axis", &BroadcastAxisParams::axis, "Axes of size 1 to repeat.").or_int();
+    f("size", &BroadcastAxisParams::size, "Their sizes in the output.").or_int();
+  }
+};
+
+struct BroadcastToParams {
+  Shape shape;
+  static void fields(FieldList<BroadcastToParams>& f) {
+    f("shape", &BroadcastToParams::shape, "Shape of the output; 0 keeps data's size.");
+  }
+};
+
+struct BroadcastLikeParams {
+  std::optional<Shape> lhs_axes;
+  std::optional<Shape> rhs_axes;
+  static void fields(FieldList<BroadcastLikeParams>& f) {
+    f("lhs_axes", &BroadcastLikeParams::lhs_axes, "Axes of lhs to broadcast; all if not given.").or_int().type("Shape or None");
+    f("rhs_axes", &BroadcastLikeParams::rhs_axes, "The axes of rhs that give their sizes.").or_int().type("Shape or None");
+  }
+};
+
+using AxisSet = std::bitset<Shape::kMaxDims>;
+
+// The axes that are reduced; errors name `who`.
+AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, const char* who);
+// Without the axes, or with size 1 there; never without any axis.
+Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims);
+
+// What becomes of an accumulated value.
+enum class Finish { none, mean, root };
+void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSet& axes, const TensorView& y,
+                  const KernelArgs& args);
+
+void register_reductions(OpTable& table);
+void register_broadcasts(OpTable& table);
+
+void argmax_cpu(const ArgParams& p, const KernelArgs& args);
+void argmin_cpu(const ArgParams& p, const KernelArgs& args);
+void argmax_channel_cpu(const NoParams& p, const KernelArgs& args);
+
+}  // namespace loomix::ops
