@@ -26,7 +26,7 @@ double erfinv(double x) {
     // erfc keeps its relative precision where erf is close to one.
     const double error = y > 0 ? (1 - x) - std::erfc(y) : std::erfc(-y) - (1 + x);
     const double slope = 2 / std::sqrt(kPi) * std::exp(-y * y);
-    const double newton = -error / slope;
+    const double newton = error / slope;
     y -= newton / (1 + y * newton);
   }
   return y;
