@@ -1,0 +1,526 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of modules, and training, scoring and predicting on top of it."""
+
+import logging
+import time
+
+import numpy as np
+
+from .. import metric as metrics
+from ..base import MXNetValueError, StateError, as_list
+from ..context import cpu
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc
+from ..model import BatchEndParam
+
+__all__ = ["BaseModule"]
+
+
+def check_input_names(symbol, names, what, throw):
+    """Raises ValueError (or warns) when one of ``names`` is no argument of the symbol."""
+    known = symbol.list_arguments()
+    for name in names:
+        if name in known:
+            continue
+        endings = ("_weight", "_bias", "_gamma", "_beta")
+        candidates = [argument for argument in known if not argument.endswith(endings)]
+        text = (
+            f"[Module] {what}_names holds {name!r}, which is no input of the symbol; "
+            f"its inputs are {candidates}."
+        )
+        if throw:
+            raise MXNetValueError(text)
+        logging.warning(text)
+
+
+def as_descriptions(names, shapes, what, throw=True):
+    """Descriptions from (name, shape) pairs; raises ValueError (or warns) when the names are not the
+    module's."""
+    found = [item if isinstance(item, DataDesc) else DataDesc(*item) for item in shapes]
+    if sorted(names) != sorted(item.name for item in found):
+        given = [item.name for item in found]
+        text = f"[Module] {what}_shapes are for {given}; the module's {what}_names are {names}."
+        if throw:
+            raise MXNetValueError(text)
+        logging.warning(text)
+    return found
+
+
+def call_all(callbacks, *args):
+    """Calls one callback, each of a list, or none."""
+    if callbacks is not None:
+        for callback in as_list(callbacks):
+            callback(*args)
+
+
+class BaseModule:
+    """What every module has: see :class:`Module` for the usual one.
+
+    A module is *bound* (shapes known, memory taken), then its parameters are initialised, then its
+    optimizer; then come ``forward``, ``backward`` and ``update`` for each batch, which :meth:`fit` does all
+    by itself.
+
+    Parameters
+    ----------
+    logger : Logger
+        Where progress is written to.
+    """
+
+    def __init__(self, logger=logging):
+        self.logger = logger
+        self.binded = False
+        self.for_training = False
+        self.inputs_need_grad = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        self._symbol = None
+        self._total_exec_bytes = 0
+
+    def _require(self, params=True, optimizer=False):
+        """Raises StateError unless the module is far enough for a call."""
+        missing = None
+        if not self.binded:
+            missing = "bind"
+        elif params and not self.params_initialized:
+            missing = "init_params"
+        elif optimizer and not self.optimizer_initialized:
+            missing = "init_optimizer"
+        if missing:
+            raise StateError(f"[{type(self).__name__}] {missing} must be called first.")
+
+    # Interface of subclasses
+
+    @property
+    def data_names(self):
+        """Names of the inputs."""
+        raise NotImplementedError
+
+    @property
+    def output_names(self):
+        """Names of the outputs."""
+        raise NotImplementedError
+
+    @property
+    def data_shapes(self):
+        """Descriptions of the inputs."""
+        raise NotImplementedError
+
+    @property
+    def label_shapes(self):
+        """Descriptions of the labels, or None."""
+        raise NotImplementedError
+
+    @property
+    def output_shapes(self):
+        """(name, shape) pairs of the outputs."""
+        raise NotImplementedError
+
+    @property
+    def symbol(self):
+        """The symbol of the module."""
+        return self._symbol
+
+    def get_params(self):
+        """Parameters and auxiliary states, as two dicts of name to NDArray on the CPU."""
+        raise NotImplementedError
+
+    def init_params(
+        self,
+        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
+        """Sets the first values of parameters and auxiliary states.
+
+        Parameters
+        ----------
+        initializer : Initializer or None
+            Fills what is not given.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Given values.
+        allow_missing : bool
+            Whether ``initializer`` may fill parameters that are missing in given dicts.
+        force_init : bool
+            Whether to do it again if it has been done.
+        allow_extra : bool
+            Whether given values may hold names that the symbol has not.
+        """
+        raise NotImplementedError
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
+        """Prepares the computation for given shapes.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of DataDesc or of (name, shape)
+            Shapes of a batch.
+        for_training : bool
+            Whether gradients will be computed.
+        inputs_need_grad : bool
+            Whether those of the inputs, too.
+        force_rebind : bool
+            Whether to do it again if it has been done.
+        shared_module : BaseModule, optional
+            A module whose parameters and memory are used.
+        grad_req : str, list or dict
+            ``"write"``, ``"add"`` or ``"null"``, for all or for each argument.
+        """
+        raise NotImplementedError
+
+    def init_optimizer(
+        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
+    ):
+        """Makes the optimizer and, with several devices, the store.
+
+        Parameters
+        ----------
+        kvstore : str, KVStore or None
+            The store, or its type.
+        optimizer : str or Optimizer
+            The optimizer, or its name.
+        optimizer_params : dict or pairs
+            Arguments for an optimizer given by name.
+        force_init : bool
+            Whether to do it again if it has been done.
+        """
+        raise NotImplementedError
+
+    def prepare(self, data_batch, sparse_row_id_fn=None):
+        """Gets ready for a batch before its ``forward``; e.g. switches to its bucket."""
+        if sparse_row_id_fn is not None:
+            self.logger.warning("sparse_row_id_fn is not used: parameters are whole on every device.")
+
+    def forward(self, data_batch, is_train=None):
+        """Computes the outputs for a batch; ``is_train`` None means as bound."""
+        raise NotImplementedError
+
+    def backward(self, out_grads=None):
+        """Computes the gradients, from those of the outputs unless the symbol ends in losses."""
+        raise NotImplementedError
+
+    def update(self):
+        """Changes the parameters by the gradients of the last batch."""
+        raise NotImplementedError
+
+    def get_outputs(self, merge_multi_context=True):
+        """Outputs of the last ``forward``.
+
+        Returns
+        -------
+        list of NDArray
+            One for each output; unmerged, one list of the devices' parts for each output.
+        """
+        raise NotImplementedError
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the inputs of the last ``backward``, like :meth:`get_outputs`."""
+        raise NotImplementedError
+
+    def get_states(self, merge_multi_context=True):
+        """Values of the states (inputs that go on from batch to batch)."""
+        return []
+
+    def set_states(self, states=None, value=None):
+        """Sets the states, to arrays or to one number."""
+        if states:
+            raise MXNetValueError(f"[{type(self).__name__}] the module has no states.")
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        """Updates a metric with the outputs of the last ``forward``."""
+        raise NotImplementedError
+
+    def install_monitor(self, mon):
+        """Lets a :class:`Monitor` watch the executors."""
+        raise NotImplementedError
+
+    # On top of it
+
+    def forward_backward(self, data_batch):
+        """``forward`` in training mode, then ``backward``."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+        """Sets parameters and auxiliary states; see :meth:`init_params`."""
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname):
+        """Writes parameters and auxiliary states to a file."""
+        from ..ndarray import save
+
+        arg_params, aux_params = self.get_params()
+        arrays = {f"arg:{name}": array.as_in_context(cpu()) for name, array in arg_params.items()}
+        arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
+        save(fname, arrays)
+
+    def load_params(self, fname):
+        """Reads what :meth:`save_params` wrote.
+
+        Raises
+        ------
+        ValueError
+            When the file holds other names than ``arg:NAME`` and ``aux:NAME``.
+        """
+        from ..ndarray import load
+
+        kinds = {"arg": {}, "aux": {}}
+        for key, array in load(fname).items():
+            kind, _, name = key.partition(":")
+            if kind not in kinds or not name:
+                raise MXNetValueError(f"[load_params] {fname} holds {key!r}; expected arg:NAME or aux:NAME.")
+            kinds[kind][name] = array
+        self.set_params(kinds["arg"], kinds["aux"])
+
+    def score(
+        self,
+        eval_data,
+        eval_metric,
+        num_batch=None,
+        batch_end_callback=None,
+        score_end_callback=None,
+        reset=True,
+        epoch=0,
+        sparse_row_id_fn=None,
+    ):
+        """Evaluates predictions on data.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+            The data.
+        eval_metric : EvalMetric, str or list
+            What to measure.
+        num_batch : int, optional
+            At most so many batches.
+        batch_end_callback, score_end_callback : callable or list of them, optional
+            Called with a BatchEndParam after each batch, and at the end.
+        reset : bool
+            Whether the iterator is reset first.
+        epoch : int
+            For the callbacks.
+
+        Returns
+        -------
+        list of (str, float)
+            Names and values of the metric.
+        """
+        self._require()
+        if reset:
+            eval_data.reset()
+        eval_metric = metrics.create(eval_metric)
+        eval_metric.reset()
+        seen = 0
+        for nbatch, batch in enumerate(eval_data):
+            if num_batch is not None and nbatch == num_batch:
+                break
+            self.prepare(batch, sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            self._measure(eval_metric, batch)
+            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            seen += 1
+        if score_end_callback is not None:
+            call_all(score_end_callback, BatchEndParam(epoch, seen, eval_metric, locals()))
+        return eval_metric.get_global_name_value()
+
+    def _measure(self, eval_metric, batch):
+        if isinstance(batch, list):
+            self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
+        else:
+            self.update_metric(eval_metric, batch.label)
+
+    def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
+        """Yields (outputs, number, batch) for the batches of ``eval_data``, without the padding of the last
+        one."""
+        self._require()
+        if reset:
+            eval_data.reset()
+        for nbatch, batch in enumerate(eval_data):
+            if num_batch is not None and nbatch == num_batch:
+                break
+            self.prepare(batch, sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            pad = batch.pad or 0
+            yield [out[0 : out.shape[0] - pad] for out in self.get_outputs()], nbatch, batch
+
+    def predict(
+        self,
+        eval_data,
+        num_batch=None,
+        merge_batches=True,
+        reset=True,
+        always_output_list=False,
+        sparse_row_id_fn=None,
+    ):
+        """Outputs for all data.
+
+        Parameters
+        ----------
+        eval_data : DataIter, NDArray or numpy.ndarray
+            The data; an array is one batch.
+        num_batch : int, optional
+            At most so many batches.
+        merge_batches : bool
+            Whether the batches' outputs are joined.
+        reset : bool
+            Whether the iterator is reset first.
+        always_output_list : bool
+            Whether a single output comes in a list, too.
+
+        Returns
+        -------
+        NDArray, list of NDArray, or list of lists
+            The joined outputs, else one list of outputs for each batch.
+        """
+        from ..ndarray import NDArray, array, concatenate
+
+        self._require()
+        if isinstance(eval_data, (np.ndarray, NDArray)):
+            eval_data = eval_data if isinstance(eval_data, NDArray) else array(eval_data)
+            self.forward(DataBatch([eval_data]), is_train=False)
+            outputs = self.get_outputs()
+            return outputs[0] if len(outputs) == 1 and not always_output_list else outputs
+        if not hasattr(eval_data, "__iter__"):
+            raise MXNetValueError(
+                f"[predict] got a {type(eval_data).__name__}; expected an iterator or an array."
+            )
+        batches = [
+            [out.copy() for out in outputs]
+            for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+        ]
+        if not batches or not merge_batches:
+            return batches
+        if len({len(outputs) for outputs in batches}) > 1:
+            raise MXNetValueError(
+                "[predict] batches differ in their number of outputs; use merge_batches=False."
+            )
+        merged = [concatenate(list(parts)) for parts in zip(*batches)]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    def fit(
+        self,
+        train_data,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        eval_end_callback=None,
+        eval_batch_end_callback=None,
+        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_rebind=False,
+        force_init=False,
+        begin_epoch=0,
+        num_epoch=None,
+        validation_metric=None,
+        monitor=None,
+        sparse_row_id_fn=None,
+    ):
+        """Trains the module: binds it, initialises it, and goes through the data ``num_epoch - begin_epoch``
+        times.
+
+        Parameters
+        ----------
+        train_data : DataIter
+            Training data.
+        eval_data : DataIter, optional
+            Validation data, scored after each epoch.
+        eval_metric : EvalMetric, str or list
+            What to measure in training.
+        epoch_end_callback : callable or list of them, optional
+            Called as ``f(epoch, symbol, arg_params, aux_params)``.
+        batch_end_callback, eval_batch_end_callback, eval_end_callback : callable or list of them, optional
+            Called with a BatchEndParam.
+        kvstore, optimizer, optimizer_params
+            For :meth:`init_optimizer`.
+        initializer, arg_params, aux_params, allow_missing, force_init
+            For :meth:`init_params`.
+        force_rebind : bool
+            Whether a bound module is bound again.
+        begin_epoch, num_epoch : int
+            First epoch, and the number after the last.
+        validation_metric : EvalMetric, str or list, optional
+            What to measure in validation; ``eval_metric`` by default.
+        monitor : Monitor, optional
+            Watches the executors.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> module.fit(batches, num_epoch=2, optimizer_params={"learning_rate": 0.1})  # doctest: +SKIP
+        """
+        if num_epoch is None:
+            raise MXNetValueError("[fit] num_epoch is missing; expected how many epochs to train.")
+        self.bind(
+            train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
+        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        validation_metric = eval_metric if validation_metric is None else validation_metric
+        eval_metric = metrics.create(eval_metric)
+        for epoch in range(begin_epoch, num_epoch):
+            started = time.time()
+            eval_metric.reset()
+            self._train_epoch(train_data, eval_metric, epoch, batch_end_callback, monitor, sparse_row_id_fn)
+            for name, value in eval_metric.get_global_name_value():
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)  # every device goes on from the same values
+            call_all(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
+            if eval_data is not None:
+                scores = self.score(
+                    eval_data,
+                    validation_metric,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                )
+                for name, value in scores:
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    def _train_epoch(self, train_data, eval_metric, epoch, batch_end_callback, monitor, sparse_row_id_fn):
+        """One pass; the next batch is fetched while the engine works on the current one."""
+        batches = iter(train_data)
+        batch = next(batches, None)
+        nbatch = 0
+        while batch is not None:
+            if monitor is not None:
+                monitor.tic()
+            self.forward_backward(batch)
+            self.update()
+            self._measure(eval_metric, batch)
+            upcoming = next(batches, None)
+            if upcoming is not None:
+                self.prepare(upcoming, sparse_row_id_fn)
+            if monitor is not None:
+                monitor.toc_print()
+            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            batch = upcoming
+            nbatch += 1

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module for inputs of several lengths: one symbol for each length, all with the same parameters."""
+
+import logging
+
+from ..base import MXNetTypeError, MXNetValueError
+from ..initializer import Uniform
+from ..model import load_params, save_checkpoint
+from .base_module import BaseModule
+from .module import Module
+
+__all__ = ["BucketingModule"]
+
+
+class BucketingModule(BaseModule):
+    """Chooses for each batch the symbol of its ``bucket_key``.
+
+    Parameters
+    ----------
+    sym_gen : callable
+        ``sym_gen(bucket_key)`` returns (symbol, data_names, label_names).
+    default_bucket_key
+        The key of the largest symbol: the one that is bound first and whose memory the others use.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+        As for :class:`Module`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> def network(length):
+    ...     data = mx.sym.Variable("data")
+    ...     hidden = mx.sym.FullyConnected(mx.sym.sum(data, axis=1), num_hidden=10, name="fc")
+    ...     return mx.sym.SoftmaxOutput(hidden, name="softmax"), ("data",), ("softmax_label",)
+    >>> module = mx.mod.BucketingModule(network, default_bucket_key=20)
+    """
+
+    def __init__(
+        self,
+        sym_gen,
+        default_bucket_key=None,
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
+        super().__init__(logger)
+        if default_bucket_key is None:
+            raise MXNetValueError(
+                "[BucketingModule] default_bucket_key is missing; expected the largest key."
+            )
+        self._sym_gen = sym_gen
+        self._default_bucket_key = default_bucket_key
+        self._settings = {
+            "logger": logger,
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
+        self._loaded_params = None
+        self._bind_settings = {}
+        self._monitor = None
+        self._make(default_bucket_key)  # wrong names show now
+        self._reset_bind()
+
+    def _make(self, bucket_key):
+        symbol, data_names, label_names = self._sym_gen(bucket_key)
+        return Module(symbol, data_names, label_names, **self._settings)
+
+    def _reset_bind(self):
+        self.binded = False
+        self._buckets = {}
+        self._curr_module = None
+        self._curr_bucket_key = None
+
+    @property
+    def _default_module(self):
+        return self._buckets[self._default_bucket_key]
+
+    @property
+    def data_names(self):
+        return (
+            self._curr_module.data_names if self.binded else list(self._sym_gen(self._default_bucket_key)[1])
+        )
+
+    @property
+    def output_names(self):
+        if self.binded:
+            return self._curr_module.output_names
+        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+
+    @property
+    def data_shapes(self):
+        self._require(params=False)
+        return self._curr_module.data_shapes
+
+    @property
+    def label_shapes(self):
+        self._require(params=False)
+        return self._curr_module.label_shapes
+
+    @property
+    def output_shapes(self):
+        self._require(params=False)
+        return self._curr_module.output_shapes
+
+    @property
+    def symbol(self):
+        """The symbol of the current bucket."""
+        self._require(params=False)
+        return self._curr_module.symbol
+
+    def get_params(self):
+        self._require()
+        self._curr_module._params_dirty = self._params_dirty
+        params = self._curr_module.get_params()
+        self._params_dirty = False
+        return params
+
+    _params_dirty = False
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+        if self.params_initialized and not force_init:
+            return
+        self._require(params=False)
+        self._curr_module.set_params(arg_params, aux_params, allow_missing, True, allow_extra)
+        self._params_dirty = self._curr_module._params_dirty
+        self.params_initialized = True
+
+    def init_params(
+        self,
+        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
+        if self.params_initialized and not force_init:
+            return
+        self._require(params=False)
+        if self._loaded_params is not None and arg_params is None and aux_params is None:
+            arg_params, aux_params = self._loaded_params
+        self._curr_module.init_params(
+            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
+        self._params_dirty = False
+        self.params_initialized = True
+
+    def get_states(self, merge_multi_context=True):
+        self._require()
+        return self._curr_module.get_states(merge_multi_context)
+
+    def set_states(self, states=None, value=None):
+        self._require()
+        self._curr_module.set_states(states, value)
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
+        """Prepares the default bucket; the others follow when their first batch comes."""
+        if shared_module is not None:
+            raise MXNetValueError("[BucketingModule] shared_module is not supported.")
+        params = self.get_params() if self.binded and force_rebind and self.params_initialized else None
+        if force_rebind:
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._bind_settings = {
+            "for_training": for_training,
+            "inputs_need_grad": inputs_need_grad,
+            "grad_req": grad_req,
+        }
+        module = self._make(self._default_bucket_key)
+        module.bind(data_shapes, label_shapes, **self._bind_settings)
+        self._buckets[self._default_bucket_key] = self._curr_module = module
+        self._curr_bucket_key = self._default_bucket_key
+        self.binded = True
+        if params is not None:
+            module.set_params(*params)
+
+    def switch_bucket(self, bucket_key, data_shapes, label_shapes=None):
+        """Makes the symbol of ``bucket_key`` the current one, binding it if it is new.
+
+        Parameters
+        ----------
+        bucket_key
+            The key.
+        data_shapes, label_shapes : list of DataDesc
+            Shapes of its batches.
+        """
+        self._require(params=False)
+        if bucket_key not in self._buckets:
+            module = self._make(bucket_key)
+            module.bind(data_shapes, label_shapes, shared_module=self._default_module, **self._bind_settings)
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
+            self._buckets[bucket_key] = module
+        self._curr_module = self._buckets[bucket_key]
+        self._curr_bucket_key = bucket_key
+
+    def init_optimizer(
+        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
+    ):
+        self._require()
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        self._curr_module._params_dirty = self._params_dirty
+        self._curr_module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        for module in self._buckets.values():
+            if module is not self._curr_module:
+                module.borrow_optimizer(self._curr_module)
+        self.optimizer_initialized = True
+
+    def _follow(self, data_batch):
+        if not hasattr(data_batch, "bucket_key"):
+            raise MXNetTypeError(
+                f"[BucketingModule] got a {type(data_batch).__name__}; expected a DataBatch."
+            )
+        key = data_batch.bucket_key if data_batch.bucket_key is not None else self._default_bucket_key
+        if key != self._curr_bucket_key or key not in self._buckets:
+            if key in self._buckets:
+                self._curr_module, self._curr_bucket_key = self._buckets[key], key
+            else:
+                self.switch_bucket(key, data_batch.provide_data, data_batch.provide_label)
+        if self.optimizer_initialized and not self._curr_module.optimizer_initialized:
+            self._curr_module.borrow_optimizer(self._default_module)
+
+    def prepare(self, data_batch, sparse_row_id_fn=None):
+        """Binds the batch's bucket; the current one stays current."""
+        self._require()
+        module, key = self._curr_module, self._curr_bucket_key
+        self._follow(data_batch)
+        self._curr_module, self._curr_bucket_key = module, key
+
+    def forward(self, data_batch, is_train=None):
+        self._require()
+        self._follow(data_batch)
+        self._curr_module.forward(data_batch, is_train)
+
+    def backward(self, out_grads=None):
+        self._require()
+        self._curr_module.backward(out_grads)
+
+    def update(self):
+        self._require(optimizer=True)
+        self._params_dirty = True
+        self._curr_module.update()
+
+    def get_outputs(self, merge_multi_context=True):
+        self._require()
+        return self._curr_module.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        self._require()
+        return self._curr_module.get_input_grads(merge_multi_context)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        self._require()
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon):
+        self._require(params=False)
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)
+
+    def save_checkpoint(self, prefix, epoch, remove_amp_cast=False):
+        """Writes the parameters and every bucket's symbol: ``prefix-KEY-symbol.json``."""
+        self._require()
+        save_checkpoint(prefix, epoch, None, *self.get_params())
+        for key, module in self._buckets.items():
+            module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
+
+    @staticmethod
+    def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
+        """A module with the parameters of a checkpoint; ``sym_gen`` gives the symbols, as for the class."""
+        if sym_gen is None:
+            raise MXNetTypeError("[BucketingModule] load needs sym_gen, the function that makes the symbols.")
+        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        module._loaded_params = load_params(prefix, epoch)
+        return module
+
+    @staticmethod
+    def load_dict(
+        sym_dict=None, sym_gen=None, default_bucket_key=None, arg_params=None, aux_params=None, **kwargs
+    ):
+        """A module from symbols by key (or ``sym_gen``) and parameters by name.
+
+        With ``sym_dict`` every symbol has the inputs ``data`` and ``softmax_label``.
+        """
+        if sym_gen is None:
+            if sym_dict is None:
+                raise MXNetTypeError("[BucketingModule] load_dict needs sym_dict or sym_gen.")
+
+            def sym_gen(key):
+                return sym_dict[key], ("data",), ("softmax_label",)
+
+        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        module._loaded_params = (arg_params or {}, aux_params or {})
+        return module

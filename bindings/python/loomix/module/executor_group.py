@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One executor for each device: a batch is cut into parts, and the parts run side by side."""
+
+from collections import OrderedDict
+
+from ..base import MXNetTypeError, MXNetValueError, as_list
+from ..io import DataDesc
+
+__all__ = ["DataParallelExecutorGroup"]
+
+_REMEMBERED_SHAPES = 8  # executors kept for shapes seen before; they share parameters and memory
+
+
+def split_batch(size, workload):
+    """Slices of a batch of ``size`` samples, in proportion to ``workload``.
+
+    >>> split_batch(10, [1, 1])
+    [slice(0, 5, None), slice(5, 10, None)]
+
+    Raises
+    ------
+    ValueError
+        When a device would get nothing.
+    """
+    total, slices, begin, share = sum(workload), [], 0, 0.0
+    for load in workload:
+        share += load
+        end = int(round(size * share / total))
+        if end <= begin:
+            raise MXNetValueError(f"[Module] a batch of {size} is too small for {len(workload)} devices.")
+        slices.append(slice(begin, end))
+        begin = end
+    return slices
+
+
+def _axis_of(description):
+    return DataDesc.get_batch_axis(getattr(description, "layout", None))
+
+
+def _part(array, axis, rows):
+    """``array`` cut to ``rows`` along the batch axis; a negative axis means the array has none."""
+    if axis < 0 or (rows.start == 0 and rows.stop == array.shape[axis]):
+        return array
+    if axis == 0:
+        return array[rows]
+    return array.slice_axis(axis=axis, begin=rows.start, end=rows.stop)
+
+
+def _merge(parts, axis):
+    """The devices' parts as one array on the first device."""
+    if len(parts) == 1 or axis < 0:
+        return parts[0]
+    from ..ndarray import concat
+
+    return concat(*(part.as_in_context(parts[0].context) for part in parts), dim=axis)
+
+
+class DataParallelExecutorGroup:
+    """Executors of one symbol on several devices.
+
+    Parameters
+    ----------
+    symbol : Symbol
+        The network.
+    contexts : list of Context
+        The devices.
+    workload : list of float
+        Their shares of a batch.
+    data_shapes, label_shapes : list of DataDesc
+        Shapes of a batch.
+    param_names : list of str
+        Arguments that are parameters.
+    for_training, inputs_need_grad : bool
+        Whether gradients are wanted, and those of the inputs, too.
+    shared_group : DataParallelExecutorGroup, optional
+        A group whose parameters, gradients and memory are used.
+    fixed_param_names : list of str
+        Parameters without gradient.
+    grad_req : str, list or dict
+        ``"write"``, ``"add"`` or ``"null"``, for all or for each argument.
+    state_names : list of str
+        Inputs that are kept from batch to batch.
+    group2ctxs : dict or list of dict, optional
+        Devices of the symbol's ``ctx_group`` attributes: one dict for each context, or a dict of lists.
+    """
+
+    def __init__(
+        self,
+        symbol,
+        contexts,
+        workload,
+        data_shapes,
+        label_shapes,
+        param_names,
+        for_training,
+        inputs_need_grad,
+        shared_group=None,
+        logger=None,
+        fixed_param_names=None,
+        grad_req="write",
+        state_names=None,
+        group2ctxs=None,
+    ):
+        self.symbol = symbol
+        self.contexts = contexts
+        self.workload = workload
+        self.param_names = param_names
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.fixed_param_names = set(fixed_param_names or ())
+        self.state_names = state_names or []
+        self.arg_names = symbol.list_arguments()
+        self.aux_names = symbol.list_auxiliary_states()
+        self.output_names = symbol.list_outputs()
+        self.output_layouts = [
+            DataDesc.get_batch_axis(symbol[name].attr("__layout__")) for name in self.output_names
+        ]
+        self.group2ctxs = self._spread_groups(group2ctxs)
+        self._attributes = symbol.attr_dict()
+        self._monitors = []
+        self._bound = OrderedDict()
+        self.execs = shared_group.execs if shared_group is not None else None
+        self._set_shapes(data_shapes, label_shapes)
+        self.grad_req = self._requests(grad_req)
+        self._bind()
+
+    def _spread_groups(self, groups):
+        count = len(self.contexts)
+        if groups is None:
+            return [None] * count
+        if isinstance(groups, (list, tuple)):
+            if len(groups) != count:
+                raise MXNetValueError(f"[Module] group2ctxs has {len(groups)} entries for {count} contexts.")
+            return list(groups)
+        spread = [{} for _ in range(count)]
+        for name, devices in groups.items():
+            devices = as_list(devices)
+            devices = devices * count if len(devices) == 1 else devices
+            if len(devices) != count:
+                raise MXNetValueError(
+                    f"[Module] group2ctxs[{name!r}] has {len(devices)} entries for {count} contexts."
+                )
+            for place, device in zip(spread, devices):
+                place[name] = device
+        return spread
+
+    def _set_shapes(self, data_shapes, label_shapes):
+        self.data_shapes, self.label_shapes = data_shapes, label_shapes
+        self.data_names = [item.name for item in data_shapes]
+        self.label_names = [item.name for item in label_shapes or []]
+        sizes = {item.shape[_axis_of(item)] for item in data_shapes if _axis_of(item) >= 0}
+        if len(sizes) != 1:
+            raise MXNetValueError(f"[Module] inputs differ in their batch size: {data_shapes}.")
+        self.batch_size = sizes.pop()
+        self.slices = split_batch(self.batch_size, self.workload)
+
+    def _requests(self, grad_req):
+        """What becomes of the gradient of each argument."""
+        if isinstance(grad_req, str):
+            given = dict.fromkeys(self.arg_names, grad_req)
+        elif isinstance(grad_req, (list, tuple)):
+            given = dict(zip(self.arg_names, grad_req))
+        elif isinstance(grad_req, dict):
+            defaults = {name: "write" for name in (*self.param_names, *self.data_names)}
+            given = {**defaults, **grad_req}
+        else:
+            raise MXNetTypeError(
+                f"[Module] grad_req is a {type(grad_req).__name__}; expected a str, list or dict."
+            )
+        requests = {}
+        for name in self.arg_names:
+            wanted = self.for_training and (
+                (name in self.param_names and name not in self.fixed_param_names)
+                or (name in self.data_names and self.inputs_need_grad)
+            )
+            requests[name] = given.get(name, "write") if wanted else "null"
+        return requests
+
+    def _bind(self):
+        """Makes the executors for the current shapes, or takes those made before for the same."""
+        items = [*self.data_shapes, *(self.label_shapes or [])]
+        key = tuple((item.name, tuple(item.shape), str(item.dtype)) for item in items)
+        if key in self._bound:
+            self._bound.move_to_end(key)
+            self.execs = self._bound[key]
+        else:
+            shared = self.execs or [None] * len(self.contexts)
+            self.execs = [self._bind_one(i, items, shared[i]) for i in range(len(self.contexts))]
+            self._bound[key] = self.execs
+            while len(self._bound) > _REMEMBERED_SHAPES:
+                self._bound.popitem(last=False)
+            for monitor in self._monitors:
+                for executor in self.execs:
+                    monitor.install(executor)
+        self._collect()
+
+    def _bind_one(self, i, items, shared):
+        context, rows = self.contexts[i], self.slices[i]
+        shapes, types = {}, {}
+        for item in items:
+            shape, axis = list(item.shape), _axis_of(item)
+            if axis >= 0:
+                shape[axis] = rows.stop - rows.start
+            shapes[item.name], types[item.name] = tuple(shape), item.dtype
+        known = set(self.arg_names)
+        shapes = {name: shape for name, shape in shapes.items() if name in known}
+        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
+        if arg_shapes is None:
+            raise MXNetValueError(f"[Module] the shapes {shapes} do not determine those of all parameters.")
+        arg_types, _, aux_types = self.symbol.infer_type(
+            **{name: dtype for name, dtype in types.items() if name in known}
+        )
+        args, grads = {}, {}
+        kept = (*self.param_names, *self.state_names)
+        for name, shape, dtype in zip(self.arg_names, arg_shapes, arg_types):
+            source = shared if name in kept else None
+            stype = self._attributes.get(name, {}).get("__storage_type__", "default")
+            args[name] = self._array(source and source.arg_dict, name, shape, dtype, context, stype)
+            if self.grad_req[name] != "null":
+                grads[name] = self._array(
+                    source and source.grad_dict, name, shape, dtype, context, self._grad_stype(name)
+                )
+        aux = {
+            name: self._array(shared and shared.aux_dict, name, shape, dtype, context, "default")
+            for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types)
+        }
+        return self.symbol.bind(
+            context,
+            args,
+            args_grad=grads,
+            grad_req=self.grad_req,
+            aux_states=aux,
+            group2ctx=self.group2ctxs[i],
+            shared_exec=shared,
+        )
+
+    def _grad_stype(self, name):
+        attributes = self._attributes.get(name, {})
+        sparse = attributes.get("__storage_type__") in ("row_sparse", "1")
+        sparse = sparse or attributes.get("sparse_grad", "").lower() in ("true", "1")
+        return "row_sparse" if sparse else "default"
+
+    @staticmethod
+    def _array(existing, name, shape, dtype, context, stype):
+        """The existing array of this name, if its shape and dtype are right, else zeros."""
+        from ..ndarray import zeros
+
+        found = existing.get(name) if existing else None
+        if found is not None:
+            if found.shape != shape or found.dtype != dtype:
+                raise MXNetValueError(
+                    f"[Module] {name} has shape {found.shape} and dtype {found.dtype} where it is shared, "
+                    f"but is needed "
+                    f"with shape {shape} and dtype {dtype}."
+                )
+            return found
+        stype = {"0": "default", "1": "row_sparse", "2": "csr"}.get(stype, stype)
+        if stype != "default":
+            return zeros(shape, context, dtype=dtype, stype=stype)
+        return zeros(shape, context, dtype=dtype)
+
+    def _collect(self):
+        execs = self.execs
+        live = [name for name in self.param_names if name in self.arg_names]
+        self.param_arrays = [[e.arg_dict[name] for e in execs] for name in live]
+        self.grad_arrays = [
+            [e.grad_dict[name] if self.grad_req[name] != "null" else None for e in execs] for name in live
+        ]
+        self.aux_arrays = [[e.aux_dict[name] for e in execs] for name in self.aux_names]
+        self.input_grad_arrays = None
+        if self.inputs_need_grad:
+            self.input_grad_arrays = [[e.grad_dict.get(name) for e in execs] for name in self.data_names]
+        self._data_targets = [[e.arg_dict.get(name) for e in execs] for name in self.data_names]
+        self._label_targets = [[e.arg_dict.get(name) for e in execs] for name in self.label_names]
+
+    def reshape(self, data_shapes, label_shapes):
+        """Goes over to other shapes; parameters stay."""
+        if (data_shapes, label_shapes) == (self.data_shapes, self.label_shapes):
+            return
+        self._set_shapes(data_shapes, label_shapes)
+        self._bind()
+
+    def set_params(self, arg_params, aux_params, allow_extra=False):
+        """Copies values to all devices."""
+        for executor in self.execs:
+            for source, target in ((arg_params, executor.arg_dict), (aux_params or {}, executor.aux_dict)):
+                for name, value in source.items():
+                    if name in target:
+                        value.copyto(target[name])
+                    elif not allow_extra:
+                        raise MXNetValueError(f"[Module] {name!r} is no parameter of the symbol.")
+
+    def get_params(self, arg_params, aux_params):
+        """Copies the devices' mean values into two dicts of arrays."""
+        groups = (
+            (self.param_names, self.param_arrays, arg_params),
+            (self.aux_names, self.aux_arrays, aux_params),
+        )
+        for names, arrays, target in groups:
+            for name, parts in zip(names, arrays):
+                mean = parts[0]
+                if len(parts) > 1:
+                    context = target[name].context
+                    mean = sum(
+                        (part.as_in_context(context) for part in parts[1:]), parts[0].as_in_context(context)
+                    )
+                    mean = (mean / len(parts)).astype(target[name].dtype)
+                mean.copyto(target[name])
+
+    def forward(self, data_batch, is_train=None):
+        """Copies a batch to the devices and starts the computation."""
+        is_train = self.for_training if is_train is None else is_train
+        self._load(data_batch.data, self._data_targets, self.data_shapes)
+        if data_batch.label and self.label_shapes:
+            self._load(data_batch.label, self._label_targets, self.label_shapes)
+        for executor in self.execs:
+            executor.forward(is_train=is_train)
+
+    def _load(self, arrays, targets, descriptions):
+        if len(arrays) != len(targets):
+            raise MXNetValueError(f"[Module] a batch has {len(arrays)} arrays; expected {len(targets)}.")
+        for array, parts, description in zip(arrays, targets, descriptions):
+            axis = _axis_of(description)
+            for target, rows in zip(parts, self.slices):
+                if target is None:
+                    continue  # bound, but not used by the symbol
+                part = _part(array, axis, rows)
+                (part if part.dtype == target.dtype else part.astype(target.dtype)).copyto(target)
+
+    def backward(self, out_grads=None):
+        """Starts the computation of the gradients."""
+        if not self.for_training:
+            raise MXNetValueError("[Module] it was bound with for_training=False; there are no gradients.")
+        out_grads = [] if out_grads is None else as_list(out_grads)
+        for executor, rows, context in zip(self.execs, self.slices, self.contexts):
+            parts = [
+                _part(grad, axis, rows).as_in_context(context)
+                for grad, axis in zip(out_grads, self.output_layouts)
+            ]
+            executor.backward(out_grads=parts)
+
+    def get_output_shapes(self):
+        """(name, shape) pairs of the merged outputs."""
+        shapes = []
+        for i, (name, axis) in enumerate(zip(self.output_names, self.output_layouts)):
+            shape = list(self.execs[0].outputs[i].shape)
+            if axis >= 0 and len(shape) > axis and len(self.execs) > 1:
+                shape[axis] = sum(e.outputs[i].shape[axis] for e in self.execs)
+            shapes.append((name, tuple(shape)))
+        return shapes
+
+    def get_outputs(self, merge_multi_context=True, begin=0, end=None):
+        """Outputs ``begin`` to ``end`` of the last ``forward``."""
+        end = len(self.output_names) if end is None else end
+        parts = [[e.outputs[i] for e in self.execs] for i in range(begin, end)]
+        if not merge_multi_context:
+            return parts
+        return [_merge(part, axis) for part, axis in zip(parts, self.output_layouts[begin:end])]
+
+    def get_input_grads(self, merge_multi_context=True):
+        """Gradients of the inputs."""
+        if not self.inputs_need_grad:
+            raise MXNetValueError(
+                "[Module] it was bound with inputs_need_grad=False; there are no input gradients."
+            )
+        if not merge_multi_context:
+            return self.input_grad_arrays
+        return [_merge(part, _axis_of(item)) for part, item in zip(self.input_grad_arrays, self.data_shapes)]
+
+    def get_states(self, merge_multi_context=True):
+        """Values of the states."""
+        parts = [[e.arg_dict[name] for e in self.execs] for name in self.state_names]
+        return [_merge(part, 0) for part in parts] if merge_multi_context else parts
+
+    def set_states(self, states=None, value=None):
+        """Sets the states to arrays (one for each, or a list of the devices' parts), or to one number."""
+        if (states is None) == (value is None):
+            raise MXNetValueError("[Module] set_states takes either states or value.")
+        for i, name in enumerate(self.state_names):
+            for k, (executor, rows) in enumerate(zip(self.execs, self.slices)):
+                target = executor.arg_dict[name]
+                if states is None:
+                    target[:] = value
+                elif isinstance(states[i], (list, tuple)):
+                    states[i][k].copyto(target)
+                else:
+                    _part(states[i], 0, rows).copyto(target)
+
+    def update_metric(self, eval_metric, labels, pre_sliced):
+        """Updates a metric, device by device."""
+        for k, (executor, rows) in enumerate(zip(self.execs, self.slices)):
+            own = labels[k] if pre_sliced else labels or []
+            if not pre_sliced:
+                own = [
+                    _part(label, _axis_of(item), rows) for label, item in zip(own, self.label_shapes or own)
+                ]
+            named = OrderedDict(zip(self.label_names, own))
+            eval_metric.update_dict(named, OrderedDict(zip(self.output_names, executor.outputs)))
+
+    def install_monitor(self, mon):
+        """Lets a monitor watch all executors, those made later included."""
+        self._monitors.append(mon)
+        for executors in self._bound.values():
+            for executor in executors:
+                mon.install(executor)

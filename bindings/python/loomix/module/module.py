@@ -1,0 +1,515 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The usual module: one symbol on one device or several."""
+
+import logging
+
+from .. import optimizer as opt
+from ..base import MXNetTypeError, MXNetValueError, StateError
+from ..context import as_context_list, cpu, current_context
+from ..initializer import InitDesc, Uniform
+from ..io import DataDesc
+from ..kvstore import write_bytes
+from ..model import create_kvstore, load_checkpoint, save_checkpoint, write_whole
+from .base_module import BaseModule, as_descriptions, check_input_names
+from .executor_group import DataParallelExecutorGroup
+
+__all__ = ["Module"]
+
+
+class Module(BaseModule):
+    """A symbol, its parameters, and an optimizer.
+
+    Parameters
+    ----------
+    symbol : Symbol
+        The network.
+    data_names, label_names : sequence of str
+        Arguments that are inputs and labels; the others are parameters.
+    logger : Logger
+        Where progress is written to.
+    context : Context or list of Context
+        The devices; a batch is split over several. The default device by default.
+    work_load_list : list of float, optional
+        The devices' shares of a batch.
+    fixed_param_names : list of str, optional
+        Parameters that are not trained.
+    state_names : list of str, optional
+        Inputs that are kept from batch to batch.
+    group2ctxs : dict or list of dict, optional
+        Devices of the symbol's ``ctx_group`` attributes.
+    compression_params : dict, optional
+        Gradient compression of the store.
+
+    Raises
+    ------
+    ValueError
+        When a name is not an argument of the symbol.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> data = mx.sym.Variable("data")
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=10), name="softmax")
+    >>> module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
+    """
+
+    def __init__(
+        self,
+        symbol,
+        data_names=("data",),
+        label_names=("softmax_label",),
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
+        super().__init__(logger)
+        self._context = as_context_list(current_context() if context is None else context)
+        self._work_load_list = list(work_load_list or [1] * len(self._context))
+        if len(self._work_load_list) != len(self._context):
+            raise MXNetValueError(
+                f"[Module] work_load_list has {len(self._work_load_list)} entries for {len(self._context)} "
+                f"contexts."
+            )
+        self._symbol = symbol
+        self._data_names = list(data_names or [])
+        self._label_names = list(label_names or [])
+        self._state_names = list(state_names or [])
+        self._fixed_param_names = list(fixed_param_names or [])
+        check_input_names(symbol, self._data_names, "data", throw=True)
+        check_input_names(symbol, self._label_names, "label", throw=False)
+        check_input_names(symbol, self._state_names, "state", throw=True)
+        check_input_names(symbol, self._fixed_param_names, "fixed_param", throw=True)
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
+        self._output_names = symbol.list_outputs()
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
+        self._arg_params = None
+        self._aux_params = None
+        self._params_dirty = False
+        self._optimizer = None
+        self._kvstore = None
+        self._update_on_kvstore = None
+        self._updater = None
+        self._preload_opt_states = None
+        self._grad_req = None
+        self._exec_group = None
+        self._data_shapes = None
+        self._label_shapes = None
+
+    @staticmethod
+    def load(prefix, epoch, load_optimizer_states=False, **kwargs):
+        """A module from a checkpoint.
+
+        Parameters
+        ----------
+        prefix, epoch : str, int
+            As given to :meth:`save_checkpoint`.
+        load_optimizer_states : bool
+            Whether ``init_optimizer`` will read the states.
+        **kwargs
+            For :class:`Module`.
+        """
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        module = Module(symbol, **kwargs)
+        module._arg_params, module._aux_params = arg_params, aux_params
+        module.params_initialized = True
+        if load_optimizer_states:
+            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+        return module
+
+    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+        """Writes symbol and parameters, and if wanted the optimizer's states; see
+        ``model.save_checkpoint``."""
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+        if save_optimizer_states:
+            name = f"{prefix}-{epoch:04d}.states"
+            self.save_optimizer_states(name)
+            logging.info('Saved optimizer state to "%s"', name)
+
+    @property
+    def data_names(self):
+        return self._data_names
+
+    @property
+    def label_names(self):
+        """Names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self):
+        return self._output_names
+
+    @property
+    def data_shapes(self):
+        self._require(params=False)
+        return self._data_shapes
+
+    @property
+    def label_shapes(self):
+        self._require(params=False)
+        return self._label_shapes
+
+    @property
+    def output_shapes(self):
+        self._require(params=False)
+        known = {item.name: item.shape for item in (*self._data_shapes, *(self._label_shapes or []))}
+        arguments = set(self._symbol.list_arguments())
+        known = {name: shape for name, shape in known.items() if name in arguments}
+        return list(zip(self._output_names, self._symbol.infer_shape(**known)[1]))
+
+    # Parameters
+
+    def get_params(self):
+        self._require()
+        if self._params_dirty:
+            self._sync_params()
+        return self._arg_params, self._aux_params
+
+    def _sync_params(self):
+        """Brings the devices' values back to the dicts."""
+        self._exec_group.get_params(self._arg_params, self._aux_params)
+        if self._kvstore is not None and self._update_on_kvstore:
+            for name, array in sorted(self._arg_params.items()):
+                if array.stype == "row_sparse":
+                    self._kvstore.pull(name, array, ignore_sparse=False)
+        self._params_dirty = False
+
+    def init_params(
+        self,
+        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ):
+        if self.params_initialized and not force_init:
+            return
+        self._require(params=False)
+        if self._arg_params is None:
+            self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
+            self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
+        attributes = self._symbol.attr_dict()
+        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            for name in sorted(own):
+                desc = InitDesc(name, attributes.get(name))
+                self._init_one(desc, own[name], given, initializer, allow_missing)
+        if not allow_extra:
+            self._check_extra(arg_params, aux_params)
+        self.params_initialized = True
+        self._params_dirty = False
+        self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+
+    @staticmethod
+    def _host_arrays(names, arrays):
+        from ..ndarray import zeros
+
+        return {
+            name: zeros(parts[0].shape, cpu(), dtype=parts[0].dtype) for name, parts in zip(names, arrays)
+        }
+
+    @staticmethod
+    def _init_one(desc, array, given, initializer, allow_missing):
+        if given is not None and desc in given:
+            value = given[desc]
+            if value is array:
+                return
+            if value.shape != array.shape:
+                raise MXNetValueError(
+                    f"[init_params] {desc} has shape {value.shape}; the network needs {array.shape}."
+                )
+            value.copyto(array)
+            return
+        if given is not None and not allow_missing:
+            raise StateError(
+                f"[init_params] {desc} is missing in the given parameters; allow_missing=True fills it."
+            )
+        if initializer is not None:
+            initializer(desc, array)
+
+    def _check_extra(self, arg_params, aux_params):
+        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            extra = sorted(set(given or ()) - set(own))
+            if extra:
+                raise MXNetValueError(
+                    f"[init_params] {extra} are no parameters of the network; allow_extra=True ignores them."
+                )
+
+    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+        if not allow_missing:
+            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            return
+        if self.params_initialized and not force_init:
+            return
+        self._require(params=False)
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
+        if self._arg_params is None:
+            self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
+            self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
+        self._params_dirty = True
+        self.params_initialized = True
+
+    # Binding
+
+    def _reset_bind(self):
+        self.binded = False
+        self._exec_group = None
+        self._data_shapes = None
+        self._label_shapes = None
+
+    def _descriptions(self, data_shapes, label_shapes):
+        data = as_descriptions(self._data_names, data_shapes, "data")
+        if not label_shapes:
+            return data, None
+        return data, as_descriptions(self._label_names, label_shapes, "label", throw=False)
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ):
+        if force_rebind:
+            if self.params_initialized and self._params_dirty:
+                self._sync_params()
+            self._reset_bind()
+        if self.binded:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if inputs_need_grad and not for_training:
+            raise MXNetValueError("[bind] inputs_need_grad=True needs for_training=True.")
+        if shared_module is not None:
+            if not isinstance(shared_module, Module) or not (
+                shared_module.binded and shared_module.params_initialized
+            ):
+                raise StateError(
+                    "[bind] shared_module must be a Module that is bound and has its parameters."
+                )
+            if len(shared_module._context) < len(self._context):
+                raise MXNetValueError("[bind] shared_module has fewer contexts than this module.")
+        self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._grad_req = grad_req
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol,
+            self._context,
+            self._work_load_list,
+            self._data_shapes,
+            self._label_shapes,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared_group=shared_module._exec_group if shared_module is not None else None,
+            logger=self.logger,
+            fixed_param_names=self._fixed_param_names,
+            grad_req=grad_req,
+            state_names=self._state_names,
+            group2ctxs=self._group2ctxs,
+        )
+        self.binded = True
+        if shared_module is not None:
+            self.params_initialized = True
+            self._arg_params, self._aux_params = shared_module._arg_params, shared_module._aux_params
+            if shared_module.optimizer_initialized:
+                self.borrow_optimizer(shared_module)
+        elif self.params_initialized:  # bound again, or loaded from a checkpoint
+            self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+
+    def reshape(self, data_shapes, label_shapes=None):
+        """Goes over to other shapes; parameters and optimizer stay."""
+        self._require(params=False)
+        self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
+        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+
+    # Optimizer
+
+    def init_optimizer(
+        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
+    ):
+        self._require()
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        if self._params_dirty:
+            self._sync_params()
+        store, on_store = create_kvstore(kvstore, len(self._context), self._arg_params)
+        batch_size = self._exec_group.batch_size
+        if store is not None and "dist" in store.type and "_sync" in store.type:
+            batch_size *= store.num_workers
+        devices = 1 if on_store else len(self._context)
+        names = {i * devices + k: name for i, name in enumerate(self._param_names) for k in range(devices)}
+        if isinstance(optimizer, str):
+            settings = {"rescale_grad": 1.0 / batch_size, **dict(optimizer_params)}
+            optimizer = opt.create(optimizer, sym=self._symbol, param_idx2name=names, **settings)
+        elif isinstance(optimizer, opt.Optimizer):
+            if optimizer.rescale_grad != 1.0 / batch_size:
+                self.logger.warning(
+                    "The optimizer's rescale_grad is %s, not 1/batch_size (%s). Is this intended?",
+                    optimizer.rescale_grad,
+                    1.0 / batch_size,
+                )
+            if not optimizer.idx2name:
+                optimizer.idx2name = names
+        else:
+            raise MXNetTypeError(
+                f"[init_optimizer] got a {type(optimizer).__name__}; expected a name or an Optimizer."
+            )
+        self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
+        self._updater = None if on_store else opt.get_updater(optimizer)
+        if store is not None:
+            self._init_store(store, on_store)
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def _init_store(self, store, on_store):
+        if self._compression_params:
+            store.set_gradient_compression(self._compression_params)
+        if on_store:
+            store.set_optimizer(self._optimizer)
+        for i, (name, arrays) in enumerate(zip(self._param_names, self._exec_group.param_arrays)):
+            store.init(name, self._arg_params[name])
+            if on_store:
+                store.pull(name, arrays, priority=-i)
+
+    def borrow_optimizer(self, shared_module):
+        """Uses the optimizer, its states and the store of another module."""
+        if not shared_module.optimizer_initialized:
+            raise StateError(
+                "[borrow_optimizer] the other module has no optimizer; call its init_optimizer first."
+            )
+        self._optimizer = shared_module._optimizer
+        self._kvstore = shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
+        self.optimizer_initialized = True
+
+    def update(self):
+        self._require(optimizer=True)
+        self._params_dirty = True
+        group = self._exec_group
+        live = [
+            (i, name, weights, grads)
+            for i, (name, weights, grads) in enumerate(
+                zip(self._param_names, group.param_arrays, group.grad_arrays)
+            )
+            if grads[0] is not None
+        ]
+        if self._update_on_kvstore:
+            for i, name, weights, grads in live:
+                self._kvstore.push(name, grads, priority=-i)
+                self._kvstore.pull(name, weights, priority=-i)
+            return
+        if self._kvstore is not None:
+            for i, name, _, grads in live:
+                self._kvstore.push(name, grads, priority=-i)
+                self._kvstore.pull(name, grads, priority=-i)
+        devices = len(self._context)
+        for k in range(devices):
+            keys = [i * devices + k for i, _, _, _ in live]
+            self._updater(
+                keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live]
+            )
+
+    def save_optimizer_states(self, fname):
+        """Writes the optimizer's states to a file that MXNet 1.9.1 reads, too."""
+        self._require(optimizer=True)
+        if self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+            return
+        data = self._updater.get_states()
+        write_whole(fname, lambda name: write_bytes(name, data))
+
+    def load_optimizer_states(self, fname):
+        """Reads what :meth:`save_optimizer_states`, or MXNet's, wrote.
+
+        Raises
+        ------
+        OSError or ValueError
+            When the file is missing, or no file of states.
+        """
+        self._require(optimizer=True)
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            return
+        with open(fname, "rb") as file:
+            self._updater.set_states(file.read())
+
+    # Computing
+
+    def forward(self, data_batch, is_train=None):
+        self._require()
+        if isinstance(data_batch, list):
+            raise MXNetTypeError("[forward] got a list; expected one DataBatch.")
+        shapes = tuple(array.shape for array in data_batch.data)
+        if shapes != tuple(item.shape for item in self._data_shapes):
+            self._reshape_for(data_batch)
+        self._exec_group.forward(data_batch, is_train)
+
+    def _reshape_for(self, batch):
+        """Takes over the shapes of a batch that differ from the bound ones."""
+        if len(batch.data) != len(self._data_shapes):
+            raise MXNetValueError(
+                f"[forward] the batch has {len(batch.data)} inputs; expected {len(self._data_shapes)}."
+            )
+        data = getattr(batch, "provide_data", None) or [
+            DataDesc(item.name, array.shape, item.dtype, item.layout)
+            for item, array in zip(self._data_shapes, batch.data)
+        ]
+        labels = getattr(batch, "provide_label", None)
+        if not labels and batch.label and self._label_shapes:
+            labels = [
+                DataDesc(item.name, array.shape, item.dtype, item.layout)
+                for item, array in zip(self._label_shapes, batch.label)
+            ]
+        elif not labels and self._label_shapes:
+            old, new = self._data_shapes[0].shape[0], data[0].shape[0]
+            labels = [
+                DataDesc(
+                    item.name,
+                    (new if item.shape[0] == old else item.shape[0], *item.shape[1:]),
+                    item.dtype,
+                    item.layout,
+                )
+                for item in self._label_shapes
+            ]
+        self.reshape(data, labels)
+
+    def backward(self, out_grads=None):
+        self._require()
+        self._exec_group.backward(out_grads)
+
+    def get_outputs(self, merge_multi_context=True):
+        self._require()
+        return self._exec_group.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context=True):
+        self._require()
+        return self._exec_group.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context=True):
+        self._require()
+        return self._exec_group.get_states(merge_multi_context)
+
+    def set_states(self, states=None, value=None):
+        self._require()
+        self._exec_group.set_states(states, value)
+
+    def update_metric(self, eval_metric, labels, pre_sliced=False):
+        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon):
+        self._require(params=False)
+        self._exec_group.install_monitor(mon)
