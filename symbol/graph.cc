@@ -69,7 +69,10 @@ ValueIndex::ValueIndex(const Graph& graph) {
 }
 
 bool mutates_input(const Graph& graph, NodeId node, int i) {
-  return graph[node].op && graph[node].op->mutates(*graph[node].attrs, i);
+  if (graph[node].op) return graph[node].op->mutates(*graph[node].attrs, i);
+  if (graph[node].is_variable()) return false;
+  const auto& mutated = graph[node].info->unknown_mutated;
+  return std::find(mutated.begin(), mutated.end(), i) != mutated.end();
 }
 
 std::string dump(const Graph& graph) {

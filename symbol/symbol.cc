@@ -12,15 +12,6 @@ namespace {
 
 std::string underscored(std::string_view key) { return fmt::format("__{}__", key); }
 
-// `weight_lr_mult` and the like: once a way to address an input's attribute.
-bool ends_in_hidden_key(std::string_view key) {
-  const auto ends = [&](std::string_view hidden) {
-    return key.size() > hidden.size() + 1 && key.ends_with(hidden) && key[key.size() - hidden.size() - 1] == '_';
-  };
-  if (key.starts_with("__")) return false;
-  return ends("ctx_group") || ends("lr_mult") || ends("wd_mult") || ends("force_mirroring") || ends("mirror_stage");
-}
-
 void put_attrs(SymbolNode& node, const TextPairs& attrs) {
   for (const auto& [key, value] : attrs) {
     if (is_hidden_key(key)) {
@@ -339,6 +330,7 @@ Graph Symbol::graph() const {
     auto info = make_ref<NodeInfo>();
     info->name = node->name;
     info->unknown_op = node->unknown_op;
+    info->unknown_mutated = node->unknown_mutated;
     for (const auto& pair : node->dict) {
       if (!node->op || (pair.first.starts_with("__") && pair.first.ends_with("__"))) info->extra.push_back(pair);
     }

@@ -2,7 +2,6 @@
 #include "symbol/symbol_node.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -47,7 +46,9 @@ void SymbolNode::parse(const ops::OpTable& table) {
   if (!op) return;
   TextPairs params;
   for (const auto& [key, value] : dict) {
-    if (!key.starts_with("__") || !key.ends_with("__")) params.emplace_back(key, value);
+    if (key.starts_with("__") && key.ends_with("__")) continue;
+    if (ends_in_hidden_key(key) && !op->params->find(key)) continue;  // left over from an old file
+    params.emplace_back(key, value);
   }
   try {
     attrs = table.parse(*op, params);
@@ -94,9 +95,13 @@ std::vector<SymbolNode*> depth_first(std::span<const SymbolOutput> outputs) {
 }
 
 bool is_hidden_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> kKeys = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring",
-                                                            "mirror_stage"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  return std::find(kHiddenKeys.begin(), kHiddenKeys.end(), key) != kHiddenKeys.end();
+}
+
+bool ends_in_hidden_key(std::string_view key) {
+  return !key.starts_with("__") && std::any_of(kHiddenKeys.begin(), kHiddenKeys.end(), [&](std::string_view hidden) {
+    return key.size() > hidden.size() + 1 && key.ends_with(hidden) && key[key.size() - hidden.size() - 1] == '_';
+  });
 }
 
 const char* default_initializer(const SymbolNode& node, int input) {

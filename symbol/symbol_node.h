@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +55,11 @@ class SymbolNode final : public RefCounted {
 std::vector<SymbolNode*> depth_first(std::span<const SymbolOutput> outputs);
 
 // Attributes that may be given without their underscores: lr_mult for __lr_mult__.
+inline constexpr std::array<std::string_view, 5> kHiddenKeys = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring",
+                                                                "mirror_stage"};
 bool is_hidden_key(std::string_view key);
+// `weight_lr_mult` and the like: once a way to address an input's attribute, never a parameter.
+bool ends_in_hidden_key(std::string_view key);
 // Text of the initializer that MXNet attaches to an automatic variable for this input; null for most.
 const char* default_initializer(const SymbolNode& node, int input);
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "symbol/json_upgrade.h"
+#include "symbol/symbol.h"
+
+// Reads the symbol files of every version. The text is untrusted: every kind and number is checked before use, subgraphs
+// nest to a limit, and nothing is made that the text does not contain.
+namespace loomix {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersionWithoutAttrs = 800;  // files so old that they do not say
+constexpr int kMostSubgraphLevels = 16;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw ValueError(fmt::format("[Symbol.load_json] {}", what));
+}
+
+const Json& member(const Json& object, const char* key, Json::value_t kind, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end()) fail(fmt::format("{} has no '{}'.", where, key));
+  if (found->type() != kind) fail(fmt::format("'{}' of {} is {}; expected {}.", key, where, found->type_name(), Json(kind).type_name()));
+  return *found;
+}
+
+int64_t integer(const Json& value, int64_t least, int64_t below, const std::string& what) {
+  if (!value.is_number_integer()) fail(fmt::format("{} is {}; expected an integer.", what, value.type_name()));
+  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) fail(what + " is too large.");
+  const auto number = value.get<int64_t>();
+  if (number < least || number >= below) {
+    fail(fmt::format("{} is {}; expected {} to {}.", what, number, least, below - 1));
+  }
+  return number;
+}
+
+void allow_keys(const Json& object, std::initializer_list<std::string_view> allowed, const std::string& where) {
+  for (const auto& item : object.items()) {
+    if (std::find(allowed.begin(), allowed.end(), item.key()) != allowed.end()) continue;
+    fail(fmt::format("{} has the unknown key '{}'.", where, item.key()));
+  }
+}
+
+struct Entry {
+  int node;
+  int index;
+  int version;
+};
+
+// [node, output] or [node, output, version]; the node comes before `limit`.
+Entry read_entry(const Json& value, int limit, const std::string& what) {
+  if (!value.is_array() || (value.size() != 2 && value.size() != 3)) {
+    fail(what + " is not of the form [node, output, version].");
+  }
+  constexpr int64_t kMost = 65536;
+  return {static_cast<int>(integer(value[0], 0, limit, what + ", its node")),
+          static_cast<int>(integer(value[1], 0, kMost, what + ", its output")),
+          value.size() == 3 ? static_cast<int>(integer(value[2], 0, INT32_MAX, what + ", its version")) : 0};
+}
+
+class Reader {
+ public:
+  Reader(const ops::OpTable& table, int version, int level) : table_(table), version_(version), level_(level) {}
+
+  std::vector<SymbolOutput> read(const Json& graph) {
+    const Json& nodes = member(graph, "nodes", Json::value_t::array, "the graph");
+    const Json& arg_nodes = member(graph, "arg_nodes", Json::value_t::array, "the graph");
+    const Json& heads = member(graph, "heads", Json::value_t::array, "the graph");
+    count_outputs(graph, nodes.size());
+    for (const Json& node : nodes) read_node(node);
+    for (const Json& id : arg_nodes) {
+      const auto at = integer(id, 0, size(), "an entry of 'arg_nodes'");
+      if (!nodes_[at]->is_variable()) {
+        fail(fmt::format("'arg_nodes' names node '{}', which is an operator ({}).", nodes_[at]->name, nodes_[at]->op_name()));
+      }
+    }
+    if (heads.empty()) fail("the graph has no heads.");
+    std::vector<SymbolOutput> outputs;
+    for (const Json& head : heads) outputs.push_back(use(read_entry(head, size(), "a head")));
+    return outputs;
+  }
+
+ private:
+  int size() const { return static_cast<int>(nodes_.size()); }
+  std::string where() const { return fmt::format("node {}", nodes_.size()); }
+
+  // What 'node_row_ptr' says of the number of outputs: needed for unknown operators only.
+  void count_outputs(const Json& graph, size_t count) {
+    const auto found = graph.find("node_row_ptr");
+    if (found == graph.end()) return;
+    if (!found->is_array() || found->size() != count + 1) fail("'node_row_ptr' is not an array of one more than the nodes.");
+    int64_t before = 0;
+    for (size_t i = 0; i <= count; ++i) {
+      const int64_t next = integer((*found)[i], before, int64_t{1} << 40, "an entry of 'node_row_ptr'");
+      if (i > 0) declared_outputs_.push_back(static_cast<int>(std::min<int64_t>(next - before, 65535)));
+      before = next;
+    }
+  }
+
+  SymbolOutput use(const Entry& entry) {
+    SymbolNode& node = *nodes_[entry.node];
+    if (!node.is_variable() && !node.op) {
+      node.unknown_outputs = std::max(node.unknown_outputs, entry.index + 1);
+    } else if (entry.index >= node.num_outputs()) {
+      fail(fmt::format("output {} of node '{}' is used; it has {}.", entry.index, node.name, node.num_outputs()));
+    }
+    return {nodes_[entry.node], entry.index};
+  }
+
+  void read_node(const Json& json) {
+    if (!json.is_object()) fail(where() + " is not an object.");
+    allow_keys(json, {"op", "name", "param", "attr", "attrs", "inputs", "backward_source_id", "control_deps", "subgraphs"},
+               where());
+    auto node = make_ref<SymbolNode>();
+    node->name = member(json, "name", Json::value_t::string, where()).get<std::string>();
+    const auto op = member(json, "op", Json::value_t::string, where()).get<std::string>();
+    if (op != "null") {
+      node->op = table_.find(op);
+      if (!node->op) node->unknown_op = op;
+    }
+    for (const char* key : {"param", "attr", "attrs"}) read_dict(json, key, *node);
+    const Json& inputs = member(json, "inputs", Json::value_t::array, where());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Entry entry = read_entry(inputs[i], size(), fmt::format("input {} of {} ('{}')", i, where(), node->name));
+      node->inputs.push_back(use(entry));
+      if (!node->op && entry.version > 0) node->unknown_mutated.push_back(static_cast<int>(i));
+    }
+    if (const auto deps = json.find("control_deps"); deps != json.end()) {
+      if (!deps->is_array()) fail("'control_deps' of " + where() + " is no array.");
+      for (const Json& dep : *deps) {
+        node->control_deps.push_back(nodes_[integer(dep, 0, size(), "a control dependency of " + where())]);
+      }
+    }
+    if (const auto graphs = json.find("subgraphs"); graphs != json.end()) read_subgraphs(*graphs, *node);
+    if (node->unknown_op.size()) {
+      if (!declared_outputs_.empty()) node->unknown_outputs = std::max(1, declared_outputs_[nodes_.size()]);
+    }
+    if (node->is_variable() && !node->inputs.empty()) fail(fmt::format("variable '{}' has inputs.", node->name));
+    upgrade_node(*node, version_, table_);
+    nodes_.push_back(std::move(node));
+  }
+
+  // Keys of a later member win.
+  void read_dict(const Json& json, const char* key, SymbolNode& node) {
+    const auto found = json.find(key);
+    if (found == json.end()) return;
+    if (!found->is_object()) fail(fmt::format("'{}' of {} is no object.", key, where()));
+    for (const auto& item : found->items()) {
+      if (!item.value().is_string()) {
+        fail(fmt::format("attribute '{}' of {} ('{}') is {}; expected a string.", item.key(), where(), node.name,
+                         item.value().type_name()));
+      }
+      node.dict[item.key()] = item.value().get<std::string>();
+    }
+  }
+
+  void read_subgraphs(const Json& graphs, SymbolNode& node) {
+    if (!graphs.is_array()) fail("'subgraphs' of " + where() + " is no array.");
+    if (level_ >= kMostSubgraphLevels) fail(fmt::format("subgraphs are nested more than {} deep.", kMostSubgraphLevels));
+    for (const Json& graph : graphs) {
+      if (!graph.is_object()) fail("a subgraph of " + where() + " is no object.");
+      allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "a subgraph of " + where());
+      node.subgraphs.push_back(Reader(table_, version_, level_ + 1).read(graph));
+    }
+  }
+
+  const ops::OpTable& table_;
+  const int version_;
+  const int level_;
+  std::vector<Ref<SymbolNode>> nodes_;
+  std::vector<int> declared_outputs_;
+};
+
+int file_version(const Json& graph) {
+  const auto attrs = graph.find("attrs");
+  if (attrs == graph.end()) return kVersionWithoutAttrs;
+  if (!attrs->is_object()) fail("'attrs' of the graph is no object.");
+  const auto version = attrs->find("mxnet_version");
+  if (version == attrs->end()) return kVersionWithoutAttrs;
+  if (!version->is_array() || version->size() != 2) fail("'mxnet_version' is not of the form [\"int\", number].");
+  return static_cast<int>(integer((*version)[1], 0, INT32_MAX, "'mxnet_version'"));
+}
+
+}  // namespace
+
+Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
+  Json graph;
+  try {
+    graph = Json::parse(text);
+  } catch (const Json::exception& error) {
+    fail(fmt::format("the text is no JSON: {}", error.what()));
+  }
+  if (!graph.is_object()) fail("the text is no JSON object.");
+  allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "the graph");
+  return Symbol(Reader(table, file_version(graph), 0).read(graph));
+}
+
+Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  LOOMIX_CHECK(file.is_open(), FileError, "[Symbol.load] '{}' could not be opened.", path);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  LOOMIX_CHECK(!file.bad(), FileError, "[Symbol.load] '{}' could not be read.", path);
+  try {
+    return from_json(table, text);
+  } catch (Error& error) {
+    error.add_context(fmt::format("in file '{}'", path));
+    throw;
+  }
+}
+
+}  // namespace loomix
