@@ -21,6 +21,11 @@ void run_rule(const Node& node, std::span<DType> in, std::span<DType> out) {
   node.op->infer_type(*node.attrs, rule);
 }
 
+template <class T>
+bool read(std::string_view text, T& value) {
+  return detail::codec<T>().parse(text, {}, &value) == detail::Codec::Result::ok;
+}
+
 // Adds what `now` says; true if that was news. A rule sees a value that is its input twice in two copies, so both
 // may have been filled in.
 bool merge(DType& known, DType now) {
@@ -137,7 +142,7 @@ void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span
     if (const std::string* text = node.info->find("__shape__"); text && !shapes.empty()) {
       Shape& known = shapes[index(id, 0)];
       Shape shape;
-      LOOMIX_CHECK(params_detail::read(*text, shape), ValueError,
+      LOOMIX_CHECK(read(*text, shape), ValueError,
                    "[Symbol] __shape__='{}' of variable '{}' is no shape; expected the like of '(2, 3)'.", *text,
                    graph.name_of(id));
       for (int64_t& size : shape) size = size <= 0 ? kUnknownDim : size;
@@ -152,7 +157,7 @@ void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span
     if (const std::string* text = node.info->find("__dtype__"); text && !dtypes.empty()) {
       DType& known = dtypes[index(id, 0)];
       int code = -1;
-      LOOMIX_CHECK(params_detail::read(*text, code) && (code == -1 || is_valid(static_cast<DType>(code))), ValueError,
+      LOOMIX_CHECK(read(*text, code) && (code == -1 || is_valid(static_cast<DType>(code))), ValueError,
                    "[Symbol] __dtype__='{}' of variable '{}' is no type code; expected 0 to 7 or 12.", *text,
                    graph.name_of(id));
       if (known == DType::unknown) known = static_cast<DType>(code);
