@@ -305,6 +305,12 @@ const ParamSchema& param_schema() {
 template <class P>
 Ref<const AttrsBase> make_attrs(P params);
 
+// Reads one value by the text rules of fields; false if the text is not of the type.
+template <class T>
+bool read_value(std::string_view text, T& value) {
+  return detail::codec<T>().parse(text, detail::FieldRules(), &value) == detail::Codec::Result::ok;
+}
+
 // ---------------------------------------------------------------------------------------------------------------
 
 namespace detail {
