@@ -44,7 +44,7 @@ struct RunOptions {
   bool saved = false;          // have the kernel fill its saved values
   int cores = 1;
   RandomStream random{1, 0};
-  std::string kernel;          // run this kernel instead of the chosen one
+  std::string kernel = "";     // run this kernel instead of the chosen one
 };
 
 struct RunResult {
