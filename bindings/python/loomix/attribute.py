@@ -70,7 +70,7 @@ class AttrScope:
         AttrScope._current.value, self._attr = self._outer.pop()
 
     @classproperty
-    def current(cls):  # noqa: N805
+    def current(cls):
         """The scope of this thread now."""
         return AttrScope._current.value
 

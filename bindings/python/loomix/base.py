@@ -115,7 +115,7 @@ class NotSupportedForSparseNDArray(MXNetError, NotImplementedError):
         super().__init__(text + ".")
 
 
-class classproperty:  # noqa: N801 - used like the built-in property
+class classproperty:
     """A read-only property of a class, used as a decorator.
 
     >>> class A:

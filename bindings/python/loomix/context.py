@@ -87,7 +87,7 @@ class Context:
         Context._default.value = self._outer.pop()
 
     @classproperty
-    def default_ctx(cls):  # noqa: N805
+    def default_ctx(cls):
         """The default device of this thread."""
         return current_context()
 

@@ -61,4 +61,4 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
     return logger
 
 
-getLogger = get_logger  # noqa: N816 - the older name
+getLogger = get_logger

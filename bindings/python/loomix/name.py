@@ -46,7 +46,7 @@ class NameManager:
         NameManager._current.value = self._outer.pop()
 
     @classproperty
-    def current(cls):  # noqa: N805
+    def current(cls):
         """The manager that names operators in this thread now."""
         return NameManager._current.value
 

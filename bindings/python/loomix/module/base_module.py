@@ -126,7 +126,7 @@ class BaseModule:
 
     def init_params(
         self,
-        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        initializer=Uniform(0.01),
         arg_params=None,
         aux_params=None,
         allow_missing=False,
@@ -427,7 +427,7 @@ class BaseModule:
         optimizer_params=(("learning_rate", 0.01),),
         eval_end_callback=None,
         eval_batch_end_callback=None,
-        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        initializer=Uniform(0.01),
         arg_params=None,
         aux_params=None,
         allow_missing=False,

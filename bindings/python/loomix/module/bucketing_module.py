@@ -134,7 +134,7 @@ class BucketingModule(BaseModule):
 
     def init_params(
         self,
-        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        initializer=Uniform(0.01),
         arg_params=None,
         aux_params=None,
         allow_missing=False,

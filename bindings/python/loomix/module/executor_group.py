@@ -161,7 +161,7 @@ class DataParallelExecutorGroup:
         elif isinstance(grad_req, (list, tuple)):
             given = dict(zip(self.arg_names, grad_req))
         elif isinstance(grad_req, dict):
-            defaults = {name: "write" for name in (*self.param_names, *self.data_names)}
+            defaults = dict.fromkeys((*self.param_names, *self.data_names), "write")
             given = {**defaults, **grad_req}
         else:
             raise MXNetTypeError(

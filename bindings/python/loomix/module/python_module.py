@@ -54,7 +54,7 @@ class PythonModule(BaseModule):
 
     def init_params(
         self,
-        initializer=Uniform(0.01),  # noqa: B008 - never changed
+        initializer=Uniform(0.01),
         arg_params=None,
         aux_params=None,
         allow_missing=False,

@@ -114,7 +114,7 @@ class SGD(_MomentumState):
 
 
 @register
-class ccSGD(SGD):  # noqa: N801 - MXNet's name
+class ccSGD(SGD):
     """An old name of :class:`SGD`."""
 
 

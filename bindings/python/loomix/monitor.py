@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks into executors while they run."""
+
+import logging
+import re
+
+from .base import as_list
+
+__all__ = ["Monitor"]
+
+
+def _mean_size(array):
+    """Default statistic: the norm over the root of the number of elements."""
+    return array.norm() / array.size**0.5
+
+
+class Monitor:
+    """Collects a statistic of outputs, parameters and gradients every few batches.
+
+    Parameters
+    ----------
+    interval : int
+        Batches from one collection to the next.
+    stat_func : callable, optional
+        Statistic of an array; the norm over the root of the number of elements by default.
+    pattern : str
+        Regular expression of the names that count.
+    sort : bool
+        Whether results are sorted by name.
+    monitor_all : bool
+        Whether inputs of operators are looked at, too.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> monitor = mx.mon.Monitor(100, pattern=".*weight")
+    >>> module.fit(batches, num_epoch=1, monitor=monitor)  # doctest: +SKIP
+    """
+
+    def __init__(self, interval, stat_func=None, pattern=".*", sort=False, monitor_all=False):
+        self.stat_func = stat_func or _mean_size
+        self.interval = interval
+        self.activated = False
+        self.queue = []
+        self.step = 0
+        self.exes = []
+        self.re_prog = re.compile(pattern)
+        self.sort = sort
+        self.monitor_all = monitor_all
+
+    def _collect(self, name, array):
+        if self.activated and self.re_prog.match(name):
+            self.queue.append((self.step, name, self.stat_func(array)))
+
+    def install(self, exe):
+        """Watches an executor."""
+        exe.set_monitor_callback(self._collect, self.monitor_all)
+        self.exes.append(exe)
+
+    def tic(self):
+        """Begins a batch; call it before ``forward``."""
+        if self.step % self.interval == 0:
+            self.queue = []
+            self.activated = True
+        self.step += 1
+
+    def toc(self):
+        """Ends a batch.
+
+        Returns
+        -------
+        list of (int, str, str)
+            Batch number, name and statistic; empty for a batch that was not collected.
+        """
+        if not self.activated:
+            return []
+        for exe in self.exes:
+            for arrays in (exe.arg_dict, exe.aux_dict):
+                for name, array in arrays.items():
+                    self._collect(name, array)
+        self.activated = False
+        if self.sort:
+            self.queue.sort(key=lambda item: item[1])
+        results = []
+        for step, name, values in self.queue:
+            text = "".join(f"{self._text(value)}\t" for value in as_list(values))
+            results.append((step, name, text))
+        self.queue = []
+        return results
+
+    @staticmethod
+    def _text(value):
+        if not hasattr(value, "asnumpy"):
+            return str(value)
+        return str(value.asscalar()) if value.shape in ((), (1,)) else str(value.asnumpy())
+
+    def toc_print(self):
+        """Ends a batch and logs the results."""
+        for step, name, text in self.toc():
+            logging.info("Batch: %7d %30s %s", step, name, text)

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs when: the engine's trace, for Perfetto (or chrome://tracing) and as tables.
+
+>>> import loomix as mx
+>>> mx.profiler.set_config(filename="profile.json")
+>>> mx.profiler.set_state("run")  # doctest: +SKIP
+>>> mx.nd.ones((2,)).wait_to_read()
+>>> mx.profiler.set_state("stop")  # doctest: +SKIP
+>>> mx.profiler.dump()  # doctest: +SKIP
+"""
+
+import json
+import threading
+import time
+import warnings
+
+from .base import MXNetTypeError, MXNetValueError
+
+__all__ = [
+    "Counter",
+    "Domain",
+    "Event",
+    "Frame",
+    "Marker",
+    "Task",
+    "dump",
+    "dump_profile",
+    "dumps",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "set_config",
+    "set_state",
+]
+
+_OPTIONS = {
+    "filename": "profile.json",
+    "profile_all": False,
+    "profile_symbolic": False,
+    "profile_imperative": False,
+    "profile_memory": False,
+    "profile_api": False,
+    "continuous_dump": False,
+    "dump_period": 1.0,
+    "aggregate_stats": False,
+    "profile_process": "worker",
+    "gpu_memory_profile_filename_prefix": "",
+}
+_config = dict(_OPTIONS)
+_lock = threading.Lock()
+_own_events = []  # of scope objects; emptied when a profile begins or is dumped as finished
+_OWN_LIMIT = 1_000_000
+_running = False
+_origin = 0  # when the engine's trace began, in nanoseconds of the monotonic clock
+
+
+def set_config(**kwargs):
+    """Sets options of the profiler.
+
+    Parameters
+    ----------
+    filename : str
+        File that :func:`dump` writes.
+    profile_all, profile_symbolic, profile_imperative, profile_memory, profile_api, ... : bool
+        MXNet's other options, accepted and kept. The trace always holds every task of the engine.
+
+    Raises
+    ------
+    TypeError
+        For an unknown option.
+    """
+    unknown = sorted(set(kwargs) - set(_OPTIONS))
+    if unknown:
+        raise MXNetTypeError(f"[profiler] unknown options {unknown}; expected some of {sorted(_OPTIONS)}.")
+    _config.update(kwargs)
+
+
+def profiler_set_config(mode="symbolic", filename="profile.json"):
+    """An old form of :func:`set_config`."""
+    warnings.warn("profiler_set_config is deprecated; use set_config", DeprecationWarning, stacklevel=2)
+    set_config(filename=filename, profile_all=mode == "all")
+
+
+def set_state(state="stop", profile_process="worker"):
+    """Starts (``"run"``) or ends (``"stop"``) the recording of a profile.
+
+    Raises
+    ------
+    ValueError
+        For another state.
+    """
+    from . import _core
+
+    global _running
+    if state not in ("run", "stop"):
+        raise MXNetValueError(f"[profiler] state is {state!r}; expected 'run' or 'stop'.")
+    if state == "run" and not _running:
+        with _lock:
+            _own_events.clear()
+        _start_trace()
+        _running = True
+    elif state == "stop" and _running:
+        _core.waitall()
+        _core.trace_stop()
+        _running = False
+
+
+def _start_trace():
+    from . import _core
+
+    global _origin
+    _core.trace_start()
+    _origin = time.perf_counter_ns()
+
+
+def profiler_set_state(state="stop"):
+    """An old form of :func:`set_state`."""
+    warnings.warn("profiler_set_state is deprecated; use set_state", DeprecationWarning, stacklevel=2)
+    set_state(state)
+
+
+def pause(profile_process="worker"):
+    """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced."""
+    global _paused
+    _paused = True
+
+
+def resume(profile_process="worker"):
+    """Ends :func:`pause`."""
+    global _paused
+    _paused = False
+
+
+_paused = False
+
+
+def _trace():
+    """The trace as Chrome's JSON structure: the engine's events and those of scope objects."""
+    from . import _core
+
+    trace = json.loads(_core.trace_json())
+    if isinstance(trace, list):
+        trace = {"traceEvents": trace}
+    with _lock:
+        trace["traceEvents"] = trace.get("traceEvents", []) + list(_own_events)
+    return trace
+
+
+def dump(finished=True, profile_process="worker"):
+    """Writes the trace to the file of :func:`set_config`; with ``finished`` the profile ends, too."""
+    if finished:
+        set_state("stop")
+    with open(_config["filename"], "w", encoding="utf-8") as file:
+        json.dump(_trace(), file)
+
+
+def dump_profile():
+    """An old form of :func:`dump`."""
+    warnings.warn("dump_profile is deprecated; use dump", DeprecationWarning, stacklevel=2)
+    dump()
+
+
+_SORTS = {"total": "Total", "avg": "Avg", "min": "Min", "max": "Max", "count": "Count"}
+
+
+def dumps(reset=False, format="table", sort_by="total", ascending=False):
+    """Time by operator.
+
+    Parameters
+    ----------
+    reset : bool
+        Whether what was recorded so far is forgotten.
+    format : {"table", "json"}
+        Form of the result.
+    sort_by : {"total", "avg", "min", "max", "count"}
+        Column that orders it.
+    ascending : bool
+        Whether the smallest comes first.
+
+    Returns
+    -------
+    str
+        Times are milliseconds.
+    """
+    if format not in ("table", "json"):
+        raise MXNetValueError(f"[profiler] format is {format!r}; expected 'table' or 'json'.")
+    if sort_by not in _SORTS:
+        raise MXNetValueError(f"[profiler] sort_by is {sort_by!r}; expected one of {', '.join(_SORTS)}.")
+    durations = {}
+    for event in _trace()["traceEvents"]:
+        if event.get("ph") == "X":
+            category = durations.setdefault(event.get("cat") or "operator", {})
+            category.setdefault(event["name"], []).append(event["dur"] / 1000)
+    table = {}
+    for category, names in sorted(durations.items()):
+        rows = {
+            name: {"Count": len(t), "Total": sum(t), "Min": min(t), "Max": max(t), "Avg": sum(t) / len(t)}
+            for name, t in names.items()
+        }
+        key = _SORTS[sort_by]
+        table[category] = dict(sorted(rows.items(), key=lambda row: row[1][key], reverse=not ascending))
+    if reset:
+        _forget()
+    if format == "json":
+        return json.dumps({"Time": table, "Unit": {"Time": "ms"}}, indent=4)
+    lines = ["", "Profile Statistics:"]
+    for category, rows in table.items():
+        lines += [category, "=" * len(category)]
+        lines.append(
+            f"{'Name':<40} {'Count':>10} {'Time (ms)':>12} {'Min (ms)':>12} {'Max (ms)':>12} {'Avg (ms)':>12}"
+        )
+        for name, row in rows.items():
+            times = " ".join(f"{row[column]:12.4f}" for column in ("Total", "Min", "Max", "Avg"))
+            lines.append(f"{name:<40} {row['Count']:>10} {times}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _forget():
+    from . import _core
+
+    with _lock:
+        _own_events.clear()
+    if _running:
+        _core.trace_stop()
+        _start_trace()
+
+
+def _record(**event):
+    if _running and not _paused:
+        with _lock:
+            if len(_own_events) < _OWN_LIMIT:
+                _own_events.append({"pid": 0, "tid": threading.current_thread().name, **event})
+
+
+def _now():
+    """Microseconds on the clock of the engine's trace."""
+    return (time.perf_counter_ns() - _origin) / 1000
+
+
+class Domain:
+    """A name under which scope objects are grouped.
+
+    >>> task = Domain("training").new_task("epoch")
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+    def new_task(self, name):
+        """A :class:`Task` of this domain."""
+        return Task(self, name)
+
+    def new_frame(self, name):
+        """A :class:`Frame` of this domain."""
+        return Frame(self, name)
+
+    def new_counter(self, name, value=None):
+        """A :class:`Counter` of this domain."""
+        return Counter(self, name, value)
+
+    def new_marker(self, name):
+        """A :class:`Marker` of this domain."""
+        return Marker(self, name)
+
+
+class _Span:
+    """A stretch of time between ``start`` and ``stop``, or in a ``with`` statement."""
+
+    def __init__(self, category, name):
+        self.name = name
+        self._category = category
+        self._began = None
+
+    def start(self):
+        """Begins the stretch."""
+        self._began = _now()
+
+    def stop(self):
+        """Ends it."""
+        if self._began is not None:
+            _record(ph="X", cat=self._category, name=self.name, ts=self._began, dur=_now() - self._began)
+            self._began = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self.stop()
+
+    def __str__(self):
+        return self.name
+
+
+class Task(_Span):
+    """A named piece of work of a domain."""
+
+    def __init__(self, domain, name):
+        super().__init__(str(domain), name)
+
+
+class Frame(_Span):
+    """One round of something that repeats, of a domain."""
+
+    def __init__(self, domain, name):
+        super().__init__(str(domain), name)
+
+
+class Event(_Span):
+    """A named piece of work of a thread."""
+
+    def __init__(self, name):
+        super().__init__("event", name)
+
+
+class Counter:
+    """A number that is drawn over time.
+
+    >>> counter = Domain("training").new_counter("samples", 0)
+    >>> counter += 64
+    """
+
+    def __init__(self, domain, name, value=None):
+        self.name = name
+        self._category = str(domain)
+        self._value = 0
+        if value is not None:
+            self.set_value(value)
+
+    def set_value(self, value):
+        """Sets the number."""
+        self._value = value
+        _record(ph="C", cat=self._category, name=self.name, ts=_now(), args={self.name: value})
+
+    def increment(self, delta=1):
+        """Adds to it."""
+        self.set_value(self._value + delta)
+
+    def decrement(self, delta=1):
+        """Takes from it."""
+        self.set_value(self._value - delta)
+
+    def __iadd__(self, delta):
+        self.increment(delta)
+        return self
+
+    def __isub__(self, delta):
+        self.decrement(delta)
+        return self
+
+    def __str__(self):
+        return self.name
+
+
+class Marker:
+    """A point in time."""
+
+    def __init__(self, domain, name):
+        self.name = name
+        self._category = str(domain)
+
+    def mark(self, scope="process"):
+        """Sets the mark, for ``"global"``, ``"process"``, ``"thread"``, ``"task"`` or ``"marker"``."""
+        letter = {"global": "g", "process": "p"}.get(scope, "t")
+        _record(ph="i", cat=self._category, name=self.name, ts=_now(), s=letter)

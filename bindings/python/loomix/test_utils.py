@@ -1,0 +1,815 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helpers for tests of operators and networks: tolerances, random arrays, numeric gradients, consistency."""
+
+import functools
+import os
+import time
+from contextlib import contextmanager
+
+import numpy as np
+
+from .base import MXNetValueError
+from .context import Context, current_context
+
+__all__ = [
+    "almost_equal",
+    "assert_almost_equal",
+    "assert_allclose",
+    "assert_exception",
+    "check_consistency",
+    "check_numeric_gradient",
+    "check_speed",
+    "check_symbolic_backward",
+    "check_symbolic_forward",
+    "default_atols",
+    "default_context",
+    "default_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "environment",
+    "get_atol",
+    "get_rtol",
+    "list_gpus",
+    "numeric_grad",
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "random_arrays",
+    "random_sample",
+    "retry",
+    "same",
+    "same_array",
+    "set_default_context",
+    "simple_forward",
+]
+
+_INTEGERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
+
+
+def default_context():
+    """The device that tests run on: that of this thread, see :func:`set_default_context`."""
+    return current_context()
+
+
+def set_default_context(ctx):
+    """Makes ``ctx`` the default device of this thread."""
+    Context._default.value = ctx
+
+
+def default_dtype():
+    """float32."""
+    return np.float32
+
+
+def _by_dtype(half, single, double):
+    table = {np.dtype(name): 0 for name in _INTEGERS}
+    table.update({np.dtype("float16"): half, np.dtype("float32"): single, np.dtype("float64"): double})
+    return table
+
+
+def default_rtols():
+    """Relative tolerances by dtype."""
+    return _by_dtype(1e-2, 1e-4, 1e-5)
+
+
+def default_atols():
+    """Absolute tolerances by dtype."""
+    return _by_dtype(1e-1, 1e-3, 1e-20)
+
+
+def default_numeric_eps():
+    """Steps of numeric gradients by dtype; powers of two, so that adding them is exact."""
+    return {
+        np.dtype("float16"): 1.0 / 2**6,
+        np.dtype("float32"): 1.0 / 2**9,
+        np.dtype("float64"): 1.0 / 2**14,
+    }
+
+
+def get_rtol(rtol=None, dtype=np.dtype(np.float64)):
+    """``rtol``, or the default for a dtype."""
+    return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
+
+
+def get_atol(atol=None, dtype=np.dtype(np.float64)):
+    """``atol``, or the default for a dtype."""
+    return default_atols()[np.dtype(dtype)] if atol is None else atol
+
+
+def _numpy(array):
+    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+
+
+def _tolerance(dtype, given, defaults):
+    table = given if isinstance(given, dict) else defaults if given is None else None
+    return given if table is None else table.get(dtype, 0)
+
+
+def get_tols(x, y, rtol, atol):
+    """Tolerances for comparing two arrays: those of the less precise dtype.
+
+    Parameters
+    ----------
+    x, y : array
+        The arrays.
+    rtol, atol : float, dict of dtype to float, or None
+        Given tolerances, or by dtype, or the defaults.
+    """
+    dtypes = [np.asarray(_numpy(array)).dtype for array in (x, y)]
+    rtols = [_tolerance(dtype, rtol, default_rtols()) for dtype in dtypes]
+    atols = [_tolerance(dtype, atol, default_atols()) for dtype in dtypes]
+    return max(rtols), max(atols)
+
+
+def same(a, b):
+    """Whether two arrays have equal elements.
+
+    >>> same(np.ones(2), np.array([1, 1]))
+    True
+    """
+    return np.array_equal(_numpy(a), _numpy(b))
+
+
+def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
+    """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype."""
+    a, b = _numpy(a), _numpy(b)
+    if not use_broadcast and a.shape != b.shape:
+        raise MXNetValueError(f"[almost_equal] shapes {a.shape} and {b.shape} differ.")
+    rtol, atol = get_tols(a, b, rtol, atol)
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def assert_almost_equal(
+    a,
+    b,
+    rtol=None,
+    atol=None,
+    names=("a", "b"),
+    equal_nan=False,
+    use_broadcast=True,
+    mismatches=(10, 10),
+):
+    """Raises AssertionError, telling the worst elements, unless two arrays are :func:`almost_equal`.
+
+    Parameters
+    ----------
+    a, b : array
+        NDArrays, NumPy arrays or numbers.
+    rtol, atol : float, dict of dtype to float, or None
+        Tolerances.
+    names : tuple of str
+        What the arrays are called in the message.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    use_broadcast : bool
+        Whether shapes may differ if they broadcast.
+    mismatches : tuple of int
+        How many elements the message lists (the first number).
+    """
+    a, b = _numpy(a), _numpy(b)
+    rtol, atol = get_tols(a, b, rtol, atol)
+    if not use_broadcast:
+        assert a.shape == b.shape, f"shapes {a.shape} and {b.shape} differ"
+    if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan):
+        return
+    wide_a, wide_b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
+    with np.errstate(all="ignore"):
+        excess = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b))
+    excess = np.where(np.isnan(excess), np.inf, excess)
+    excess = np.where((wide_a == wide_b) | (equal_nan & np.isnan(wide_a) & np.isnan(wide_b)), 0, excess)
+    bad = np.flatnonzero(excess > 1)
+    worst = bad[np.argsort(-excess.ravel()[bad], kind="stable")][: max(mismatches[0], 1)]
+    lines = [
+        f"Items are not equal: {len(bad)} of {excess.size} exceed rtol={rtol:g}, atol={atol:g} "
+        f"(error {excess.max():g} times the tolerance)."
+    ]
+    for flat in worst:
+        place = tuple(int(i) for i in np.unravel_index(flat, excess.shape))
+        lines.append(f"  at {place}: {names[0]}={wide_a[place]!r}, {names[1]}={wide_b[place]!r}")
+    raise AssertionError("\n".join(lines))
+
+
+def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
+    """:func:`assert_almost_equal` with NumPy's default tolerances."""
+    assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def assert_exception(f, exception_type, *args, **kwargs):
+    """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``, now or when it is
+    waited for."""
+    from .ndarray import waitall
+
+    try:
+        f(*args, **kwargs)
+        waitall()
+    except exception_type:
+        return
+    raise AssertionError(f"{f} did not raise {exception_type.__name__}")
+
+
+def same_array(array1, array2):
+    """Whether two NDArrays share memory; both keep their values."""
+    array1[:] += 1
+    if not same(array1, array2):
+        array1[:] -= 1
+        return False
+    array1[:] -= 1
+    return same(array1, array2)
+
+
+# Random input
+
+
+def random_arrays(*shapes):
+    """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number."""
+    arrays = [
+        np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
+    ]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def random_sample(population, k):
+    """``k`` different elements of a sequence, in random order."""
+    return [population[i] for i in np.random.permutation(len(population))[:k]]
+
+
+def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+    """A random shape of two dimensions up to these sizes."""
+    return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
+
+
+def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+    """A random shape of three dimensions up to these sizes."""
+    return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
+
+
+def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+    """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each)."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(size) for size in np.random.randint(low, np.asarray(dim) + 1, size=num_dim))
+
+
+def rand_ndarray(
+    shape,
+    stype="default",
+    density=None,
+    dtype=None,
+    modifier_func=None,
+    shuffle_csr_indices=False,
+    distribution=None,
+    ctx=None,
+):
+    """A random NDArray, uniform in [-1, 1).
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape.
+    stype : {"default", "row_sparse", "csr"}
+        Storage.
+    density : float, optional
+        Share of the rows (row_sparse) or elements (csr) that are stored; random by default.
+    dtype : dtype, optional
+        float32 by default.
+    modifier_func : callable, optional
+        Applied to each stored value.
+    shuffle_csr_indices, distribution
+        Accepted as in MXNet; indices are sorted and uniform.
+    ctx : Context, optional
+        The device.
+    """
+    from .ndarray import array
+
+    ctx = ctx or default_context()
+    dtype = default_dtype() if dtype is None else dtype
+    values = np.random.uniform(-1, 1, shape).astype(dtype)
+    if modifier_func is not None:
+        values = np.vectorize(modifier_func, otypes=[values.dtype])(values) if values.size else values
+    if stype == "default":
+        return array(values, ctx=ctx, dtype=dtype)
+    if stype not in ("row_sparse", "csr"):
+        raise MXNetValueError(
+            f"[rand_ndarray] stype is {stype!r}; expected 'default', 'row_sparse' or 'csr'."
+        )
+    density = np.random.rand() if density is None else density
+    kept = np.random.rand(*(shape[:1] if stype == "row_sparse" else shape)) < density
+    kept = kept.reshape(kept.shape + (1,) * (len(shape) - kept.ndim))
+    return array(np.where(kept, values, 0), ctx=ctx, dtype=dtype).tostype(stype)
+
+
+# Symbols
+
+
+def _as_dict(names, values, what):
+    """Values by name, from a dict or a list in the order of ``names``."""
+    if values is None:
+        return {}
+    if isinstance(values, dict):
+        unknown = sorted(set(values) - set(names))
+        if unknown:
+            raise MXNetValueError(
+                f"[test_utils] {what} has no names {unknown}; expected some of {list(names)}."
+            )
+        return dict(values)
+    if len(values) != len(names):
+        raise MXNetValueError(
+            f"[test_utils] {len(values)} values came for {what} {list(names)}; expected one for each."
+        )
+    return dict(zip(names, values))
+
+
+def _arrays(names, values, what, ctx, dtype):
+    """NDArrays by name; ``dtype`` ``"asnumpy"`` keeps each value's own."""
+    from .ndarray import NDArray, array
+
+    result = {}
+    for name, value in _as_dict(names, values, what).items():
+        if isinstance(value, NDArray):
+            result[name] = value.copyto(ctx)
+        else:
+            value = np.asarray(value)
+            result[name] = array(value, ctx=ctx, dtype=value.dtype if dtype == "asnumpy" else dtype)
+    return result
+
+
+def simple_forward(sym, ctx=None, is_train=False, **inputs):
+    """Outputs of a symbol for NumPy inputs, as one NumPy array or a list of them.
+
+    >>> import loomix as mx
+    >>> simple_forward(mx.sym.Variable("a") + 1, a=np.ones(2)).tolist()
+    [2.0, 2.0]
+    """
+    ctx = ctx or default_context()
+    executor = sym.bind(ctx, args=_arrays(list(inputs), inputs, "inputs", ctx, default_dtype()))
+    outputs = [output.asnumpy() for output in executor.forward(is_train=is_train)]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
+    """Gradients of the sum of an executor's first output by central differences.
+
+    Parameters
+    ----------
+    executor : Executor
+        A bound symbol.
+    location : dict of str to numpy.ndarray
+        Where; the arguments to differentiate by.
+    aux_states : dict of str to numpy.ndarray, optional
+        Auxiliary states, set again before each step.
+    eps : float
+        Distance of the two points.
+    use_forward_train : bool
+        Whether operators are in training mode.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+    """
+
+    def value():
+        for name, state in (aux_states or {}).items():
+            executor.aux_dict[name][:] = state
+        executor.forward(is_train=use_forward_train)
+        return executor.outputs[0].asnumpy().astype(np.float64).sum()
+
+    gradients = {}
+    for name, array in location.items():
+        array = np.asarray(array)
+        if array.dtype.kind != "f":
+            continue
+        point = array.astype(dtype)
+        gradient = np.zeros(point.shape, dtype)
+        flat_point, flat_gradient = point.reshape(-1), gradient.reshape(-1)
+        for i in range(flat_point.size):
+            centre = flat_point[i]
+            flat_point[i] = centre + eps / 2
+            executor.arg_dict[name][:] = point
+            above = value()
+            flat_point[i] = centre - eps / 2
+            executor.arg_dict[name][:] = point
+            below = value()
+            flat_point[i] = centre
+            flat_gradient[i] = (above - below) / eps
+        executor.arg_dict[name][:] = point
+        gradients[name] = gradient
+    return gradients
+
+
+def check_numeric_gradient(
+    sym,
+    location,
+    aux_states=None,
+    numeric_eps=None,
+    rtol=None,
+    atol=None,
+    grad_nodes=None,
+    use_forward_train=True,
+    ctx=None,
+    grad_stype_dict=None,
+    dtype=np.float32,
+):
+    """Compares a symbol's gradients with central differences of a random projection of its output.
+
+    Parameters
+    ----------
+    sym : Symbol
+        A symbol of one output.
+    location : list or dict of arrays
+        Where: all its arguments.
+    aux_states : list or dict of arrays, optional
+        Its auxiliary states.
+    numeric_eps : float, optional
+        Distance of the two points.
+    rtol, atol : float, optional
+        Tolerances.
+    grad_nodes : list, dict or None
+        Arguments to check, or by name "write", "add" or "null"; all by default.
+    use_forward_train : bool
+        Whether operators are in training mode for the differences.
+    ctx : Context, optional
+        The device.
+    grad_stype_dict : dict of str to str, optional
+        Storage of gradients.
+    dtype : dtype
+        float16, float32 or float64.
+
+    Raises
+    ------
+    AssertionError
+        When they differ.
+    """
+    from . import symbol as symbols
+    from .ndarray import array, zeros
+
+    ctx, dtype = ctx or default_context(), np.dtype(dtype)
+    eps = default_numeric_eps()[dtype] if numeric_eps is None else numeric_eps
+    location = _arrays(sym.list_arguments(), location, "arguments", ctx, dtype)
+    aux = _arrays(sym.list_auxiliary_states(), aux_states, "auxiliary states", ctx, dtype)
+    if grad_nodes is None:
+        requests = dict.fromkeys(sym.list_arguments(), "write")
+    elif isinstance(grad_nodes, dict):
+        requests = dict(grad_nodes)
+    else:
+        requests = dict.fromkeys(grad_nodes, "write")
+    shapes = {name: value.shape for name, value in location.items()}
+    _, out_shapes, _ = sym.infer_shape(**shapes)
+    projection = symbols.Variable("__random_proj")
+    weights = np.random.rand(*out_shapes[0]) + 0.1
+    out = symbols.MakeLoss(symbols.sum(sym * projection))
+    args = {**location, "__random_proj": array(weights, ctx=ctx, dtype=dtype)}
+    old = {name: np.random.normal(size=args[name].shape) for name in requests}
+    grads = {}
+    for name in requests:
+        grads[name] = array(old[name], ctx=ctx, dtype=dtype)
+        stype = (grad_stype_dict or {}).get(name, "default")
+        if stype != "default":
+            grads[name] = zeros(args[name].shape, ctx, dtype=dtype, stype=stype)
+    request = {**dict.fromkeys(out.list_arguments(), "null"), **requests}
+    executor = out.bind(ctx, args=args, args_grad=grads, grad_req=request, aux_states=aux)
+    start = {name: value.asnumpy() for name, value in location.items()}
+    states = {name: value.asnumpy() for name, value in aux.items()}
+    executor.forward(is_train=True)
+    executor.backward()
+    symbolic = {name: executor.grad_dict[name].asnumpy() for name in requests if requests[name] != "null"}
+    wanted = {name: start[name] for name in symbolic}
+    numeric = numeric_grad(executor, wanted, states, eps, use_forward_train, dtype)
+    for name, got in symbolic.items():
+        if name not in numeric:
+            continue
+        expected = numeric[name] + (old[name].astype(dtype) if requests[name] == "add" else 0)
+        assert_almost_equal(
+            expected, got, rtol, atol, names=(f"NUMERICAL_{name}", f"BACKWARD_{name}"), equal_nan=True
+        )
+
+
+def check_symbolic_forward(
+    sym,
+    location,
+    expected,
+    rtol=None,
+    atol=None,
+    aux_states=None,
+    ctx=None,
+    equal_nan=False,
+    dtype=np.float32,
+):
+    """Compares a symbol's outputs with expected ones.
+
+    Parameters
+    ----------
+    sym : Symbol
+        The symbol.
+    location : list or dict of arrays
+        Its arguments.
+    expected : list or dict of arrays
+        Its outputs.
+    rtol, atol, equal_nan
+        As for :func:`assert_almost_equal`.
+    aux_states : list or dict of arrays, optional
+        Its auxiliary states.
+    ctx : Context, optional
+        The device.
+    dtype : dtype or "asnumpy"
+        Type of the arguments; "asnumpy" keeps their own.
+
+    Returns
+    -------
+    list of NDArray
+        The outputs.
+    """
+    ctx = ctx or default_context()
+    args = _arrays(sym.list_arguments(), location, "arguments", ctx, dtype)
+    aux = _arrays(sym.list_auxiliary_states(), aux_states, "auxiliary states", ctx, dtype)
+    expected = _as_dict(sym.list_outputs(), expected, "outputs")
+    executor = sym.bind(ctx, args=args, aux_states=aux, grad_req="null")
+    outputs = executor.forward(is_train=False)
+    for name, output in zip(sym.list_outputs(), outputs):
+        if name in expected:
+            assert_almost_equal(
+                expected[name], output, rtol, atol, ("EXPECTED_" + name, "FORWARD_" + name), equal_nan
+            )
+    return executor.outputs
+
+
+def check_symbolic_backward(
+    sym,
+    location,
+    out_grads,
+    expected,
+    rtol=None,
+    atol=None,
+    aux_states=None,
+    grad_req="write",
+    ctx=None,
+    grad_stypes=None,
+    equal_nan=False,
+    dtype=np.float32,
+):
+    """Compares a symbol's gradients with expected ones.
+
+    Parameters
+    ----------
+    sym : Symbol
+        The symbol.
+    location : list or dict of arrays
+        Its arguments.
+    out_grads : list or dict of arrays, or None
+        Gradients of its outputs.
+    expected : list or dict of arrays
+        Gradients of its arguments.
+    rtol, atol, equal_nan
+        As for :func:`assert_almost_equal`.
+    aux_states : list or dict of arrays, optional
+        Its auxiliary states.
+    grad_req : str, list or dict
+        "write", "add" or "null", for all or for each argument.
+    ctx : Context, optional
+        The device.
+    grad_stypes : dict of str to str, optional
+        Storage of gradients.
+    dtype : dtype or "asnumpy"
+        Type of the arguments.
+
+    Returns
+    -------
+    list of NDArray
+        The gradients.
+    """
+    from .ndarray import array, zeros
+
+    ctx = ctx or default_context()
+    names = sym.list_arguments()
+    args = _arrays(names, location, "arguments", ctx, dtype)
+    aux = _arrays(sym.list_auxiliary_states(), aux_states, "auxiliary states", ctx, dtype)
+    expected = _as_dict(names, expected, "arguments")
+    if isinstance(grad_req, str):
+        requests = dict.fromkeys(names, grad_req)
+    else:
+        requests = {**dict.fromkeys(names, "null"), **_as_dict(names, grad_req, "arguments")}
+    old = {name: np.random.normal(size=args[name].shape) for name in expected}
+    grads = {}
+    for name in expected:
+        stype = (grad_stypes or {}).get(name, "default")
+        grads[name] = array(old[name], ctx=ctx, dtype=args[name].dtype)
+        if stype != "default":
+            grads[name] = zeros(args[name].shape, ctx, dtype=args[name].dtype, stype=stype)
+    before = {name: grad.asnumpy() for name, grad in grads.items()}
+    executor = sym.bind(ctx, args=args, args_grad=grads, aux_states=aux, grad_req=requests)
+    outputs = executor.forward(is_train=True)
+    if out_grads is not None:
+        outputs_by_name = dict(zip(sym.list_outputs(), outputs))
+        given = _as_dict(sym.list_outputs(), out_grads, "outputs")
+        out_grads = [
+            array(_numpy(given[name]), ctx=ctx, dtype=outputs_by_name[name].dtype)
+            for name in sym.list_outputs()
+        ]
+    executor.backward(out_grads)
+    for name, want in expected.items():
+        got = executor.grad_dict[name].asnumpy()
+        label = ("EXPECTED_" + name, "BACKWARD_" + name)
+        if requests[name] == "write":
+            assert_almost_equal(want, got, rtol, atol, label, equal_nan)
+        elif requests[name] == "add":
+            assert_almost_equal(want, got - before[name], rtol, atol, label, equal_nan)
+        else:
+            assert_almost_equal(before[name], got, rtol, atol, label, equal_nan)
+    return executor.grad_arrays
+
+
+def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", **kwargs):
+    """Seconds for one forward and backward pass (``typ`` "whole") or forward pass ("forward"), the mean of
+    ``N``.
+
+    Parameters
+    ----------
+    sym : Symbol
+        The symbol.
+    location : dict of arrays, optional
+        Its arguments; random by default, for shapes given as further keywords.
+    """
+    from .ndarray import waitall
+
+    if typ not in ("whole", "forward"):
+        raise MXNetValueError(f"[check_speed] typ is {typ!r}; expected 'whole' or 'forward'.")
+    ctx = ctx or default_context()
+    grad_req = grad_req or ("write" if typ == "whole" else "null")
+    shapes = kwargs if location is None else {name: np.shape(value) for name, value in location.items()}
+    executor = sym.simple_bind(ctx, grad_req=grad_req, **shapes)
+    for name, array in executor.arg_dict.items():
+        array[:] = np.random.normal(size=array.shape) if location is None else location[name]
+
+    def once():
+        executor.forward(is_train=typ == "whole")
+        if typ == "whole":
+            executor.backward(executor.outputs)
+
+    once()
+    waitall()
+    began = time.perf_counter()
+    for _ in range(N):
+        once()
+    waitall()
+    return (time.perf_counter() - began) / N
+
+
+def check_consistency(
+    sym,
+    ctx_list,
+    scale=1.0,
+    grad_req="write",
+    arg_params=None,
+    aux_params=None,
+    rtol=None,
+    atol=None,
+    raise_on_err=True,
+    ground_truth=None,
+    equal_nan=False,
+    use_uniform=False,
+    rand_type=np.float64,
+):
+    """Compares outputs and gradients of a symbol over devices and dtypes with those of the most precise
+    dtype.
+
+    Parameters
+    ----------
+    sym : Symbol or list of Symbol
+        The symbol, or one for each entry of ``ctx_list``.
+    ctx_list : list of dict
+        Each with ``ctx``, shapes by input name, and if wanted ``type_dict``.
+    scale : float
+        Size of the random input.
+    grad_req : str or dict
+        "write", "add" or "null".
+    arg_params, aux_params : dict of arrays, optional
+        Input instead of random values.
+    rtol, atol : float or dict of dtype to float, optional
+        Tolerances.
+    raise_on_err : bool
+        Whether a difference raises rather than prints.
+    ground_truth : dict of arrays, optional
+        Expected values by name instead of the most precise dtype's.
+    use_uniform : bool
+        Whether random input is uniform rather than normal.
+    rand_type : dtype
+        Random input is rounded to it.
+
+    Returns
+    -------
+    dict of str to NDArray
+        What the others were compared with.
+    """
+    if len(ctx_list) < 2 and ground_truth is None:
+        raise MXNetValueError(
+            "[check_consistency] ctx_list has fewer than two entries; there is nothing to compare."
+        )
+    syms = list(sym) if isinstance(sym, (list, tuple)) else [sym] * len(ctx_list)
+    executors = []
+    for one, entry in zip(syms, ctx_list):
+        executors.append(one.simple_bind(grad_req=grad_req, **entry))
+    arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
+    for name, array in executors[0].arg_dict.items():
+        if name not in arg_params:
+            draw = np.random.uniform(-scale, scale, array.shape) if use_uniform else None
+            draw = np.random.normal(scale=scale, size=array.shape) if draw is None else draw
+            arg_params[name] = draw.astype(rand_type)
+    for name in executors[0].aux_dict:
+        aux_params.setdefault(name, 0)
+    training = grad_req != "null"
+    for executor in executors:
+        for name, array in executor.arg_dict.items():
+            array[:] = arg_params[name]
+        for name, array in executor.aux_dict.items():
+            array[:] = aux_params[name]
+        for array in executor.grad_dict.values():
+            if array is not None:
+                array[:] = 0
+        executor.forward(is_train=training)
+        if training:
+            executor.backward(executor.outputs)
+
+    def results(executor, names):
+        found = dict(zip(names, executor.outputs))
+        if training:
+            found.update((name, grad) for name, grad in executor.grad_dict.items() if grad is not None)
+        return {name: array.asnumpy() for name, array in found.items()}
+
+    found = [results(executor, one.list_outputs()) for executor, one in zip(executors, syms)]
+    precision = [
+        min(np.finfo(e.outputs[0].dtype).precision, 15) if np.dtype(e.outputs[0].dtype).kind == "f" else 0
+        for e in executors
+    ]
+    best = int(np.argmax(precision))
+    truth = ground_truth or found[best]
+    for i, values in enumerate(found):
+        if i == best and ground_truth is None:
+            continue
+        dtype = np.dtype(executors[i].outputs[0].dtype)
+        allowed = [_tolerance(dtype, rtol, default_rtols()), _tolerance(dtype, atol, default_atols())]
+        for name, value in values.items():
+            if name not in truth:
+                continue
+            try:
+                assert_almost_equal(
+                    value,
+                    truth[name],
+                    *allowed,
+                    names=(f"{ctx_list[i]['ctx']}_{name}", "TRUTH"),
+                    equal_nan=equal_nan,
+                )
+            except AssertionError as error:
+                if raise_on_err:
+                    raise
+                print(error)
+    return truth
+
+
+# Surroundings
+
+
+def list_gpus():
+    """Numbers of the usable GPUs."""
+    from .context import num_gpus
+
+    return range(num_gpus())
+
+
+def retry(n):
+    """Decorator: runs a test that may fail by chance up to ``n`` times."""
+    if n < 1:
+        raise MXNetValueError(f"[retry] n is {n}; expected at least 1.")
+
+    def decorate(test):
+        @functools.wraps(test)
+        def wrapper(*args, **kwargs):
+            for attempt in range(n):
+                try:
+                    return test(*args, **kwargs)
+                except AssertionError:
+                    if attempt == n - 1:
+                        raise
+
+        return wrapper
+
+    return decorate
+
+
+@contextmanager
+def environment(*args):
+    """A ``with`` scope in which an environment variable (name, value), or a dict of them, is set; None
+    unsets one."""
+    changes = dict([args]) if len(args) == 2 else dict(args[0])
+    before = {name: os.environ.get(name) for name in changes}
+
+    def apply(values):
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    apply(changes)
+    try:
+        yield
+    finally:
+        apply(before)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks as tables and pictures."""
+
+import json
+import math
+import re
+
+from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
+
+__all__ = ["plot_network", "print_summary"]
+
+_PARAMETER_ENDINGS = (
+    "weight",
+    "bias",
+    "gamma",
+    "beta",
+    "moving_mean",
+    "moving_var",
+    "running_mean",
+    "running_var",
+)
+
+
+def _check_symbol(who, symbol):
+    if not hasattr(symbol, "tojson"):
+        raise MXNetTypeError(f"[{who}] got a {type(symbol).__name__}; expected a Symbol.")
+
+
+def _internal_shapes(who, symbol, shape):
+    """Shapes of all arguments and of all outputs, by name."""
+    internals = symbol.get_internals()
+    _, shapes, _ = internals.infer_shape(**shape)
+    if shapes is None:
+        raise MXNetValueError(f"[{who}] the shapes {shape} do not determine all others.")
+    return dict(zip(internals.list_outputs(), shapes))
+
+
+def _output_of(shapes, name):
+    """Shape of a node's first output."""
+    for key in (name + "_output", name + "_output0", name):
+        if key in shapes:
+            return shapes[key]
+    return next((shape for key, shape in shapes.items() if key.startswith(name + "_")), None)
+
+
+def _is_parameter(node, owner):
+    name = node["name"]
+    return (
+        node["op"] == "null"
+        and not name.endswith("label")
+        and (name.startswith(owner["name"] + "_") or name.endswith(_PARAMETER_ENDINGS))
+    )
+
+
+def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.74, 1.0)):
+    """Prints a table of the layers: name, output shape, number of parameters, and the layers before.
+
+    Parameters
+    ----------
+    symbol : Symbol
+        The network.
+    shape : dict of str to tuple, optional
+        Shapes of the inputs; without them no shapes and counts are known.
+    line_length : int
+        Width of the table.
+    positions : sequence of float
+        Where the columns end; shares of the width, or characters.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not determine those of all layers.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> mx.viz.print_summary(net, shape={"data": (1, 4)})  # doctest: +ELLIPSIS
+    ____...
+    """
+    _check_symbol("print_summary", symbol)
+    shapes = _internal_shapes("print_summary", symbol, shape) if shape is not None else {}
+    columns = [int(line_length * p) if p <= 1 else int(p) for p in positions]
+
+    def show(fields):
+        line = ""
+        for field, end in zip(fields, columns):
+            line = (line + str(field))[:end].ljust(end)
+        print(line)
+
+    graph = json.loads(symbol.tojson())
+    nodes = graph["nodes"]
+    given = set(shape or {})
+    heads = {head[0] for head in graph["heads"]}
+    counted, total = set(), 0
+    print("_" * line_length)
+    show(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
+    print("=" * line_length)
+    for number, node in enumerate(nodes):
+        if node["op"] == "null" and node["name"] not in given and number > 0:
+            continue
+        before, count = [], 0
+        for source in node.get("inputs", []):
+            other = nodes[source[0]]
+            if other["op"] != "null" or source[0] in heads or other["name"] in given or source[0] == 0:
+                before.append(other["name"])
+            elif _is_parameter(other, node) and not other["name"].endswith(("moving_mean", "moving_var")):
+                if other["name"] not in counted and other["name"] in shapes:
+                    count += math.prod(shapes[other["name"]])
+                counted.add(other["name"])
+        output = _output_of(shapes, node["name"]) or ()
+        text = "x".join(str(size) for size in output[1:])
+        show([f"{node['name']}({node['op']})", text, count, before[0] if before else ""])
+        for name in before[1:]:
+            show(["", "", "", name])
+        total += count
+        print(("=" if number == len(nodes) - 1 else "_") * line_length)
+    print(f"Total params: {total}")
+    print("_" * line_length)
+
+
+_COLOURS = {
+    "null": "#8dd3c7",
+    "Convolution": "#fb8072",
+    "Deconvolution": "#fb8072",
+    "FullyConnected": "#fb8072",
+    "BatchNorm": "#bebada",
+    "Activation": "#ffffb3",
+    "LeakyReLU": "#ffffb3",
+    "Pooling": "#80b1d3",
+    "Concat": "#fdb462",
+    "Flatten": "#fdb462",
+    "Reshape": "#fdb462",
+}
+_OTHER_COLOUR = "#fccde5"
+
+
+def _sizes(text):
+    return "x".join(re.findall(r"\d+", text))
+
+
+def _label(node):
+    """What a box says: the operator and its main attributes."""
+    op, attrs = node["op"], node.get("attrs") or node.get("attr") or node.get("param") or {}
+    if op in ("Convolution", "Deconvolution"):
+        return (
+            f"{op}\n{_sizes(attrs['kernel'])}/{_sizes(attrs.get('stride', '1')) or 1}, {attrs['num_filter']}"
+        )
+    if op == "FullyConnected":
+        return f"{op}\n{attrs['num_hidden']}"
+    if op in ("Activation", "LeakyReLU"):
+        return f"{op}\n{attrs.get('act_type', '')}"
+    if op == "Pooling":
+        kernel, stride = _sizes(attrs.get("kernel", "")), _sizes(attrs.get("stride", "1")) or "1"
+        return f"{op}\n{attrs.get('pool_type', 'max')}, {kernel}/{stride}"
+    return node["name"]
+
+
+def plot_network(
+    symbol, title="plot", save_format="pdf", shape=None, dtype=None, node_attrs=None, hide_weights=True
+):
+    """The network as a picture; needs the package ``graphviz``.
+
+    Parameters
+    ----------
+    symbol : Symbol
+        The network.
+    title : str
+        Name of the picture and of the file it is rendered to.
+    save_format : str
+        Format of the file.
+    shape : dict of str to tuple, optional
+        Shapes of the inputs; they make the arrows tell shapes.
+    dtype : dict of str to dtype, optional
+        Accepted as in MXNet; shapes do not depend on it.
+    node_attrs : dict of str to str, optional
+        Attributes of graphviz for all nodes.
+    hide_weights : bool
+        Whether parameters are left out.
+
+    Returns
+    -------
+    graphviz.Digraph
+        ``.view()`` shows it, ``.render()`` writes it.
+
+    Raises
+    ------
+    NotImplementedError
+        When ``graphviz`` is not installed.
+    """
+    _check_symbol("plot_network", symbol)
+    try:
+        from graphviz import Digraph
+    except ImportError:
+        raise MXNetNotImplementedError(
+            "[plot_network] the package graphviz is missing; install it with: pip install graphviz"
+        ) from None
+    shapes = _internal_shapes("plot_network", symbol, shape) if shape is not None else {}
+    style = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
+    style.update(node_attrs or {})
+    nodes = json.loads(symbol.tojson())["nodes"]
+    owners = {source[0]: node for node in nodes for source in node.get("inputs", [])}
+    hidden = set()
+    if hide_weights:
+        hidden = {i for i, node in enumerate(nodes) if i in owners and _is_parameter(node, owners[i])}
+    picture = Digraph(name=title, format=save_format)
+    for number, node in enumerate(nodes):
+        if number in hidden:
+            continue
+        own = {**style, "shape": "oval"} if node["op"] == "null" else style
+        picture.node(
+            name=node["name"], label=_label(node), fillcolor=_COLOURS.get(node["op"], _OTHER_COLOUR), **own
+        )
+    for node in nodes:
+        for source in node.get("inputs", []):
+            if source[0] in hidden:
+                continue
+            other = nodes[source[0]]["name"]
+            label = "x".join(str(size) for size in (_output_of(shapes, other) or ())[1:])
+            picture.edge(tail_name=node["name"], head_name=other, dir="back", arrowtail="open", label=label)
+    return picture
