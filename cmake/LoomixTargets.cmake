@@ -86,7 +86,7 @@ endfunction()
 # libloomix.so holds all folders: the Python extension and the CUDA module share it.
 function(loomix_shared_library)
   add_library(loomix SHARED "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
-  set_target_properties(loomix PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  set_target_properties(loomix PROPERTIES EXCLUDE_FROM_ALL TRUE INSTALL_RPATH "${LOOMIX_OPENBLAS_FOLDER}")
   target_link_options(loomix PRIVATE "LINKER:-Bsymbolic-functions" "LINKER:--no-undefined")
   target_link_libraries(loomix PUBLIC loomix_flags)
   list(TRANSFORM LOOMIX_FOLDERS PREPEND "loomix_" OUTPUT_VARIABLE archives)
