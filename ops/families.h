@@ -28,4 +28,31 @@ void kernels_ordering_cpu(OpTable& table);
 void register_random(OpTable& table);
 void kernels_random_cpu(OpTable& table);
 
+void register_linear(OpTable& table);
+void kernels_linear_cpu(OpTable& table);
+
+void register_conv(OpTable& table);
+void kernels_conv_cpu(OpTable& table);
+
+void register_pool(OpTable& table);
+void kernels_pool_cpu(OpTable& table);
+
+void register_norm(OpTable& table);
+void kernels_norm_cpu(OpTable& table);
+
+void register_activation(OpTable& table);
+void kernels_activation_cpu(OpTable& table);
+
+void register_softmax(OpTable& table);
+void kernels_softmax_cpu(OpTable& table);
+
+void register_loss(OpTable& table);
+void kernels_loss_cpu(OpTable& table);
+
+void register_dropout(OpTable& table);
+void kernels_dropout_cpu(OpTable& table);
+
+void register_optimizer(OpTable& table);
+void kernels_optimizer_cpu(OpTable& table);
+
 }  // namespace loomix::ops

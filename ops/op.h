@@ -100,6 +100,11 @@ class OpBuilder {
     op_.num_inputs = [field](const AttrsBase& attrs) { return attrs.as<P>().*field; };
     return *this;
   }
+  // All inputs so far are written through, as by state().
+  OpBuilder& mutates_all() {
+    for (Argument& argument : op_.inputs) argument.mutated = true;
+    return *this;
+  }
   // The last input exists only if `present(params)`.
   OpBuilder& last_input_if(bool (*present)(const P&)) {
     const int last = static_cast<int>(op_.inputs.size());

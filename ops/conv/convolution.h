@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/params.h"
+#include "ops/conv/layout.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+enum class CudnnTune { off, limited_workspace, fastest };
+
+struct ConvolutionParams {
+  Shape kernel;
+  Shape stride;
+  Shape dilate;
+  Shape pad;
+  int num_filter = 0;
+  int num_group = 1;
+  int64_t workspace = 1024;
+  bool no_bias = false;
+  std::optional<CudnnTune> cudnn_tune;
+  bool cudnn_off = false;
+  std::optional<Layout> layout;
+
+  template <class P>
+  static void list_fields(FieldList<P>& f, std::vector<std::pair<std::string, Layout>> layouts) {
+    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the filters, one number an axis.").required();
+    f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the filter's places; 1 by default.");
+    f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of the filter's own elements; 1 by default.");
+    f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
+    f("num_filter", static_cast<int P::*>(&P::num_filter), "Number of filters, the channels of the output.")
+        .required()
+        .type("int (non-negative)")
+        .at_least(1);
+    f("num_group", static_cast<int P::*>(&P::num_group), "Groups of channels that do not mix.")
+        .type("int (non-negative)")
+        .at_least(1);
+    f("workspace", static_cast<int64_t P::*>(&P::workspace), "Has no effect; was a limit in megabytes.")
+        .type("long (non-negative)")
+        .at_least(0);
+    f("no_bias", static_cast<bool P::*>(&P::no_bias), "Leaves the bias out.");
+    f("cudnn_tune", static_cast<std::optional<CudnnTune> P::*>(&P::cudnn_tune), "How cuDNN chooses its algorithm.")
+        .options({{"fastest", CudnnTune::fastest},
+                  {"limited_workspace", CudnnTune::limited_workspace},
+                  {"off", CudnnTune::off}});
+    f("cudnn_off", static_cast<bool P::*>(&P::cudnn_off), "Has no effect on CPU.");
+    f("layout", static_cast<std::optional<Layout> P::*>(&P::layout),
+      "Order of the axes: NCW, NCHW or NCDHW by default.")
+        .options(std::move(layouts));
+  }
+  static void fields(FieldList<ConvolutionParams>& f) { list_fields(f, kConvLayouts); }
+};
+
+// Convolution_v1 is Convolution by another name, for old files.
+struct ConvolutionV1Params : ConvolutionParams {
+  static void fields(FieldList<ConvolutionV1Params>& f) {
+    list_fields(f, {{"NCDHW", Layout::NCDHW},
+                    {"NCHW", Layout::NCHW},
+                    {"NDHWC", Layout::NDHWC},
+                    {"NHWC", Layout::NHWC}});
+  }
+};
+
+// A convolution in numbers; missing spatial axes have size one. Channels and filters are those of one group.
+struct ConvGeometry {
+  int64_t batch, groups, channels, filters;
+  int64_t in[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
+  bool channels_last;
+
+  ConvGeometry(const ConvolutionParams& p, const Shape& data);
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t depth() const { return channels * kernel_size(); }  // products summed for one output
+};
+
+// data, weight, bias -> output.
+void convolution_cpu(const ConvolutionParams&, const KernelArgs&);
+// grad, weight, data (shape only) -> gradient of the data.
+void convolution_data_cpu(const ConvolutionParams&, const KernelArgs&);
+// grad, data, weight (shape only) -> gradient of the weight.
+void convolution_weight_cpu(const ConvolutionParams&, const KernelArgs&);
+// grad -> gradient of the bias.
+void convolution_bias_cpu(const ConvolutionParams&, const KernelArgs&);
+
+// The same as matrix products over pieces of the unfolded image that fit into the cache: float32, channels first.
+void convolution_gemm(const ConvolutionParams&, const KernelArgs&);
+void convolution_data_gemm(const ConvolutionParams&, const KernelArgs&);
+void convolution_weight_gemm(const ConvolutionParams&, const KernelArgs&);
+Support convolution_gemm_support(const ConvolutionParams&, const KernelSpec&);
+
+}  // namespace loomix::ops

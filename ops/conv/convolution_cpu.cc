@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "engine/parallel_for.h"
+#include "ops/conv/convolution.h"
+
+namespace loomix::ops {
+namespace {
+
+// Where elements stand, for both orders of axes.
+struct Strides {
+  int64_t image_in, channel_in, pixel_in;
+  int64_t image_out, channel_out, pixel_out;
+  int64_t filter, channel, tap;
+
+  explicit Strides(const ConvGeometry& g) {
+    const int64_t channels = g.channels * g.groups;
+    const int64_t filters = g.filters * g.groups;
+    image_in = channels * g.in_size();
+    image_out = filters * g.out_size();
+    filter = g.depth();
+    if (g.channels_last) {
+      channel_in = channel_out = channel = 1;
+      pixel_in = channels;
+      pixel_out = filters;
+      tap = g.channels;
+    } else {
+      channel_in = g.in_size();
+      channel_out = g.out_size();
+      channel = g.kernel_size();
+      pixel_in = pixel_out = tap = 1;
+    }
+  }
+};
+
+// Calls fn(input pixel, tap of the filter) for every tap that lies on the data when the filter stands at (d, h, w).
+template <class Fn>
+void each_tap(const ConvGeometry& g, int64_t d, int64_t h, int64_t w, Fn&& fn) {
+  int64_t tap = 0;
+  for (int64_t i = 0; i < g.kernel[0]; ++i) {
+    for (int64_t j = 0; j < g.kernel[1]; ++j) {
+      for (int64_t k = 0; k < g.kernel[2]; ++k, ++tap) {
+        const int64_t z = d * g.stride[0] - g.pad[0] + i * g.dilate[0];
+        const int64_t y = h * g.stride[1] - g.pad[1] + j * g.dilate[1];
+        const int64_t x = w * g.stride[2] - g.pad[2] + k * g.dilate[2];
+        if (z < 0 || z >= g.in[0] || y < 0 || y >= g.in[1] || x < 0 || x >= g.in[2]) continue;
+        fn((z * g.in[1] + y) * g.in[2] + x, tap);
+      }
+    }
+  }
+}
+
+template <class Fn>
+void each_pixel(const ConvGeometry& g, Fn&& fn) {
+  int64_t pixel = 0;
+  for (int64_t d = 0; d < g.out[0]; ++d) {
+    for (int64_t h = 0; h < g.out[1]; ++h) {
+      for (int64_t w = 0; w < g.out[2]; ++w, ++pixel) fn(d, h, w, pixel);
+    }
+  }
+}
+
+template <class T>
+void forward(const ConvGeometry& g, const T* data, const T* weight, const T* bias, T* out,
+             engine::RunContext& context) {
+  using A = Accum<T>;
+  const Strides s(g);
+  const int64_t filters = g.groups * g.filters;
+  engine::parallel_for(context, g.batch * filters, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t filter = unit % filters;
+      const T* image = data + unit / filters * s.image_in + filter / g.filters * g.channels * s.channel_in;
+      const T* taps = weight + filter * s.filter;
+      T* to = out + unit / filters * s.image_out + filter * s.channel_out;
+      each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
+        A sum = bias ? static_cast<A>(bias[filter]) : A{0};
+        each_tap(g, d, h, w, [&](int64_t from, int64_t tap) {
+          for (int64_t c = 0; c < g.channels; ++c) {
+            sum += static_cast<A>(image[c * s.channel_in + from * s.pixel_in]) *
+                   static_cast<A>(taps[c * s.channel + tap * s.tap]);
+          }
+        });
+        to[pixel * s.pixel_out] = static_cast<T>(sum);
+      });
+    }
+  });
+}
+
+template <class T>
+void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engine::RunContext& context) {
+  using A = Accum<T>;
+  const Strides s(g);
+  engine::parallel_for(context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    std::vector<A> sums(static_cast<size_t>(g.channels * g.in_size()));
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / g.groups;
+      const int64_t group = unit % g.groups;
+      std::fill(sums.begin(), sums.end(), A{0});
+      for (int64_t f = 0; f < g.filters; ++f) {
+        const int64_t filter = group * g.filters + f;
+        const T* from = grad + image * s.image_out + filter * s.channel_out;
+        const T* taps = weight + filter * s.filter;
+        each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
+          const A head = static_cast<A>(from[pixel * s.pixel_out]);
+          each_tap(g, d, h, w, [&](int64_t to, int64_t tap) {
+            for (int64_t c = 0; c < g.channels; ++c) {
+              sums[static_cast<size_t>(c * g.in_size() + to)] +=
+                  head * static_cast<A>(taps[c * s.channel + tap * s.tap]);
+            }
+          });
+        });
+      }
+      T* to = out + image * s.image_in + group * g.channels * s.channel_in;
+      for (int64_t c = 0; c < g.channels; ++c) {
+        for (int64_t i = 0; i < g.in_size(); ++i) {
+          to[c * s.channel_in + i * s.pixel_in] = static_cast<T>(sums[static_cast<size_t>(c * g.in_size() + i)]);
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool add, engine::RunContext& context) {
+  using A = Accum<T>;
+  const Strides s(g);
+  engine::parallel_for(context, g.groups * g.filters, 1, [&](int64_t begin, int64_t end) {
+    std::vector<A> sums(static_cast<size_t>(g.depth()));
+    for (int64_t filter = begin; filter < end; ++filter) {
+      std::fill(sums.begin(), sums.end(), A{0});
+      for (int64_t n = 0; n < g.batch; ++n) {
+        const T* image = data + n * s.image_in + filter / g.filters * g.channels * s.channel_in;
+        const T* from = grad + n * s.image_out + filter * s.channel_out;
+        each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
+          const A head = static_cast<A>(from[pixel * s.pixel_out]);
+          each_tap(g, d, h, w, [&](int64_t at, int64_t tap) {
+            for (int64_t c = 0; c < g.channels; ++c) {
+              sums[static_cast<size_t>(c * s.channel + tap * s.tap)] +=
+                  head * static_cast<A>(image[c * s.channel_in + at * s.pixel_in]);
+            }
+          });
+        });
+      }
+      T* to = out + filter * s.filter;
+      for (int64_t i = 0; i < g.depth(); ++i) {
+        const A before = add ? static_cast<A>(to[i]) : A{0};
+        to[i] = static_cast<T>(before + sums[static_cast<size_t>(i)]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void convolution_cpu(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
+    forward(ConvGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.in[1].as<T>(),
+            p.no_bias ? nullptr : args.in[2].as<T>(), args.out[0].mutable_as<T>(), *args.context);
+  });
+}
+
+void convolution_data_cpu(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
+    to_data(ConvGeometry(p, args.out[0].shape), args.in[0].as<T>(), args.in[1].as<T>(), args.out[0].mutable_as<T>(),
+            *args.context);
+  });
+}
+
+void convolution_weight_cpu(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
+    to_weight(ConvGeometry(p, args.in[1].shape), args.in[0].as<T>(), args.in[1].as<T>(),
+              args.out[0].mutable_as<T>(), args.req[0] == Req::add, *args.context);
+  });
+}
+
+void convolution_bias_cpu(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const TensorView& grad = args.in[0];
+  const bool last = p.layout && channels_last(*p.layout);
+  const int64_t filters = p.num_filter;
+  const int64_t batch = grad.shape[0];
+  const int64_t pixels = grad.shape.size_between(1, grad.shape.ndim()) / filters;
+  dispatch_floating(grad.dtype, "Convolution", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* from = grad.as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, batch * pixels));
+    engine::parallel_for(*args.context, filters, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t filter = begin; filter < end; ++filter) {
+        A sum = args.req[0] == Req::add ? static_cast<A>(out[filter]) : A{0};
+        for (int64_t n = 0; n < batch; ++n) {
+          const T* plane = from + n * filters * pixels + (last ? filter : filter * pixels);
+          const int64_t step = last ? filters : 1;
+          A part[8] = {};  // independent sums, so that they are added side by side
+          int64_t i = 0;
+          for (; i + 8 <= pixels; i += 8) {
+            for (int64_t lane = 0; lane < 8; ++lane) part[lane] += static_cast<A>(plane[(i + lane) * step]);
+          }
+          for (; i < pixels; ++i) part[0] += static_cast<A>(plane[i * step]);
+          for (A value : part) sum += value;
+        }
+        out[filter] = static_cast<T>(sum);
+      }
+    });
+  });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace loomix::ops {
+
+// Order of the axes of images: N batch, C channels, D depth, H height, W width.
+enum class Layout { NCW, NCHW, NCDHW, NWC, NHWC, NDHWC };
+
+inline bool channels_last(Layout layout) { return layout >= Layout::NWC; }
+inline int spatial_axes(Layout layout) { return static_cast<int>(layout) % 3 + 1; }
+
+inline const std::vector<std::pair<std::string, Layout>> kPoolLayouts = {
+    {"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NCW", Layout::NCW},
+    {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}, {"NWC", Layout::NWC}};
+inline const std::vector<std::pair<std::string, Layout>> kConvLayouts = {{"NCDHW", Layout::NCDHW},
+                                                                         {"NCHW", Layout::NCHW},
+                                                                         {"NCW", Layout::NCW},
+                                                                         {"NDHWC", Layout::NDHWC},
+                                                                         {"NHWC", Layout::NHWC}};
+
+}  // namespace loomix::ops

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/linear/dot.h"
+
+#include "base/error.h"
+#include "ops/linear/bilinear.h"
+#include "ops/linear/linear.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+using Params = DotParams;
+constexpr Bilinear kDot{"dot", "_backward_dot_lhs", "_backward_dot_rhs"};
+constexpr Bilinear kBatchDot{"batch_dot", "_backward_batch_dot_lhs", "_backward_batch_dot_rhs"};
+
+// What `lhs` and `rhs` give; unknown while something is missing.
+Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
+  if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
+  LOOMIX_CHECK(lhs.ndim() >= 1 && rhs.ndim() >= 1, ShapeError, "[{}] got {} and {}; expected at least one axis each.",
+               who, lhs.to_string(), rhs.to_string());
+  const int left = p.transpose_a ? 0 : lhs.ndim() - 1;
+  const int right = p.transpose_b ? rhs.ndim() - 1 : 0;
+  LOOMIX_CHECK(lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
+               "[{}] axis {} of {} and axis {} of {} differ in size; they are summed over, so they must agree.", who,
+               left, lhs.to_string(), right, rhs.to_string());
+  Shape out;
+  for (int axis = 0; axis < lhs.ndim(); ++axis) {
+    if (axis != left) out.push_back(lhs[axis]);
+  }
+  for (int axis = 0; axis < rhs.ndim(); ++axis) {
+    if (axis != right) out.push_back(rhs[axis]);
+  }
+  if (out.ndim() == 0) out.push_back(1);
+  return out;
+}
+
+// Two or more leading axes that agree, then a matrix each.
+Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
+  if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
+  const int ndim = lhs.ndim();
+  LOOMIX_CHECK(ndim >= 3 && rhs.ndim() == ndim, ShapeError,
+               "[{}] got {} and {}; expected the same number of axes, three or more.", who, lhs.to_string(),
+               rhs.to_string());
+  Shape out = lhs;
+  for (int axis = 0; axis < ndim - 2; ++axis) {
+    LOOMIX_CHECK(lhs[axis] < 0 || rhs[axis] < 0 || lhs[axis] == rhs[axis], ShapeError,
+                 "[{}] the batches of {} and {} differ; axis {} must agree.", who, lhs.to_string(), rhs.to_string(),
+                 axis);
+    if (out[axis] < 0) out[axis] = rhs[axis];
+  }
+  const int64_t left = lhs[p.transpose_a ? ndim - 2 : ndim - 1];
+  const int64_t right = rhs[p.transpose_b ? ndim - 1 : ndim - 2];
+  LOOMIX_CHECK(left < 0 || right < 0 || left == right, ShapeError,
+               "[{}] {} and {} do not multiply: {} columns against {} rows.", who, lhs.to_string(), rhs.to_string(),
+               left, right);
+  out[ndim - 2] = lhs[p.transpose_a ? ndim - 1 : ndim - 2];
+  out[ndim - 1] = rhs[p.transpose_b ? ndim - 2 : ndim - 1];
+  return out;
+}
+
+using ShapeOf = Shape (*)(const Params&, const char*, const Shape&, const Shape&);
+
+template <ShapeOf shape>
+void infer_product(const Params& p, ShapeInfer& s) {
+  s.set_out(0, shape(p, s.who(), s.in(0), s.in(1)));
+}
+template <ShapeOf shape>
+void infer_lhs(const Params& p, ShapeInfer& s) {  // grad, rhs, lhs
+  s.set_in(2, s.out(0));
+  s.set_in(0, shape(p, s.who(), s.in(2), s.in(1)));
+  s.set_out(0, s.in(2));
+}
+template <ShapeOf shape>
+void infer_rhs(const Params& p, ShapeInfer& s) {  // grad, lhs, rhs
+  s.set_in(2, s.out(0));
+  s.set_in(0, shape(p, s.who(), s.in(1), s.in(2)));
+  s.set_out(0, s.in(2));
+}
+
+template <const Bilinear& ops, ShapeOf shape>
+OpBuilder<Params> add_product(OpTable& table) {
+  table.add<Params>(ops.fa)
+      .hidden()
+      .inputs({"grad", "rhs", "lhs"})
+      .shape_only(2)
+      .output("output")
+      .infer_shape(infer_lhs<shape>)
+      .infer_type(same_type<Params>)
+      .accumulates()
+      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_a(ops, g, g.attrs()->given()); });
+  table.add<Params>(ops.fb)
+      .hidden()
+      .inputs({"grad", "lhs", "rhs"})
+      .shape_only(2)
+      .output("output")
+      .infer_shape(infer_rhs<shape>)
+      .infer_type(same_type<Params>)
+      .accumulates()
+      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_b(ops, g, g.attrs()->given()); });
+  auto op = table.add<Params>(ops.f);
+  op.inputs({"lhs", "rhs"})
+      .output("output")
+      .infer_shape(infer_product<shape>)
+      .infer_type(same_type<Params>)
+      .accumulates()
+      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient(ops, g); });
+  return op;
+}
+
+}  // namespace
+
+void register_dot(OpTable& table) {
+  add_product<kDot, dot_shape>(table)
+      .aliases({"_sparse_dot"})
+      .doc("Sums products over the last axis of `lhs` and the first of `rhs`: the matrix product for matrices.");
+  add_product<kBatchDot, batch_shape>(table).doc("Matrix products of the items of two batches.");
+}
+
+}  // namespace loomix::ops

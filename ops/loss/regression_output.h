@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/params.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+struct RegressionOutputParams {
+  float grad_scale = 1.0f;
+  static void fields(FieldList<RegressionOutputParams>& f) {
+    f("grad_scale", &RegressionOutputParams::grad_scale, "Scales the gradient.");
+  }
+};
+
+// linear: x, gradient x - label; logistic: sigmoid(x), gradient y - label; mae: x, gradient sign(x - label).
+enum class Regression { linear, logistic, mae };
+
+template <Regression kind>
+void regression_output_cpu(const RegressionOutputParams&, const KernelArgs&);
+// output, label -> gradient of the data.
+template <Regression kind>
+void regression_output_backward_cpu(const RegressionOutputParams&, const KernelArgs&);
+
+struct SvmOutputParams {
+  float margin = 1.0f;
+  float regularization_coefficient = 1.0f;
+  bool use_linear = false;
+  static void fields(FieldList<SvmOutputParams>& f) {
+    f("margin", &SvmOutputParams::margin, "Distance from the boundary below which an item counts.");
+    f("regularization_coefficient", &SvmOutputParams::regularization_coefficient, "Scales the gradient.");
+    f("use_linear", &SvmOutputParams::use_linear, "The hinge loss itself instead of its square.");
+  }
+};
+
+void svm_output_cpu(const SvmOutputParams&, const KernelArgs&);
+void svm_output_backward_cpu(const SvmOutputParams&, const KernelArgs&);
+
+}  // namespace loomix::ops

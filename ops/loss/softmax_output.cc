@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/loss/softmax_output.h"
+
+#include "base/error.h"
+#include "ops/loss/loss.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+using Params = SoftmaxOutputParams;
+
+// The label holds a class for each softmax, in one of a few shapes, or a probability for each element of the data.
+void infer_label(const Params& p, ShapeInfer& s, const Shape& data, int position) {
+  const Shape& label = s.in(position);
+  if (!data.ndim_known()) return;
+  LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.", s.who());
+  if (label.is_known() && data.is_known() && label == data) return;
+  if (p.multi_output && data.ndim() >= 2) {
+    Shape places{data[0]};
+    for (int axis = 2; axis < data.ndim(); ++axis) places.push_back(data[axis]);
+    Shape kept = data;
+    kept[1] = 1;
+    const int64_t rest = data.is_known() ? data.size_between(2, data.ndim()) : kUnknownDim;
+    if (label.ndim_known() && (compatible(label, places) || compatible(label, kept))) return;
+    if (label.ndim_known() && !compatible(label, Shape{data[0], rest})) {
+      detail::throw_error<ShapeError>("[{}] the label has shape {}; expected {} for data of shape {}.", s.who(),
+                                      label.to_string(), places.to_string(), data.to_string());
+    }
+    s.set_in(position, Shape{data[0], rest});
+    return;
+  }
+  Shape leading;
+  for (int axis = 0; axis + 1 < data.ndim(); ++axis) leading.push_back(data[axis]);
+  if (!p.preserve_shape || data.ndim() == 1) leading = Shape{data[0]};
+  if (label.is_known() && leading.is_known() && label.size() == leading.size()) return;
+  s.set_in(position, leading);
+}
+
+void infer_forward(const Params& p, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+  infer_label(p, s, s.in(0), 1);
+}
+
+void infer_backward(const Params& p, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+  infer_label(p, s, s.in(0), 1);
+  if (s.num_in() > 2) s.set_in(2, s.in(0));
+}
+
+}  // namespace
+
+void register_softmax_output(OpTable& table) {
+  table.add<Params>("SoftmaxOutput")
+      .aliases({"Softmax"})
+      .doc("The softmax of the data, whose gradient is that of the cross entropy with the label.")
+      .inputs({"data", "label"})
+      .output("output")
+      .infer_shape(infer_forward)
+      .infer_type(infer_loss_type<Params>)
+      .inplace(0, 0)
+      .element_cost(1)
+      .loss()
+      .gradient([](const Params& p, GradBuilder& g) {
+        if (!g.wants(0)) return;
+        const GradValue with_head[] = {g.out(0), g.in(1), g.grad_of(0)};
+        g.set(0, g.call("_backward_SoftmaxOutput", std::span(with_head, p.out_grad ? 3 : 2), g.attrs())[0]);
+      });
+  table.add<Params>("_backward_SoftmaxOutput")
+      .hidden()
+      .inputs({"output", "label", "grad"})
+      .last_input_if([](const Params& p) { return p.out_grad; })
+      .output("output")
+      .infer_shape(infer_backward)
+      .infer_type(infer_loss_type<Params>)
+      .inplace(0, 0);
+
+  table.add<NoParams>("softmax_cross_entropy")
+      .doc("The sum over a batch of the cross entropies between the softmax of the data and the labels.")
+      .inputs({"data", "label"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        LOOMIX_CHECK(s.in(0).ndim() < 0 || s.in(0).ndim() == 2, ShapeError, "[{}] data has shape {}; expected 2 axes.",
+                     s.who(), s.in(0).to_string());
+        if (s.in(0).ndim_known()) s.set_in(1, Shape{s.in(0)[0]});
+        s.set_out(0, Shape{1});
+      })
+      .infer_type(infer_loss_type<NoParams>)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
+        if (g.wants(0)) g.set(0, g.call("_backward_softmax_cross_entropy", inputs, g.attrs())[0]);
+      });
+  table.add<NoParams>("_backward_softmax_cross_entropy")
+      .hidden()
+      .inputs({"grad", "data", "label"})
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        s.set_out(0, s.in(1));
+        s.set_in(1, s.out(0));
+      })
+      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); });
+}
+
+}  // namespace loomix::ops

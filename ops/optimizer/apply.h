@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <type_traits>
+
+#include "engine/parallel_for.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops::update {
+
+// Applies the rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
+template <bool mixed, class Rule, class T, class S>
+void apply_range(const Rule& rule, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32, T* out,
+                 int64_t begin, int64_t end) {
+  using A = Accum<T>;
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    A s[3] = {};
+    if constexpr (Rule::kStates > 0) s[0] = static_cast<A>(s0[i]);
+    if constexpr (Rule::kStates > 1) s[1] = static_cast<A>(s1[i]);
+    if constexpr (Rule::kStates > 2) s[2] = static_cast<A>(s2[i]);
+    const A w = mixed ? static_cast<A>(weight32[i]) : static_cast<A>(weight[i]);
+    const A next = rule(w, static_cast<A>(grad[i]), s);
+    if constexpr (Rule::kStates > 0) s0[i] = static_cast<S>(s[0]);
+    if constexpr (Rule::kStates > 1) s1[i] = static_cast<S>(s[1]);
+    if constexpr (Rule::kStates > 2) s2[i] = static_cast<S>(s[2]);
+    if constexpr (mixed) weight32[i] = static_cast<float>(next);
+    out[i] = static_cast<T>(next);
+  }
+}
+
+// Updates a whole weight. make(Type<A>) gives the rule that computes in A. The states have the weight's type, or
+// float32 where a float32 copy of the weight is kept.
+template <class Make>
+void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::span<const TensorView> states,
+           const TensorView* weight32, const TensorView& out, engine::RunContext& context) {
+  constexpr int64_t kGrain = 16384;
+  void* state[3] = {};
+  for (size_t i = 0; i < states.size(); ++i) state[i] = states[i].data;
+  dispatch_floating(weight.dtype, "update", [&]<class T>(Type<T>) {
+    const auto rule = make(Type<Accum<T>>{});
+    const T* w = weight.as<T>();
+    const T* g = grad.as<T>();
+    T* to = out.mutable_as<T>();
+    const auto run = [&]<class S, bool mixed>(Type<S>, std::bool_constant<mixed>) {
+      float* copy = mixed ? weight32->mutable_as<float>() : nullptr;
+      engine::parallel_for(context, weight.size(), kGrain, [&](int64_t begin, int64_t end) {
+        apply_range<mixed>(rule, w, g, static_cast<S*>(state[0]), static_cast<S*>(state[1]),
+                           static_cast<S*>(state[2]), copy, to, begin, end);
+      });
+    };
+    if (weight32) run(Type<float>{}, std::true_type{});
+    else run(Type<T>{}, std::false_type{});
+  });
+}
+
+}  // namespace loomix::ops::update

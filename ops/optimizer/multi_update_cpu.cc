@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "ops/families.h"
+#include "ops/optimizer/apply.h"
+#include "ops/optimizer/update_rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+float scalar_at(const TensorView& view, int64_t i) {
+  return dispatch_floating(view.dtype, "update", [&]<class T>(Type<T>) {
+    return static_cast<float>(static_cast<Accum<T>>(view.as<T>()[i]));
+  });
+}
+
+// `stride` arrays for each weight: weight, grad, states, and weight32 if mixed.
+template <template <class> class Rule, bool mixed, class P, class Rates>
+void run_sgd(const P& p, const KernelArgs& args, Rates&& rates) {
+  constexpr size_t kStates = Rule<float>::kStates;
+  constexpr size_t kStride = 2 + kStates + (mixed ? 1 : 0);
+  for (size_t i = 0; i < static_cast<size_t>(p.num_weights); ++i) {
+    if (args.req[i] == Req::null) continue;
+    const auto in = args.in.subspan(i * kStride, kStride);
+    const auto [lr, wd] = rates(i);
+    update::apply([&, lr = lr, wd = wd]<class A>(Type<A>) { return Rule<A>(p, A(lr), A(wd)); }, in[0], in[1],
+                  in.subspan(2, kStates), mixed ? &in[kStride - 1] : nullptr, args.out[i], *args.context);
+  }
+}
+
+template <template <class> class Rule, bool mixed, class P>
+void multi_sgd(const P& p, const KernelArgs& args) {
+  run_sgd<Rule, mixed>(p, args, [&](size_t i) { return std::pair(p.lrs[i], p.wds[i]); });
+}
+
+// The rates are arrays, behind all others.
+template <template <class> class Rule, bool mixed, class P>
+void preloaded_multi_sgd(const P& p, const KernelArgs& args) {
+  const TensorView& lrs = args.in[args.in.size() - 2];
+  const TensorView& wds = args.in[args.in.size() - 1];
+  run_sgd<Rule, mixed>(p, args, [&](size_t i) {
+    const auto at = static_cast<int64_t>(i);
+    return std::pair(scalar_at(lrs, at), scalar_at(wds, at));
+  });
+}
+
+template <bool mixed>
+void multi_adamw(const MultiAdamWParams& p, const KernelArgs& args) {
+  constexpr size_t kStride = mixed ? 5 : 4;
+  const float scale = scalar_at(args.in.back(), 0);
+  const bool skip = !std::isfinite(scale) || scale == 0;
+  for (size_t i = 0; i < static_cast<size_t>(p.num_weights); ++i) {
+    if (args.req[i] == Req::null) continue;
+    const auto in = args.in.subspan(i * kStride, kStride);
+    if (skip) {
+      if (in[0].size() > 0) std::memmove(args.out[i].data, in[0].data, static_cast<size_t>(in[0].bytes()));
+      continue;
+    }
+    update::apply(
+        [&]<class A>(Type<A>) {
+          return update::AdamW<A>(p, A(p.lrs[i]), A(p.wds[i]), A(p.etas[i]), A(scale));
+        },
+        in[0], in[1], in.subspan(2, 2), mixed ? &in[4] : nullptr, args.out[i], *args.context);
+  }
+}
+
+template <bool mixed>
+void multi_lamb(const MultiLambParams& p, const KernelArgs& args) {
+  constexpr size_t kStride = mixed ? 5 : 4;
+  for (size_t tensor = 0; tensor < static_cast<size_t>(p.num_tensors); ++tensor) {
+    if (args.req[tensor] == Req::null) continue;
+    const auto in = args.in.subspan(tensor * kStride, kStride);
+    dispatch_floating(in[0].dtype, "_multi_lamb_update", [&]<class T>(Type<T>) {
+      using State = std::conditional_t<mixed, float, T>;
+      using A = std::conditional_t<mixed, float, Accum<T>>;
+      const update::LambDirection<A> rule(p, A(p.wds[tensor]), p.step_count[static_cast<int>(tensor)]);
+      const T* grad = in[1].as<T>();
+      State* mean = in[2].mutable_as<State>();
+      State* variance = in[3].mutable_as<State>();
+      State* weight = mixed ? static_cast<State*>(in[4].data) : static_cast<State*>(in[0].data);
+      T* out = args.out[tensor].mutable_as<T>();
+      const int64_t size = in[0].size();
+      const auto step = std::make_unique_for_overwrite<A[]>(static_cast<size_t>(size));
+      double weight_square = 0, step_square = 0;
+      for (int64_t i = 0; i < size; ++i) {
+        A s[2] = {static_cast<A>(mean[i]), static_cast<A>(variance[i])};
+        const A w = static_cast<A>(weight[i]);
+        step[i] = rule(w, static_cast<A>(static_cast<Accum<T>>(grad[i])), s);
+        mean[i] = static_cast<State>(s[0]);
+        variance[i] = static_cast<State>(s[1]);
+        weight_square += static_cast<double>(w) * static_cast<double>(w);
+        step_square += static_cast<double>(step[i]) * static_cast<double>(step[i]);
+      }
+      const A rate = A(update::lamb_rate(p.learning_rates[tensor], static_cast<float>(std::sqrt(weight_square)),
+                                         static_cast<float>(std::sqrt(step_square)), p.lower_bound, p.upper_bound));
+      for (int64_t i = 0; i < size; ++i) {
+        const A next = static_cast<A>(weight[i]) - rate * step[i];
+        if constexpr (mixed) weight[i] = next;
+        out[i] = static_cast<T>(static_cast<Accum<T>>(next));
+      }
+    });
+  }
+}
+
+void multi_sum_sq(const NumArraysParams&, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  float* out = args.out[0].mutable_as<float>();
+  for (size_t array = 0; array < args.in.size(); ++array) {
+    dispatch_floating(args.in[array].dtype, "multi_sum_sq", [&]<class T>(Type<T>) {
+      const T* x = args.in[array].as<T>();
+      double sum = 0;
+      for (int64_t i = 0; i < args.in[array].size(); ++i) {
+        const double value = static_cast<double>(static_cast<Accum<T>>(x[i]));
+        sum += value * value;
+      }
+      out[array] = static_cast<float>(sum);
+    });
+  }
+}
+
+// lrs, weights' and gradients' sums of squares, wds -> new rates.
+void multi_lars(const MultiLarsParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "multi_lars", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const auto at = [&](size_t input, int64_t i) { return static_cast<A>(args.in[input].as<T>()[i]); };
+    for (int64_t i = 0; i < args.out[0].size(); ++i) {
+      const A weight_norm = std::sqrt(at(1, i));
+      const A grad_norm = std::sqrt(at(2, i)) * A(p.rescale_grad);
+      const A rate = at(0, i);
+      const A scaled = rate * A(p.eta) * weight_norm / (grad_norm + at(3, i) * weight_norm + A(p.eps));
+      args.out[0].mutable_as<T>()[i] = static_cast<T>(weight_norm > 0 && grad_norm > 0 ? scaled : rate);
+    }
+  });
+}
+
+bool finite(const TensorView& view) {
+  return dispatch_floating(view.dtype, "all_finite", [&]<class T>(Type<T>) {
+    const T* x = view.as<T>();
+    return std::all_of(x, x + view.size(), [](T value) { return std::isfinite(static_cast<Accum<T>>(value)); });
+  });
+}
+
+template <class P>
+void all_finite(const P& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  float& out = args.out[0].mutable_as<float>()[0];
+  const bool before = p.init_output || out != 0;
+  out = before && std::all_of(args.in.begin(), args.in.end(), finite) ? 1.0f : 0.0f;
+}
+
+void reset_arrays(const NumArraysParams&, const KernelArgs& args) {
+  for (const TensorView& view : args.in) {
+    if (view.size() > 0) std::memset(view.data, 0, static_cast<size_t>(view.bytes()));
+  }
+}
+
+}  // namespace
+
+void kernels_multi_update(OpTable& table) {
+  constexpr DeviceType cpu = DeviceType::cpu;
+  using update::Sgd;
+  using update::SgdMom;
+  using Multi = MultiSgdParams;
+  using MultiMom = MultiSgdMomParams;
+  using Loaded = PreloadedSgdParams;
+  using LoadedMom = PreloadedSgdMomParams;
+  table.kernel<Multi, multi_sgd<Sgd, false, Multi>>("multi_sgd_update", "multi_sgd_cpu", cpu);
+  table.kernel<Multi, multi_sgd<Sgd, true, Multi>>("multi_mp_sgd_update", "multi_mp_sgd_cpu", cpu);
+  table.kernel<MultiMom, multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu", cpu);
+  table.kernel<MultiMom, multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu", cpu);
+  table.kernel<Loaded, preloaded_multi_sgd<Sgd, false, Loaded>>("preloaded_multi_sgd_update",
+                                                                "preloaded_multi_sgd_cpu", cpu);
+  table.kernel<Loaded, preloaded_multi_sgd<Sgd, true, Loaded>>("preloaded_multi_mp_sgd_update",
+                                                               "preloaded_multi_mp_sgd_cpu", cpu);
+  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, false, LoadedMom>>("preloaded_multi_sgd_mom_update",
+                                                                         "preloaded_multi_sgd_mom_cpu", cpu);
+  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, true, LoadedMom>>("preloaded_multi_mp_sgd_mom_update",
+                                                                        "preloaded_multi_mp_sgd_mom_cpu", cpu);
+  table.kernel<MultiAdamWParams, multi_adamw<false>>("_multi_adamw_update", "multi_adamw_cpu", cpu);
+  table.kernel<MultiAdamWParams, multi_adamw<true>>("_multi_mp_adamw_update", "multi_mp_adamw_cpu", cpu);
+  table.kernel<MultiLambParams, multi_lamb<false>>("_multi_lamb_update", "multi_lamb_cpu", cpu);
+  table.kernel<MultiLambParams, multi_lamb<true>>("_multi_mp_lamb_update", "multi_mp_lamb_cpu", cpu);
+  table.kernel<NumArraysParams, multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu", cpu);
+  table.kernel<MultiLarsParams, multi_lars>("multi_lars", "multi_lars_cpu", cpu);
+  table.kernel<AllFiniteParams, all_finite<AllFiniteParams>>("all_finite", "all_finite_cpu", cpu);
+  table.kernel<MultiAllFiniteParams, all_finite<MultiAllFiniteParams>>("multi_all_finite", "multi_all_finite_cpu",
+                                                                       cpu);
+  table.kernel<NumArraysParams, reset_arrays>("reset_arrays", "reset_arrays_cpu", cpu);
+}
+
+}  // namespace loomix::ops

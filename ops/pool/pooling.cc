@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/pool/pooling.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+int64_t windows(const PoolingParams& p, int64_t size, int64_t kernel, int64_t stride, int64_t pad) {
+  if (p.pooling_convention == PoolConvention::same) return (size + stride - 1) / stride;
+  const int64_t room = size + 2 * pad - kernel;
+  return 1 + (p.pooling_convention == PoolConvention::full ? (room + stride - 1) / stride : room / stride);
+}
+
+bool is_channels_last(const PoolingParams& p) { return p.layout && channels_last(*p.layout); }
+
+int64_t value_or(const Shape& shape, int i, int64_t otherwise) { return shape.ndim() > i ? shape[i] : otherwise; }
+
+void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
+  const int spatial = data.ndim() - 2;
+  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.", s.who(),
+               data.to_string());
+  LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ShapeError,
+               "[{}] the data has shape {}, but layout asks for {} axes.", s.who(), data.to_string(),
+               spatial_axes(*p.layout) + 2);
+  if (p.global_pool) return;
+  LOOMIX_CHECK(p.kernel.ndim() == spatial, ShapeError, "[{}] kernel is {}; expected {} numbers for data of shape {}.",
+               s.who(), p.kernel.to_string(), spatial, data.to_string());
+  for (const Shape* list : {&p.stride, &p.pad}) {
+    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ShapeError,
+                 "[{}] stride and pad are {} and {}; expected {} numbers or none.", s.who(), p.stride.to_string(),
+                 p.pad.to_string(), spatial);
+  }
+  for (int i = 0; i < spatial; ++i) {
+    LOOMIX_CHECK(p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.pad, i, 0) >= 0, ValueError,
+                 "[{}] kernel {}, stride {}, pad {}: kernel and stride must be positive, pad not negative.", s.who(),
+                 p.kernel.to_string(), p.stride.to_string(), p.pad.to_string());
+    LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || value_or(p.pad, i, 0) < p.kernel[i], ValueError,
+                 "[{}] pad {} must be smaller than kernel {}.", s.who(), p.pad.to_string(), p.kernel.to_string());
+  }
+}
+
+Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
+  check(p, s, data);
+  Shape out = data;
+  const int first = is_channels_last(p) ? 1 : 2;
+  for (int i = 0; i < data.ndim() - 2; ++i) {
+    int64_t& size = out[first + i];
+    if (p.global_pool) {
+      size = 1;
+    } else if (size >= 0) {
+      const int64_t pad = value_or(p.pad, i, 0);
+      LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || p.kernel[i] <= size + 2 * pad, ShapeError,
+                   "[{}] kernel {} with pad {} is larger than the data of shape {}.", s.who(), p.kernel.to_string(),
+                   p.pad.to_string(), data.to_string());
+      size = windows(p, size, p.kernel[i], value_or(p.stride, i, 1), pad);
+    }
+  }
+  return out;
+}
+
+void infer(const PoolingParams& p, ShapeInfer& s) {
+  if (s.in(0).ndim_known()) s.set_out(0, pooled(p, s, s.in(0)));
+  if (p.pool_type == PoolType::lp) {
+    LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.", s.who());
+  }
+}
+
+void infer_backward(const PoolingParams& p, ShapeInfer& s) {  // grad, data, output
+  s.set_in(1, s.out(0));
+  s.set_out(0, s.in(1));
+  if (!s.in(1).ndim_known()) return;
+  const Shape out = pooled(p, s, s.in(1));
+  s.set_in(0, out);
+  if (s.num_in() > 2) s.set_in(2, out);
+}
+
+void gradient(GradBuilder& g, const char* backward) {
+  const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(0)};
+  g.set(0, g.call(backward, inputs, g.attrs())[0]);
+}
+
+template <class P, class Full, class Rule>
+void add(OpTable& table, const std::string& name, const char* doc, Full, Rule) {
+  table.add<P>(name)
+      .doc(doc)
+      .input("data")
+      .output("output")
+      .infer_shape([](const P& p, ShapeInfer& s) { infer(Full{}(p), s); })
+      .infer_type(same_type<P>)
+      .element_cost(2)
+      .gradient([](const P&, GradBuilder& g) { Rule{}(g); });
+  table.add<P>("_backward_" + name)
+      .hidden()
+      .inputs({"grad", "data", "output"})
+      .output("output")
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(Full{}(p), s); })
+      .infer_type(same_type<P>)
+      .element_cost(2);
+}
+
+}  // namespace
+
+PoolGeometry::PoolGeometry(const PoolingParams& p, const Shape& data) : channels_last(is_channels_last(p)) {
+  const int spatial = data.ndim() - 2;
+  const int first = channels_last ? 1 : 2;
+  batch = data[0];
+  channels = data[channels_last ? data.ndim() - 1 : 1];
+  for (int i = 0; i < 3; ++i) {
+    const int axis = i - (3 - spatial);
+    if (axis < 0) {
+      in[i] = out[i] = kernel[i] = stride[i] = 1;
+      pad[i] = 0;
+      continue;
+    }
+    in[i] = data[first + axis];
+    kernel[i] = p.global_pool ? in[i] : p.kernel[axis];
+    stride[i] = p.global_pool ? 1 : value_or(p.stride, axis, 1);
+    pad[i] = p.global_pool ? 0 : value_or(p.pad, axis, 0);
+    out[i] = p.global_pool ? 1 : windows(p, in[i], kernel[i], stride[i], pad[i]);
+    if (!p.global_pool && p.pooling_convention == PoolConvention::same) {
+      pad[i] = std::max<int64_t>(0, (out[i] - 1) * stride[i] + kernel[i] - in[i]) / 2;
+    }
+  }
+}
+
+void register_pool(OpTable& table) {
+  using Full = PoolingParams;
+  using V1 = PoolingV1Params;
+  add<Full>(
+      table, "Pooling", "The maximum, average, sum or p-norm of each window that moves over the data.",
+      [](const Full& p) { return p; }, [](GradBuilder& g) { gradient(g, "_backward_Pooling"); });
+  add<V1>(
+      table, "Pooling_v1", "Pooling with fewer attributes, for old files.", [](const V1& p) { return p.full(); },
+      [](GradBuilder& g) { gradient(g, "_backward_Pooling_v1"); });
+}
+
+}  // namespace loomix::ops

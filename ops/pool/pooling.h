@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/params.h"
+#include "ops/conv/layout.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+enum class PoolType { max, avg, sum, lp };
+// How many windows fit: rounded down, rounded up, or as many as input positions over the stride.
+enum class PoolConvention { valid, full, same };
+
+struct PoolingParams {
+  Shape kernel;
+  PoolType pool_type = PoolType::max;
+  bool global_pool = false;
+  bool cudnn_off = false;
+  PoolConvention pooling_convention = PoolConvention::valid;
+  Shape stride;
+  Shape pad;
+  std::optional<int> p_value;
+  std::optional<bool> count_include_pad;
+  std::optional<Layout> layout;
+
+  static void fields(FieldList<PoolingParams>& f) {
+    using P = PoolingParams;
+    f("kernel", &P::kernel, "Size of the window, one number an axis.");
+    f("pool_type", &P::pool_type, "What is taken of a window.")
+        .options({{"avg", PoolType::avg}, {"lp", PoolType::lp}, {"max", PoolType::max}, {"sum", PoolType::sum}});
+    f("global_pool", &P::global_pool, "One window over everything; kernel, stride and pad are not looked at.");
+    f("cudnn_off", &P::cudnn_off, "Has no effect.");
+    f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
+        .options({{"full", PoolConvention::full}, {"same", PoolConvention::same}, {"valid", PoolConvention::valid}});
+    f("stride", &P::stride, "Distance of windows; 1 by default.");
+    f("pad", &P::pad, "Positions added at each side; 0 by default.");
+    f("p_value", &P::p_value, "The exponent of pool type lp.");
+    f("count_include_pad", &P::count_include_pad, "Whether averages count positions that were added; yes by default.");
+    f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(kPoolLayouts);
+  }
+};
+
+// Pooling_v1: the same for fewer attributes.
+struct PoolingV1Params {
+  Shape kernel;
+  PoolType pool_type = PoolType::max;
+  bool global_pool = false;
+  PoolConvention pooling_convention = PoolConvention::valid;
+  Shape stride;
+  Shape pad;
+
+  static void fields(FieldList<PoolingV1Params>& f) {
+    using P = PoolingV1Params;
+    f("kernel", &P::kernel, "Size of the window, one number an axis.");
+    f("pool_type", &P::pool_type, "What is taken of a window.")
+        .options({{"avg", PoolType::avg}, {"max", PoolType::max}, {"sum", PoolType::sum}});
+    f("global_pool", &P::global_pool, "One window over everything; kernel, stride and pad are not looked at.");
+    f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
+        .options({{"full", PoolConvention::full}, {"valid", PoolConvention::valid}});
+    f("stride", &P::stride, "Distance of windows; 1 by default.");
+    f("pad", &P::pad, "Positions added at each side; 0 by default.");
+  }
+  PoolingParams full() const {
+    PoolingParams p;
+    p.kernel = kernel;
+    p.pool_type = pool_type;
+    p.global_pool = global_pool;
+    p.pooling_convention = pooling_convention;
+    p.stride = stride;
+    p.pad = pad;
+    return p;
+  }
+};
+
+// A pooling in numbers; missing spatial axes have size one.
+struct PoolGeometry {
+  int64_t batch, channels;
+  int64_t in[3], out[3], kernel[3], stride[3], pad[3];
+  bool channels_last;
+
+  PoolGeometry(const PoolingParams& p, const Shape& data);
+  int64_t in_size() const { return in[0] * in[1] * in[2]; }
+  int64_t out_size() const { return out[0] * out[1] * out[2]; }
+};
+
+// data -> output.
+void pooling_cpu(const PoolingParams&, const KernelArgs&);
+// grad, data, output -> gradient of the data.
+void pooling_backward_cpu(const PoolingParams&, const KernelArgs&);
+void pooling_v1_cpu(const PoolingV1Params&, const KernelArgs&);
+void pooling_v1_backward_cpu(const PoolingV1Params&, const KernelArgs&);
+
+// Maxima of 2x2 windows with stride 2, float32, channels first.
+void pooling_max2_simd(const PoolingParams&, const KernelArgs&);
+void pooling_max2_backward_simd(const PoolingParams&, const KernelArgs&);
+Support pooling_max2_support(const PoolingParams&, const KernelSpec&);
+Support pooling_max2_backward_support(const PoolingParams&, const KernelSpec&);
+
+}  // namespace loomix::ops

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/parallel_for.h"
+#include "ops/pool/pooling.h"
+
+namespace loomix::ops {
+namespace {
+
+// The part of the data that one window covers, and how many positions an average divides by.
+struct Window {
+  int64_t begin[3], end[3];
+  int64_t counted = 1;
+
+  Window(const PoolGeometry& g, int64_t d, int64_t h, int64_t w, bool include_pad) {
+    const int64_t at[3] = {d, h, w};
+    int64_t inside = 1;
+    for (int i = 0; i < 3; ++i) {
+      const int64_t first = at[i] * g.stride[i] - g.pad[i];
+      const int64_t last = std::min(first + g.kernel[i], g.in[i] + g.pad[i]);
+      begin[i] = std::max<int64_t>(first, 0);
+      end[i] = std::max(begin[i], std::min(last, g.in[i]));
+      counted *= last - first;
+      inside *= end[i] - begin[i];
+    }
+    counted = std::max<int64_t>(include_pad ? counted : inside, 1);
+  }
+};
+
+// Calls fn(window, first element of the plane in the data, output element) for every window.
+template <class Fn>
+void each_window(const PoolingParams& p, const PoolGeometry& g, engine::RunContext& context, Fn&& fn) {
+  const bool include_pad = p.count_include_pad.value_or(true);
+  const int64_t step = g.channels_last ? g.channels : 1;
+  engine::parallel_for(context, g.batch * g.channels, 1, [&](int64_t from, int64_t to) {
+    for (int64_t plane = from; plane < to; ++plane) {
+      const int64_t image = plane / g.channels;
+      const int64_t channel = plane % g.channels;
+      const int64_t in_base = g.channels_last ? image * g.in_size() * step + channel : plane * g.in_size();
+      const int64_t out_base = g.channels_last ? image * g.out_size() * step + channel : plane * g.out_size();
+      int64_t at = out_base;
+      for (int64_t d = 0; d < g.out[0]; ++d) {
+        for (int64_t h = 0; h < g.out[1]; ++h) {
+          for (int64_t w = 0; w < g.out[2]; ++w, at += step) fn(Window(g, d, h, w, include_pad), in_base, at);
+        }
+      }
+    }
+  });
+}
+
+// Calls fn(element) for every position of the data in the window.
+template <class Fn>
+void each_position(const PoolGeometry& g, const Window& window, int64_t base, Fn&& fn) {
+  const int64_t step = g.channels_last ? g.channels : 1;
+  for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
+    for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
+      for (int64_t w = window.begin[2]; w < window.end[2]; ++w) fn(base + ((d * g.in[1] + h) * g.in[2] + w) * step);
+    }
+  }
+}
+
+template <class T>
+void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out, engine::RunContext& context) {
+  using A = Accum<T>;
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to) {
+    A result = p.pool_type == PoolType::max ? -std::numeric_limits<A>::infinity() : A{0};
+    each_position(g, window, base, [&](int64_t at) {
+      const A x = static_cast<A>(data[at]);
+      switch (p.pool_type) {
+        case PoolType::max: result = x > result || x != x ? x : result; break;
+        case PoolType::lp: result += std::pow(std::abs(x), A(*p.p_value)); break;
+        default: result += x;
+      }
+    });
+    if (p.pool_type == PoolType::avg) result /= A(window.counted);
+    if (p.pool_type == PoolType::lp) result = std::pow(result, 1 / A(*p.p_value));
+    out[to] = static_cast<T>(result);
+  });
+}
+
+// Windows of one plane run on one thread in order, so that overlapping ones may add to the same place.
+template <class T>
+void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data, const T* output, T* out,
+              engine::RunContext& context) {
+  using A = Accum<T>;
+  std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
+  const auto add = [&](int64_t at, A value) { out[at] = static_cast<T>(static_cast<A>(out[at]) + value); };
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
+    const A head = static_cast<A>(grad[from]);
+    const A y = static_cast<A>(output[from]);
+    bool found = false;  // the first maximum takes the whole gradient
+    each_position(g, window, base, [&](int64_t at) {
+      const A x = static_cast<A>(data[at]);
+      switch (p.pool_type) {
+        case PoolType::max:
+          if (!found && x == y) add(at, head);
+          found = found || x == y;
+          break;
+        case PoolType::avg: add(at, head / A(window.counted)); break;
+        case PoolType::sum: add(at, head); break;
+        case PoolType::lp: {
+          const A exponent = A(*p.p_value) - 1;
+          const A slope = y == 0 ? A{0} : std::pow(std::abs(x), exponent) / std::pow(y, exponent);
+          add(at, head * (x < 0 ? -slope : slope));
+        }
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    forward(p, PoolGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
+  });
+}
+
+void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    backward(p, PoolGeometry(p, args.in[1].shape), args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(),
+             args.out[0].mutable_as<T>(), *args.context);
+  });
+}
+
+void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { pooling_cpu(p.full(), args); }
+
+void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) { pooling_backward_cpu(p.full(), args); }
+
+}  // namespace loomix::ops

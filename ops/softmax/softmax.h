@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/params.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+struct SoftmaxParams {
+  int axis = -1;
+  std::optional<double> temperature;
+  std::optional<DType> dtype;
+  std::optional<bool> use_length = false;
+
+  static void fields(FieldList<SoftmaxParams>& f) {
+    f("axis", &SoftmaxParams::axis, "Axis along which the values are scaled.");
+    f("temperature", &SoftmaxParams::temperature, "Divides the input.");
+    f("dtype", &SoftmaxParams::dtype, "Type of the output; by default that of the input.")
+        .options({{"float16", DType::float16}, {"float32", DType::float32}, {"float64", DType::float64}});
+    f("use_length", &SoftmaxParams::use_length, "Uses only the first `length` values of each row.");
+  }
+};
+
+// Which function: y = softmax(x / t), softmax(-x / t) or log(softmax(x / t)).
+enum class SoftmaxKind { softmax, softmin, log_softmax };
+
+// An array seen as (outer, size, inner), the functions running along the middle.
+struct SoftmaxRows {
+  int64_t outer = 1;
+  int64_t size = 1;
+  int64_t inner = 1;
+  SoftmaxRows(const Shape& shape, int axis)
+      : outer(shape.size_between(0, axis)), size(shape[axis]), inner(shape.size_between(axis + 1, shape.ndim())) {}
+  SoftmaxRows(int64_t rows, int64_t columns) : outer(rows), size(columns) {}
+  SoftmaxRows(int64_t o, int64_t s, int64_t i) : outer(o), size(s), inner(i) {}
+};
+
+// data, length -> output. The readable kernels, for all types and axes.
+void softmax_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
+                      const TensorView* length, const TensorView& out, engine::RunContext& context);
+// grad, output -> gradient of the data.
+void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
+                               const TensorView& output, const TensorView& out, engine::RunContext& context);
+
+// float32 along the last axis, vectorised.
+void softmax_rows_simd(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const float* data, float* out,
+                       engine::RunContext& context);
+void softmax_backward_rows_simd(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const float* grad,
+                                const float* output, float* out, engine::RunContext& context);
+
+// The fastest of the two that can.
+void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
+                  const TensorView& out, engine::RunContext& context);
+void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
+                           const TensorView& output, const TensorView& out, engine::RunContext& context);
+
+template <SoftmaxKind kind>
+void softmax_cpu(const SoftmaxParams&, const KernelArgs&);
+template <SoftmaxKind kind>
+void softmax_simd(const SoftmaxParams&, const KernelArgs&);
+// grad, output, data (type only) -> gradient of the data.
+template <SoftmaxKind kind>
+void softmax_backward_cpu(const SoftmaxParams&, const KernelArgs&);
+template <SoftmaxKind kind>
+void softmax_backward_simd(const SoftmaxParams&, const KernelArgs&);
+Support softmax_simd_support(const SoftmaxParams&, const KernelSpec&);
+// head, grad, output -> the gradients of the backward operator to grad and to output.
+template <SoftmaxKind kind>
+void softmax_twice_grad_cpu(const SoftmaxParams&, const KernelArgs&);
+template <SoftmaxKind kind>
+void softmax_twice_output_cpu(const SoftmaxParams&, const KernelArgs&);
+
+enum class SoftmaxMode { instance, channel };
+
+struct SoftmaxActivationParams {
+  SoftmaxMode mode = SoftmaxMode::instance;
+  static void fields(FieldList<SoftmaxActivationParams>& f) {
+    f("mode", &SoftmaxActivationParams::mode, "Whether a softmax runs over all of an item or over its channels.")
+        .options({{"channel", SoftmaxMode::channel}, {"instance", SoftmaxMode::instance}});
+  }
+};
+void softmax_activation_cpu(const SoftmaxActivationParams&, const KernelArgs&);
+void softmax_activation_backward_cpu(const SoftmaxActivationParams&, const KernelArgs&);
+
+}  // namespace loomix::ops

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "engine/parallel_for.h"
+#include "ops/isa.h"
+#include "ops/softmax/softmax.h"
+#include "ops/softmax/softmax_kernels.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kElementsPerThread = 16384;
+
+const SoftmaxKernels& kernels() {
+  if constexpr (LOOMIX_ISA_LEVELS > 1) {
+    if (machine_isa() == Isa::v4) return isa_v4::softmax_kernels;
+    if (machine_isa() == Isa::v3) return isa_v3::softmax_kernels;
+  }
+  return isa_base::softmax_kernels;
+}
+
+int64_t grain(const SoftmaxRows& rows) {
+  return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
+}
+
+}  // namespace
+
+void softmax_rows_simd(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const float* data, float* out,
+                       engine::RunContext& context) {
+  engine::parallel_for(context, rows.outer, grain(rows), [&](int64_t begin, int64_t end) {
+    kernels().forward(kind == SoftmaxKind::log_softmax, static_cast<float>(scale), end - begin, rows.size,
+                      data + begin * rows.size, out + begin * rows.size);
+  });
+}
+
+void softmax_backward_rows_simd(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const float* grad,
+                                const float* output, float* out, engine::RunContext& context) {
+  engine::parallel_for(context, rows.outer, grain(rows), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * rows.size;
+    kernels().backward(kind == SoftmaxKind::log_softmax, static_cast<float>(scale), end - begin, rows.size,
+                       grad + first, output + first, out + first);
+  });
+}
+
+}  // namespace loomix::ops
