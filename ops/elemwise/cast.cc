@@ -62,11 +62,6 @@ void each_shape(const AmpMulticastParams&, ShapeInfer& s) {
   }
 }
 
-void like_first(const NoParams&, TypeInfer& t) {
-  t.set_out(0, t.in(0));
-  t.set_in(0, t.out(0));
-}
-
 void like_second(const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); }
 
 void register_casts(OpTable& table) {
@@ -140,7 +135,7 @@ void register_cast(OpTable& table) {
       .inputs({"lhs", "rhs"})
       .output("output")
       .infer_shape(same_shape<NoParams>)
-      .infer_type(like_first)
+      .infer_type(type_of_first<NoParams>)
       .inplace(0, 0)
       .identity(0, 0)
       .shape_only(1)

@@ -66,12 +66,6 @@ void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
   s.set_out(0, out);
 }
 
-template <class P>
-void first_type(const P&, TypeInfer& t) {
-  t.set_out(0, t.in(0));
-  t.set_in(0, t.out(0));
-}
-
 }  // namespace
 
 void register_broadcasts(OpTable& table) {
@@ -95,7 +89,7 @@ void register_broadcasts(OpTable& table) {
       .inputs({"lhs", "rhs"})
       .output("output")
       .infer_shape(like_shape)
-      .infer_type(first_type<BroadcastLikeParams>)
+      .infer_type(type_of_first<BroadcastLikeParams>)
       .shape_only(1)
       .gradient([](const BroadcastLikeParams&, GradBuilder& g) { sum_back(g); });
   // (data, like): data summed over the axes in which like, aligned at the last axis, is smaller or lacking.
@@ -103,8 +97,8 @@ void register_broadcasts(OpTable& table) {
       .hidden()
       .inputs({"data", "like"})
       .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
-      .infer_type(first_type<NoParams>)
+      .infer_shape(shape_of_second<NoParams>)
+      .infer_type(type_of_first<NoParams>)
       .inplace(0, 0)
       .shape_only(1)
       .gradient([](const NoParams&, GradBuilder& g) {
@@ -115,8 +109,8 @@ void register_broadcasts(OpTable& table) {
       .hidden()
       .inputs({"data", "like"})
       .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
-      .infer_type(first_type<NoParams>)
+      .infer_shape(shape_of_second<NoParams>)
+      .infer_type(type_of_first<NoParams>)
       .inplace(0, 0)
       .shape_only(1)
       .gradient([](const NoParams&, GradBuilder& g) { sum_back(g); });

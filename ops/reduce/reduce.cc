@@ -104,11 +104,6 @@ void arg_shape(const ArgParams& p, ShapeInfer& s) {
   s.set_out(0, reduced_shape(in, reduced_axes(axis, false, in.ndim(), s.who()), p.keepdims));
 }
 
-void like_second_shape(const ReduceParams&, ShapeInfer& s) {
-  s.set_out(0, s.in(1));
-  s.set_in(1, s.out(0));
-}
-
 // The gradient of repeating is reducing.
 void reduce_back(const char* reduction, GradBuilder& g) {
   const GradValue grad = g.grad_of(0);
@@ -128,7 +123,7 @@ void register_backward(OpTable& table, const char* name, void (*gradient)(const 
       .hidden()
       .inputs({"grad", "data"})
       .output("output")
-      .infer_shape(like_second_shape)
+      .infer_shape(shape_of_second<ReduceParams>)
       .infer_type(same_type<ReduceParams>)
       .shape_only(1)
       .gradient(gradient);

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "ops/elemwise/apply.h"
+#include "ops/reduce/reduce.h"
+#include "ops/shape/shape.h"
+#include "ops/strided.h"
+
+namespace loomix::ops {
+namespace {
+
+// Output axis i is input axis axes[i].
+void permute(const TensorView& x, const TensorView& y, const Shape& x_shape, std::span<const int> axes,
+             const KernelArgs& args) {
+  const Strides from(x_shape);
+  Shape y_shape;
+  for (int axis : axes) y_shape.push_back(x_shape[axis]);
+  const Strides to(y_shape);
+  StridedCopy plan;
+  for (int i = 0; i < y_shape.ndim(); ++i) plan.add_axis(y_shape[i], to[i], from[axes[static_cast<size_t>(i)]]);
+  copy_strided(plan, x, y, args);
+}
+
+// x, with reps in front of each of its axes: (reps_0, size_0, reps_1, size_1, ...).
+Shape tiled(const TileParams& p, const Shape& x) {
+  const int ndim = std::max(x.ndim(), p.reps.ndim());
+  Shape shape;
+  for (int i = ndim; i >= 1; --i) {
+    shape.push_back(i <= p.reps.ndim() ? p.reps[p.reps.ndim() - i] : 1);
+    shape.push_back(i <= x.ndim() ? x[x.ndim() - i] : 1);
+  }
+  return shape;
+}
+
+// (outer, repeats, inner), where inner is one element for no axis.
+Shape repeated(const RepeatParams& p, const Shape& x) {
+  if (!p.axis) return {x.size(), p.repeats, 1};
+  const int axis = normalize_axis(*p.axis, x.ndim(), "repeat");
+  return {x.size_between(0, axis + 1), p.repeats, x.size_between(axis + 1, x.ndim())};
+}
+
+void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const TensorView& y, const KernelArgs& args) {
+  TensorView view = grad;
+  view.shape = std::move(shape);
+  if (y.size() == 0) return;
+  if (view.size() == 0) return apply_fill(0, y, args);
+  reduce_array(Reduction::sum, Finish::none, view, axes, y, args);
+}
+
+// The element of an axis of `size` that a padded index shows; -1 for the constant.
+int64_t pad_source(PadMode mode, int64_t index, int64_t size) {
+  if (index >= 0 && index < size) return index;
+  if (mode == PadMode::constant) return -1;
+  if (mode == PadMode::edge) return index < 0 ? 0 : size - 1;
+  return index < 0 ? -index : 2 * (size - 1) - index;
+}
+
+// Calls fn(padded, inner, count) for the rows of the padded array: offsets of a row's start in the padded array and of
+// the row that it shows in the inner one, which is -1 outside.
+template <class Fn>
+void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, Fn&& fn) {
+  const int last = padded.ndim() - 1;
+  const int64_t rows = padded.size_between(0, last);
+  const Strides strides(inner);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t rest = row, offset = 0;
+    bool inside = true;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      const int64_t source = pad_source(p.mode, rest % padded[axis] - p.pad_width[2 * axis], inner[axis]);
+      rest /= padded[axis];
+      inside &= source >= 0;
+      offset += source * strides[axis];
+    }
+    fn(row * padded[last], inside ? offset : -1);
+  }
+}
+
+}  // namespace
+
+void transpose_cpu(const TransposeParams& p, const KernelArgs& args) {
+  const int ndim = args.in[0].shape.ndim();
+  std::vector<int> axes;
+  for (int i = 0; i < ndim; ++i) {
+    axes.push_back(p.axes.ndim() == 0 ? ndim - 1 - i : normalize_axis(p.axes[i], ndim, "transpose"));
+  }
+  permute(args.in[0], args.out[0], args.in[0].shape, axes, args);
+}
+
+void swap_axis_cpu(const SwapAxisParams& p, const KernelArgs& args) {
+  const int ndim = args.in[0].shape.ndim();
+  std::vector<int> axes;
+  for (int i = 0; i < ndim; ++i) axes.push_back(i);
+  std::swap(axes[static_cast<size_t>(normalize_axis(p.dim1, ndim, "SwapAxis"))],
+            axes[static_cast<size_t>(normalize_axis(p.dim2, ndim, "SwapAxis"))]);
+  permute(args.in[0], args.out[0], args.in[0].shape, axes, args);
+}
+
+void reverse_cpu(const ReverseParams& p, const KernelArgs& args) {
+  const Shape& shape = args.in[0].shape;
+  const Strides strides(shape);
+  StridedCopy plan;
+  for (int axis = 0; axis < shape.ndim(); ++axis) plan.add_axis(shape[axis], strides[axis], strides[axis]);
+  for (int64_t given : p.axis) {
+    const int axis = normalize_axis(given, shape.ndim(), "reverse");
+    plan.from_stride[axis] = -strides[axis];
+    plan.from_offset += (shape[axis] - 1) * strides[axis];
+  }
+  copy_strided(plan, args.in[0], args.out[0], args);
+}
+
+void tile_cpu(const TileParams& p, const KernelArgs& args) {
+  const Shape shape = tiled(p, args.in[0].shape);
+  const Strides to(shape);
+  StridedCopy plan;
+  int64_t stride = args.in[0].size();
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    const bool moves = axis % 2 == 1;
+    if (moves && shape[axis] > 0) stride /= shape[axis];
+    plan.add_axis(shape[axis], to[axis], moves ? stride : 0);
+  }
+  if (plan.ndim == 0) plan.add_axis(1, 1, 1);
+  copy_strided(plan, args.in[0], args.out[0], args);
+}
+
+void backward_tile_cpu(const TileParams& p, const KernelArgs& args) {
+  const Shape shape = tiled(p, args.out[0].shape);
+  AxisSet axes;
+  for (int axis = 0; axis < shape.ndim(); axis += 2) axes.set(static_cast<size_t>(axis));
+  sum_axes(args.in[0], shape, axes, args.out[0], args);
+}
+
+void repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
+  const Shape shape = repeated(p, args.in[0].shape);
+  StridedCopy plan;
+  plan.add_axis(shape[0], shape[1] * shape[2], shape[2]);
+  plan.add_axis(shape[1], shape[2], 0);
+  plan.add_axis(shape[2], 1, 1);
+  copy_strided(plan, args.in[0], args.out[0], args);
+}
+
+void backward_repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
+  sum_axes(args.in[0], repeated(p, args.out[0].shape), AxisSet(0b010), args.out[0], args);
+}
+
+void pad_cpu(const PadParams& p, const KernelArgs& args) {
+  const TensorView& x = args.in[0];
+  const TensorView& y = args.out[0];
+  if (y.size() == 0) return;
+  if (y.shape.ndim() == 0) return apply_convert(x, y, args);
+  const int last = y.shape.ndim() - 1;
+  const int64_t width = y.shape[last];
+  alignas(8) char number[8];
+  convert_row(DType::float64, &p.constant_value, y.dtype, number, 1);
+  dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+    T constant;
+    std::copy_n(number, sizeof(T), reinterpret_cast<char*>(&constant));
+    for_pad_rows(p, x.shape, y.shape, [&](int64_t padded, int64_t inner) {
+      T* to = static_cast<T*>(y.data) + padded;
+      if (inner < 0) {
+        std::fill_n(to, width, constant);
+        return;
+      }
+      const T* from = static_cast<const T*>(x.data) + inner;
+      for (int64_t i = 0; i < width; ++i) {
+        const int64_t source = pad_source(p.mode, i - p.pad_width[2 * last], x.shape[last]);
+        to[i] = source < 0 ? constant : from[source];
+      }
+    });
+  });
+}
+
+// Adds up the gradients of all places where an element shows.
+void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
+  const TensorView& grad = args.in[0];
+  const TensorView& y = args.out[0];
+  if (y.size() == 0) return;
+  if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
+  const int last = y.shape.ndim() - 1;
+  const int64_t width = grad.shape[last];
+  std::vector<double> sum(static_cast<size_t>(y.size()));
+  std::vector<double> row(static_cast<size_t>(width));
+  for_pad_rows(p, y.shape, grad.shape, [&](int64_t padded, int64_t inner) {
+    if (inner < 0) return;
+    convert_row(grad.dtype, element(grad, padded), DType::float64, row.data(), width);
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t source = pad_source(p.mode, i - p.pad_width[2 * last], y.shape[last]);
+      if (source >= 0) sum[static_cast<size_t>(inner + source)] += row[static_cast<size_t>(i)];
+    }
+  });
+  convert_row(DType::float64, sum.data(), y.dtype, y.data, y.size());
+}
+
+void depth_to_space_cpu(const BlockParams& p, const KernelArgs& args) {
+  const Shape& in = args.in[0].shape;
+  const int64_t b = p.block_size;
+  const int axes[] = {0, 3, 4, 1, 5, 2};
+  permute(args.in[0], args.out[0], {in[0], b, b, in[1] / (b * b), in[2], in[3]}, axes, args);
+}
+
+void space_to_depth_cpu(const BlockParams& p, const KernelArgs& args) {
+  const Shape& in = args.in[0].shape;
+  const int64_t b = p.block_size;
+  const int axes[] = {0, 3, 5, 1, 2, 4};
+  permute(args.in[0], args.out[0], {in[0], in[1], in[2] / b, b, in[3] / b, b}, axes, args);
+}
+
+namespace {
+
+// Elements of the diagonal: `matrix` holds it, `line` lists it, along the last axis.
+StridedCopy diagonal_plan(const DiagParams& p, const Shape& matrix, bool reads_matrix) {
+  const Strides strides(matrix);
+  const int rows = normalize_axis(p.axis1, matrix.ndim(), "diag");
+  const int columns = normalize_axis(p.axis2, matrix.ndim(), "diag");
+  const Diagonal diagonal = diagonal_of(matrix[rows], matrix[columns], p.k);
+  Shape line;
+  for (int axis = 0; axis < matrix.ndim(); ++axis) {
+    if (axis != rows && axis != columns) line.push_back(matrix[axis]);
+  }
+  line.push_back(diagonal.count);
+  const Strides dense(line);
+  StridedCopy plan;
+  const auto add = [&](int64_t size, int64_t in_line, int64_t in_matrix) {
+    plan.add_axis(size, reads_matrix ? in_line : in_matrix, reads_matrix ? in_matrix : in_line);
+  };
+  int at = 0;
+  for (int axis = 0; axis < matrix.ndim(); ++axis) {
+    if (axis != rows && axis != columns) {
+      add(matrix[axis], dense[at], strides[axis]);
+      ++at;
+    }
+  }
+  add(diagonal.count, 1, strides[rows] + strides[columns]);
+  (reads_matrix ? plan.from_offset : plan.to_offset) = diagonal.row * strides[rows] + diagonal.column * strides[columns];
+  return plan;
+}
+
+void take_diagonal(const DiagParams& p, const KernelArgs& args) {
+  copy_strided(diagonal_plan(p, args.in[0].shape, true), args.in[0], args.out[0], args);
+}
+
+void put_diagonal(const DiagParams& p, const KernelArgs& args) {
+  apply_fill(0, args.out[0], args);
+  copy_strided(diagonal_plan(p, args.out[0].shape, false), args.in[0], args.out[0], args);
+}
+
+}  // namespace
+
+void diag_cpu(const DiagParams& p, const KernelArgs& args) {
+  if (args.in[0].shape.ndim() > 1) return take_diagonal(p, args);
+  put_diagonal({p.k, 0, 1}, args);
+}
+
+void backward_diag_cpu(const DiagParams& p, const KernelArgs& args) {
+  if (args.out[0].shape.ndim() > 1) return put_diagonal(p, args);
+  take_diagonal({p.k, 0, 1}, args);
+}
+
+void shape_array_cpu(const NoParams&, const KernelArgs& args) {
+  const Shape& shape = args.in[0].shape;
+  std::copy(shape.begin(), shape.end(), args.out[0].mutable_as<int64_t>());
+}
+
+void size_array_cpu(const NoParams&, const KernelArgs& args) {
+  *args.out[0].mutable_as<int64_t>() = args.in[0].shape.size();
+}
+
+}  // namespace loomix::ops
