@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ndarray/sparse.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "ndarray/copy.h"
+
+namespace loomix {
+
+namespace {
+
+// A sparse task sees whole arrays: handles are captured by value, through one allocation.
+template <class Fn>
+void push_sparse(const char* (*name)(const void*), std::initializer_list<NDArray> reads, const NDArray& writes, Fn fn) {
+  ArrayTags tags;
+  for (const NDArray& array : reads) {
+    LOOMIX_CHECK(array.device() == writes.device(), DeviceError, "[{}] the arrays are on {} and {}; expected one device.",
+                 name(nullptr), array.device().to_string(), writes.device().to_string());
+    tags.read(array);
+  }
+  LOOMIX_CHECK(writes.device().is_host(), NotImplementedError, "[{}] on {}; sparse arrays are kept on hosts only.",
+               name(nullptr), writes.device().to_string());
+  tags.write(writes);
+  engine::TaskInfo info;
+  info.device = writes.device();
+  info.cost_ns = 20'000;
+  info.describe.name = name;
+  writes.engine().push(std::move(info), tags.tags(), [fn = std::move(fn)](engine::RunContext&) { fn(); });
+}
+
+const char* name_convert(const void*) { return "cast_storage"; }
+const char* name_retain(const void*) { return "sparse_retain"; }
+const char* name_row_sparse(const void*) { return "row_sparse_array"; }
+const char* name_csr(const void*) { return "csr_matrix"; }
+
+int64_t row_items(const Shape& shape) { return shape.size_between(1, shape.ndim()); }
+
+bool any_set(const void* data, DType dtype, int64_t count) {
+  return dispatch_all(dtype, "cast_storage", [&]<class T>(Type<T>) {
+    const T* const items = static_cast<const T*>(data);
+    return std::any_of(items, items + count, [](T item) { return item != T(0); });
+  });
+}
+
+std::byte* bytes_at(const Storage& storage, int64_t offset) { return static_cast<std::byte*>(storage.data()) + offset; }
+
+void dense_to_row_sparse(const NDArray& source, Storage& to, DType dtype) {
+  const Shape& shape = source.shape();
+  const int64_t items = row_items(shape);
+  const int64_t item_size = size_of(source.dtype());
+  const std::byte* const data = bytes_at(source.storage(), source.offset());
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < shape[0]; ++row) {
+    if (any_set(data + row * items * item_size, source.dtype(), items)) rows.push_back(row);
+  }
+  to.resize_sparse(static_cast<int64_t>(rows.size()), items * size_of(dtype), 0);
+  std::copy(rows.begin(), rows.end(), to.indices());
+  for (size_t k = 0; k < rows.size(); ++k) {
+    convert_elements(data + rows[k] * items * item_size, source.dtype(),
+                     bytes_at(to, static_cast<int64_t>(k) * items * size_of(dtype)), dtype, items);
+  }
+}
+
+void dense_to_csr(const NDArray& source, Storage& to, DType dtype) {
+  const Shape& shape = source.shape();
+  const void* const data = bytes_at(source.storage(), source.offset());
+  dispatch_all(source.dtype(), "cast_storage", [&]<class T>(Type<T>) {
+    const T* const items = static_cast<const T*>(data);
+    const int64_t count = std::count_if(items, items + shape.size(), [](T item) { return item != T(0); });
+    to.resize_sparse(count, size_of(dtype), shape[0] + 1);
+    std::vector<T> values;
+    values.reserve(static_cast<size_t>(count));
+    for (int64_t row = 0; row < shape[0]; ++row) {
+      to.indptr()[row] = static_cast<int64_t>(values.size());
+      for (int64_t column = 0; column < shape[1]; ++column) {
+        const T item = items[row * shape[1] + column];
+        if (item == T(0)) continue;
+        to.indices()[values.size()] = column;
+        values.push_back(item);
+      }
+    }
+    to.indptr()[shape[0]] = count;
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<uint8_t> plain(values.begin(), values.end());
+      convert_elements(plain.data(), DType::uint8, to.data(), dtype, count);
+    } else {
+      convert_elements(values.data(), source.dtype(), to.data(), dtype, count);
+    }
+  });
+}
+
+void sparse_to_dense(const NDArray& source, std::byte* out, DType dtype) {
+  const Shape& shape = source.shape();
+  const Storage& from = source.storage();
+  const int64_t out_size = size_of(dtype);
+  const int64_t in_size = size_of(source.dtype());
+  std::memset(out, 0, static_cast<size_t>(shape.size() * out_size));
+  if (source.stype() == StorageType::row_sparse) {
+    const int64_t items = row_items(shape);
+    for (int64_t k = 0; k < from.count(); ++k) {
+      convert_elements(bytes_at(from, k * items * in_size), source.dtype(), out + from.indices()[k] * items * out_size,
+                       dtype, items);
+    }
+    return;
+  }
+  for (int64_t row = 0; row < shape[0]; ++row) {
+    for (int64_t k = from.indptr()[row]; k < from.indptr()[row + 1]; ++k) {
+      convert_elements(bytes_at(from, k * in_size), source.dtype(),
+                       out + (row * shape[1] + from.indices()[k]) * out_size, dtype, 1);
+    }
+  }
+}
+
+void same_kind(const NDArray& source, Storage& to, DType dtype) {
+  const Storage& from = source.storage();
+  if (&from == &to) return;
+  const bool csr = source.stype() == StorageType::csr;
+  const int64_t items = csr ? 1 : row_items(source.shape());
+  const int64_t row_starts = csr ? source.shape()[0] + 1 : 0;
+  to.resize_sparse(from.count(), items * size_of(dtype), row_starts);
+  std::copy_n(from.indices(), from.count(), to.indices());
+  std::copy_n(from.indptr(), row_starts, to.indptr());
+  convert_elements(from.data(), source.dtype(), to.data(), dtype, from.count() * items);
+}
+
+std::vector<int64_t> as_int64(const NDArray& array) {
+  std::vector<int64_t> items(static_cast<size_t>(array.size()));
+  convert_elements(bytes_at(array.storage(), array.offset()), array.dtype(), items.data(), DType::int64, array.size());
+  return items;
+}
+
+void check_sorted(const std::vector<int64_t>& ids, size_t first, size_t last, int64_t limit, const char* who) {
+  for (size_t i = first; i < last; ++i) {
+    LOOMIX_CHECK(0 <= ids[i] && ids[i] < limit, IndexError, "[{}] index {} at position {} is out of range; expected 0 to {}.",
+                 who, ids[i], i, limit - 1);
+    LOOMIX_CHECK(i == first || ids[i - 1] < ids[i], ValueError,
+                 "[{}] index {} at position {} follows {}; they must increase.", who, ids[i], i, ids[i - 1]);
+  }
+}
+
+}  // namespace
+
+void copy_sparse(const NDArray& source, const NDArray& destination) {
+  LOOMIX_CHECK(source.shape() == destination.shape(), ShapeError,
+               "[copy] an array of shape {} cannot be copied into one of shape {}; the shapes must be equal.",
+               source.shape().to_string(), destination.shape().to_string());
+  if (!source.is_dense() && !destination.is_dense() && source.stype() != destination.stype()) {
+    return copy_sparse(cast_storage(source, StorageType::dense), destination);
+  }
+  push_sparse(name_convert, {source}, destination, [source, destination] {
+    Storage& to = destination.storage();
+    if (destination.is_dense()) {
+      sparse_to_dense(source, bytes_at(to, destination.offset()), destination.dtype());
+    } else if (!source.is_dense()) {
+      same_kind(source, to, destination.dtype());
+    } else if (destination.stype() == StorageType::csr) {
+      dense_to_csr(source, to, destination.dtype());
+    } else {
+      dense_to_row_sparse(source, to, destination.dtype());
+    }
+  });
+}
+
+NDArray cast_storage(const NDArray& source, StorageType stype) {
+  LOOMIX_CHECK(!source.is_none(), ValueError, "[cast_storage] the array is empty (none).");
+  LOOMIX_CHECK(stype != StorageType::undefined, ValueError,
+               "[cast_storage] the storage type is undefined; expected default, row_sparse or csr.");
+  if (source.stype() == stype) return source;
+  const NDArray result = stype == StorageType::dense
+                             ? NDArray(source.engine(), source.shape(), source.dtype(), source.device())
+                             : NDArray::sparse(source.engine(), stype, source.shape(), source.dtype(), source.device());
+  copy_sparse(source, result);
+  return result;
+}
+
+NDArray retain(const NDArray& source, const NDArray& ids) {
+  LOOMIX_CHECK(source.stype() == StorageType::row_sparse, TypeError,
+               "[sparse_retain] the array's storage is {}; expected row_sparse.", name_of(source.stype()));
+  LOOMIX_CHECK(ids.is_dense() && ids.shape().ndim() == 1, ShapeError,
+               "[sparse_retain] the row ids must be a dense array with one axis.");
+  const NDArray result =
+      NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(), source.dtype(), source.device());
+  push_sparse(name_retain, {source, ids}, result, [source, ids, result] {
+    std::vector<int64_t> wanted = as_int64(ids);
+    std::sort(wanted.begin(), wanted.end());
+    const Storage& from = source.storage();
+    std::vector<int64_t> kept;
+    for (int64_t k = 0; k < from.count(); ++k) {
+      if (std::binary_search(wanted.begin(), wanted.end(), from.indices()[k])) kept.push_back(k);
+    }
+    const int64_t row_bytes = row_items(source.shape()) * size_of(source.dtype());
+    Storage& to = result.storage();
+    to.resize_sparse(static_cast<int64_t>(kept.size()), row_bytes, 0);
+    for (size_t k = 0; k < kept.size(); ++k) {
+      to.indices()[k] = from.indices()[kept[k]];
+      std::memcpy(bytes_at(to, static_cast<int64_t>(k) * row_bytes), bytes_at(from, kept[k] * row_bytes),
+                  static_cast<size_t>(row_bytes));
+    }
+  });
+  return result;
+}
+
+void fill_sparse(const NDArray& destination, double value) {
+  LOOMIX_CHECK(value == 0, ValueError, "[fill] a {} array can only be filled with zero; the value is {}.",
+               name_of(destination.stype()), value);
+  copy_sparse(NDArray::sparse(destination.engine(), destination.stype(), destination.shape(), destination.dtype(),
+                              destination.device()),
+              destination);
+}
+
+NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& shape) {
+  LOOMIX_CHECK(values.is_dense() && ids.is_dense() && ids.shape().ndim() == 1 && shape.ndim() >= 1 &&
+                   values.shape().ndim() == shape.ndim() && values.shape()[0] == ids.shape()[0] &&
+                   std::equal(shape.begin() + 1, shape.end(), values.shape().begin() + 1),
+               ShapeError, "[row_sparse_array] values of shape {} with ids of shape {} do not fit the shape {}.",
+               values.shape().to_string(), ids.shape().to_string(), shape.to_string());
+  const NDArray result =
+      NDArray::sparse(values.engine(), StorageType::row_sparse, shape, values.dtype(), values.device());
+  push_sparse(name_row_sparse, {values, ids}, result, [values, ids, result] {
+    const std::vector<int64_t> rows = as_int64(ids);
+    check_sorted(rows, 0, rows.size(), result.shape()[0], "row_sparse_array");
+    Storage& to = result.storage();
+    to.resize_sparse(static_cast<int64_t>(rows.size()), row_items(result.shape()) * size_of(values.dtype()), 0);
+    std::copy(rows.begin(), rows.end(), to.indices());
+    if (values.size() > 0) std::memcpy(to.data(), values.view().data, static_cast<size_t>(values.bytes()));
+  });
+  return result;
+}
+
+NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& row_starts, const Shape& shape) {
+  LOOMIX_CHECK(values.is_dense() && columns.is_dense() && row_starts.is_dense() && shape.ndim() == 2 &&
+                   values.shape().ndim() == 1 && columns.shape() == values.shape() &&
+                   row_starts.shape() == Shape{shape[0] + 1},
+               ShapeError,
+               "[csr_matrix] values of shape {}, columns of shape {} and row starts of shape {} do not fit the shape {}.",
+               values.shape().to_string(), columns.shape().to_string(), row_starts.shape().to_string(),
+               shape.to_string());
+  const NDArray result = NDArray::sparse(values.engine(), StorageType::csr, shape, values.dtype(), values.device());
+  push_sparse(name_csr, {values, columns, row_starts}, result, [values, columns, row_starts, result] {
+    const std::vector<int64_t> starts = as_int64(row_starts);
+    const std::vector<int64_t> ids = as_int64(columns);
+    LOOMIX_CHECK(starts.front() == 0 && starts.back() == values.size() && std::is_sorted(starts.begin(), starts.end()),
+                 ValueError, "[csr_matrix] the row starts must increase from 0 to the number of values, {}.",
+                 values.size());
+    for (size_t row = 0; row + 1 < starts.size(); ++row) {
+      check_sorted(ids, static_cast<size_t>(starts[row]), static_cast<size_t>(starts[row + 1]), result.shape()[1],
+                   "csr_matrix");
+    }
+    Storage& to = result.storage();
+    to.resize_sparse(values.size(), size_of(values.dtype()), result.shape()[0] + 1);
+    std::copy(ids.begin(), ids.end(), to.indices());
+    std::copy(starts.begin(), starts.end(), to.indptr());
+    if (values.size() > 0) std::memcpy(to.data(), values.view().data, static_cast<size_t>(values.bytes()));
+  });
+  return result;
+}
+
+}  // namespace loomix

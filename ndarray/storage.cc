@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ndarray/storage.h"
+
+#include <new>
+#include <utility>
+
+#include "engine/block_cache.h"
+
+namespace loomix {
+
+using Blocks = engine::BlockCache<sizeof(Storage)>;
+
+struct Storage::Extra {
+  std::function<void()> release;          // foreign memory
+  std::unique_ptr<Shape> shape;           // deferred
+  int64_t count = 0;                      // sparse
+  std::unique_ptr<int64_t[]> indices;
+  std::unique_ptr<int64_t[]> indptr;
+};
+
+const char* name_of(StorageType stype) {
+  switch (stype) {
+    case StorageType::dense: return "default";
+    case StorageType::row_sparse: return "row_sparse";
+    case StorageType::csr: return "csr";
+    case StorageType::undefined: break;
+  }
+  return "undefined";
+}
+
+void* Storage::operator new(size_t) { return Blocks::allocate(); }
+void Storage::operator delete(void* memory) noexcept { Blocks::free(memory); }
+
+Storage::Storage(engine::Engine& engine, int64_t bytes, Device device)
+    : device_(device), engine_(&engine), var_(engine.new_var()) {
+  allocate(bytes);
+}
+
+Storage::Storage(engine::Engine& engine, void* data, int64_t bytes, Device device, std::function<void()> release)
+    : device_(device), engine_(&engine), var_(engine.new_var()), data_(data), bytes_(bytes) {
+  extra().release = std::move(release);
+}
+
+Storage::Storage(engine::Engine& engine, StorageType stype, Device device)
+    : stype_(stype), deferred_(stype == StorageType::dense), device_(device), engine_(&engine), var_(engine.new_var()) {
+  extra();
+}
+
+Storage::~Storage() {
+  free();
+  if (extra_ && extra_->release) extra_->release();
+}
+
+Storage::Extra& Storage::extra() {
+  if (!extra_) extra_ = std::make_unique<Extra>();
+  return *extra_;
+}
+
+void Storage::allocate(int64_t bytes) {
+  kind_ = device_.is_host() ? MemoryKind::host : MemoryKind::device;
+  if (bytes <= kInlineBytes && device_.is_host()) {
+    data_ = inline_;
+  } else {
+    data_ = ::operator new(static_cast<size_t>(bytes), std::align_val_t{64});
+    owned_ = true;
+  }
+  bytes_ = bytes;
+}
+
+void Storage::free() noexcept {
+  if (owned_) ::operator delete(data_, std::align_val_t{64});
+  owned_ = false;
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+void Storage::set_shape(const Shape& shape, int64_t bytes) {
+  free();
+  allocate(bytes);
+  extra().shape = std::make_unique<Shape>(shape);
+}
+
+const Shape* Storage::deferred_shape() const noexcept { return extra_ ? extra_->shape.get() : nullptr; }
+
+int64_t Storage::count() const noexcept { return extra_ ? extra_->count : 0; }
+int64_t* Storage::indices() const noexcept { return extra_ ? extra_->indices.get() : nullptr; }
+int64_t* Storage::indptr() const noexcept { return extra_ ? extra_->indptr.get() : nullptr; }
+
+void Storage::resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_count) {
+  Extra& parts = extra();
+  auto indices = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count));
+  auto indptr = indptr_count ? std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(indptr_count)) : nullptr;
+  free();
+  allocate(count * item_bytes);
+  parts.count = count;
+  parts.indices = std::move(indices);
+  parts.indptr = std::move(indptr);
+}
+
+}  // namespace loomix

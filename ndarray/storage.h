@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/device.h"
+#include "base/dtype.h"
+#include "base/ref_counted.h"
+#include "base/shape.h"
+#include "engine/engine.h"
+
+namespace loomix {
+
+enum class StorageType : int8_t { undefined = -1, dense = 0, row_sparse = 1, csr = 2 };
+enum class MemoryKind : uint8_t { host, pinned, device, managed, cuda_managed };
+
+const char* name_of(StorageType stype);  // MXNet's: "default", "row_sparse", "csr"
+
+// Memory of one array and the Var that orders its use; views share it. Sparse storage also owns its index arrays, whose
+// sizes are known only when the task that writes them is done. Up to kInlineBytes of host memory lie in the object.
+class alignas(64) Storage final : public RefCounted {
+ public:
+  static constexpr int64_t kInlineBytes = 64;
+
+  // Memory comes from the device's pool, uninitialised. Throws MemoryError.
+  Storage(engine::Engine& engine, int64_t bytes, Device device);
+  // Memory of somebody else's; `release` is called when the last user is done.
+  Storage(engine::Engine& engine, void* data, int64_t bytes, Device device, std::function<void()> release);
+  // Nothing yet: the task that writes it says how much (`allocate`, `set_shape`, `resize_sparse`).
+  Storage(engine::Engine& engine, StorageType stype, Device device);
+  ~Storage() override;
+
+  engine::Engine& engine() const noexcept { return *engine_; }
+  engine::Var& var() const noexcept { return *var_; }
+  Device device() const noexcept { return device_; }
+  MemoryKind kind() const noexcept { return kind_; }
+  StorageType stype() const noexcept { return stype_; }
+  // Dense elements, or the stored values of a sparse array. Never null after allocation on a host.
+  void* data() const noexcept { return data_; }
+  int64_t bytes() const noexcept { return bytes_; }
+  // Data writes pushed so far: equal numbers mean equal content.
+  uint64_t version() const noexcept { return var_->version(); }
+
+  // For the task that writes an array whose shape depends on data: takes memory and publishes the shape.
+  void set_shape(const Shape& shape, int64_t bytes);
+  const Shape* deferred_shape() const noexcept;  // null until the writer is done, and for arrays of fixed shape
+  bool is_deferred() const noexcept { return deferred_; }
+
+  // Sparse content, for tasks that hold the Var. `count` is the number of stored rows (row_sparse) or values (csr).
+  int64_t count() const noexcept;
+  int64_t* indices() const noexcept;  // count row ids, or column numbers
+  int64_t* indptr() const noexcept;   // csr: rows + 1
+  // Makes room for `count` items of `item_bytes` and, for csr, `indptr_count` row starts; content is undefined.
+  void resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_count);
+
+  static void* operator new(size_t bytes);
+  static void operator delete(void* memory) noexcept;
+
+ private:
+  struct Extra;
+  void allocate(int64_t bytes);
+  void free() noexcept;
+  Extra& extra();
+
+  StorageType stype_ = StorageType::dense;
+  MemoryKind kind_ = MemoryKind::host;
+  bool deferred_ = false;
+  bool owned_ = false;  // data_ came from the device's pool
+  Device device_;
+  engine::Engine* engine_;
+  engine::VarRef var_;
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+  std::unique_ptr<Extra> extra_;  // what only sparse, deferred and foreign storage needs
+  alignas(64) std::byte inline_[kInlineBytes];
+};
+
+}  // namespace loomix
