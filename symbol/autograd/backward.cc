@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "ndarray/copy.h"
+#include "symbol/autograd/tape.h"
+#include "symbol/autograd/tape_node.h"
+#include "symbol/executor/run_node.h"
+#include "symbol/passes/gradient.h"
+
+namespace loomix::autograd {
+
+namespace {
+
+// The part of the tape behind some heads, as a Graph: node `i` of the graph is `nodes[i]`, null for the constants that
+// stand for inputs which were not recorded.
+struct TapeGraph {
+  Graph graph;
+  std::vector<Ref<TapeNode>> nodes;
+  std::vector<NDArray> constants;  // by graph node; none for others
+  std::unordered_map<const TapeNode*, NodeId> ids;
+};
+
+std::vector<Ref<TapeNode>> reachable(std::span<const NDArray> heads) {
+  std::vector<Ref<TapeNode>> found;
+  std::unordered_map<const TapeNode*, bool> seen;
+  const auto visit = [&](const NDArray& array) {
+    TapeNode* const node = node_of(array);
+    if (node && seen.emplace(node, true).second) found.emplace_back(node);
+  };
+  for (const NDArray& head : heads) visit(head);
+  for (size_t next = 0; next < found.size(); ++next) {
+    const TapeNode& node = *found[next];
+    LOOMIX_CHECK(!node.cleared, StateError,
+                 "[backward] the recorded computation behind operator {} was freed by an earlier backward; call that one "
+                 "with retain_graph=True.",
+                 node.op ? node.op->name : "variable");
+    for (const TapeNode::Input& input : node.inputs) visit(input.array);
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+  return found;
+}
+
+Ref<const NodeInfo> info_of(const TapeNode& node) {
+  if (node.name.empty()) return {};
+  auto info = make_ref<NodeInfo>();
+  info->name = node.name;
+  return info;
+}
+
+TapeGraph build_graph(std::span<const NDArray> heads) {
+  TapeGraph tape;
+  const auto append = [&](Ref<TapeNode> node, NDArray constant) {
+    tape.nodes.push_back(std::move(node));
+    tape.constants.push_back(std::move(constant));
+  };
+  std::vector<ValueRef> inputs;
+  for (const Ref<TapeNode>& node : reachable(heads)) {
+    if (node->is_variable()) {
+      tape.ids[node.get()] = tape.graph.add_variable(info_of(*node));
+      append(node, {});
+      continue;
+    }
+    inputs.clear();
+    for (const TapeNode::Input& input : node->inputs) {
+      if (const TapeNode* const from = node_of(input.array)) {
+        inputs.push_back({tape.ids.at(from), input.array.tape_index()});
+      } else {
+        inputs.push_back({tape.graph.add_variable(), 0});
+        append({}, input.array);
+      }
+    }
+    tape.ids[node.get()] = tape.graph.add_op(*node->op, node->attrs, inputs, info_of(*node));
+    append(node, {});
+  }
+  for (const NDArray& head : heads) tape.graph.outputs.push_back({tape.ids.at(node_of(head)), head.tape_index()});
+  return tape;
+}
+
+// Runs what the gradient pass added, one operator after the other.
+class BackwardRun {
+ public:
+  BackwardRun(Runtime& runtime, TapeGraph tape, const BackwardOptions& options)
+      : runtime_(runtime), tape_(std::move(tape)), options_(options), forward_size_(tape_.graph.size()) {}
+
+  // `head_grads` has one array a head.
+  void differentiate(std::span<const NDArray> head_grads, std::span<const ValueRef> wrt) {
+    Graph graph = std::move(tape_.graph);
+    const std::vector<ValueRef> heads = graph.outputs;
+    std::vector<ValueRef> seeds;
+    for (const NDArray& array : head_grads) {
+      seeds.push_back({graph.add_variable(), 0});
+      seeds_.push_back(array);
+    }
+    GradientResult result = gradient(std::move(graph), runtime_.table(), {heads, seeds, wrt});
+    tape_.graph = std::move(result.graph);
+    grads_ = std::move(result.grads);
+    count_uses();
+  }
+
+  // Runs all nodes that the gradients need. `targets` (one a wrt, may be none arrays) receive them where that saves a
+  // copy; returns the gradients, none where there is none.
+  std::vector<NDArray> run(std::span<const NDArray> targets, std::span<const ops::Req> reqs) {
+    values_.resize(static_cast<size_t>(tape_.graph.size()));
+    for (size_t i = 0; i < grads_.size(); ++i) {
+      if (grads_[i] && !targets[i].is_none() && !options_.create_graph) offer_target(grads_[i], targets[i], reqs[i]);
+    }
+    for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
+      if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
+    }
+    std::vector<NDArray> results;
+    for (const ValueRef& grad : grads_) results.push_back(grad ? value(grad, -1) : NDArray());
+    return results;
+  }
+  // Whether `run` has written the gradient to its target.
+  bool delivered(size_t i) const { return grads_[i] && targets_.contains(grads_[i].node) && target_of(i); }
+
+  void free_tape() {
+    for (const Ref<TapeNode>& node : tape_.nodes) {
+      if (node && !node->is_variable()) node->clear();
+    }
+  }
+
+ private:
+  struct Target {
+    int32_t index;
+    NDArray array;
+    ops::Req req;
+  };
+
+  NodeId first_added() const { return forward_size_ + static_cast<NodeId>(seeds_.size()); }
+  bool target_of(size_t i) const { return targets_.at(grads_[i].node).index == grads_[i].index; }
+
+  // Counts how often each added node's values are used by added nodes that are needed themselves.
+  void count_uses() {
+    uses_.assign(static_cast<size_t>(tape_.graph.size()), 0);
+    for (const ValueRef& grad : grads_) {
+      if (grad) ++uses_[static_cast<size_t>(grad.node)];
+    }
+    for (NodeId id = tape_.graph.size() - 1; id >= first_added(); --id) {
+      if (uses_[static_cast<size_t>(id)] == 0) continue;
+      for (const ValueRef& input : tape_.graph.inputs(id)) ++uses_[static_cast<size_t>(input.node)];
+    }
+  }
+
+  // A node that only makes this one gradient may write it where it belongs.
+  void offer_target(ValueRef grad, const NDArray& target, ops::Req req) {
+    if (grad.node < first_added() || uses_[static_cast<size_t>(grad.node)] != 1) return;
+    if (tape_.graph[grad.node].op->name == kCustomGradientOp || !target.is_dense()) return;
+    targets_.emplace(grad.node, Target{grad.index, target, req});
+  }
+
+  // The array behind a value; `user` is the gradient node that needs it, for the check that it is still the same.
+  NDArray value(ValueRef ref, NodeId user) const {
+    if (ref.node >= first_added()) return values_[static_cast<size_t>(ref.node)][static_cast<size_t>(ref.index)];
+    if (ref.node >= forward_size_) return seeds_[static_cast<size_t>(ref.node - forward_size_)];
+    if (user >= 0) check_unchanged(ref, user);
+    const Ref<TapeNode>& node = tape_.nodes[static_cast<size_t>(ref.node)];
+    if (!node) return tape_.constants[static_cast<size_t>(ref.node)];
+    NDArray array = node->outputs[static_cast<size_t>(ref.index)].array;
+    if (options_.create_graph) array.set_tape(node, ref.index);
+    return array;
+  }
+
+  void check_unchanged(ValueRef ref, NodeId user) const {
+    const NodeId forward = tape_.graph[user].forward;
+    if (forward < 0 || forward >= forward_size_) return;
+    const auto inputs = tape_.graph.inputs(forward);
+    const TapeNode& recorded = *tape_.nodes[static_cast<size_t>(forward)];
+    if (ref.node == forward) {
+      const TapeNode::Output& output = recorded.outputs[static_cast<size_t>(ref.index)];
+      check_version(recorded, output.array, output.version, "output", ref.index);
+      return;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] != ref || recorded.op->mutates(*recorded.attrs, static_cast<int>(i))) continue;
+      check_version(recorded, recorded.inputs[i].array, recorded.inputs[i].version, "input", static_cast<int>(i));
+    }
+  }
+
+  static void check_version(const TapeNode& node, const NDArray& array, uint64_t version, const char* kind, int index) {
+    if (array.is_none() || array.storage().version() == version) return;
+    const std::string name = kind[0] == 'i' ? node.op->input_name(*node.attrs, index)
+                                            : node.op->output_name(*node.attrs, index);
+    detail::throw_error<StateError>(
+        "[backward] {} '{}' (shape {}) of operator {}{} was overwritten after the operator ran, and its gradient needs "
+        "it; write to a new array, or call backward first.",
+        kind, name, array.shape().to_string(), node.op->name, node.name.empty() ? "" : " (" + node.name + ")");
+  }
+
+  void run_one(NodeId id) {
+    const Node& node = tape_.graph[id];
+    NDArrays inputs;
+    for (const ValueRef& input : tape_.graph.inputs(id)) {
+      const bool shape_only = is_shape_only(node, inputs.size());
+      inputs.push_back(value(input, shape_only ? -1 : id));
+    }
+    NDArrays& outputs = values_[static_cast<size_t>(id)];
+    if (node.op->name == kCustomGradientOp) {
+      outputs = run_custom(node, inputs);
+    } else {
+      outputs = run_operator(id, node, inputs);
+    }
+    for (const ValueRef& input : tape_.graph.inputs(id)) {
+      if (--uses_[static_cast<size_t>(input.node)] == 0 && input.node >= first_added()) {
+        values_[static_cast<size_t>(input.node)].clear();
+      }
+    }
+  }
+
+  static bool is_shape_only(const Node& node, size_t input) {
+    const auto& list = node.op->shape_only;
+    return std::find(list.begin(), list.end(), static_cast<int>(input)) != list.end();
+  }
+
+  NDArrays run_operator(NodeId id, const Node& node, const NDArrays& inputs) {
+    InlineVector<const NDArray*, 4> in;
+    for (const NDArray& input : inputs) in.push_back(&input);
+    RunOptions options;
+    std::string name;
+    if (node.forward >= 0 && node.forward < forward_size_) {
+      const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
+      if (recorded) options.node_name = recorded->name;
+    }
+    const auto target = targets_.find(id);
+    if (target == targets_.end()) return run_node(runtime_, *node.op, node.attrs, in, options);
+    const auto count = static_cast<size_t>(node.op->count_visible_outputs(*node.attrs));
+    NDArrays held(count);
+    InlineVector<NDArray*, 4> out;
+    InlineVector<ops::Req, 4> req;
+    for (size_t i = 0; i < count; ++i) {
+      const bool here = static_cast<int32_t>(i) == target->second.index;
+      if (here) held[i] = target->second.array;
+      out.push_back(&held[i]);
+      req.push_back(here ? target->second.req : ops::Req::write);
+    }
+    options.out = out;
+    options.req = req;
+    return run_node(runtime_, *node.op, node.attrs, in, options);
+  }
+
+  NDArrays run_custom(const Node& node, const NDArrays& inputs) const {
+    const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
+    const std::vector<NDArray> grads = recorded->custom->backward(inputs);
+    LOOMIX_CHECK(grads.size() == recorded->inputs.size(), ValueError,
+                 "[{}] its backward returned {} gradients; expected {}, one an input.", recorded->name, grads.size(),
+                 recorded->inputs.size());
+    NDArrays outputs;
+    for (size_t i = 0; i < grads.size(); ++i) {
+      const NDArray& input = recorded->inputs[i].array;
+      LOOMIX_CHECK(grads[i].is_none() || grads[i].shape() == input.shape(), ShapeError,
+                   "[{}] its backward returned a gradient of shape {} for input {} of shape {}.", recorded->name,
+                   grads[i].shape().to_string(), i, input.shape().to_string());
+      outputs.push_back(grads[i].is_none() ? zeros(input.engine(), input.shape(), input.dtype(), input.device())
+                                           : grads[i]);
+    }
+    return outputs;
+  }
+
+  Runtime& runtime_;
+  TapeGraph tape_;
+  const BackwardOptions& options_;
+  const NodeId forward_size_;
+  std::vector<NDArray> seeds_;
+  std::vector<ValueRef> grads_;
+  std::vector<int> uses_;
+  std::vector<NDArrays> values_;
+  std::unordered_map<NodeId, Target> targets_;
+};
+
+// Ones where no gradient is given for a head.
+std::vector<NDArray> complete_head_grads(std::span<const NDArray> heads, std::span<const NDArray> head_grads,
+                                         const BackwardOptions& options) {
+  LOOMIX_CHECK(!heads.empty(), ValueError, "[backward] no heads were given.");
+  LOOMIX_CHECK(head_grads.empty() || head_grads.size() == heads.size(), ValueError,
+               "[backward] {} head gradients were given for {} heads.", head_grads.size(), heads.size());
+  std::vector<NDArray> complete;
+  for (size_t i = 0; i < heads.size(); ++i) {
+    const NDArray& head = heads[i];
+    LOOMIX_CHECK(head.tape(), StateError,
+                 "[backward] head {} of shape {} was not recorded: no operator made it from a variable under record().", i,
+                 head.shape().to_string());
+    if (i < head_grads.size() && !head_grads[i].is_none()) {
+      LOOMIX_CHECK(head_grads[i].shape() == head.shape(), ShapeError,
+                   "[backward] head {} has shape {}, its gradient {}; they must be equal.", i, head.shape().to_string(),
+                   head_grads[i].shape().to_string());
+      complete.push_back(options.create_graph ? head_grads[i] : head_grads[i].detach());
+    } else {
+      complete.emplace_back(head.engine(), head.shape(), head.dtype(), head.device());
+      fill(complete.back(), 1);
+    }
+  }
+  return complete;
+}
+
+void deliver(Runtime& runtime, const NDArray& grad, const NDArray& target, ops::Req req) {
+  if (req == ops::Req::write) return copy(grad, target);
+  const NDArray converted = grad.dtype() == target.dtype() ? grad.detach() : cast(grad, target.dtype());
+  NDArray sum = target;
+  NDArray* const out = &sum;
+  RunOptions options;
+  options.out = {&out, 1};
+  run_node(runtime, "elemwise_add", {target, converted}, {}, options);
+}
+
+}  // namespace
+
+void backward(Runtime& runtime, std::span<const NDArray> heads, std::span<const NDArray> head_grads,
+              const BackwardOptions& options) {
+  const std::vector<NDArray> seeds = complete_head_grads(heads, head_grads, options);
+  const Scope scope(options.create_graph, options.train_mode);
+  TapeGraph tape = build_graph(heads);
+  std::vector<ValueRef> wrt;
+  std::vector<NDArray> targets;
+  std::vector<ops::Req> reqs;
+  for (size_t id = 0; id < tape.nodes.size(); ++id) {
+    const Ref<TapeNode>& node = tape.nodes[id];
+    if (!node || !node->is_variable() || node->req == ops::Req::null) continue;
+    wrt.push_back({static_cast<NodeId>(id), 0});
+    targets.push_back(node->grad);
+    reqs.push_back(node->req);
+  }
+  LOOMIX_CHECK(!wrt.empty(), StateError,
+               "[backward] no variable is behind the heads; call attach_grad or mark_variables before recording.");
+  BackwardRun run(runtime, std::move(tape), options);
+  run.differentiate(seeds, wrt);
+  const std::vector<NDArray> grads = run.run(targets, reqs);
+  for (size_t i = 0; i < wrt.size(); ++i) {
+    if (run.delivered(i)) continue;
+    const Scope quiet(false, options.train_mode);
+    if (!grads[i].is_none()) {
+      deliver(runtime, grads[i], targets[i], reqs[i]);
+    } else if (reqs[i] == ops::Req::write) {
+      fill(targets[i], 0);
+    }
+  }
+  if (!options.retain_graph && !options.create_graph) run.free_tape();
+}
+
+std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads, std::span<const NDArray> variables,
+                          std::span<const NDArray> head_grads, const BackwardOptions& options) {
+  const std::vector<NDArray> seeds = complete_head_grads(heads, head_grads, options);
+  const Scope scope(options.create_graph, options.train_mode);
+  TapeGraph tape = build_graph(heads);
+  std::vector<ValueRef> wrt;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const TapeNode* const node = node_of(variables[i]);
+    LOOMIX_CHECK(node, ValueError, "[grad] variable {} takes no part in any recorded computation; mark it first.", i);
+    const auto found = tape.ids.find(node);
+    LOOMIX_CHECK(found != tape.ids.end(), ValueError, "[grad] the heads do not depend on variable {}.", i);
+    wrt.push_back({found->second, variables[i].tape_index()});
+  }
+  BackwardRun run(runtime, std::move(tape), options);
+  run.differentiate(seeds, wrt);
+  const std::vector<NDArray> targets(wrt.size());
+  const std::vector<ops::Req> reqs(wrt.size(), ops::Req::write);
+  std::vector<NDArray> grads = run.run(targets, reqs);
+  for (size_t i = 0; i < grads.size(); ++i) {
+    const NDArray& variable = variables[i];
+    if (grads[i].is_none()) grads[i] = zeros(variable.engine(), variable.shape(), variable.dtype(), variable.device());
+  }
+  if (!options.retain_graph && !options.create_graph) run.free_tape();
+  return grads;
+}
+
+Graph recorded_graph(std::span<const NDArray> heads) {
+  for (const NDArray& head : heads) {
+    LOOMIX_CHECK(head.tape(), StateError, "[get_symbol] an array of shape {} was not recorded.",
+                 head.shape().to_string());
+  }
+  return build_graph(heads).graph;
+}
+
+}  // namespace loomix::autograd

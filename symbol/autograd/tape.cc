@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/autograd/tape.h"
+
+#include <atomic>
+#include <utility>
+
+#include "engine/block_cache.h"
+#include "symbol/autograd/tape_node.h"
+
+namespace loomix::autograd {
+
+namespace {
+
+using Blocks = engine::BlockCache<(sizeof(TapeNode) + 63) / 64 * 64>;
+
+struct Flags {
+  bool recording = false;
+  bool training = false;
+};
+constinit thread_local Flags flags;
+
+// Nodes are numbered across threads; blocks of numbers keep the counter out of the hot path.
+uint64_t next_number() noexcept {
+  constinit static std::atomic<uint64_t> counter{0};
+  return counter.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A node's death lets go of others. Those that wait for that are kept in a list of the thread, so that a long chain
+// needs no deep stack.
+class Reaper {
+ public:
+  void add(Ref<RefCounted> node) { waiting_.push_back(std::move(node)); }
+  void run() {
+    if (running_) return;
+    running_ = true;
+    while (!waiting_.empty()) {
+      const Ref<RefCounted> node = std::move(waiting_.back());
+      waiting_.pop_back();
+    }
+    running_ = false;
+  }
+
+ private:
+  std::vector<Ref<RefCounted>> waiting_;
+  bool running_ = false;
+};
+thread_local Reaper reaper;
+
+NDArray without_tape(const NDArray& array) { return array.detach(); }
+
+}  // namespace
+
+bool is_recording() noexcept { return flags.recording; }
+bool is_training() noexcept { return flags.training; }
+bool set_recording(bool on) noexcept { return std::exchange(flags.recording, on); }
+bool set_training(bool on) noexcept { return std::exchange(flags.training, on); }
+
+void* TapeNode::operator new(size_t) { return Blocks::allocate(); }
+void TapeNode::operator delete(void* memory) noexcept { Blocks::free(memory); }
+
+TapeNode::TapeNode() noexcept : number(next_number()) {}
+TapeNode::~TapeNode() { clear(); }
+
+void TapeNode::clear() noexcept {
+  bool reap = false;
+  for (Input& input : inputs) {
+    if (!input.array.tape() || !input.array.tape()->unique()) continue;
+    reaper.add(input.array.tape());
+    reap = true;
+  }
+  inputs.clear();
+  outputs.clear();
+  custom.reset();
+  cleared = true;
+  if (reap) reaper.run();
+}
+
+bool should_record(std::span<const NDArray* const> inputs) noexcept {
+  if (!flags.recording) return false;
+  for (const NDArray* input : inputs) {
+    if (input->tape()) return true;
+  }
+  return false;
+}
+
+void check_not_recorded(const ops::OpDef& op, std::span<NDArray* const> outputs) {
+  for (const NDArray* output : outputs) {
+    LOOMIX_CHECK(!output->tape(), StateError,
+                 "[{}] an array that takes part in the recorded computation cannot be written in place while recording; "
+                 "write to a new array.",
+                 op.name);
+  }
+}
+
+void record(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> inputs,
+            std::span<NDArray> outputs, NDArrays saved, std::string_view node_name) {
+  Ref<TapeNode> node(new TapeNode);
+  node->op = &op;
+  node->attrs = attrs;
+  if (!node_name.empty()) node->name = node_name;
+  node->inputs.reserve(inputs.size());
+  for (const NDArray* input : inputs) node->inputs.push_back({*input, input->storage().version()});
+  node->outputs.reserve(outputs.size() + saved.size());
+  int32_t index = 0;
+  for (NDArray& output : outputs) {
+    node->outputs.push_back({without_tape(output), output.storage().version()});
+    output.set_tape(node, index++);
+  }
+  for (NDArray& value : saved) {
+    const uint64_t version = value.is_none() ? 0 : value.storage().version();
+    node->outputs.push_back({std::move(value), version});
+  }
+}
+
+void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input, NDArray& output) {
+  const NDArray* const pointer = &input;
+  if (!should_record({&pointer, 1})) return;
+  record(op, attrs, {&pointer, 1}, {&output, 1}, NDArrays(), {});
+}
+
+void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> grads, std::span<const ops::Req> reqs) {
+  LOOMIX_CHECK(arrays.size() == grads.size() && arrays.size() == reqs.size(), ValueError,
+               "[mark_variables] {} arrays, {} gradients and {} requests were given; expected equal numbers.",
+               arrays.size(), grads.size(), reqs.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    NDArray& array = *arrays[i];
+    LOOMIX_CHECK(!array.is_none(), ValueError, "[mark_variables] array {} is empty (none).", i);
+    LOOMIX_CHECK(reqs[i] == ops::Req::null || (!grads[i].is_none() && grads[i].shape() == array.shape()), ShapeError,
+                 "[mark_variables] the gradient of array {} has another shape than the array, {}.", i,
+                 array.shape().to_string());
+    Ref<TapeNode> node(new TapeNode);
+    node->outputs.push_back({without_tape(array), 0});
+    node->grad = grads[i].is_none() ? NDArray() : without_tape(grads[i]);
+    node->req = reqs[i] == ops::Req::inplace ? ops::Req::write : reqs[i];
+    array.set_tape(node, 0);
+  }
+}
+
+NDArray gradient_of(const NDArray& array) {
+  const TapeNode* const node = node_of(array);
+  return node && node->is_variable() ? node->grad : NDArray();
+}
+
+void record_custom(Runtime& runtime, Ref<CustomFunction> function, std::span<const NDArray> inputs,
+                   std::span<NDArray* const> outputs) {
+  if (!flags.recording) return;
+  Ref<TapeNode> node(new TapeNode);
+  CustomParams params;
+  params.num_inputs = static_cast<int>(inputs.size());
+  params.num_outputs = static_cast<int>(outputs.size());
+  node->attrs = make_attrs(params);
+  node->op = &runtime.table().at(kCustomOp);
+  node->name = function->name();
+  node->custom = std::move(function);
+  for (const NDArray& input : inputs) node->inputs.push_back({input, input.storage().version()});
+  int32_t index = 0;
+  for (NDArray* output : outputs) {
+    node->outputs.push_back({without_tape(*output), output->storage().version()});
+    output->set_tape(node, index++);
+  }
+}
+
+}  // namespace loomix::autograd

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/run_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ndarray/copy.h"
+#include "ndarray/sparse.h"
+#include "symbol/autograd/tape.h"
+#include "symbol/executor/op_call.h"
+
+namespace loomix {
+
+namespace {
+
+std::string argument_text(const ops::OpDef& op, const AttrsBase& attrs, size_t i) {
+  return op.input_name(attrs, static_cast<int>(i));
+}
+
+Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& attrs,
+                     std::span<const NDArray* const> in, const RunOptions& options) {
+  const NDArray* first = nullptr;
+  size_t first_position = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i]->is_none()) continue;
+    if (!first) {
+      first = in[i];
+      first_position = i;
+    } else if (in[i]->device() != first->device()) {
+      detail::throw_error<DeviceError>("[{}] argument '{}' is on {} and '{}' on {}; all must be on one device.", op.name,
+                                       argument_text(op, attrs, first_position), first->device().to_string(),
+                                       argument_text(op, attrs, i), in[i]->device().to_string());
+    }
+  }
+  if (!first && !options.out.empty()) first = options.out[0];
+  const Device device = first ? first->device() : options.device.value_or(runtime.default_device);
+  for (const NDArray* out : options.out) {
+    LOOMIX_CHECK(out->is_none() || out->device() == device, DeviceError,
+                 "[{}] the output is on {}, the inputs are on {}; all must be on one device.", op.name,
+                 out->device().to_string(), device.to_string());
+  }
+  return device;
+}
+
+void check_counts(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
+                  const RunOptions& options, size_t visible) {
+  const auto expected = static_cast<size_t>(op.count_inputs(attrs));
+  LOOMIX_CHECK(in.size() == expected, ValueError, "[{}] {} inputs were given; expected {}.", op.name, in.size(),
+               expected);
+  for (size_t i = 0; i < in.size(); ++i) {
+    LOOMIX_CHECK(!in[i]->is_none(), ValueError, "[{}] argument '{}' is an empty (none) array.", op.name,
+                 argument_text(op, attrs, i));
+  }
+  LOOMIX_CHECK(options.out.empty() || options.out.size() == visible, ValueError,
+               "[{}] {} arrays were given for the output; expected {}.", op.name, options.out.size(), visible);
+}
+
+// Complete shapes and types of one call.
+struct Inferred {
+  InlineVector<Shape, 3> shapes;  // inputs, then outputs
+  InlineVector<DType, 6> types;
+};
+
+void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
+           std::span<NDArray* const> out, size_t num_out, Inferred& result) {
+  const size_t num_in = in.size();
+  result.shapes.reserve(num_in + num_out);
+  result.types.reserve(num_in + num_out);
+  for (const NDArray* array : in) {
+    result.shapes.push_back(array->shape());
+    result.types.push_back(array->dtype());
+  }
+  for (size_t i = 0; i < num_out; ++i) {
+    const bool given = i < out.size() && !out[i]->is_none();
+    result.shapes.push_back(given ? out[i]->shape() : Shape::unknown());
+    result.types.push_back(given ? out[i]->dtype() : DType::unknown);
+  }
+  const std::span<Shape> shapes(result.shapes);
+  const std::span<DType> types(result.types);
+  ops::ShapeInfer shape_rule(op, shapes.first(num_in), shapes.subspan(num_in));
+  op.infer_shape(attrs, shape_rule);
+  ops::TypeInfer type_rule(op, types.first(num_in), types.subspan(num_in));
+  op.infer_type(attrs, type_rule);
+  for (size_t i = 0; i < num_out; ++i) {
+    LOOMIX_CHECK(shapes[num_in + i].is_known() && types[num_in + i] != DType::unknown, ShapeError,
+                 "[{}] the shape or type of output '{}' does not follow from the inputs.", op.name,
+                 op.output_name(attrs, static_cast<int>(i)));
+  }
+}
+
+// The saved values that recording needs; otherwise the kernel gets none.
+void allocate_saved(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
+                    std::span<const NDArray> out, engine::Engine& engine, Device device, bool training,
+                    NDArrays& saved) {
+  InlineVector<TensorView, 6> views;
+  for (const NDArray* array : in) views.push_back({nullptr, array->dtype(), array->shape()});
+  for (const NDArray& array : out) views.push_back({nullptr, array.dtype(), array.shape()});
+  const InlineVector<ops::Req, 4> req(out.size());
+  const std::span<const TensorView> all(views);
+  const ops::KernelSpec spec{all.first(in.size()), all.subspan(in.size()), req, training};
+  for (size_t i = 0; i < op.saved_names.size(); ++i) {
+    const TensorView view = op.infer_saved(attrs, spec, static_cast<int>(i));
+    saved.emplace_back(engine, view.shape, view.dtype, device);
+  }
+}
+
+struct Dense {
+  InlineVector<NDArray, 2> held;
+  InlineVector<const NDArray*, 4> in;
+};
+
+// Sparse inputs as dense arrays, for kernels know no others.
+void make_dense(std::span<const NDArray* const> in, Dense& dense) {
+  dense.held.reserve(in.size());
+  for (const NDArray* array : in) {
+    dense.in.push_back(array->is_dense() ? array : &dense.held.emplace_back(cast_storage(*array, StorageType::dense)));
+  }
+}
+
+bool any_sparse(std::span<const NDArray* const> arrays) {
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [](const NDArray* array) { return !array->is_none() && !array->is_dense(); });
+}
+
+}  // namespace
+
+NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                  std::span<const NDArray* const> in, const RunOptions& options) {
+  const auto num_out = static_cast<size_t>(op.count_outputs(*attrs));
+  const auto visible = op.num_visible_outputs ? static_cast<size_t>(op.num_visible_outputs(*attrs)) : num_out;
+  check_counts(op, *attrs, in, options, visible);
+  const Device device = common_device(runtime, op, *attrs, in, options);
+  const bool recording = autograd::should_record(in);
+  if (recording) autograd::check_not_recorded(op, options.out);
+
+  const std::span<const NDArray* const> given = in;
+  Dense dense;
+  if (any_sparse(in)) [[unlikely]] {
+    make_dense(in, dense);
+    in = dense.in;
+  }
+
+  NDArrays out(num_out);
+  InlineVector<ops::Req, 4> req(num_out);
+  {
+    Inferred inferred;
+    infer(op, *attrs, in, options.out, num_out, inferred);
+    for (size_t i = 0; i < num_out; ++i) {
+      const bool is_given = i < options.out.size() && !options.out[i]->is_none();
+      if (is_given && options.out[i]->is_dense()) {
+        out[i] = *options.out[i];
+      } else {
+        out[i] = NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
+      }
+      req[i] = i < options.req.size() ? options.req[i] : ops::Req::write;
+    }
+  }
+  const bool training = autograd::is_training();
+  NDArrays saved(0);
+  if (recording && !op.saved_names.empty()) {
+    allocate_saved(op, *attrs, in, out, runtime.engine(), device, training, saved);
+  } else {
+    saved.resize(op.saved_names.size());
+  }
+  const Ref<OpCall> call =
+      OpCall::make(runtime, {op, attrs, in, out, saved, req, device, training, options.node_name});
+  call->push(runtime, options.priority);
+  if (recording) autograd::record(op, attrs, given, out, std::move(saved), options.node_name);
+  if (options.out.empty()) {
+    out.resize(visible);
+    return out;
+  }
+  for (size_t i = 0; i < visible; ++i) {
+    if (options.out[i]->is_none()) {
+      *options.out[i] = out[i];
+    } else if (!options.out[i]->is_dense()) {
+      copy_sparse(out[i], *options.out[i]);
+      out[i] = *options.out[i];
+    } else if (recording) {
+      options.out[i]->set_tape(out[i].tape(), out[i].tape_index());
+    }
+  }
+  out.resize(visible);
+  return out;
+}
+
+NDArrays run_node(Runtime& runtime, std::string_view name, std::initializer_list<NDArray> in, const TextPairs& attrs,
+                  const RunOptions& options) {
+  const ops::OpDef& op = runtime.table().at(name);
+  InlineVector<const NDArray*, 4> pointers;
+  for (const NDArray& array : in) pointers.push_back(&array);
+  return run_node(runtime, op, runtime.table().parse(op, attrs), pointers, options);
+}
+
+}  // namespace loomix

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/engine.h"
+#include "ops/table.h"
+#include "symbol/executor/generator.h"
+
+namespace loomix {
+
+// A place in the caller's source; text is made from it only when a task failed. Whoever captures keeps it valid.
+struct Origin {
+  const void* code = nullptr;
+  int64_t offset = 0;
+};
+
+struct OriginHook {
+  Origin (*capture)() = nullptr;            // of the calling thread; at most 50 ns
+  std::string (*text)(Origin) = nullptr;    // "train.py:12, in main"; on any thread
+};
+
+// What running operators needs: an engine, the operators, the random generators. One a process, or one a test.
+class Runtime {
+ public:
+  Runtime(engine::Engine& engine, const ops::OpTable& table) : engine_(&engine), table_(&table) {}
+  engine::Engine& engine() const noexcept { return *engine_; }
+  const ops::OpTable& table() const noexcept { return *table_; }
+  Generators& generators() noexcept { return generators_; }
+
+  OriginHook origin;
+  const ops::DispatchListener* dispatch_listener = nullptr;  // gets the reasons of kernel choice
+  Device default_device = Device::cpu();                     // of operators without inputs
+
+ private:
+  engine::Engine* engine_;
+  const ops::OpTable* table_;
+  Generators generators_;
+};
+
+}  // namespace loomix
