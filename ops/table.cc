@@ -26,6 +26,7 @@ constexpr Family kFamilies[] = {
     {register_linear, kernels_linear_cpu},
     {register_conv, kernels_conv_cpu},
     {register_pool, kernels_pool_cpu},
+    {register_norm, kernels_norm_cpu},
     {register_activation, kernels_activation_cpu},
     {register_softmax, kernels_softmax_cpu},
     {register_loss, kernels_loss_cpu},

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/norm/batch_norm.h"
+
+#include "base/error.h"
+#include "ops/norm/norm.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+// Half types keep their statistics and parameters in float32.
+DType parameter_type(DType data) {
+  return data == DType::float16 || data == DType::bfloat16 ? DType::float32 : data;
+}
+
+// The number of channels if it is known, from the data or from any of the parameters [first, last).
+int64_t channels_of(const BatchNormParams& p, ShapeInfer& s, const Shape& data, int first, int last) {
+  if (data.ndim_known()) {
+    LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.", s.who());
+    const int64_t size = data[normalize_axis(p.axis, data.ndim(), s.who())];
+    if (size >= 0) return size;
+  }
+  for (int i = first; i < last; ++i) {
+    if (s.in(i).ndim() == 1 && s.in(i)[0] >= 0) return s.in(i)[0];
+  }
+  return kUnknownDim;
+}
+
+void infer_forward(const BatchNormParams& p, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+  const Shape channels{channels_of(p, s, s.in(0), 1, 5)};
+  for (int i = 1; i < 5; ++i) s.set_in(i, channels);
+  for (int i = 1; i < 3; ++i) s.set_out(i, channels);
+}
+
+void infer_backward(const BatchNormParams& p, ShapeInfer& s) {
+  s.set_in(0, s.in(1));
+  s.set_in(1, s.in(0));
+  s.set_out(0, s.in(1));
+  const Shape channels{channels_of(p, s, s.in(1), 2, 7)};
+  for (int i = 2; i < 7; ++i) s.set_in(i, channels);
+  for (int i = 1; i < 3; ++i) s.set_out(i, channels);
+}
+
+template <class P>
+void forward_type(const P&, TypeInfer& t) {
+  t.set_out(0, t.in(0));
+  t.set_in(0, t.out(0));
+  const DType parameters = parameter_type(t.in(0));
+  for (int i = 1; i < 5; ++i) t.set_in(i, parameters);
+  for (int i = 1; i < 3; ++i) t.set_out(i, parameters);
+}
+
+template <class P>
+void backward_type(const P&, TypeInfer& t) {
+  t.set_in(0, t.in(1));
+  t.set_in(1, t.in(0));
+  t.set_out(0, t.in(1));
+  const DType parameters = parameter_type(t.in(1));
+  for (int i = 2; i < 7; ++i) t.set_in(i, parameters);
+  for (int i = 1; i < 3; ++i) t.set_out(i, parameters);
+}
+
+template <class P>
+void add(OpTable& table, const char* name, const char* doc) {
+  static constexpr const char* kBackward =
+      std::is_same_v<P, BatchNormParams> ? "_backward_BatchNorm" : "_backward_BatchNorm_v1";
+  table.add<P>(name)
+      .doc(doc)
+      .inputs({"data", "gamma", "beta"})
+      .state("moving_mean")
+      .state("moving_var")
+      .output("output")
+      .output("mean")
+      .output("var")
+      .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_forward(full_params(p), s); })
+      .infer_type(forward_type<P>)
+      .training_matters()
+      .element_cost(0.3)
+      .gradient([](const P&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(1), g.out(2), g.in(1), g.in(3), g.in(4)};
+        const auto grads = g.call(kBackward, inputs, g.attrs());
+        for (int i = 0; i < 3; ++i) {
+          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
+        }
+      });
+  table.add<P>(kBackward)
+      .hidden()
+      .inputs({"grad", "data", "mean", "var"})
+      .state("gamma")
+      .state("moving_mean")
+      .state("moving_var")
+      .output("data")
+      .output("gamma")
+      .output("beta")
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
+      .infer_type(backward_type<P>)
+      .training_matters()
+      .element_cost(0.6);
+}
+
+}  // namespace
+
+void register_batch_norm(OpTable& table) {
+  add<BatchNormParams>(table, "BatchNorm", "Normalises each channel over the batch, then scales by gamma and adds beta.");
+  add<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm over axis 1, for old files.");
+}
+
+}  // namespace loomix::ops

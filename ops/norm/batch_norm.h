@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/params.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+struct BatchNormParams {
+  double eps = 1e-3f;
+  float momentum = 0.9f;
+  bool fix_gamma = true;
+  bool use_global_stats = false;
+  bool output_mean_var = false;
+  int axis = 1;
+  bool cudnn_off = false;
+  std::optional<float> min_calib_range;
+  std::optional<float> max_calib_range;
+
+  static void fields(FieldList<BatchNormParams>& f) {
+    using P = BatchNormParams;
+    f("eps", &P::eps, "Added to the variance.");
+    f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
+    f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
+    f("use_global_stats", &P::use_global_stats, "Normalises by the moving averages in training, too.");
+    f("output_mean_var", &P::output_mean_var, "Returns mean and variance, too.");
+    f("axis", &P::axis, "The axis of the channels.");
+    f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
+    f("min_calib_range", &P::min_calib_range, "For quantised networks; has no effect here.");
+    f("max_calib_range", &P::max_calib_range, "For quantised networks; has no effect here.");
+  }
+};
+
+struct BatchNormV1Params {
+  float eps = 1e-3f;
+  float momentum = 0.9f;
+  bool fix_gamma = true;
+  bool use_global_stats = false;
+  bool output_mean_var = false;
+
+  static void fields(FieldList<BatchNormV1Params>& f) {
+    using P = BatchNormV1Params;
+    f("eps", &P::eps, "Added to the variance.");
+    f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
+    f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
+    f("use_global_stats", &P::use_global_stats, "Normalises by the moving averages in training, too.");
+    f("output_mean_var", &P::output_mean_var, "Returns mean and variance, too.");
+  }
+};
+
+inline const BatchNormParams& full_params(const BatchNormParams& p) { return p; }
+inline BatchNormParams full_params(const BatchNormV1Params& p) {
+  BatchNormParams full;
+  full.eps = p.eps;
+  full.momentum = p.momentum;
+  full.fix_gamma = p.fix_gamma;
+  full.use_global_stats = p.use_global_stats;
+  full.output_mean_var = p.output_mean_var;
+  return full;
+}
+
+// data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else the moving ones.
+void batch_norm_cpu(const BatchNormParams&, const KernelArgs&);
+// grad, data, mean, var, gamma, moving_mean, moving_var -> gradients of data, gamma and beta. Here, once for each
+// recorded forward pass, the moving averages change, and a fixed gamma is set to 1.
+void batch_norm_backward_cpu(const BatchNormParams&, const KernelArgs&);
+
+}  // namespace loomix::ops

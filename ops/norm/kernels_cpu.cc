@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "ops/families.h"
+#include "ops/norm/batch_norm.h"
+#include "ops/norm/row_norm.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+template <class P>
+void batch_norm(const P& p, const KernelArgs& args) {
+  batch_norm_cpu(full_params(p), args);
+}
+template <class P>
+void batch_norm_backward(const P& p, const KernelArgs& args) {
+  batch_norm_backward_cpu(full_params(p), args);
+}
+
+template <class P>
+void add_batch_norm(OpTable& table, const std::string& name) {
+  table.kernel<P, batch_norm<P>>(name, "batch_norm_cpu", DeviceType::cpu);
+  table.kernel<P, batch_norm_backward<P>>("_backward_" + name, "batch_norm_backward_cpu", DeviceType::cpu);
+}
+
+template <class P>
+void add_row_norm(OpTable& table, const std::string& name) {
+  table.kernel<P, row_norm_cpu<P>>(name, "row_norm_cpu", DeviceType::cpu);
+  table.kernel<P, row_norm_backward_cpu<P>>("_backward_" + name, "row_norm_backward_cpu", DeviceType::cpu);
+}
+
+}  // namespace
+
+void kernels_norm_cpu(OpTable& table) {
+  add_batch_norm<BatchNormParams>(table, "BatchNorm");
+  add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1");
+  add_row_norm<LayerNormParams>(table, "LayerNorm");
+  add_row_norm<InstanceNormParams>(table, "InstanceNorm");
+  add_row_norm<GroupNormParams>(table, "GroupNorm");
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/norm/row_norm.h"
+
+#include "base/error.h"
+#include "ops/norm/norm.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+template <class P>
+constexpr const char* kName = "LayerNorm";
+template <>
+constexpr const char* kName<InstanceNormParams> = "InstanceNorm";
+template <>
+constexpr const char* kName<GroupNormParams> = "GroupNorm";
+template <class P>
+constexpr const char* kBackward = "_backward_LayerNorm";
+template <>
+constexpr const char* kBackward<InstanceNormParams> = "_backward_InstanceNorm";
+template <>
+constexpr const char* kBackward<GroupNormParams> = "_backward_GroupNorm";
+
+// Shapes of gamma (and beta) and of the statistics.
+struct Parts {
+  int64_t parameters;
+  Shape statistics;
+};
+Parts parts(const LayerNormParams& p, const char* who, const Shape& data) {
+  const int axis = normalize_axis(p.axis, data.ndim(), who);
+  Shape statistics = data;
+  statistics[axis] = 1;
+  return {data[axis], statistics};
+}
+Parts parts(const InstanceNormParams&, const char* who, const Shape& data) {
+  LOOMIX_CHECK(data.ndim() >= 3, ShapeError, "[{}] the data has shape {}; expected 3 axes or more.", who,
+               data.to_string());
+  return {data[1], Shape{data[0], data[1]}};
+}
+Parts parts(const GroupNormParams& p, const char* who, const Shape& data) {
+  LOOMIX_CHECK(data.ndim() >= 3, ShapeError, "[{}] the data has shape {}; expected 3 axes or more.", who,
+               data.to_string());
+  LOOMIX_CHECK(data[1] < 0 || data[1] % p.num_groups == 0, ShapeError,
+               "[{}] the data has shape {}; its {} channels are no multiple of num_groups {}.", who, data.to_string(),
+               data[1], p.num_groups);
+  return {p.num_groups, Shape{data[0], p.num_groups}};
+}
+
+template <class P>
+void infer_forward(const P& p, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+  if (!s.in(0).ndim_known()) return;
+  const Parts shapes = parts(p, s.who(), s.in(0));
+  for (int i = 1; i < 3; ++i) {
+    s.set_in(i, Shape{shapes.parameters});
+    s.set_out(i, shapes.statistics);
+  }
+}
+
+template <class P>
+void infer_backward(const P& p, ShapeInfer& s) {  // grad, data, gamma, mean, deviation
+  s.set_in(0, s.in(1));
+  s.set_in(1, s.in(0));
+  s.set_out(0, s.in(1));
+  if (!s.in(1).ndim_known()) return;
+  const Parts shapes = parts(p, s.who(), s.in(1));
+  s.set_in(2, Shape{shapes.parameters});
+  for (int i = 1; i < 3; ++i) {
+    s.set_out(i, Shape{shapes.parameters});
+    s.set_in(i + 2, shapes.statistics);
+  }
+}
+
+template <class P>
+void add(OpTable& table, const char* doc) {
+  table.add<P>(kName<P>)
+      .doc(doc)
+      .inputs({"data", "gamma", "beta"})
+      .output("output")
+      .output("mean")
+      .output("std")
+      .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
+      .infer_shape(infer_forward<P>)
+      .infer_type(same_type<P>)
+      .element_cost(0.5)
+      .gradient([](const P&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1), g.out(1), g.out(2)};
+        const auto grads = g.call(kBackward<P>, inputs, g.attrs());
+        for (int i = 0; i < 3; ++i) {
+          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
+        }
+      });
+  table.add<P>(kBackward<P>)
+      .hidden()
+      .inputs({"grad", "data", "gamma", "mean", "std"})
+      .output("data")
+      .output("gamma")
+      .output("beta")
+      .infer_shape(infer_backward<P>)
+      .infer_type(same_type<P>)
+      .element_cost(0.8);
+}
+
+}  // namespace
+
+NormRows norm_rows(const LayerNormParams& p, const Shape& data) {
+  const int axis = normalize_axis(p.axis, data.ndim(), "LayerNorm");
+  const int64_t step = data.size_between(axis + 1, data.ndim());
+  return {data.size_between(0, axis) * step, data[axis], step, data[axis], false};
+}
+NormRows norm_rows(const InstanceNormParams&, const Shape& data) {
+  return {data[0] * data[1], data.size_between(2, data.ndim()), 1, data[1], true};
+}
+NormRows norm_rows(const GroupNormParams& p, const Shape& data) {
+  return {data[0] * p.num_groups, data.size_between(1, data.ndim()) / p.num_groups, 1, p.num_groups, true};
+}
+
+void register_row_norm(OpTable& table) {
+  add<LayerNormParams>(table, "Normalises along one axis, then scales by gamma and adds beta.");
+  add<InstanceNormParams>(table, "Normalises each channel of each item, then scales by gamma and adds beta.");
+  add<GroupNormParams>(table, "Normalises each group of channels of each item; one gamma and one beta a group.");
+}
+
+}  // namespace loomix::ops
