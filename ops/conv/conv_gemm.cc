@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "engine/parallel_for.h"
+#include "ops/conv/conv_gemm_kernels.h"
+#include "ops/isa.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kUnfoldedFloats = 65536;  // a quarter of a megabyte: stays in the second cache
+constexpr int64_t kWeightParts = 8;         // partial sums of the weight's gradient, whatever the number of threads
+
+const ConvGemmKernels& kernels() {
+  if constexpr (LOOMIX_ISA_LEVELS > 1) {
+    static const ConvGemmKernels& chosen =
+        pick_isa(isa_base::conv_gemm_kernels, isa_v3::conv_gemm_kernels, isa_v4::conv_gemm_kernels);
+    return chosen;
+  }
+  return isa_base::conv_gemm_kernels();
+}
+
+// Memory of the calling thread that stays for its next call. Each of a kernel's buffers has a slot of its own.
+float* scratch(int slot, int64_t floats) {
+  struct Buffer {
+    std::unique_ptr<float[]> memory;
+    int64_t size = 0;
+  };
+  static thread_local Buffer buffers[3];
+  Buffer& buffer = buffers[slot];
+  if (buffer.size < floats) {
+    buffer.memory = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(floats));
+    buffer.size = floats;
+  }
+  return buffer.memory.get();
+}
+constexpr int kShared = 0, kOwn = 1, kSums = 2;
+
+}  // namespace
+
+Support convolution_gemm_support(const ConvolutionParams& p, const KernelSpec& spec) {
+  if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
+  if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
+  return Support::yes();
+}
+
+void convolution_gemm(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  const ConvGeometry g(p, args.in[0].shape);
+  const ConvGemmKernels& k = kernels();
+  const float* data = args.in[0].as<float>();
+  const float* weight = args.in[1].as<float>();
+  const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
+  float* out = args.out[0].mutable_as<float>();
+  const int64_t weights = g.filters * g.depth();
+  float* packed = scratch(kShared, g.groups * weights);
+  for (int64_t group = 0; group < g.groups; ++group) {
+    k.pack_rows(g.filters, g.depth(), weight + group * weights, g.depth(), 1, packed + group * weights);
+  }
+  const int64_t panels = (g.out_size() + k.width - 1) / k.width;
+  engine::parallel_for(*args.context, g.batch * g.groups * panels, 4, [&](int64_t begin, int64_t end) {
+    float* panel = scratch(kOwn, g.depth() * k.width);
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t item = unit / panels;  // image and group
+      const int64_t group = item % g.groups;
+      k.forward(g, data + item * g.channels * g.in_size(), packed + group * weights,
+                bias ? bias + group * g.filters : nullptr, unit % panels * k.width, panel,
+                out + item * g.filters * g.out_size());
+    }
+  });
+}
+
+void convolution_data_gemm(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  const ConvGeometry g(p, args.out[0].shape);
+  const ConvGemmKernels& k = kernels();
+  const float* grad = args.in[0].as<float>();
+  const float* weight = args.in[1].as<float>();
+  float* out = args.out[0].mutable_as<float>();
+  const int64_t weights = g.filters * g.depth();
+  float* packed = scratch(kShared, g.groups * weights);
+  for (int64_t group = 0; group < g.groups; ++group) {  // the weight's columns are the rows here
+    k.pack_rows(g.depth(), g.filters, weight + group * weights, 1, g.depth(), packed + group * weights);
+  }
+  engine::parallel_for(*args.context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    float* own = scratch(kOwn, (g.filters + k.rows) * k.width);
+    for (int64_t item = begin; item < end; ++item) {
+      k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights, own,
+                out + item * g.channels * g.in_size());
+    }
+  });
+}
+
+// The batch is cut into a fixed number of parts, whose sums are added in order: the result does not depend on threads.
+void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  const ConvGeometry g(p, args.in[1].shape);
+  const ConvGemmKernels& k = kernels();
+  const float* grad = args.in[0].as<float>();
+  const float* data = args.in[1].as<float>();
+  float* out = args.out[0].mutable_as<float>();
+  const int64_t padded = padded_depth(g, k.width);
+  const int64_t part_size = g.groups * g.filters * padded;
+  const int64_t parts = std::clamp<int64_t>(g.batch, 1, kWeightParts);
+  const int64_t at_once = std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
+  float* sums = scratch(kSums, parts * part_size);
+  engine::parallel_for(*args.context, parts, 1, [&](int64_t begin, int64_t end) {
+    float* unfolded = scratch(kOwn, at_once * padded);
+    for (int64_t part = begin; part < end; ++part) {
+      float* to = sums + part * part_size;
+      std::fill_n(to, part_size, 0.0f);
+      for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image) {
+        for (int64_t group = 0; group < g.groups; ++group) {
+          const int64_t item = image * g.groups + group;
+          k.to_weight(g, grad + item * g.filters * g.out_size(), data + item * g.channels * g.in_size(), at_once,
+                      unfolded, to + group * g.filters * padded);
+        }
+      }
+    }
+  });
+  const bool add = args.req[0] == Req::add;
+  engine::parallel_for(*args.context, g.groups * g.filters, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      float* to = out + row * g.depth();
+      for (int64_t part = 0; part < parts; ++part) {
+        const float* from = sums + part * part_size + row * padded;
+        if (part == 0 && !add) std::copy_n(from, g.depth(), to);
+        else
+          for (int64_t i = 0; i < g.depth(); ++i) to[i] += from[i];
+      }
+    }
+  });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "ops/conv/convolution.h"
+
+// The pieces of convolution by matrix products that are compiled once per instruction set. float32, channels first;
+// everything is of one group of one image.
+//
+// A tile product multiplies a block of up to `rows` matrix rows, kept in registers, with a panel `width` columns wide.
+// Forward, the rows are filters, the columns pixels, and the panel is a piece of the unfolded image [depth][width].
+namespace loomix::ops {
+
+struct ConvGemmKernels {
+  int64_t rows;   // most rows of a block
+  int64_t width;  // columns of a panel
+
+  // Packs a (count, depth) matrix into blocks of at most `rows` rows, each stored [depth][rows of the block]: element
+  // (i, k) is read at from[i * row_step + k * depth_step].
+  void (*pack_rows)(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step, float* to);
+  // The output's pixels [first, first + width) of all filters.
+  void (*forward)(const ConvGeometry& g, const float* image, const float* packed_weight, const float* bias,
+                  int64_t first, float* panel, float* out);
+  // The whole gradient of the data, from that of the output; `scratch` holds (filters + rows) * width floats.
+  void (*to_data)(const ConvGeometry& g, const float* grad, const float* packed_weight, float* scratch, float* out);
+  // Adds to sums[filters][padded depth]; `unfolded` holds pixels_at_once * padded depth floats.
+  void (*to_weight)(const ConvGeometry& g, const float* grad, const float* image, int64_t pixels_at_once,
+                    float* unfolded, float* sums);
+};
+
+// Columns of the weight gradient's sums: whole panels.
+inline int64_t padded_depth(const ConvGeometry& g, int64_t width) { return (g.depth() + width - 1) / width * width; }
+
+namespace isa_base { const ConvGemmKernels& conv_gemm_kernels(); }
+namespace isa_v3 { const ConvGemmKernels& conv_gemm_kernels(); }
+namespace isa_v4 { const ConvGemmKernels& conv_gemm_kernels(); }
+
+}  // namespace loomix::ops
