@@ -4,7 +4,7 @@
 
     python benchmarks/compare.py training                     # every case, with every framework that is found
     python benchmarks/compare.py imperative add_pushed --rounds 15
-    python benchmarks/compare.py training lenet --python mxnet=~/venvs/mxnet/bin/python --python torch=~/venvs/torch/bin/python
+    python benchmarks/compare.py training lenet --python mxnet=MXNET_ENV/bin/python --python torch=TORCH_ENV/bin/python
 
 A peer runs in an interpreter of its own: MXNet 1.9.1 needs Python 3.11 and numpy 1.23.5. `--save` adds the result, with
 machine and commit, to benchmarks/results.json.
@@ -32,7 +32,12 @@ class Worker:
         self.seconds = []
         self.process = subprocess.Popen(
             [python, "-W", "ignore", str(HERE / group / "worker.py"), case, framework],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         self._read()
 
     def _read(self):
@@ -95,16 +100,26 @@ def machine():
     """What the figures were taken on."""
     info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     models = [line.split(":", 1)[1].strip() for line in info.splitlines() if line.startswith("model name")]
-    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return {"cpu": models[0] if models else platform.processor(), "cores": os.cpu_count(), "commit": commit.stdout.strip()}
+    commit = subprocess.run(
+        ["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return {
+        "cpu": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "commit": commit.stdout.strip(),
+    }
 
 
 def main():
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("group", help="folder below benchmarks/ with a worker.py")
     parser.add_argument("cases", nargs="*", help="default: all")
-    parser.add_argument("--python", action="append", default=[], metavar="FRAMEWORK=PATH", help="interpreter of a framework")
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="FRAMEWORK=PATH", help="interpreter of a framework"
+    )
     parser.add_argument("--only", nargs="+", choices=FRAMEWORKS, default=FRAMEWORKS)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
@@ -122,7 +137,11 @@ def main():
     rows = []
     for case in args.cases or CASES:
         frameworks = [f for f in args.only if f in pythons and f in CASES[case]]
-        rows.append(report(args.group, case, measure(args.group, case, frameworks, pythons, args.rounds, args.seconds)))
+        rows.append(
+            report(
+                args.group, case, measure(args.group, case, frameworks, pythons, args.rounds, args.seconds)
+            )
+        )
     if args.save:
         path = HERE / "results.json"
         kept = json.loads(path.read_text()) if path.exists() else []

@@ -2,8 +2,8 @@
 """A benchmark worker: one process, one framework, one case, timed on command.
 
 `compare.py` starts a worker for each framework and lets them run in turns, so that the machine's drift hits all alike.
-A worker file defines `CASES = {case: {framework: make}}`, where `make()` sets up and returns `run(count)`, and ends with
-`serve(CASES)`.
+A worker file defines `CASES = {case: {framework: make}}`, where `make()` sets up and returns `run(count)`, and ends
+with `serve(CASES)`.
 """
 
 import sys

@@ -17,7 +17,6 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(LOOMIX_TESTS "Build the C++ tests" ON)
-option(LOOMIX_BENCHMARKS "Build the C++ benchmarks" OFF)
 option(LOOMIX_WERROR "Treat warnings in our sources as errors" ON)
 option(LOOMIX_ISA_VARIANTS "Compile the SIMD kernels for x86-64-v3 and -v4, too" ON)
 set(LOOMIX_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: 'address,undefined' or 'thread'")

@@ -30,22 +30,26 @@ struct Block {
 void check(std::span<const Value> values, std::span<const InplacePair> pairs) {
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = values[i];
-    LOOMIX_CHECK(value.bytes >= 0, ValueError, "[memplan] value {} has {} bytes; expected none or more.", i, value.bytes);
-    LOOMIX_CHECK(value.pinned || value.writer >= 0, ValueError, "[memplan] value {} has no writer and is not pinned.", i);
+    LOOMIX_CHECK(value.bytes >= 0, ValueError, "[memplan] value {} has {} bytes; expected none or more.", i,
+                 value.bytes);
+    LOOMIX_CHECK(value.pinned || value.writer >= 0, ValueError,
+                 "[memplan] value {} has no writer and is not pinned.", i);
     for (int32_t reader : value.readers) {
       LOOMIX_CHECK(reader > value.writer, ValueError,
-                   "[memplan] value {} is read at step {} but written at step {}; expected an earlier step.", i, reader,
-                   value.writer);
+                   "[memplan] value {} is read at step {} but written at step {}; expected an earlier step.",
+                   i, reader, value.writer);
     }
   }
   for (const InplacePair& pair : pairs) {
     const auto count = static_cast<int32_t>(values.size());
     LOOMIX_CHECK(pair.input >= 0 && pair.input < count && pair.output >= 0 && pair.output < count, ValueError,
-                 "[memplan] in-place pair ({}, {}) names a value beyond the {} given.", pair.input, pair.output, count);
+                 "[memplan] in-place pair ({}, {}) names a value beyond the {} given.", pair.input,
+                 pair.output, count);
     const auto& readers = values[pair.input].readers;
-    LOOMIX_CHECK(std::find(readers.begin(), readers.end(), values[pair.output].writer) != readers.end(), ValueError,
-                 "[memplan] in-place pair ({}, {}): the writer of the second does not read the first.", pair.input,
-                 pair.output);
+    LOOMIX_CHECK(std::find(readers.begin(), readers.end(), values[pair.output].writer) != readers.end(),
+                 ValueError,
+                 "[memplan] in-place pair ({}, {}): the writer of the second does not read the first.",
+                 pair.input, pair.output);
   }
 }
 
@@ -179,13 +183,15 @@ class Planner {
   }
 
   void place_by_size(std::vector<Block*> order) {
-    std::stable_sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
     std::vector<const Block*> placed;  // sorted by offset
     std::vector<const Block*> conflicting;
     for (Block* block : order) {
       conflicting.clear();
       for (const Block* other : placed) {
-        if (!done_before(*other, block->first()) && !done_before(*block, other->first())) conflicting.push_back(other);
+        if (!done_before(*other, block->first()) && !done_before(*block, other->first()))
+          conflicting.push_back(other);
       }
       block->offset = best_gap(conflicting, block->bytes);
       const auto at = std::upper_bound(placed.begin(), placed.end(), block->offset,
@@ -209,7 +215,8 @@ class Planner {
   }
 
   void place_by_time(std::vector<Block*> order) {
-    std::stable_sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->first() < b->first(); });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Block* a, const Block* b) { return a->first() < b->first(); });
     std::map<int64_t, int64_t> free_at;            // offset -> size
     std::multimap<int64_t, int64_t> free_by_size;  // size -> offset
     std::multimap<int32_t, const Block*> alive;    // by last use
@@ -260,7 +267,8 @@ class Planner {
   // Sweeps the arena in push order: a block waits for the uses of what lay in its memory just before, as far as nothing
   // orders them already; what lay there earlier still was waited for then.
   void find_edges(std::vector<Block*> order) {
-    std::sort(order.begin(), order.end(), [](const Block* a, const Block* b) { return a->first() < b->first(); });
+    std::sort(order.begin(), order.end(),
+              [](const Block* a, const Block* b) { return a->first() < b->first(); });
     struct Piece {
       int64_t end;
       const Block* block;

@@ -16,9 +16,9 @@ namespace loomix::memplan {
 struct Value {
   int64_t bytes = 0;
   Device device;
-  int32_t writer = -1;            // -1: exists before the first step
+  int32_t writer = -1;  // -1: exists before the first step
   std::vector<int32_t> readers;
-  bool pinned = false;            // memory of its own, not planned: arguments, results that users hold
+  bool pinned = false;  // memory of its own, not planned: arguments, results that users hold
 };
 
 // `output` may take the memory of `input`, which its writer reads.
@@ -28,7 +28,7 @@ struct InplacePair {
 };
 
 enum class Ordering : uint8_t {
-  keep,    // values share only if one's last use already comes before the other's writer: no parallelism is lost
+  keep,  // values share only if one's last use already comes before the other's writer: no parallelism is lost
   extend,  // the push order decides; Plan::edges says what must then wait for what
 };
 
@@ -55,10 +55,10 @@ struct Arena {
 };
 
 struct Plan {
-  std::vector<int64_t> offset;     // in the arena of the value's device; -1 for pinned and empty values
-  std::vector<int32_t> inplace_of; // the value whose memory this one took over, or -1
-  std::vector<Arena> arenas;       // sorted by device
-  std::vector<Edge> edges;         // sorted; empty with Ordering::keep
+  std::vector<int64_t> offset;      // in the arena of the value's device; -1 for pinned and empty values
+  std::vector<int32_t> inplace_of;  // the value whose memory this one took over, or -1
+  std::vector<Arena> arenas;        // sorted by device
+  std::vector<Edge> edges;          // sorted; empty with Ordering::keep
 
   int64_t bytes() const;
   int64_t naive() const;

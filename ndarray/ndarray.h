@@ -26,7 +26,8 @@ class NDArray {
   // A place in existing storage, `offset` in bytes.
   NDArray(Ref<Storage> storage, const Shape& shape, DType dtype, int64_t offset = 0);
   // No rows or values are stored until something is written.
-  static NDArray sparse(engine::Engine& engine, StorageType stype, const Shape& shape, DType dtype, Device device);
+  static NDArray sparse(engine::Engine& engine, StorageType stype, const Shape& shape, DType dtype,
+                        Device device);
   // Its shape is set by the task that writes it (Storage::set_shape).
   static NDArray deferred(engine::Engine& engine, DType dtype, Device device);
   // Elements in host memory that somebody else owns; `release` is called, on any thread, when the last user is done.
@@ -35,7 +36,8 @@ class NDArray {
 
   bool is_none() const noexcept { return !storage_; }
   const Shape& shape() const {  // waits if the shape depends on data that is not computed yet
-    if (!shape_.ndim_known()) [[unlikely]] resolve_shape();
+    if (!shape_.ndim_known()) [[unlikely]]
+      resolve_shape();
     return shape_;
   }
   bool shape_is_known() const noexcept { return shape_.ndim_known(); }
@@ -57,20 +59,20 @@ class NDArray {
   bool overlaps(const NDArray& other) const;
 
   // Views over the same memory.
-  NDArray reshape(const Shape& shape) const;             // same number of elements; ShapeError
-  NDArray slice(int64_t begin, int64_t end) const;       // along the first axis; IndexError
-  NDArray at(int64_t index) const;                       // drops the first axis
+  NDArray reshape(const Shape& shape) const;        // same number of elements; ShapeError
+  NDArray slice(int64_t begin, int64_t end) const;  // along the first axis; IndexError
+  NDArray at(int64_t index) const;                  // drops the first axis
 
-  void wait_to_read() const;     // throws the error of the task that should have written it
-  void wait_to_write() const;    // for readers too
+  void wait_to_read() const;   // throws the error of the task that should have written it
+  void wait_to_write() const;  // for readers too
   void copy_to_host(void* data, int64_t bytes) const;    // waits; dense
   void copy_from_host(const void* data, int64_t bytes);  // complete when it returns; dense
 
   // Sparse: waits, then copies of the parts as dense arrays.
-  int64_t stored_count() const;      // stored rows, or values
+  int64_t stored_count() const;  // stored rows, or values
   NDArray stored_values() const;
-  NDArray stored_indices() const;    // int64
-  NDArray stored_indptr() const;     // csr; int64
+  NDArray stored_indices() const;  // int64
+  NDArray stored_indptr() const;   // csr; int64
 
   // The gradient tape's entry of this handle: a node, opaque here, and which of its outputs this is.
   const Ref<RefCounted>& tape() const noexcept { return tape_; }
@@ -92,7 +94,7 @@ class NDArray {
   mutable Shape shape_;  // unknown until a deferred shape was asked for
   DType dtype_ = DType::float32;
   int32_t tape_index_ = 0;
-  int64_t offset_ = 0;   // in bytes
+  int64_t offset_ = 0;  // in bytes
   Ref<RefCounted> tape_;
 };
 

@@ -28,12 +28,12 @@ class GradBuilder {
 
   virtual int num_in() const = 0;
   virtual int num_out() const = 0;
-  virtual GradValue in(int i) = 0;         // the node's input
-  virtual GradValue out(int i) = 0;        // the node's output; keeps it alive until the backward pass
-  virtual GradValue saved(int i) = 0;      // what the kernel saved
-  virtual GradValue grad_of(int i) = 0;    // gradient of the loss to output i; zeros where nothing flows back
-  virtual bool has_grad_of(int i) = 0;     // false: grad_of(i) would be zeros
-  virtual bool wants(int i) const = 0;     // is the gradient to input i needed?
+  virtual GradValue in(int i) = 0;       // the node's input
+  virtual GradValue out(int i) = 0;      // the node's output; keeps it alive until the backward pass
+  virtual GradValue saved(int i) = 0;    // what the kernel saved
+  virtual GradValue grad_of(int i) = 0;  // gradient of the loss to output i; zeros where nothing flows back
+  virtual bool has_grad_of(int i) = 0;   // false: grad_of(i) would be zeros
+  virtual bool wants(int i) const = 0;   // is the gradient to input i needed?
 
   // Adds a node; returns its outputs. Attributes as text, or shared with the forward node.
   virtual std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,

@@ -24,8 +24,8 @@ void ShapeInfer::merge(Shape& known, const Shape& shape, int i, bool input) {
     known = shape;
     return;
   }
-  LOOMIX_CHECK(compatible(known, shape), ShapeError, "[{}] {} has shape {}; the other arguments ask for {}.", op_.name,
-               argument_name(op_, i, input), known.to_string(), shape.to_string());
+  LOOMIX_CHECK(compatible(known, shape), ShapeError, "[{}] {} has shape {}; the other arguments ask for {}.",
+               op_.name, argument_name(op_, i, input), known.to_string(), shape.to_string());
   for (int axis = 0; axis < known.ndim(); ++axis) {
     if (known[axis] < 0) known[axis] = shape[axis];
   }

@@ -40,7 +40,7 @@ struct KernelArgs {
 
 // What kernel choice sees: shapes and types, no data.
 struct KernelSpec {
-  std::span<const TensorView> in;   // data is meaningless
+  std::span<const TensorView> in;  // data is meaningless
   std::span<const TensorView> out;
   std::span<const Req> req;
   bool training = false;
@@ -58,8 +58,8 @@ using KernelFn = void (*)(const AttrsBase& attrs, const KernelArgs& args);
 using SupportFn = Support (*)(const AttrsBase& attrs, const KernelSpec& spec);
 
 struct Kernel {
-  const char* name;         // "softmax_cpu", for traces and explanations
-  DeviceType device;        // cpu, gpu
+  const char* name;   // "softmax_cpu", for traces and explanations
+  DeviceType device;  // cpu, gpu
   KernelFn run;
   SupportFn support = nullptr;  // null: accepts everything that inference lets through
   bool deterministic = true;

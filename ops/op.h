@@ -20,7 +20,7 @@ struct NoParams {
 
 struct Argument {
   std::string name;
-  bool mutated = false;   // an auxiliary state or an optimizer's state: the kernel writes through its view
+  bool mutated = false;  // an auxiliary state or an optimizer's state: the kernel writes through its view
 };
 
 using DispatchListener = std::function<void(const std::string& line)>;
@@ -29,18 +29,18 @@ using DispatchListener = std::function<void(const std::string& line)>;
 // OpTable::validate, read-only afterwards.
 class OpDef {
  public:
-  std::string name;                  // MXNet's canonical name
+  std::string name;  // MXNet's canonical name
   std::vector<std::string> aliases;
   std::string doc;
   const ParamSchema* params = nullptr;
 
   // Schema. The functions take the attributes because optional inputs and the number of outputs depend on them.
-  std::vector<Argument> inputs;      // all that can exist, in order; a variadic operator has one, repeated
-  std::function<int(const AttrsBase&)> num_inputs;         // default: inputs.size()
-  std::function<bool(const AttrsBase&, int)> has_input;    // for optional ones; default: all
-  std::string variadic_count;        // MXNet's key_var_num_args ("num_args"): Python fills it in
+  std::vector<Argument> inputs;  // all that can exist, in order; a variadic operator has one, repeated
+  std::function<int(const AttrsBase&)> num_inputs;       // default: inputs.size()
+  std::function<bool(const AttrsBase&, int)> has_input;  // for optional ones; default: all
+  std::string variadic_count;  // MXNet's key_var_num_args ("num_args"): Python fills it in
   std::vector<std::string> output_names;
-  std::function<int(const AttrsBase&)> num_outputs;          // hidden ones included; default: output_names.size()
+  std::function<int(const AttrsBase&)> num_outputs;  // hidden ones included; default: output_names.size()
   std::function<int(const AttrsBase&)> num_visible_outputs;  // default: num_outputs
   std::vector<std::string> saved_names;                      // what forward keeps for backward
 
@@ -48,28 +48,30 @@ class OpDef {
   std::function<void(const AttrsBase&, TypeInfer&)> infer_type;
   // Shape and type of saved value i, from the complete inputs and outputs.
   std::function<TensorView(const AttrsBase&, const KernelSpec&, int)> infer_saved;
-  std::vector<std::pair<int, int>> inplace;                // (input, output) that may share memory
-  std::vector<std::pair<int, int>> identity;               // (input, output): same elements, so a view will do
-  std::vector<int> shape_only;       // inputs of which only the shape is used: kernels get data that may be null
+  std::vector<std::pair<int, int>> inplace;   // (input, output) that may share memory
+  std::vector<std::pair<int, int>> identity;  // (input, output): same elements, so a view will do
+  std::vector<int> shape_only;  // inputs of which only the shape is used: kernels get data that may be null
   std::function<size_t(const AttrsBase&, const KernelSpec&)> workspace_bytes;
-  std::function<uint64_t(const AttrsBase&, const KernelSpec&)> random_numbers;  // how many the kernel may draw
-  std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;           // on one core; see estimate_ns
-  double element_ns = 0;             // arithmetic of one output element on one core, beyond moving its bytes
-  std::function<void(const AttrsBase&, GradBuilder&)> gradient;  // null: not differentiable (an error to ask for)
-  bool zero_gradient = false;        // differentiable with gradient zero everywhere
-  bool is_loss = false;              // its gradient ignores the head gradient (SoftmaxOutput, MakeLoss ...)
-  bool accumulates = false;          // kernels handle Req::add themselves
-  bool training_matters = false;     // the kernel reads KernelArgs::training
-  bool hidden = false;               // a backward or internal operator: not in the Python namespaces
-  bool no_symbol = false;            // cannot be composed
-  std::vector<Kernel> kernels;       // fastest first, the readable reference last
+  std::function<uint64_t(const AttrsBase&, const KernelSpec&)>
+      random_numbers;                                                  // how many the kernel may draw
+  std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;  // on one core; see estimate_ns
+  double element_ns = 0;  // arithmetic of one output element on one core, beyond moving its bytes
+  std::function<void(const AttrsBase&, GradBuilder&)>
+      gradient;                   // null: not differentiable (an error to ask for)
+  bool zero_gradient = false;     // differentiable with gradient zero everywhere
+  bool is_loss = false;           // its gradient ignores the head gradient (SoftmaxOutput, MakeLoss ...)
+  bool accumulates = false;       // kernels handle Req::add themselves
+  bool training_matters = false;  // the kernel reads KernelArgs::training
+  bool hidden = false;            // a backward or internal operator: not in the Python namespaces
+  bool no_symbol = false;         // cannot be composed
+  std::vector<Kernel> kernels;    // fastest first, the readable reference last
 
   int count_inputs(const AttrsBase& attrs) const;
   int count_outputs(const AttrsBase& attrs) const;
   int count_visible_outputs(const AttrsBase& attrs) const;
-  std::string input_name(const AttrsBase& attrs, int i) const;    // "data", "arg3"
-  std::string output_name(const AttrsBase& attrs, int i) const;   // "output", "mean"
-  int schema_position(const AttrsBase& attrs, int i) const;       // of input i in `inputs`
+  std::string input_name(const AttrsBase& attrs, int i) const;   // "data", "arg3"
+  std::string output_name(const AttrsBase& attrs, int i) const;  // "output", "mean"
+  int schema_position(const AttrsBase& attrs, int i) const;      // of input i in `inputs`
   bool mutates(const AttrsBase& attrs, int i) const { return inputs[schema_position(attrs, i)].mutated; }
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
@@ -85,14 +87,26 @@ class OpBuilder {
  public:
   explicit OpBuilder(OpDef& op) : op_(op) {}
 
-  OpBuilder& aliases(std::vector<std::string> names) { op_.aliases = std::move(names); return *this; }
-  OpBuilder& doc(std::string text) { op_.doc = std::move(text); return *this; }
-  OpBuilder& input(std::string name) { op_.inputs.push_back({std::move(name), false}); return *this; }
+  OpBuilder& aliases(std::vector<std::string> names) {
+    op_.aliases = std::move(names);
+    return *this;
+  }
+  OpBuilder& doc(std::string text) {
+    op_.doc = std::move(text);
+    return *this;
+  }
+  OpBuilder& input(std::string name) {
+    op_.inputs.push_back({std::move(name), false});
+    return *this;
+  }
   OpBuilder& inputs(std::vector<std::string> names) {
     for (auto& name : names) op_.inputs.push_back({std::move(name), false});
     return *this;
   }
-  OpBuilder& state(std::string name) { op_.inputs.push_back({std::move(name), true}); return *this; }
+  OpBuilder& state(std::string name) {
+    op_.inputs.push_back({std::move(name), true});
+    return *this;
+  }
   // Any number of inputs, as counted by the attribute `count`; they are called <name>0, <name>1, ...
   OpBuilder& variadic(std::string name, std::string count, int P::*field) {
     op_.inputs.push_back({std::move(name), false});
@@ -108,14 +122,19 @@ class OpBuilder {
   // The last input exists only if `present(params)`.
   OpBuilder& last_input_if(bool (*present)(const P&)) {
     const int last = static_cast<int>(op_.inputs.size());
-    op_.num_inputs = [present, last](const AttrsBase& attrs) { return last - (present(attrs.as<P>()) ? 0 : 1); };
+    op_.num_inputs = [present, last](const AttrsBase& attrs) {
+      return last - (present(attrs.as<P>()) ? 0 : 1);
+    };
     return *this;
   }
   OpBuilder& num_inputs(int (*count)(const P&)) {
     op_.num_inputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
     return *this;
   }
-  OpBuilder& output(std::string name) { op_.output_names.push_back(std::move(name)); return *this; }
+  OpBuilder& output(std::string name) {
+    op_.output_names.push_back(std::move(name));
+    return *this;
+  }
   OpBuilder& num_outputs(int (*count)(const P&)) {
     op_.num_outputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
     return *this;
@@ -127,7 +146,9 @@ class OpBuilder {
   // Values that forward keeps for backward; shape and type come from `infer`, called with the index of the value.
   OpBuilder& saved(std::vector<std::string> names, TensorView (*infer)(const P&, const KernelSpec&, int)) {
     op_.saved_names = std::move(names);
-    op_.infer_saved = [infer](const AttrsBase& a, const KernelSpec& s, int i) { return infer(a.as<P>(), s, i); };
+    op_.infer_saved = [infer](const AttrsBase& a, const KernelSpec& s, int i) {
+      return infer(a.as<P>(), s, i);
+    };
     return *this;
   }
   OpBuilder& infer_shape(void (*rule)(const P&, ShapeInfer&)) {
@@ -138,9 +159,18 @@ class OpBuilder {
     op_.infer_type = [rule](const AttrsBase& attrs, TypeInfer& t) { rule(attrs.as<P>(), t); };
     return *this;
   }
-  OpBuilder& inplace(int input, int output) { op_.inplace.emplace_back(input, output); return *this; }
-  OpBuilder& identity(int input, int output) { op_.identity.emplace_back(input, output); return *this; }
-  OpBuilder& shape_only(int input) { op_.shape_only.push_back(input); return *this; }
+  OpBuilder& inplace(int input, int output) {
+    op_.inplace.emplace_back(input, output);
+    return *this;
+  }
+  OpBuilder& identity(int input, int output) {
+    op_.identity.emplace_back(input, output);
+    return *this;
+  }
+  OpBuilder& shape_only(int input) {
+    op_.shape_only.push_back(input);
+    return *this;
+  }
   OpBuilder& workspace(size_t (*bytes)(const P&, const KernelSpec&)) {
     op_.workspace_bytes = [bytes](const AttrsBase& a, const KernelSpec& s) { return bytes(a.as<P>(), s); };
     return *this;
@@ -153,7 +183,10 @@ class OpBuilder {
     op_.cost_ns = [ns](const AttrsBase& a, const KernelSpec& s) { return ns(a.as<P>(), s); };
     return *this;
   }
-  OpBuilder& element_cost(double ns) { op_.element_ns = ns; return *this; }
+  OpBuilder& element_cost(double ns) {
+    op_.element_ns = ns;
+    return *this;
+  }
   OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) {
     op_.gradient = [rule](const AttrsBase& attrs, GradBuilder& g) { rule(attrs.as<P>(), g); };
     return *this;
@@ -163,12 +196,30 @@ class OpBuilder {
     op_.gradient = std::move(rule);
     return *this;
   }
-  OpBuilder& zero_gradient() { op_.zero_gradient = true; return *this; }
-  OpBuilder& loss() { op_.is_loss = true; return *this; }
-  OpBuilder& accumulates() { op_.accumulates = true; return *this; }
-  OpBuilder& training_matters() { op_.training_matters = true; return *this; }
-  OpBuilder& hidden() { op_.hidden = true; return *this; }
-  OpBuilder& no_symbol() { op_.no_symbol = true; return *this; }
+  OpBuilder& zero_gradient() {
+    op_.zero_gradient = true;
+    return *this;
+  }
+  OpBuilder& loss() {
+    op_.is_loss = true;
+    return *this;
+  }
+  OpBuilder& accumulates() {
+    op_.accumulates = true;
+    return *this;
+  }
+  OpBuilder& training_matters() {
+    op_.training_matters = true;
+    return *this;
+  }
+  OpBuilder& hidden() {
+    op_.hidden = true;
+    return *this;
+  }
+  OpBuilder& no_symbol() {
+    op_.no_symbol = true;
+    return *this;
+  }
 
  private:
   OpDef& op_;

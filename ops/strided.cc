@@ -63,7 +63,8 @@ void copy_tile(T* to, const T* from, const StridedCopy& plan, int64_t begin, int
     for (int64_t row = begin; row < end; ++row) {
       T* t = to + row * plan.to_stride[rows];
       const T* f = from + row * plan.from_stride[rows];
-      for (int64_t i = column; i < last; ++i) t[i * plan.to_stride[columns]] = f[i * plan.from_stride[columns]];
+      for (int64_t i = column; i < last; ++i)
+        t[i * plan.to_stride[columns]] = f[i * plan.from_stride[columns]];
     }
   }
 }
@@ -119,7 +120,8 @@ void run(const StridedCopy& plan, const T* from, T* to, const KernelArgs& args) 
                            auto [to_at, from_at] = offsets_of(plan, inner, i);
                            const int64_t stop = std::min(end, (i / last_size + 1) * last_size);
                            for (; i < stop; ++i) {
-                             copy_row(to + to_at, plan.to_stride[inner], from + from_at, plan.from_stride[inner], width);
+                             copy_row(to + to_at, plan.to_stride[inner], from + from_at,
+                                      plan.from_stride[inner], width);
                              to_at += plan.to_stride[inner - 1];
                              from_at += plan.from_stride[inner - 1];
                            }
@@ -144,7 +146,8 @@ void copy_strided(StridedCopy plan, const TensorView& from, const TensorView& to
     if (plan.to_stride[inner] != 1 && plan.to_stride[axis] == 1) swap_axes(plan, axis, inner);
   }
   for (int axis = 0; axis < inner - 1; ++axis) {
-    if (std::abs(plan.from_stride[inner]) > 1 && std::abs(plan.from_stride[axis]) == 1) swap_axes(plan, axis, inner - 1);
+    if (std::abs(plan.from_stride[inner]) > 1 && std::abs(plan.from_stride[axis]) == 1)
+      swap_axes(plan, axis, inner - 1);
   }
   dispatch_bits(to.dtype, [&]<class T>(Type<T>) {
     run(plan, static_cast<const T*>(from.data), static_cast<T*>(to.data), args);

@@ -86,7 +86,8 @@ class NameChecker final : public GradBuilder {
     callee.params->parse(callee.name, attrs);
     return outputs();
   }
-  std::vector<GradValue> call(std::string_view op, std::span<const GradValue>, Ref<const AttrsBase> attrs) override {
+  std::vector<GradValue> call(std::string_view op, std::span<const GradValue>,
+                              Ref<const AttrsBase> attrs) override {
     LOOMIX_CHECK(&attrs->schema() == known(op).params, InternalError,
                  "[{}] its gradient calls '{}' with attributes of another operator.", op_.name, op);
     return outputs();
@@ -97,7 +98,8 @@ class NameChecker final : public GradBuilder {
  private:
   const OpDef& known(std::string_view name) const {
     const OpDef* op = table_.find(name);
-    LOOMIX_CHECK(op != nullptr, InternalError, "[{}] its gradient calls '{}', which is no operator.", op_.name, name);
+    LOOMIX_CHECK(op != nullptr, InternalError, "[{}] its gradient calls '{}', which is no operator.",
+                 op_.name, name);
     return *op;
   }
   std::vector<GradValue> outputs() { return std::vector<GradValue>(kMaxOutputs, GradValue{this, 0}); }
@@ -123,9 +125,10 @@ void validate_op(const OpTable& table, const OpDef& op) {
   require(!op.output_names.empty() || op.num_outputs, "no output");
   require(op.saved_names.empty() || op.infer_saved, "saved values without a rule for them");
   require(!(op.gradient && op.zero_gradient), "two gradients");
-  require(std::any_of(op.kernels.begin(), op.kernels.end(),
-                      [](const Kernel& kernel) { return kernel.device == DeviceType::cpu && !kernel.support; }),
-          "no CPU kernel that accepts everything");
+  require(
+      std::any_of(op.kernels.begin(), op.kernels.end(),
+                  [](const Kernel& kernel) { return kernel.device == DeviceType::cpu && !kernel.support; }),
+      "no CPU kernel that accepts everything");
   if (op.gradient && needs_no_attributes(op)) {
     NameChecker checker(table, op, op.params->parse(op.name, {}));
     op.gradient(*checker.attrs(), checker);
@@ -156,8 +159,8 @@ const OpDef* OpTable::find(std::string_view name) const {
 
 const OpDef& OpTable::at(std::string_view name) const {
   const OpDef* op = find(name);
-  LOOMIX_CHECK(op != nullptr, KeyError, "[operators] there is no operator '{}'; the nearest names are {}.", name,
-               nearest_names(name, ops_));
+  LOOMIX_CHECK(op != nullptr, KeyError, "[operators] there is no operator '{}'; the nearest names are {}.",
+               name, nearest_names(name, ops_));
   return *op;
 }
 
@@ -165,8 +168,8 @@ void OpTable::validate() {
   for (OpDef& op : ops_) {
     for (const std::string& alias : op.aliases) {
       const auto [place, fresh] = by_name_.emplace(alias, &op);
-      LOOMIX_CHECK(fresh || place->second == &op, InternalError, "[{}] its alias '{}' already names '{}'.", op.name,
-                   alias, place->second->name);
+      LOOMIX_CHECK(fresh || place->second == &op, InternalError, "[{}] its alias '{}' already names '{}'.",
+                   op.name, alias, place->second->name);
     }
   }
   for (const OpDef& op : ops_) validate_op(*this, op);

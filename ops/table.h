@@ -20,10 +20,11 @@ class OpTable {
   OpBuilder<P> add(std::string name);
 
   // Appends a kernel; the first that accepts runs, so register the fastest first. `run` and `support` take P typed.
-  template <class P, void (*Run)(const P&, const KernelArgs&), Support (*Accepts)(const P&, const KernelSpec&) = nullptr>
+  template <class P, void (*Run)(const P&, const KernelArgs&),
+            Support (*Accepts)(const P&, const KernelSpec&) = nullptr>
   void kernel(std::string_view op, const char* name, DeviceType device);
 
-  const OpDef& at(std::string_view name) const;            // by name or alias; KeyError with the nearest names
+  const OpDef& at(std::string_view name) const;  // by name or alias; KeyError with the nearest names
   const OpDef* find(std::string_view name) const;
   const std::deque<OpDef>& all() const { return ops_; }
   void validate();
@@ -55,7 +56,8 @@ void OpTable::kernel(std::string_view op, const char* name, DeviceType device) {
     support = [](const AttrsBase& attrs, const KernelSpec& spec) { return Accepts(attrs.as<P>(), spec); };
   }
   mutable_at(op).kernels.push_back(
-      {name, device, [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); }, support});
+      {name, device, [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); },
+       support});
 }
 
 }  // namespace loomix::ops

@@ -25,13 +25,17 @@ constexpr int kMostSubgraphLevels = 16;
 const Json& member(const Json& object, const char* key, Json::value_t kind, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end()) fail(fmt::format("{} has no '{}'.", where, key));
-  if (found->type() != kind) fail(fmt::format("'{}' of {} is {}; expected {}.", key, where, found->type_name(), Json(kind).type_name()));
+  if (found->type() != kind)
+    fail(fmt::format("'{}' of {} is {}; expected {}.", key, where, found->type_name(),
+                     Json(kind).type_name()));
   return *found;
 }
 
 int64_t integer(const Json& value, int64_t least, int64_t below, const std::string& what) {
-  if (!value.is_number_integer()) fail(fmt::format("{} is {}; expected an integer.", what, value.type_name()));
-  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) fail(what + " is too large.");
+  if (!value.is_number_integer())
+    fail(fmt::format("{} is {}; expected an integer.", what, value.type_name()));
+  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+    fail(what + " is too large.");
   const auto number = value.get<int64_t>();
   if (number < least || number >= below) {
     fail(fmt::format("{} is {}; expected {} to {}.", what, number, least, below - 1));
@@ -39,7 +43,8 @@ int64_t integer(const Json& value, int64_t least, int64_t below, const std::stri
   return number;
 }
 
-void allow_keys(const Json& object, std::initializer_list<std::string_view> allowed, const std::string& where) {
+void allow_keys(const Json& object, std::initializer_list<std::string_view> allowed,
+                const std::string& where) {
   for (const auto& item : object.items()) {
     if (std::find(allowed.begin(), allowed.end(), item.key()) != allowed.end()) continue;
     fail(fmt::format("{} has the unknown key '{}'.", where, item.key()));
@@ -65,7 +70,8 @@ Entry read_entry(const Json& value, int limit, const std::string& what) {
 
 class Reader {
  public:
-  Reader(const ops::OpTable& table, int version, int level) : table_(table), version_(version), level_(level) {}
+  Reader(const ops::OpTable& table, int version, int level)
+      : table_(table), version_(version), level_(level) {}
 
   std::vector<SymbolOutput> read(const Json& graph) {
     const Json& nodes = member(graph, "nodes", Json::value_t::array, "the graph");
@@ -76,7 +82,8 @@ class Reader {
     for (const Json& id : arg_nodes) {
       const auto at = integer(id, 0, size(), "an entry of 'arg_nodes'");
       if (!nodes_[at]->is_variable()) {
-        fail(fmt::format("'arg_nodes' names node '{}', which is an operator ({}).", nodes_[at]->name, nodes_[at]->op_name()));
+        fail(fmt::format("'arg_nodes' names node '{}', which is an operator ({}).", nodes_[at]->name,
+                         nodes_[at]->op_name()));
       }
     }
     if (heads.empty()) fail("the graph has no heads.");
@@ -93,7 +100,8 @@ class Reader {
   void count_outputs(const Json& graph, size_t count) {
     const auto found = graph.find("node_row_ptr");
     if (found == graph.end()) return;
-    if (!found->is_array() || found->size() != count + 1) fail("'node_row_ptr' is not an array of one more than the nodes.");
+    if (!found->is_array() || found->size() != count + 1)
+      fail("'node_row_ptr' is not an array of one more than the nodes.");
     int64_t before = 0;
     for (size_t i = 0; i <= count; ++i) {
       const int64_t next = integer((*found)[i], before, int64_t{1} << 40, "an entry of 'node_row_ptr'");
@@ -107,15 +115,18 @@ class Reader {
     if (!node.is_variable() && !node.op) {
       node.unknown_outputs = std::max(node.unknown_outputs, entry.index + 1);
     } else if (entry.index >= node.num_outputs()) {
-      fail(fmt::format("output {} of node '{}' is used; it has {}.", entry.index, node.name, node.num_outputs()));
+      fail(fmt::format("output {} of node '{}' is used; it has {}.", entry.index, node.name,
+                       node.num_outputs()));
     }
     return {nodes_[entry.node], entry.index};
   }
 
   void read_node(const Json& json) {
     if (!json.is_object()) fail(where() + " is not an object.");
-    allow_keys(json, {"op", "name", "param", "attr", "attrs", "inputs", "backward_source_id", "control_deps", "subgraphs"},
-               where());
+    allow_keys(
+        json,
+        {"op", "name", "param", "attr", "attrs", "inputs", "backward_source_id", "control_deps", "subgraphs"},
+        where());
     auto node = make_ref<SymbolNode>();
     node->name = member(json, "name", Json::value_t::string, where()).get<std::string>();
     const auto op = member(json, "op", Json::value_t::string, where()).get<std::string>();
@@ -126,7 +137,8 @@ class Reader {
     for (const char* key : {"param", "attr", "attrs"}) read_dict(json, key, *node);
     const Json& inputs = member(json, "inputs", Json::value_t::array, where());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Entry entry = read_entry(inputs[i], size(), fmt::format("input {} of {} ('{}')", i, where(), node->name));
+      const Entry entry =
+          read_entry(inputs[i], size(), fmt::format("input {} of {} ('{}')", i, where(), node->name));
       node->inputs.push_back(use(entry));
       if (!node->op && entry.version > 0) node->unknown_mutated.push_back(static_cast<int>(i));
     }
@@ -140,7 +152,8 @@ class Reader {
     if (node->unknown_op.size()) {
       if (!declared_outputs_.empty()) node->unknown_outputs = std::max(1, declared_outputs_[nodes_.size()]);
     }
-    if (node->is_variable() && !node->inputs.empty()) fail(fmt::format("variable '{}' has inputs.", node->name));
+    if (node->is_variable() && !node->inputs.empty())
+      fail(fmt::format("variable '{}' has inputs.", node->name));
     upgrade_node(*node, version_, table_);
     nodes_.push_back(std::move(node));
   }
@@ -152,8 +165,8 @@ class Reader {
     if (!found->is_object()) fail(fmt::format("'{}' of {} is no object.", key, where()));
     for (const auto& item : found->items()) {
       if (!item.value().is_string()) {
-        fail(fmt::format("attribute '{}' of {} ('{}') is {}; expected a string.", item.key(), where(), node.name,
-                         item.value().type_name()));
+        fail(fmt::format("attribute '{}' of {} ('{}') is {}; expected a string.", item.key(), where(),
+                         node.name, item.value().type_name()));
       }
       node.dict[item.key()] = item.value().get<std::string>();
     }
@@ -161,7 +174,8 @@ class Reader {
 
   void read_subgraphs(const Json& graphs, SymbolNode& node) {
     if (!graphs.is_array()) fail("'subgraphs' of " + where() + " is no array.");
-    if (level_ >= kMostSubgraphLevels) fail(fmt::format("subgraphs are nested more than {} deep.", kMostSubgraphLevels));
+    if (level_ >= kMostSubgraphLevels)
+      fail(fmt::format("subgraphs are nested more than {} deep.", kMostSubgraphLevels));
     for (const Json& graph : graphs) {
       if (!graph.is_object()) fail("a subgraph of " + where() + " is no object.");
       allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "a subgraph of " + where());
@@ -182,7 +196,8 @@ int file_version(const Json& graph) {
   if (!attrs->is_object()) fail("'attrs' of the graph is no object.");
   const auto version = attrs->find("mxnet_version");
   if (version == attrs->end()) return kVersionWithoutAttrs;
-  if (!version->is_array() || version->size() != 2) fail("'mxnet_version' is not of the form [\"int\", number].");
+  if (!version->is_array() || version->size() != 2)
+    fail("'mxnet_version' is not of the form [\"int\", number].");
   return static_cast<int>(integer((*version)[1], 0, INT32_MAX, "'mxnet_version'"));
 }
 

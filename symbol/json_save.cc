@@ -75,7 +75,8 @@ class Writer {
 // One graph: the symbol, or a subgraph of one of its nodes.
 class GraphWriter {
  public:
-  GraphWriter(Writer& out, std::span<const SymbolOutput> heads) : out_(out), heads_(heads), order_(depth_first(heads)) {
+  GraphWriter(Writer& out, std::span<const SymbolOutput> heads)
+      : out_(out), heads_(heads), order_(depth_first(heads)) {
     for (size_t i = 0; i < order_.size(); ++i) ids_.emplace(order_[i], static_cast<int>(i));
   }
 

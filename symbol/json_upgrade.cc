@@ -50,15 +50,17 @@ void give_to_inputs(SymbolNode& node, const Kept& kept) {
 void upgrade_node(SymbolNode& node, int version, const ops::OpTable& table) {
   const Kept kept = version < kCurrent ? take_hidden_keys(node) : Kept();
   if (version < kArgmaxAxis && (node.op_name() == "argmax" || node.op_name() == "argmin")) {
-    if (const auto axis = node.dict.find("axis"); axis != node.dict.end() && axis->second == "-1") node.dict.erase(axis);
+    if (const auto axis = node.dict.find("axis"); axis != node.dict.end() && axis->second == "-1")
+      node.dict.erase(axis);
   }
   node.parse(table);
   if (node.op) {
     const int count = node.op->count_inputs(*node.attrs);
     const int given = static_cast<int>(node.inputs.size());
     const bool fill = version < kAuxInGraph && node.op->variadic_count.empty() && given < count;
-    LOOMIX_CHECK(given == count || fill, ValueError, "[Symbol.load_json] node '{}' ({}) has {} inputs; expected {}.",
-                 node.name, node.op->name, given, count);
+    LOOMIX_CHECK(given == count || fill, ValueError,
+                 "[Symbol.load_json] node '{}' ({}) has {} inputs; expected {}.", node.name, node.op->name,
+                 given, count);
     for (int i = given; i < count; ++i) {
       auto variable = make_ref<SymbolNode>();
       variable->name = node.name + '_' + node.input_name(i);
@@ -67,9 +69,10 @@ void upgrade_node(SymbolNode& node, int version, const ops::OpTable& table) {
     }
     for (int i = 0; i < count; ++i) {
       SymbolNode& input = *node.inputs[i].node;
-      LOOMIX_CHECK(!node.mutates(i) || input.is_variable(), ValueError,
-                   "[Symbol.load_json] input '{}' of node '{}' ({}) must be a variable; it is the output of '{}'.",
-                   node.input_name(i), node.name, node.op->name, input.name);
+      LOOMIX_CHECK(
+          !node.mutates(i) || input.is_variable(), ValueError,
+          "[Symbol.load_json] input '{}' of node '{}' ({}) must be a variable; it is the output of '{}'.",
+          node.input_name(i), node.name, node.op->name, input.name);
       const char* init = version < kInitializers ? default_initializer(node, i) : nullptr;
       if (init && input.is_variable()) input.dict.emplace("__init__", init);
     }

@@ -38,8 +38,8 @@ std::string listing(const std::vector<std::string>& names) {
 
 SymbolOutput single(const Symbol& symbol, std::string_view who, std::string_view argument) {
   LOOMIX_CHECK(symbol.num_outputs() == 1, ValueError,
-               "[{}] argument '{}' is a symbol with {} outputs; expected one: pick it by index or by name.", who, argument,
-               symbol.num_outputs());
+               "[{}] argument '{}' is a symbol with {} outputs; expected one: pick it by index or by name.",
+               who, argument, symbol.num_outputs());
   return symbol.outputs()[0];
 }
 
@@ -55,16 +55,17 @@ void connect(SymbolNode& node, std::span<const NamedSymbol> given) {
     if (input.name.empty()) {
       ++position;
       if (input.symbol.empty()) continue;
-      LOOMIX_CHECK(slot < count, ValueError, "[{}] node '{}' got more than its {} inputs; expected {}.", node.op->name,
-                   node.name, count, listing(names));
+      LOOMIX_CHECK(slot < count, ValueError, "[{}] node '{}' got more than its {} inputs; expected {}.",
+                   node.op->name, node.name, count, listing(names));
     } else {
       if (input.symbol.empty()) continue;
       slot = static_cast<int>(std::find(names.begin(), names.end(), input.name) - names.begin());
-      LOOMIX_CHECK(slot < count, ValueError, "[{}] node '{}' has no input '{}' with these attributes; expected {}.",
-                   node.op->name, node.name, input.name, listing(names));
+      LOOMIX_CHECK(slot < count, ValueError,
+                   "[{}] node '{}' has no input '{}' with these attributes; expected {}.", node.op->name,
+                   node.name, input.name, listing(names));
     }
-    LOOMIX_CHECK(!node.inputs[slot].node, ValueError, "[{}] input '{}' of node '{}' is given twice.", node.op->name,
-                 names[slot], node.name);
+    LOOMIX_CHECK(!node.inputs[slot].node, ValueError, "[{}] input '{}' of node '{}' is given twice.",
+                 node.op->name, names[slot], node.name);
     node.inputs[slot] = single(input.symbol, node.op->name, names[slot]);
   }
   for (int i = 0; i < count; ++i) {
@@ -75,7 +76,8 @@ void connect(SymbolNode& node, std::span<const NamedSymbol> given) {
       input.node->dict = node.dict;
     }
     LOOMIX_CHECK(!node.mutates(i) || input.node->is_variable(), ValueError,
-                 "[{}] input '{}' of node '{}' is changed by the operator, so it must be a variable; got the output of "
+                 "[{}] input '{}' of node '{}' is changed by the operator, so it must be a variable; got the "
+                 "output of "
                  "'{}'.",
                  node.op->name, names[i], node.name, input.node->name);
     if (const char* init = default_initializer(node, i); init && input.node->is_variable()) {
@@ -127,7 +129,8 @@ std::vector<SymbolNode*> variables(const Symbol& symbol, Inputs which) {
   std::vector<SymbolNode*> chosen;
   for (SymbolNode* node : order) {
     if (!node->is_variable()) continue;
-    if (which == Inputs::all || mutated.contains(node) == (which == Inputs::auxiliary_states)) chosen.push_back(node);
+    if (which == Inputs::all || mutated.contains(node) == (which == Inputs::auxiliary_states))
+      chosen.push_back(node);
   }
   return chosen;
 }
@@ -163,7 +166,8 @@ Symbol Symbol::create(const ops::OpTable& table, std::string_view op, const Text
                       std::span<const NamedSymbol> inputs, std::string name) {
   auto node = make_ref<SymbolNode>();
   node->op = &table.at(op);
-  LOOMIX_CHECK(!node->op->no_symbol, ValueError, "[{}] the operator cannot be composed; call it on arrays.", node->op->name);
+  LOOMIX_CHECK(!node->op->no_symbol, ValueError, "[{}] the operator cannot be composed; call it on arrays.",
+               node->op->name);
   node->name = std::move(name);
   put_attrs(*node, attrs);
   const std::string& count = node->op->variadic_count;
@@ -177,21 +181,22 @@ Symbol Symbol::create(const ops::OpTable& table, std::string_view op, const Text
 
 Symbol Symbol::group(std::span<const Symbol> symbols) {
   std::vector<SymbolOutput> outputs;
-  for (const Symbol& symbol : symbols) outputs.insert(outputs.end(), symbol.outputs_.begin(), symbol.outputs_.end());
+  for (const Symbol& symbol : symbols)
+    outputs.insert(outputs.end(), symbol.outputs_.begin(), symbol.outputs_.end());
   return Symbol(std::move(outputs));
 }
 
 Symbol Symbol::operator[](int i) const {
-  LOOMIX_CHECK(i >= 0 && i < num_outputs(), IndexError, "[Symbol] output {} is out of range; the symbol has {}.", i,
-               num_outputs());
+  LOOMIX_CHECK(i >= 0 && i < num_outputs(), IndexError,
+               "[Symbol] output {} is out of range; the symbol has {}.", i, num_outputs());
   return Symbol({outputs_[i]});
 }
 
 Symbol Symbol::output(std::string_view name) const {
   const auto names = list_outputs();
   const auto found = std::find(names.begin(), names.end(), name);
-  LOOMIX_CHECK(found != names.end(), ValueError, "[Symbol] no output is called '{}'; expected one of {}.", name,
-               listing(names));
+  LOOMIX_CHECK(found != names.end(), ValueError, "[Symbol] no output is called '{}'; expected one of {}.",
+               name, listing(names));
   LOOMIX_CHECK(std::find(found + 1, names.end(), name) == names.end(), ValueError,
                "[Symbol] several outputs are called '{}'; pick one by index.", name);
   return Symbol({outputs_[found - names.begin()]});
@@ -225,16 +230,20 @@ Symbol Symbol::compose(std::span<const NamedSymbol> inputs, std::string_view nam
     size_t slot = position;
     if (input.name.empty()) {
       ++position;
-      LOOMIX_CHECK(slot < vars.size(), ValueError, "[Symbol] compose got more than the symbol's {} inputs; expected {}.",
-                   vars.size(), listing(names_of(vars)));
+      LOOMIX_CHECK(slot < vars.size(), ValueError,
+                   "[Symbol] compose got more than the symbol's {} inputs; expected {}.", vars.size(),
+                   listing(names_of(vars)));
     } else {
-      slot = std::find_if(vars.begin(), vars.end(), [&](const SymbolNode* v) { return v->name == input.name; }) - vars.begin();
-      LOOMIX_CHECK(slot < vars.size(), ValueError, "[Symbol] compose: no input is called '{}'; expected one of {}.",
-                   input.name, listing(names_of(vars)));
+      slot =
+          std::find_if(vars.begin(), vars.end(), [&](const SymbolNode* v) { return v->name == input.name; }) -
+          vars.begin();
+      LOOMIX_CHECK(slot < vars.size(), ValueError,
+                   "[Symbol] compose: no input is called '{}'; expected one of {}.", input.name,
+                   listing(names_of(vars)));
     }
     if (input.symbol.empty()) continue;
-    LOOMIX_CHECK(replaced.emplace(vars[slot], single(input.symbol, "Symbol", vars[slot]->name)).second, ValueError,
-                 "[Symbol] compose: input '{}' is given twice.", vars[slot]->name);
+    LOOMIX_CHECK(replaced.emplace(vars[slot], single(input.symbol, "Symbol", vars[slot]->name)).second,
+                 ValueError, "[Symbol] compose: input '{}' is given twice.", vars[slot]->name);
   }
   Symbol result = rebuild(*this, replaced);
   if (!name.empty()) {
@@ -253,7 +262,9 @@ std::optional<std::string> Symbol::name() const {
   return outputs_[0].node->name;
 }
 
-std::vector<std::string> Symbol::list_arguments() const { return names_of(variables(*this, Inputs::arguments)); }
+std::vector<std::string> Symbol::list_arguments() const {
+  return names_of(variables(*this, Inputs::arguments));
+}
 std::vector<std::string> Symbol::list_inputs() const { return names_of(variables(*this, Inputs::all)); }
 std::vector<std::string> Symbol::list_auxiliary_states() const {
   return names_of(variables(*this, Inputs::auxiliary_states));
@@ -273,7 +284,9 @@ std::optional<std::string> Symbol::attr(std::string_view key) const {
   return found == dict.end() ? std::nullopt : std::optional(found->second);
 }
 
-TextPairs Symbol::list_attr() const { return name() ? with_bare_hidden_keys(*outputs_[0].node) : TextPairs(); }
+TextPairs Symbol::list_attr() const {
+  return name() ? with_bare_hidden_keys(*outputs_[0].node) : TextPairs();
+}
 
 std::vector<std::pair<std::string, TextPairs>> Symbol::attr_dict() const {
   std::vector<std::pair<std::string, TextPairs>> all;
@@ -284,8 +297,8 @@ std::vector<std::pair<std::string, TextPairs>> Symbol::attr_dict() const {
 }
 
 void Symbol::set_attr(const ops::OpTable& table, const TextPairs& attrs) {
-  LOOMIX_CHECK(name(), ValueError, "[Symbol] attributes can be set on one node; this is a group of {} outputs.",
-               num_outputs());
+  LOOMIX_CHECK(name(), ValueError,
+               "[Symbol] attributes can be set on one node; this is a group of {} outputs.", num_outputs());
   SymbolNode& node = *outputs_[0].node;
   auto before = node.dict;
   try {
@@ -293,8 +306,8 @@ void Symbol::set_attr(const ops::OpTable& table, const TextPairs& attrs) {
     const int inputs = node.op ? node.op->count_inputs(*node.attrs) : 0;
     node.parse(table);
     LOOMIX_CHECK(!node.op || node.op->count_inputs(*node.attrs) == inputs, ValueError,
-                 "[{}] the attributes of node '{}' would change its number of inputs; compose it anew.", node.op->name,
-                 node.name);
+                 "[{}] the attributes of node '{}' would change its number of inputs; compose it anew.",
+                 node.op->name, node.name);
   } catch (...) {
     node.dict = std::move(before);
     node.parse(table);
@@ -303,7 +316,9 @@ void Symbol::set_attr(const ops::OpTable& table, const TextPairs& attrs) {
 }
 
 Symbol Symbol::without_amp_cast() const {
-  const auto is_cast = [](const SymbolNode* n) { return n->op_name() == "amp_cast" || n->op_name() == "amp_multicast"; };
+  const auto is_cast = [](const SymbolNode* n) {
+    return n->op_name() == "amp_cast" || n->op_name() == "amp_multicast";
+  };
   const auto past_casts = [&](SymbolOutput output) {
     while (is_cast(output.node.get())) {
       output = output.node->inputs[output.node->op_name() == "amp_cast" ? 0 : output.index];
@@ -332,7 +347,8 @@ Graph Symbol::graph() const {
     info->unknown_op = node->unknown_op;
     info->unknown_mutated = node->unknown_mutated;
     for (const auto& pair : node->dict) {
-      if (!node->op || (pair.first.starts_with("__") && pair.first.ends_with("__"))) info->extra.push_back(pair);
+      if (!node->op || (pair.first.starts_with("__") && pair.first.ends_with("__")))
+        info->extra.push_back(pair);
     }
     inputs.clear();
     for (const auto& input : node->inputs) inputs.push_back({ids.at(input.node.get()), input.index});

@@ -45,19 +45,19 @@ class Symbol {
   bool empty() const { return outputs_.empty(); }
   std::span<const SymbolOutput> outputs() const { return outputs_; }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
-  Symbol operator[](int i) const;                   // IndexError
-  Symbol output(std::string_view name) const;       // "fc1_output"; ValueError lists the names
+  Symbol operator[](int i) const;              // IndexError
+  Symbol output(std::string_view name) const;  // "fc1_output"; ValueError lists the names
   Symbol internals() const;
-  Symbol children() const;                          // empty if there are none
-  Symbol copy() const;                              // nodes, too
+  Symbol children() const;  // empty if there are none
+  Symbol copy() const;      // nodes, too
   // A copy in which variables are replaced, by name or in the order of list_inputs; `name` renames the node.
   Symbol compose(std::span<const NamedSymbol> inputs, std::string_view name = {}) const;
 
-  std::optional<std::string> name() const;          // none for a group
+  std::optional<std::string> name() const;  // none for a group
   std::vector<std::string> list_arguments() const;
   std::vector<std::string> list_outputs() const;
   std::vector<std::string> list_auxiliary_states() const;
-  std::vector<std::string> list_inputs() const;     // both kinds, in depth-first order
+  std::vector<std::string> list_inputs() const;  // both kinds, in depth-first order
 
   // Attributes of the one node; hidden keys are found and listed with and without underscores.
   std::optional<std::string> attr(std::string_view key) const;
@@ -72,7 +72,7 @@ class Symbol {
 
   std::string to_json() const;
   void save(const std::string& path) const;
-  Symbol without_amp_cast() const;                  // amp_cast and amp_multicast nodes removed
+  Symbol without_amp_cast() const;  // amp_cast and amp_multicast nodes removed
 
   // Nodes in depth-first order; variables keep all their attributes, operators those that are not parameters.
   Graph graph() const;

@@ -35,7 +35,9 @@ std::string SymbolNode::output_name(int i) const {
   return unknown_outputs == 1 ? name + "_output" : fmt::format("{}_output{}", name, i);
 }
 
-std::string SymbolNode::input_name(int i) const { return op ? op->input_name(*attrs, i) : fmt::format("arg{}", i); }
+std::string SymbolNode::input_name(int i) const {
+  return op ? op->input_name(*attrs, i) : fmt::format("arg{}", i);
+}
 
 bool SymbolNode::mutates(int input) const {
   if (op) return op->mutates(*attrs, input);
@@ -54,11 +56,11 @@ void SymbolNode::parse(const ops::OpTable& table) {
     attrs = table.parse(*op, params);
     constexpr int kMost = 65535;
     LOOMIX_CHECK(op->count_outputs(*attrs) <= kMost && op->count_inputs(*attrs) <= kMost, ValueError,
-                 "[{}] the attributes ask for {} inputs and {} outputs; at most {} each are possible.", op->name,
-                 op->count_inputs(*attrs), op->count_outputs(*attrs), kMost);
+                 "[{}] the attributes ask for {} inputs and {} outputs; at most {} each are possible.",
+                 op->name, op->count_inputs(*attrs), op->count_outputs(*attrs), kMost);
     LOOMIX_CHECK(op->count_outputs(*attrs) > 0 && op->count_inputs(*attrs) >= 0, ValueError,
-                 "[{}] the attributes ask for {} inputs and {} outputs; expected at least one output.", op->name,
-                 op->count_inputs(*attrs), op->count_outputs(*attrs));
+                 "[{}] the attributes ask for {} inputs and {} outputs; expected at least one output.",
+                 op->name, op->count_inputs(*attrs), op->count_outputs(*attrs));
   } catch (Error& error) {
     error.add_context(fmt::format("in node '{}'", name));
     throw;
@@ -99,9 +101,11 @@ bool is_hidden_key(std::string_view key) {
 }
 
 bool ends_in_hidden_key(std::string_view key) {
-  return !key.starts_with("__") && std::any_of(kHiddenKeys.begin(), kHiddenKeys.end(), [&](std::string_view hidden) {
-    return key.size() > hidden.size() + 1 && key.ends_with(hidden) && key[key.size() - hidden.size() - 1] == '_';
-  });
+  return !key.starts_with("__") &&
+         std::any_of(kHiddenKeys.begin(), kHiddenKeys.end(), [&](std::string_view hidden) {
+           return key.size() > hidden.size() + 1 && key.ends_with(hidden) &&
+                  key[key.size() - hidden.size() - 1] == '_';
+         });
 }
 
 const char* default_initializer(const SymbolNode& node, int input) {
@@ -114,7 +118,8 @@ const char* default_initializer(const SymbolNode& node, int input) {
     if (input == 3) return R"(["zero", {}])";
     if (input == 4) return R"(["one", {}])";
   }
-  if (op == "LeakyReLU" && input == 1 && given("act_type", "prelu")) return R"(["Constant", {"value": 0.25}])";
+  if (op == "LeakyReLU" && input == 1 && given("act_type", "prelu"))
+    return R"(["Constant", {"value": 0.25}])";
   if (op == "UpSampling" && input == 1 && given("sample_type", "bilinear")) return R"(["bilinear", {}])";
   return nullptr;
 }

@@ -28,10 +28,10 @@ class SymbolNode final : public RefCounted {
   ~SymbolNode() override;  // not recursive: chains may be long
 
   bool is_variable() const { return !op && unknown_op.empty(); }
-  int num_outputs() const;          // of the schema, hidden ones included
+  int num_outputs() const;  // of the schema, hidden ones included
   int num_visible_outputs() const;
-  std::string output_name(int i) const;   // "fc1_output"; a variable's own name
-  std::string input_name(int i) const;    // "weight"
+  std::string output_name(int i) const;  // "fc1_output"; a variable's own name
+  std::string input_name(int i) const;   // "weight"
   bool mutates(int input) const;
   std::string_view op_name() const { return op ? std::string_view(op->name) : std::string_view(unknown_op); }
   // Parses the parameters in `dict` again; call after changing it.
@@ -40,23 +40,24 @@ class SymbolNode final : public RefCounted {
   const ops::OpDef* op = nullptr;
   Ref<const AttrsBase> attrs;
   std::string name;
-  std::map<std::string, std::string, std::less<>> dict;  // everything given as text, parameters of the operator too
+  std::map<std::string, std::string, std::less<>>
+      dict;  // everything given as text, parameters of the operator too
   std::vector<SymbolOutput> inputs;
   std::vector<Ref<SymbolNode>> control_deps;
 
   // Of operators that the table does not know: enough to save them back.
   std::string unknown_op;
   int unknown_outputs = 1;
-  std::vector<int> unknown_mutated;                     // positions of inputs that it changes
-  std::vector<std::vector<SymbolOutput>> subgraphs;     // heads of each
+  std::vector<int> unknown_mutated;                  // positions of inputs that it changes
+  std::vector<std::vector<SymbolOutput>> subgraphs;  // heads of each
 };
 
 // The nodes that the outputs need, inputs first (depth-first, as MXNet lists them).
 std::vector<SymbolNode*> depth_first(std::span<const SymbolOutput> outputs);
 
 // Attributes that may be given without their underscores: lr_mult for __lr_mult__.
-inline constexpr std::array<std::string_view, 5> kHiddenKeys = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring",
-                                                                "mirror_stage"};
+inline constexpr std::array<std::string_view, 5> kHiddenKeys = {"ctx_group", "lr_mult", "wd_mult",
+                                                                "force_mirroring", "mirror_stage"};
 bool is_hidden_key(std::string_view key);
 // `weight_lr_mult` and the like: once a way to address an input's attribute, never a parameter.
 bool ends_in_hidden_key(std::string_view key);

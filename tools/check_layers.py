@@ -82,7 +82,9 @@ def check_code(path: str, text: str) -> list[str]:
         if ENVIRONMENT.search(line.split("//")[0]) and path != "base/settings.cc":
             faults.append(f"{where}: only base/settings.cc reads the environment")
         if BACKEND_CONDITION.search(line) and not backend_file and not SUFFIX_FILE.search(path):
-            faults.append(f"{where}: no condition on a backend here; use a *_<backend> file and a no_<backend>.cc stub")
+            faults.append(
+                f"{where}: no condition on a backend here; use a *_<backend> file and a no_<backend>.cc stub"
+            )
     return faults
 
 
@@ -102,8 +104,14 @@ def main() -> int:
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=root, check=True, capture_output=True, text=True,
     ).stdout.split("\n")  # fmt: skip
-    paths = [p for p in listed if pathlib.PurePath(p).suffix in CODE | {".py", ".pyi"} and (root / p).is_file()]
-    faults = [fault for path in sorted(paths) for fault in check_file(path, (root / path).read_text(encoding="utf-8"))]
+    paths = [
+        p for p in listed if pathlib.PurePath(p).suffix in CODE | {".py", ".pyi"} and (root / p).is_file()
+    ]
+    faults = [
+        fault
+        for path in sorted(paths)
+        for fault in check_file(path, (root / path).read_text(encoding="utf-8"))
+    ]
     for fault in faults:
         print(fault)
     print(f"check_layers: {len(paths)} files, {len(faults)} faults")

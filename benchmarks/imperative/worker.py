@@ -93,8 +93,19 @@ def _torch(case):
 
 
 CASES = {
-    case: {"loomix": partial(_mx, "loomix", case), "mxnet": partial(_mx, "mxnet", case), "torch": partial(_torch, case)}
-    for case in ("add_pushed", "add_waited", "add_recorded", "fully_connected", "forward_backward_100", "asscalar")
+    case: {
+        "loomix": partial(_mx, "loomix", case),
+        "mxnet": partial(_mx, "mxnet", case),
+        "torch": partial(_torch, case),
+    }
+    for case in (
+        "add_pushed",
+        "add_waited",
+        "add_recorded",
+        "fully_connected",
+        "forward_backward_100",
+        "asscalar",
+    )
 }
 
 if __name__ == "__main__":

@@ -20,8 +20,12 @@ def _lenet_symbol(mx):
     net = mx.sym.Variable("data")
     for i, filters in enumerate((20, 50)):
         net = mx.sym.Convolution(net, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
-        net = mx.sym.Pooling(mx.sym.Activation(net, act_type="tanh"), pool_type="max", kernel=(2, 2), stride=(2, 2))
-    net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=500, name="fc0"), act_type="tanh")
+        net = mx.sym.Pooling(
+            mx.sym.Activation(net, act_type="tanh"), pool_type="max", kernel=(2, 2), stride=(2, 2)
+        )
+    net = mx.sym.Activation(
+        mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=500, name="fc0"), act_type="tanh"
+    )
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
 
 
@@ -31,9 +35,12 @@ def _module(name, symbol, shape):
     module.bind([("data", shape)], [("softmax_label", shape[:1])])
     mx.random.seed(1)
     module.init_params(mx.init.Xavier())
-    module.init_optimizer(kvstore=None, optimizer="sgd", optimizer_params={"learning_rate": 0.01, "momentum": 0.9})
-    batch = mx.io.DataBatch([mx.nd.random.uniform(shape=shape)],
-                            [mx.nd.array([i % 10 for i in range(shape[0])])])
+    module.init_optimizer(
+        kvstore=None, optimizer="sgd", optimizer_params={"learning_rate": 0.01, "momentum": 0.9}
+    )
+    batch = mx.io.DataBatch(
+        [mx.nd.random.uniform(shape=shape)], [mx.nd.array([i % 10 for i in range(shape[0])])]
+    )
 
     def run(count):
         for _ in range(count):
@@ -62,17 +69,32 @@ def _torch(layers, shape):
 
 
 def _mlp_layers(nn):
-    return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    return nn.Sequential(
+        nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
+    )
 
 
 def _lenet_layers(nn):
-    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.Tanh(), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Linear(800, 500), nn.Tanh(), nn.Linear(500, 10))
+    return nn.Sequential(
+        nn.Conv2d(1, 20, 5),
+        nn.Tanh(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(20, 50, 5),
+        nn.Tanh(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(800, 500),
+        nn.Tanh(),
+        nn.Linear(500, 10),
+    )
 
 
 def _cases(symbol, layers, shape):
-    return {"loomix": partial(_module, "loomix", symbol, shape), "mxnet": partial(_module, "mxnet", symbol, shape),
-            "torch": partial(_torch, layers, shape)}
+    return {
+        "loomix": partial(_module, "loomix", symbol, shape),
+        "mxnet": partial(_module, "mxnet", symbol, shape),
+        "torch": partial(_torch, layers, shape),
+    }
 
 
 CASES = {

@@ -58,9 +58,11 @@ void each(const KernelArgs& args, const char* who, Fn&& fn) {
     engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if constexpr (inputs == 1) out[i] = static_cast<T>(fn(static_cast<A>(in[0][i])));
-        if constexpr (inputs == 2) out[i] = static_cast<T>(fn(static_cast<A>(in[0][i]), static_cast<A>(in[1][i])));
+        if constexpr (inputs == 2)
+          out[i] = static_cast<T>(fn(static_cast<A>(in[0][i]), static_cast<A>(in[1][i])));
         if constexpr (inputs == 3) {
-          out[i] = static_cast<T>(fn(static_cast<A>(in[0][i]), static_cast<A>(in[1][i]), static_cast<A>(in[2][i])));
+          out[i] = static_cast<T>(
+              fn(static_cast<A>(in[0][i]), static_cast<A>(in[1][i]), static_cast<A>(in[2][i])));
         }
       }
     });

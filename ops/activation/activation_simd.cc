@@ -31,7 +31,8 @@ void forward(ActType type, const float* x, float* y, int64_t count) {
 void backward(ActType type, const float* grad, const float* y, float* out, int64_t count) {
   switch (type) {
     case ActType::relu: return map(grad, y, out, count, [](float g, float v) { return v > 0 ? g : 0.0f; });
-    case ActType::sigmoid: return map(grad, y, out, count, [](float g, float v) { return g * v * (1.0f - v); });
+    case ActType::sigmoid:
+      return map(grad, y, out, count, [](float g, float v) { return g * v * (1.0f - v); });
     case ActType::tanh: return map(grad, y, out, count, [](float g, float v) { return g * (1.0f - v * v); });
     case ActType::softrelu: return map(grad, y, out, count, [](float g, float v) { return -g * expm1f(-v); });
     case ActType::softsign:
@@ -63,7 +64,8 @@ void leaky_forward(LeakyType type, float slope, const float* x, float* y, int64_
   }
 }
 
-void leaky_backward(LeakyType type, float slope, const float* grad, const float* x, float* out, int64_t count) {
+void leaky_backward(LeakyType type, float slope, const float* grad, const float* x, float* out,
+                    int64_t count) {
   switch (type) {
     case LeakyType::gelu:
       return map(grad, x, out, count, [](float g, float v) {

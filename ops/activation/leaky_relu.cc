@@ -86,8 +86,9 @@ void register_leaky_relu(OpTable& table) {
         const GradValue head = g.grad_of(0);
         if (has_slopes(p)) {
           if (g.wants(0)) g.set(0, call(g, "_backward_LeakyReLU", {head, g.in(1), g.in(2)}));
-          LOOMIX_CHECK(!g.wants(2) || !is_prelu(p), NotImplementedError,
-                       "[LeakyReLU] the second derivative by gamma is not implemented; only by data and gradient.");
+          LOOMIX_CHECK(
+              !g.wants(2) || !is_prelu(p), NotImplementedError,
+              "[LeakyReLU] the second derivative by gamma is not implemented; only by data and gradient.");
           return;
         }
         if (g.wants(0)) g.set(0, call(g, "_backward_LeakyReLU", {head, g.in(1)}));

@@ -102,7 +102,8 @@ void leaky_relu_backward_cpu(const LeakyReluParams& p, const KernelArgs& args) {
     engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const A slope = slopes ? static_cast<A>(slopes[prelu ? index(i) : i]) : A(p.slope);
-        out[i] = static_cast<T>(static_cast<A>(grad[i]) * derivative(p.act_type, slope, static_cast<A>(in[i])));
+        out[i] =
+            static_cast<T>(static_cast<A>(grad[i]) * derivative(p.act_type, slope, static_cast<A>(in[i])));
       }
     });
   });

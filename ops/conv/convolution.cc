@@ -14,29 +14,32 @@ using Params = ConvolutionParams;
 
 bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
 
-int64_t value_or(const Shape& shape, int i, int64_t otherwise) { return shape.ndim() > i ? shape[i] : otherwise; }
+int64_t value_or(const Shape& shape, int i, int64_t otherwise) {
+  return shape.ndim() > i ? shape[i] : otherwise;
+}
 
 void check(const Params& p, const char* who) {
   const int spatial = p.kernel.ndim();
-  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ValueError, "[{}] kernel is {}; expected one to three numbers.", who,
-               p.kernel.to_string());
+  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ValueError, "[{}] kernel is {}; expected one to three numbers.",
+               who, p.kernel.to_string());
   LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ValueError,
                "[{}] kernel is {}, but layout asks for {} numbers.", who, p.kernel.to_string(),
                spatial_axes(*p.layout));
   for (const Shape* list : {&p.stride, &p.dilate, &p.pad}) {
     LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
-                 "[{}] stride {}, dilate {}, pad {}: expected {} numbers each, or none.", who, p.stride.to_string(),
-                 p.dilate.to_string(), p.pad.to_string(), spatial);
+                 "[{}] stride {}, dilate {}, pad {}: expected {} numbers each, or none.", who,
+                 p.stride.to_string(), p.dilate.to_string(), p.pad.to_string(), spatial);
   }
   for (int i = 0; i < spatial; ++i) {
-    LOOMIX_CHECK(p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.dilate, i, 1) > 0 &&
-                     value_or(p.pad, i, 0) >= 0,
-                 ValueError,
-                 "[{}] kernel {}, stride {}, dilate {}, pad {}: all but pad must be positive, pad not negative.", who,
-                 p.kernel.to_string(), p.stride.to_string(), p.dilate.to_string(), p.pad.to_string());
+    LOOMIX_CHECK(
+        p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.dilate, i, 1) > 0 &&
+            value_or(p.pad, i, 0) >= 0,
+        ValueError,
+        "[{}] kernel {}, stride {}, dilate {}, pad {}: all but pad must be positive, pad not negative.", who,
+        p.kernel.to_string(), p.stride.to_string(), p.dilate.to_string(), p.pad.to_string());
   }
-  LOOMIX_CHECK(p.num_filter % p.num_group == 0, ValueError, "[{}] num_filter {} is no multiple of num_group {}.", who,
-               p.num_filter, p.num_group);
+  LOOMIX_CHECK(p.num_filter % p.num_group == 0, ValueError,
+               "[{}] num_filter {} is no multiple of num_group {}.", who, p.num_filter, p.num_group);
 }
 
 int64_t positions(const Params& p, int i, int64_t size) {
@@ -52,7 +55,9 @@ struct Places {
 void relate(const Params& p, ShapeInfer& s, const Places& at) {
   check(p, s.who());
   const auto get = [&](int place) -> const Shape& { return place < 0 ? s.out(0) : s.in(place); };
-  const auto put = [&](int place, const Shape& shape) { place < 0 ? s.set_out(0, shape) : s.set_in(place, shape); };
+  const auto put = [&](int place, const Shape& shape) {
+    place < 0 ? s.set_out(0, shape) : s.set_in(place, shape);
+  };
   const int spatial = p.kernel.ndim();
   const bool last = is_channels_last(p);
   const int first = last ? 1 : 2;
@@ -63,8 +68,9 @@ void relate(const Params& p, ShapeInfer& s, const Places& at) {
     put(at.data, Shape::filled(spatial + 2, kUnknownDim));
   }
   Shape data = get(at.data);
-  LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError, "[{}] the data has shape {}; expected {} axes for kernel {}.",
-               s.who(), data.to_string(), spatial + 2, p.kernel.to_string());
+  LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
+               "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
+               spatial + 2, p.kernel.to_string());
   const Shape known_weight = get(at.weight);
   if (data[channel_axis] < 0 && known_weight.ndim() == spatial + 2 && known_weight[channel_axis] >= 0) {
     data[channel_axis] = known_weight[channel_axis] * p.num_group;
@@ -102,10 +108,9 @@ double cost(const Params& p, const KernelSpec& spec) {
 template <class P>
 void add(OpTable& table, const char* name, const char* doc) {
   static constexpr bool kV1 = std::is_same_v<P, ConvolutionV1Params>;
-  static constexpr Bilinear kOps = kV1 ? Bilinear{"Convolution_v1", "_backward_Convolution_v1_data",
-                                                  "_backward_Convolution_v1_weight"}
-                                       : Bilinear{"Convolution", "_backward_Convolution_data",
-                                                  "_backward_Convolution_weight"};
+  static constexpr Bilinear kOps =
+      kV1 ? Bilinear{"Convolution_v1", "_backward_Convolution_v1_data", "_backward_Convolution_v1_weight"}
+          : Bilinear{"Convolution", "_backward_Convolution_data", "_backward_Convolution_weight"};
   static constexpr const char* kBias = kV1 ? "_backward_Convolution_v1_bias" : "_backward_Convolution_bias";
   table.add<P>(name)
       .doc(doc)
@@ -160,7 +165,8 @@ void add(OpTable& table, const char* name, const char* doc) {
 
 }  // namespace
 
-ConvGeometry::ConvGeometry(const ConvolutionParams& p, const Shape& data) : channels_last(is_channels_last(p)) {
+ConvGeometry::ConvGeometry(const ConvolutionParams& p, const Shape& data)
+    : channels_last(is_channels_last(p)) {
   const int spatial = p.kernel.ndim();
   const int first = channels_last ? 1 : 2;
   batch = data[0];

@@ -41,7 +41,8 @@ struct ConvolutionParams {
         .type("long (non-negative)")
         .at_least(0);
     f("no_bias", static_cast<bool P::*>(&P::no_bias), "Leaves the bias out.");
-    f("cudnn_tune", static_cast<std::optional<CudnnTune> P::*>(&P::cudnn_tune), "How cuDNN chooses its algorithm.")
+    f("cudnn_tune", static_cast<std::optional<CudnnTune> P::*>(&P::cudnn_tune),
+      "How cuDNN chooses its algorithm.")
         .options({{"fastest", CudnnTune::fastest},
                   {"limited_workspace", CudnnTune::limited_workspace},
                   {"off", CudnnTune::off}});
@@ -56,10 +57,9 @@ struct ConvolutionParams {
 // Convolution_v1 is Convolution by another name, for old files.
 struct ConvolutionV1Params : ConvolutionParams {
   static void fields(FieldList<ConvolutionV1Params>& f) {
-    list_fields(f, {{"NCDHW", Layout::NCDHW},
-                    {"NCHW", Layout::NCHW},
-                    {"NDHWC", Layout::NDHWC},
-                    {"NHWC", Layout::NHWC}});
+    list_fields(
+        f,
+        {{"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}});
   }
 };
 

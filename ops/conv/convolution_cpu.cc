@@ -114,7 +114,8 @@ void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engi
       T* to = out + image * s.image_in + group * g.channels * s.channel_in;
       for (int64_t c = 0; c < g.channels; ++c) {
         for (int64_t i = 0; i < g.in_size(); ++i) {
-          to[c * s.channel_in + i * s.pixel_in] = static_cast<T>(sums[static_cast<size_t>(c * g.in_size() + i)]);
+          to[c * s.channel_in + i * s.pixel_in] =
+              static_cast<T>(sums[static_cast<size_t>(c * g.in_size() + i)]);
         }
       }
     }
@@ -122,7 +123,8 @@ void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engi
 }
 
 template <class T>
-void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool add, engine::RunContext& context) {
+void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool add,
+               engine::RunContext& context) {
   using A = Accum<T>;
   const Strides s(g);
   engine::parallel_for(context, g.groups * g.filters, 1, [&](int64_t begin, int64_t end) {
@@ -164,8 +166,8 @@ void convolution_cpu(const ConvolutionParams& p, const KernelArgs& args) {
 void convolution_data_cpu(const ConvolutionParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
-    to_data(ConvGeometry(p, args.out[0].shape), args.in[0].as<T>(), args.in[1].as<T>(), args.out[0].mutable_as<T>(),
-            *args.context);
+    to_data(ConvGeometry(p, args.out[0].shape), args.in[0].as<T>(), args.in[1].as<T>(),
+            args.out[0].mutable_as<T>(), *args.context);
   });
 }
 

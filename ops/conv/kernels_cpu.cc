@@ -30,7 +30,8 @@ void add(OpTable& table, const std::string& name) {
                                                                     "convolution_weight_gemm", cpu);
   table.kernel<P, as<P, convolution_cpu>>(name, "convolution_cpu", cpu);
   table.kernel<P, as<P, convolution_data_cpu>>("_backward_" + name + "_data", "convolution_data_cpu", cpu);
-  table.kernel<P, as<P, convolution_weight_cpu>>("_backward_" + name + "_weight", "convolution_weight_cpu", cpu);
+  table.kernel<P, as<P, convolution_weight_cpu>>("_backward_" + name + "_weight", "convolution_weight_cpu",
+                                                 cpu);
   table.kernel<P, as<P, convolution_bias_cpu>>("_backward_" + name + "_bias", "convolution_bias_cpu", cpu);
 }
 

@@ -21,7 +21,8 @@ void multiply(const Shape& shape, const T* data, const Shape& mask_shape, const 
   const int64_t size = shape.size();
   if (shape == mask_shape) {
     engine::parallel_for(context, size, kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(static_cast<A>(data[i]) * static_cast<A>(mask[i]));
+      for (int64_t i = begin; i < end; ++i)
+        out[i] = static_cast<T>(static_cast<A>(data[i]) * static_cast<A>(mask[i]));
     });
     return;
   }
@@ -81,8 +82,8 @@ void dropout_cpu(const DropoutParams& p, const KernelArgs& args) {
 void dropout_backward_cpu(const DropoutParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "Dropout", [&]<class T>(Type<T>) {
-    multiply(args.in[0].shape, args.in[0].as<T>(), args.in[1].shape, args.in[1].as<T>(), args.out[0].mutable_as<T>(),
-             *args.context);
+    multiply(args.in[0].shape, args.in[0].as<T>(), args.in[1].shape, args.in[1].as<T>(),
+             args.out[0].mutable_as<T>(), *args.context);
   });
 }
 

@@ -7,7 +7,8 @@ namespace loomix::ops {
 
 void kernels_dropout_cpu(OpTable& table) {
   table.kernel<DropoutParams, dropout_cpu>("Dropout", "dropout_cpu", DeviceType::cpu);
-  table.kernel<DropoutParams, dropout_backward_cpu>("_backward_Dropout", "dropout_backward_cpu", DeviceType::cpu);
+  table.kernel<DropoutParams, dropout_backward_cpu>("_backward_Dropout", "dropout_backward_cpu",
+                                                    DeviceType::cpu);
 }
 
 }  // namespace loomix::ops

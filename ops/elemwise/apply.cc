@@ -10,7 +10,8 @@ constexpr int64_t kShortRow = 32;  // rows below are gathered into blocks: a cal
 
 // Copies the operand's elements of rows, from `cursor` on, to `to`: `rows` rows of `size` elements.
 template <class T>
-void gather(const void* base, const BroadcastPlan& plan, int operand, RowCursor& cursor, int64_t rows, void* to) {
+void gather(const void* base, const BroadcastPlan& plan, int operand, RowCursor& cursor, int64_t rows,
+            void* to) {
   const int64_t size = plan.row_size();
   const int64_t step = plan.stride[operand][plan.ndim - 1];
   T* out = static_cast<T*>(to);
@@ -32,7 +33,8 @@ void broadcast_short_rows(Binary op, const BroadcastPlan& plan, const TensorView
     dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
       RowCursor left_cursor(plan, begin * rows_a_block);
       RowCursor right_cursor(plan, begin * rows_a_block);
-      for (int64_t row = begin * rows_a_block; row < std::min(end * rows_a_block, plan.rows()); row += rows_a_block) {
+      for (int64_t row = begin * rows_a_block; row < std::min(end * rows_a_block, plan.rows());
+           row += rows_a_block) {
         const int64_t rows = std::min(rows_a_block, plan.rows() - row);
         gather<T>(a.data, plan, 0, left_cursor, rows, left);
         gather<T>(b.data, plan, 1, right_cursor, rows, right);
@@ -56,7 +58,8 @@ void apply_unary(Unary op, const TensorView& x, const TensorView& y, const Kerne
   });
 }
 
-void apply_binary(Binary op, const TensorView& a, const TensorView& b, const TensorView& y, const KernelArgs& args) {
+void apply_binary(Binary op, const TensorView& a, const TensorView& b, const TensorView& y,
+                  const KernelArgs& args) {
   parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
     binary_row(op, y.dtype, Spread::none, element(a, begin), element(b, begin), mutable_element(y, begin),
                end - begin);
@@ -90,13 +93,14 @@ void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const 
     return;
   }
   if (size < kShortRow) return broadcast_short_rows(op, plan, a, b, y, args);
-  engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kGrain / size), [&](int64_t begin, int64_t end) {
-    RowCursor cursor(plan, begin);
-    for (int64_t row = begin; row < end; ++row, cursor.next()) {
-      binary_row(op, y.dtype, spread, element(a, cursor.offset(0)), element(b, cursor.offset(1)),
-                 mutable_element(y, row * size), size);
-    }
-  });
+  engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kGrain / size),
+                       [&](int64_t begin, int64_t end) {
+                         RowCursor cursor(plan, begin);
+                         for (int64_t row = begin; row < end; ++row, cursor.next()) {
+                           binary_row(op, y.dtype, spread, element(a, cursor.offset(0)),
+                                      element(b, cursor.offset(1)), mutable_element(y, row * size), size);
+                         }
+                       });
 }
 
 void apply_convert(const TensorView& x, const TensorView& y, const KernelArgs& args) {
@@ -128,7 +132,8 @@ void apply_broadcast_copy(const TensorView& x, const TensorView& y, const Kernel
   }
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     parallel_blocks(args, size, [&](int64_t begin, int64_t end) {
-      std::fill(static_cast<T*>(y.data) + begin, static_cast<T*>(y.data) + end, *static_cast<const T*>(x.data));
+      std::fill(static_cast<T*>(y.data) + begin, static_cast<T*>(y.data) + end,
+                *static_cast<const T*>(x.data));
     });
   });
 }

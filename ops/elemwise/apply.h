@@ -17,10 +17,9 @@ void parallel_blocks(const KernelArgs& args, int64_t count, Fn&& fn) {
     if (count > 0) fn(int64_t{0}, count);
     return;
   }
-  engine::parallel_for(*args.context, (count + kLoopBlock - 1) / kLoopBlock, kGrain / kLoopBlock,
-                       [&](int64_t begin, int64_t end) {
-                         fn(begin * kLoopBlock, std::min(end * kLoopBlock, count));
-                       });
+  engine::parallel_for(
+      *args.context, (count + kLoopBlock - 1) / kLoopBlock, kGrain / kLoopBlock,
+      [&](int64_t begin, int64_t end) { fn(begin * kLoopBlock, std::min(end * kLoopBlock, count)); });
 }
 
 inline const char* element(const TensorView& view, int64_t i) {
@@ -31,12 +30,14 @@ inline char* mutable_element(const TensorView& view, int64_t i) {
 }
 
 void apply_unary(Unary op, const TensorView& x, const TensorView& y, const KernelArgs& args);
-void apply_binary(Binary op, const TensorView& a, const TensorView& b, const TensorView& y, const KernelArgs& args);
+void apply_binary(Binary op, const TensorView& a, const TensorView& b, const TensorView& y,
+                  const KernelArgs& args);
 // One operand is the number, converted to the array's type first.
 void apply_scalar(Binary op, Spread side, const TensorView& x, double scalar, const TensorView& y,
                   const KernelArgs& args);
 // The shapes of a and b broadcast to y's.
-void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const TensorView& y, const KernelArgs& args);
+void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const TensorView& y,
+                     const KernelArgs& args);
 // y = x, converted to y's type; or repeated along the axes that x lacks or has once.
 void apply_convert(const TensorView& x, const TensorView& y, const KernelArgs& args);
 void apply_broadcast_copy(const TensorView& x, const TensorView& y, const KernelArgs& args);

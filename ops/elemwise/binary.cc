@@ -17,7 +17,7 @@ struct BinaryOp {
   std::vector<std::string> aliases;  // of the form with equal shapes
   std::vector<std::string> broadcast_aliases;
   double element_ns;
-  BinaryGrad by_left;   // kZero for both: zero everywhere
+  BinaryGrad by_left;  // kZero for both: zero everywhere
   BinaryGrad by_right;
   const char* doc;
 };
@@ -25,41 +25,99 @@ struct BinaryOp {
 E pass(E g, E, E, E) { return g; }
 
 const BinaryOp kArithmetic[] = {
-    {"add", {"_Plus", "_add", "_plus", "_sparse_elemwise_add"},
-     {"_sparse_broadcast_add", "_sparse_broadcast_plus", "broadcast_plus"}, 0, pass, pass, "Sum of two arrays."},
-    {"sub", {"_Minus", "_minus", "_sparse_elemwise_sub", "_sub"},
-     {"_sparse_broadcast_minus", "_sparse_broadcast_sub", "broadcast_minus"}, 0, pass,
-     [](E g, E, E, E) { return -g; }, "Difference of two arrays."},
-    {"mul", {"_Mul", "_mul", "_sparse_elemwise_mul"}, {"_sparse_broadcast_mul"}, 0,
+    {"add",
+     {"_Plus", "_add", "_plus", "_sparse_elemwise_add"},
+     {"_sparse_broadcast_add", "_sparse_broadcast_plus", "broadcast_plus"},
+     0,
+     pass,
+     pass,
+     "Sum of two arrays."},
+    {"sub",
+     {"_Minus", "_minus", "_sparse_elemwise_sub", "_sub"},
+     {"_sparse_broadcast_minus", "_sparse_broadcast_sub", "broadcast_minus"},
+     0,
+     pass,
+     [](E g, E, E, E) { return -g; },
+     "Difference of two arrays."},
+    {"mul",
+     {"_Mul", "_mul", "_sparse_elemwise_mul"},
+     {"_sparse_broadcast_mul"},
+     0,
      [](E g, E, E b, E) { return g.call("broadcast_mul", b); },
-     [](E g, E a, E, E) { return g.call("broadcast_mul", a); }, "Product of two arrays."},
-    {"div", {"_Div", "_div", "_sparse_elemwise_div"}, {"_sparse_broadcast_div"}, 0,
+     [](E g, E a, E, E) { return g.call("broadcast_mul", a); },
+     "Product of two arrays."},
+    {"div",
+     {"_Div", "_div", "_sparse_elemwise_div"},
+     {"_sparse_broadcast_div"},
+     0,
      [](E g, E, E b, E) { return g.call("broadcast_div", b); },
-     [](E g, E, E b, E y) { return -(g * y).call("broadcast_div", b); }, "Quotient of two arrays."},
-    {"mod", {"_Mod"}, {}, 4, pass,
+     [](E g, E, E b, E y) { return -(g * y).call("broadcast_div", b); },
+     "Quotient of two arrays."},
+    {"mod",
+     {"_Mod"},
+     {},
+     4,
+     pass,
      [](E g, E a, E b, E) { return -(g * a.call("broadcast_div", b).call("floor")); },
      "Remainder of a division; it has the divisor's sign."},
-    {"power", {"_Power"}, {}, 1,
+    {"power",
+     {"_Power"},
+     {},
+     1,
      [](E g, E a, E b, E) { return (g * a.call("broadcast_power", b + -1.0)).call("broadcast_mul", b); },
-     [](E g, E a, E, E y) { return (g * y).call("broadcast_mul", a.call("log")); }, "The first array to the power of the second."},
-    {"maximum", {"_Maximum"}, {}, 0, [](E g, E a, E b, E) { return g * a.call("broadcast_greater_equal", b); },
-     [](E g, E a, E b, E) { return g * a.call("broadcast_lesser", b); }, "The larger of two arrays' elements."},
-    {"minimum", {"_Minimum"}, {}, 0, [](E g, E a, E b, E) { return g * a.call("broadcast_lesser_equal", b); },
-     [](E g, E a, E b, E) { return g * a.call("broadcast_greater", b); }, "The smaller of two arrays' elements."},
-    {"hypot", {"_Hypot"}, {}, 0.5, [](E g, E a, E, E y) { return (g / y).call("broadcast_mul", a); },
-     [](E g, E, E b, E y) { return (g / y).call("broadcast_mul", b); }, "Square root of the sum of squares."},
+     [](E g, E a, E, E y) { return (g * y).call("broadcast_mul", a.call("log")); },
+     "The first array to the power of the second."},
+    {"maximum",
+     {"_Maximum"},
+     {},
+     0,
+     [](E g, E a, E b, E) { return g * a.call("broadcast_greater_equal", b); },
+     [](E g, E a, E b, E) { return g * a.call("broadcast_lesser", b); },
+     "The larger of two arrays' elements."},
+    {"minimum",
+     {"_Minimum"},
+     {},
+     0,
+     [](E g, E a, E b, E) { return g * a.call("broadcast_lesser_equal", b); },
+     [](E g, E a, E b, E) { return g * a.call("broadcast_greater", b); },
+     "The smaller of two arrays' elements."},
+    {"hypot",
+     {"_Hypot"},
+     {},
+     0.5,
+     [](E g, E a, E, E y) { return (g / y).call("broadcast_mul", a); },
+     [](E g, E, E b, E y) { return (g / y).call("broadcast_mul", b); },
+     "Square root of the sum of squares."},
 };
 
 const BinaryOp kLogic[] = {
     {"equal", {"_Equal"}, {}, 0, kZero, kZero, "1 where the arrays are equal, else 0."},
     {"not_equal", {"_Not_Equal"}, {}, 0, kZero, kZero, "1 where the arrays differ, else 0."},
     {"greater", {"_Greater"}, {}, 0, kZero, kZero, "1 where the first array is greater, else 0."},
-    {"greater_equal", {"_Greater_Equal"}, {}, 0, kZero, kZero, "1 where the first array is greater or equal, else 0."},
+    {"greater_equal",
+     {"_Greater_Equal"},
+     {},
+     0,
+     kZero,
+     kZero,
+     "1 where the first array is greater or equal, else 0."},
     {"lesser", {"_Lesser"}, {}, 0, kZero, kZero, "1 where the first array is smaller, else 0."},
-    {"lesser_equal", {"_Lesser_Equal"}, {}, 0, kZero, kZero, "1 where the first array is smaller or equal, else 0."},
+    {"lesser_equal",
+     {"_Lesser_Equal"},
+     {},
+     0,
+     kZero,
+     kZero,
+     "1 where the first array is smaller or equal, else 0."},
     {"logical_and", {"_Logical_And"}, {}, 0, kZero, kZero, "1 where both arrays are not zero, else 0."},
     {"logical_or", {"_Logical_Or"}, {}, 0, kZero, kZero, "1 where one of the arrays is not zero, else 0."},
-    {"logical_xor", {"_Logical_Xor"}, {}, 0, kZero, kZero, "1 where exactly one of the arrays is not zero, else 0."},
+    {"logical_xor",
+     {"_Logical_Xor"},
+     {},
+     0,
+     kZero,
+     kZero,
+     "1 where exactly one of the arrays is not zero, else 0."},
 };
 
 // Gradients in one pass over memory: (g, kept value).
@@ -93,9 +151,10 @@ void broadcast_shape(const NoParams&, ShapeInfer& s) {
   for (int i = 1; i <= ndim; ++i) {
     const int64_t left = i <= a.ndim() ? a[a.ndim() - i] : 1;
     const int64_t right = i <= b.ndim() ? b[b.ndim() - i] : 1;
-    LOOMIX_CHECK(left == right || left == 1 || right == 1 || left < 0 || right < 0, ShapeError,
-                 "[{}] the shapes {} and {} do not broadcast; each axis, counted from the last, must be equal or 1.",
-                 s.who(), a.to_string(), b.to_string());
+    LOOMIX_CHECK(
+        left == right || left == 1 || right == 1 || left < 0 || right < 0, ShapeError,
+        "[{}] the shapes {} and {} do not broadcast; each axis, counted from the last, must be equal or 1.",
+        s.who(), a.to_string(), b.to_string());
     int64_t size = left == 1 ? right : left;
     if (left < 0 && right != 1) size = right;
     if (size < 0 || (left < 0 && right == 1)) size = kUnknownDim;
@@ -106,7 +165,12 @@ void broadcast_shape(const NoParams&, ShapeInfer& s) {
 
 OpBuilder<NoParams> describe(OpTable& table, std::string name, const char* doc, double element_ns) {
   auto builder = table.add<NoParams>(std::move(name));
-  builder.doc(doc).inputs({"lhs", "rhs"}).output("output").infer_type(same_type<NoParams>).inplace(0, 0).inplace(1, 0);
+  builder.doc(doc)
+      .inputs({"lhs", "rhs"})
+      .output("output")
+      .infer_type(same_type<NoParams>)
+      .inplace(0, 0)
+      .inplace(1, 0);
   builder.element_cost(element_ns);
   return builder;
 }

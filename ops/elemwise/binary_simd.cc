@@ -29,46 +29,125 @@ T truth(bool value) {
   return value ? T(1) : T(0);
 }
 
-struct Add { template <class T> static T f(T a, T b) { return a + b; } };
-struct Sub { template <class T> static T f(T a, T b) { return a - b; } };
-struct Mul { template <class T> static T f(T a, T b) { return a * b; } };
-struct Div { template <class T> static T f(T a, T b) { return a / b; } };
+struct Add {
+  template <class T>
+  static T f(T a, T b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class T>
+  static T f(T a, T b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class T>
+  static T f(T a, T b) {
+    return a * b;
+  }
+};
+struct Div {
+  template <class T>
+  static T f(T a, T b) {
+    return a / b;
+  }
+};
 // The remainder has the divisor's sign, and is 0 for divisor 0.
 struct Mod {
   static float remainder(float a, float b) { return __builtin_fmodf(a, b); }
   static double remainder(double a, double b) { return __builtin_fmod(a, b); }
-  template <class T> static T f(T a, T b) {
+  template <class T>
+  static T f(T a, T b) {
     if (b == T(0)) return T(0);
     const T rest = remainder(a, b);
     return rest != T(0) && (rest < T(0)) != (b < T(0)) ? rest + b : rest;
   }
 };
-struct Power { template <class T> static T f(T a, T b) { return m::pow(a, b); } };
+struct Power {
+  template <class T>
+  static T f(T a, T b) {
+    return m::pow(a, b);
+  }
+};
 struct Maximum {
-  template <class T> static T f(T a, T b) {
+  template <class T>
+  static T f(T a, T b) {
     const T greater = a > b ? a : b;
     return a != a ? a : greater;
   }
 };
 struct Minimum {
-  template <class T> static T f(T a, T b) {
+  template <class T>
+  static T f(T a, T b) {
     const T lesser = a < b ? a : b;
     return a != a ? a : lesser;
   }
 };
-struct Hypot { template <class T> static T f(T a, T b) { return m::hypot(a, b); } };
-struct Equal { template <class T> static T f(T a, T b) { return truth<T>(a == b); } };
-struct NotEqual { template <class T> static T f(T a, T b) { return truth<T>(a != b); } };
-struct Greater { template <class T> static T f(T a, T b) { return truth<T>(a > b); } };
-struct GreaterEqual { template <class T> static T f(T a, T b) { return truth<T>(a >= b); } };
-struct Lesser { template <class T> static T f(T a, T b) { return truth<T>(a < b); } };
-struct LesserEqual { template <class T> static T f(T a, T b) { return truth<T>(a <= b); } };
-struct LogicalAnd { template <class T> static T f(T a, T b) { return truth<T>((a != T(0)) & (b != T(0))); } };
-struct LogicalOr { template <class T> static T f(T a, T b) { return truth<T>((a != T(0)) | (b != T(0))); } };
-struct LogicalXor { template <class T> static T f(T a, T b) { return truth<T>((a != T(0)) != (b != T(0))); } };
+struct Hypot {
+  template <class T>
+  static T f(T a, T b) {
+    return m::hypot(a, b);
+  }
+};
+struct Equal {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a == b);
+  }
+};
+struct NotEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a != b);
+  }
+};
+struct Greater {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a > b);
+  }
+};
+struct GreaterEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a >= b);
+  }
+};
+struct Lesser {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a < b);
+  }
+};
+struct LesserEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>(a <= b);
+  }
+};
+struct LogicalAnd {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>((a != T(0)) & (b != T(0)));
+  }
+};
+struct LogicalOr {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>((a != T(0)) | (b != T(0)));
+  }
+};
+struct LogicalXor {
+  template <class T>
+  static T f(T a, T b) {
+    return truth<T>((a != T(0)) != (b != T(0)));
+  }
+};
 // Quadratic within 1 / sigma^2 of zero, linear outside.
 struct SmoothL1 {
-  template <class T> static T f(T x, T sigma) {
+  template <class T>
+  static T f(T x, T sigma) {
     const T square = sigma * sigma;
     const T inner = T(0.5) * x * x * square;
     const T outer = m::abs(x) - T(0.5) / square;
@@ -76,27 +155,50 @@ struct SmoothL1 {
   }
 };
 struct SmoothL1Slope {
-  template <class T> static T f(T x, T sigma) {
+  template <class T>
+  static T f(T x, T sigma) {
     const T square = sigma * sigma;
     return m::abs(x) > T(1) / square ? m::copysign(T(1), x) : square * x;
   }
 };
-struct BackwardRelu { template <class T> static T f(T g, T y) { return y > T(0) ? g : T(0); } };
-struct BackwardSigmoid { template <class T> static T f(T g, T y) { return g * y * (T(1) - y); } };
-struct BackwardTanh { template <class T> static T f(T g, T y) { return g * (T(1) - y * y); } };
+struct BackwardRelu {
+  template <class T>
+  static T f(T g, T y) {
+    return y > T(0) ? g : T(0);
+  }
+};
+struct BackwardSigmoid {
+  template <class T>
+  static T f(T g, T y) {
+    return g * y * (T(1) - y);
+  }
+};
+struct BackwardTanh {
+  template <class T>
+  static T f(T g, T y) {
+    return g * (T(1) - y * y);
+  }
+};
 struct BackwardSoftsign {
-  template <class T> static T f(T g, T x) {
+  template <class T>
+  static T f(T g, T x) {
     const T scale = T(1) + m::abs(x);
     return g / (scale * scale);
   }
 };
 struct BackwardAbs {
-  template <class T> static T f(T g, T x) {
+  template <class T>
+  static T f(T g, T x) {
     const T up = x > T(0) ? g : T(0);
     return x < T(0) ? -g : up;
   }
 };
-struct BackwardSquare { template <class T> static T f(T g, T x) { return T(2) * g * x; } };
+struct BackwardSquare {
+  template <class T>
+  static T f(T g, T x) {
+    return T(2) * g * x;
+  }
+};
 
 template <class F, class T>
 void put_type(BinaryLoop (&place)[3]) {

@@ -103,7 +103,8 @@ void register_losses(OpTable& table) {
       .output("loss")
       .loss()
       .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("ones_like", {g.in(0)})); });
-  describe_identity<MakeLossParams>(table, "MakeLoss", "Marks data as a loss: its gradient is grad_scale, normalised.")
+  describe_identity<MakeLossParams>(table, "MakeLoss",
+                                    "Marks data as a loss: its gradient is grad_scale, normalised.")
       .output("output")
       .loss()
       .gradient([](const MakeLossParams&, GradBuilder& g) {

@@ -26,7 +26,8 @@ void f32_to_f16(const void* from, void* to, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)
   for (; i + 8 <= count; i += 8) {
-    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m128i half =
+        _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), half);
   }
 #endif

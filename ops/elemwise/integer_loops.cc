@@ -19,43 +19,155 @@ void unary_loop(const void* from, void* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = F::f(x[i]);
 }
 
-struct Same { template <class T> static T f(T x) { return x; } };
-struct Abs { template <class T> static T f(T x) { return x < 0 ? T(Wrapping<T>(0) - Wrapping<T>(x)) : x; } };
-struct LogicalNot { template <class T> static T f(T x) { return x == 0; } };
-struct Negative { template <class T> static T f(T x) { return T(Wrapping<T>(0) - Wrapping<T>(x)); } };
-struct NotNan { template <class T> static T f(T) { return 1; } };
-struct Relu { template <class T> static T f(T x) { return x > 0 ? x : 0; } };
-struct Sign { template <class T> static T f(T x) { return T((x > 0) - (x < 0)); } };
-struct Square { template <class T> static T f(T x) { return T(Wrapping<T>(x) * Wrapping<T>(x)); } };
+struct Same {
+  template <class T>
+  static T f(T x) {
+    return x;
+  }
+};
+struct Abs {
+  template <class T>
+  static T f(T x) {
+    return x < 0 ? T(Wrapping<T>(0) - Wrapping<T>(x)) : x;
+  }
+};
+struct LogicalNot {
+  template <class T>
+  static T f(T x) {
+    return x == 0;
+  }
+};
+struct Negative {
+  template <class T>
+  static T f(T x) {
+    return T(Wrapping<T>(0) - Wrapping<T>(x));
+  }
+};
+struct NotNan {
+  template <class T>
+  static T f(T) {
+    return 1;
+  }
+};
+struct Relu {
+  template <class T>
+  static T f(T x) {
+    return x > 0 ? x : 0;
+  }
+};
+struct Sign {
+  template <class T>
+  static T f(T x) {
+    return T((x > 0) - (x < 0));
+  }
+};
+struct Square {
+  template <class T>
+  static T f(T x) {
+    return T(Wrapping<T>(x) * Wrapping<T>(x));
+  }
+};
 
-struct Add { template <class T> static T f(T a, T b) { return T(Wrapping<T>(a) + Wrapping<T>(b)); } };
-struct Sub { template <class T> static T f(T a, T b) { return T(Wrapping<T>(a) - Wrapping<T>(b)); } };
-struct Mul { template <class T> static T f(T a, T b) { return T(Wrapping<T>(a) * Wrapping<T>(b)); } };
+struct Add {
+  template <class T>
+  static T f(T a, T b) {
+    return T(Wrapping<T>(a) + Wrapping<T>(b));
+  }
+};
+struct Sub {
+  template <class T>
+  static T f(T a, T b) {
+    return T(Wrapping<T>(a) - Wrapping<T>(b));
+  }
+};
+struct Mul {
+  template <class T>
+  static T f(T a, T b) {
+    return T(Wrapping<T>(a) * Wrapping<T>(b));
+  }
+};
 struct Div {
-  template <class T> static T f(T a, T b) {
+  template <class T>
+  static T f(T a, T b) {
     if (b == 0) return 0;
     if (std::is_signed_v<T> && b == T(-1)) return Negative::f(a);
     return T(a / b);
   }
 };
 struct Mod {
-  template <class T> static T f(T a, T b) {
+  template <class T>
+  static T f(T a, T b) {
     if (b == 0 || (std::is_signed_v<T> && b == T(-1))) return 0;
     const T rest = T(a % b);
     return rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
   }
 };
-struct Maximum { template <class T> static T f(T a, T b) { return std::max(a, b); } };
-struct Minimum { template <class T> static T f(T a, T b) { return std::min(a, b); } };
-struct Equal { template <class T> static T f(T a, T b) { return a == b; } };
-struct NotEqual { template <class T> static T f(T a, T b) { return a != b; } };
-struct Greater { template <class T> static T f(T a, T b) { return a > b; } };
-struct GreaterEqual { template <class T> static T f(T a, T b) { return a >= b; } };
-struct Lesser { template <class T> static T f(T a, T b) { return a < b; } };
-struct LesserEqual { template <class T> static T f(T a, T b) { return a <= b; } };
-struct LogicalAnd { template <class T> static T f(T a, T b) { return (a != 0) & (b != 0); } };
-struct LogicalOr { template <class T> static T f(T a, T b) { return (a != 0) | (b != 0); } };
-struct LogicalXor { template <class T> static T f(T a, T b) { return (a != 0) != (b != 0); } };
+struct Maximum {
+  template <class T>
+  static T f(T a, T b) {
+    return std::max(a, b);
+  }
+};
+struct Minimum {
+  template <class T>
+  static T f(T a, T b) {
+    return std::min(a, b);
+  }
+};
+struct Equal {
+  template <class T>
+  static T f(T a, T b) {
+    return a == b;
+  }
+};
+struct NotEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return a != b;
+  }
+};
+struct Greater {
+  template <class T>
+  static T f(T a, T b) {
+    return a > b;
+  }
+};
+struct GreaterEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return a >= b;
+  }
+};
+struct Lesser {
+  template <class T>
+  static T f(T a, T b) {
+    return a < b;
+  }
+};
+struct LesserEqual {
+  template <class T>
+  static T f(T a, T b) {
+    return a <= b;
+  }
+};
+struct LogicalAnd {
+  template <class T>
+  static T f(T a, T b) {
+    return (a != 0) & (b != 0);
+  }
+};
+struct LogicalOr {
+  template <class T>
+  static T f(T a, T b) {
+    return (a != 0) | (b != 0);
+  }
+};
+struct LogicalXor {
+  template <class T>
+  static T f(T a, T b) {
+    return (a != 0) != (b != 0);
+  }
+};
 
 template <class T>
 UnaryLoop unary_of(Unary op) {

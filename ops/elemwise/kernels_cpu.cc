@@ -69,20 +69,25 @@ void where_cpu(const NoParams&, const KernelArgs& args) {
 
 template <size_t... I>
 void add_unary(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, unary_cpu<kUnaryNames[I].op>>(kUnaryNames[I].name, "unary_cpu", DeviceType::cpu), ...);
+  (table.kernel<NoParams, unary_cpu<kUnaryNames[I].op>>(kUnaryNames[I].name, "unary_cpu", DeviceType::cpu),
+   ...);
 }
 template <size_t... I>
 void add_elemwise(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, elemwise_cpu<kElemwiseNames[I].op>>(kElemwiseNames[I].name, "elemwise_cpu", DeviceType::cpu), ...);
+  (table.kernel<NoParams, elemwise_cpu<kElemwiseNames[I].op>>(kElemwiseNames[I].name, "elemwise_cpu",
+                                                              DeviceType::cpu),
+   ...);
 }
 template <size_t... I>
 void add_broadcast(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, broadcast_cpu<kBroadcastNames[I].op>>(kBroadcastNames[I].name, "broadcast_cpu", DeviceType::cpu), ...);
+  (table.kernel<NoParams, broadcast_cpu<kBroadcastNames[I].op>>(kBroadcastNames[I].name, "broadcast_cpu",
+                                                                DeviceType::cpu),
+   ...);
 }
 template <size_t... I>
 void add_scalar(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<ScalarParams, scalar_cpu<kScalarNames[I].op, kScalarNames[I].side>>(kScalarNames[I].name, "scalar_cpu",
-                                                                                    DeviceType::cpu),
+  (table.kernel<ScalarParams, scalar_cpu<kScalarNames[I].op, kScalarNames[I].side>>(
+       kScalarNames[I].name, "scalar_cpu", DeviceType::cpu),
    ...);
 }
 

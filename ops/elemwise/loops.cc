@@ -32,7 +32,8 @@ const UnaryLoops& unary_loops() {
 }
 
 const BinaryLoops& binary_loops() {
-  static const BinaryLoops& chosen = pick_isa(isa_base::binary_loops, isa_v3::binary_loops, isa_v4::binary_loops);
+  static const BinaryLoops& chosen =
+      pick_isa(isa_base::binary_loops, isa_v3::binary_loops, isa_v4::binary_loops);
   return chosen;
 }
 

@@ -70,8 +70,8 @@ void unary_by_blocks(UnaryLoop loop, DType dtype, DType via, const void* x, void
   }
 }
 
-void binary_by_blocks(const BinaryLoop (&loops)[3], DType dtype, DType via, Spread spread, const void* a, const void* b,
-                      void* y, int64_t count) {
+void binary_by_blocks(const BinaryLoop (&loops)[3], DType dtype, DType via, Spread spread, const void* a,
+                      const void* b, void* y, int64_t count) {
   Block left;
   Block right;
   if (spread == Spread::left) convert_row(dtype, a, via, left.data, 1);

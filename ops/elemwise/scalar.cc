@@ -28,13 +28,16 @@ const ScalarOp kScalarOps[] = {
     {"_minus_scalar", "_MinusScalar", 0, pass, "data - scalar."},
     {"_rminus_scalar", "_RMinusScalar", 0, [](E g, E, E, double) { return -g; }, "scalar - data."},
     {"_mul_scalar", "_MulScalar", 0, [](E g, E, E, double s) { return g * s; }, "data * scalar."},
-    {"_div_scalar", "_DivScalar", 0, [](E g, E, E, double s) { return g.call("_div_scalar", s); }, "data / scalar."},
-    {"_rdiv_scalar", "_RDivScalar", 0, [](E g, E x, E y, double) { return -(g * (y / x)); }, "scalar / data."},
+    {"_div_scalar", "_DivScalar", 0, [](E g, E, E, double s) { return g.call("_div_scalar", s); },
+     "data / scalar."},
+    {"_rdiv_scalar", "_RDivScalar", 0, [](E g, E x, E y, double) { return -(g * (y / x)); },
+     "scalar / data."},
     {"_mod_scalar", "_ModScalar", 4, pass, "Remainder of data / scalar; it has the sign of scalar."},
     {"_rmod_scalar", "_RModScalar", 4, [](E g, E x, E, double s) { return -(g * (s / x).call("floor")); },
      "Remainder of scalar / data; it has the sign of data."},
     {"_power_scalar", "_PowerScalar", 1,
-     [](E g, E x, E, double s) { return g * x.call("_power_scalar", s - 1) * s; }, "data to the power of scalar."},
+     [](E g, E x, E, double s) { return g * x.call("_power_scalar", s - 1) * s; },
+     "data to the power of scalar."},
     {"_rpower_scalar", "_RPowerScalar", 1, [](E g, E, E y, double s) { return g * y * std::log(s); },
      "scalar to the power of data."},
     {"_maximum_scalar", "_MaximumScalar", 0,
@@ -51,7 +54,8 @@ const ScalarOp kScalarOps[] = {
     {"_lesser_equal_scalar", "_LesserEqualScalar", 0, kZero, "1 where data <= scalar, else 0."},
     {"_logical_and_scalar", "_LogicalAndScalar", 0, kZero, "1 where data and scalar are not zero, else 0."},
     {"_logical_or_scalar", "_LogicalOrScalar", 0, kZero, "1 where data or scalar is not zero, else 0."},
-    {"_logical_xor_scalar", "_LogicalXorScalar", 0, kZero, "1 where exactly one of data and scalar is not zero, else 0."},
+    {"_logical_xor_scalar", "_LogicalXorScalar", 0, kZero,
+     "1 where exactly one of data and scalar is not zero, else 0."},
 };
 
 template <class P>
@@ -81,7 +85,8 @@ void register_scalar(OpTable& table) {
       });
     }
   }
-  describe<SmoothL1Params>(table, "smooth_l1", "0.5 (scalar x)^2 where |x| <= 1 / scalar^2, else |x| - 0.5 / scalar^2.")
+  describe<SmoothL1Params>(table, "smooth_l1",
+                           "0.5 (scalar x)^2 where |x| <= 1 / scalar^2, else |x| - 0.5 / scalar^2.")
       .gradient([](const SmoothL1Params& p, GradBuilder& g) {
         const E x{g, g.in(0)};
         g.set(0, E{g, g.grad_of(0)} * x.call("_smooth_l1_slope", p.scalar));

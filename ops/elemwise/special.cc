@@ -17,7 +17,8 @@ bool is_pole(double x) { return x <= 0 && std::floor(x) == x; }
 }  // namespace
 
 double erfinv(double x) {
-  if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : kNaN;
+  if (!(std::abs(x) < 1))
+    return std::abs(x) == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : kNaN;
   // Winitzki's approximation is good to 2e-3; three of Halley's steps square it out.
   const double log_term = std::log1p(-x * x);
   const double half = 2 / (kPi * 0.147) + log_term / 2;
@@ -46,9 +47,11 @@ double digamma(double x) {
   for (; x < kAsymptotic; x += 1) shifted -= 1 / x;
   const double square = 1 / (x * x);
   const double series =
-      square * (1. / 12 -
-                square * (1. / 120 -
-                          square * (1. / 252 - square * (1. / 240 - square * (1. / 132 - square * (691. / 32760 - square / 12))))));
+      square *
+      (1. / 12 -
+       square * (1. / 120 -
+                 square * (1. / 252 - square * (1. / 240 - square * (1. / 132 - square * (691. / 32760 -
+                                                                                          square / 12))))));
   return shifted + std::log(x) - 0.5 / x - series;
 }
 
@@ -62,7 +65,11 @@ double trigamma(double x) {
   for (; x < kAsymptotic; x += 1) shifted += 1 / (x * x);
   const double square = 1 / (x * x);
   const double series =
-      square * (1. / 6 - square * (1. / 30 - square * (1. / 42 - square * (1. / 30 - square * (5. / 66 - square * (691. / 2730 - square * 7 / 6))))));
+      square *
+      (1. / 6 -
+       square * (1. / 30 -
+                 square * (1. / 42 - square * (1. / 30 - square * (5. / 66 - square * (691. / 2730 -
+                                                                                       square * 7 / 6))))));
   return shifted + 1 / x + square / 2 + series / x;
 }
 

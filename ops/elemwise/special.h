@@ -5,7 +5,7 @@
 // below 1e-14 away from their zeros.
 namespace loomix::ops::special {
 
-double erfinv(double x);    // NaN outside [-1, 1]
+double erfinv(double x);  // NaN outside [-1, 1]
 double gamma(double x);
 double gammaln(double x);
 double digamma(double x);

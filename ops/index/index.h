@@ -15,7 +15,8 @@ struct TakeParams {
   IndexMode mode = IndexMode::clip;
   static void fields(FieldList<TakeParams>& f) {
     f("axis", &TakeParams::axis, "Axis of the input that the indices count along.");
-    f("mode", &TakeParams::mode, "What an index outside the axis does: nearest valid one, modulo the size, or an error.")
+    f("mode", &TakeParams::mode,
+      "What an index outside the axis does: nearest valid one, modulo the size, or an error.")
         .options({{"clip", IndexMode::clip}, {"raise", IndexMode::raise}, {"wrap", IndexMode::wrap}});
   }
 };
@@ -26,11 +27,14 @@ struct EmbeddingParams {
   DType dtype = DType::float32;
   bool sparse_grad = false;
   static void fields(FieldList<EmbeddingParams>& f) {
-    f("input_dim", &EmbeddingParams::input_dim, "Number of rows of the weight.").required().at_least(1).type("int");
+    f("input_dim", &EmbeddingParams::input_dim, "Number of rows of the weight.")
+        .required()
+        .at_least(1)
+        .type("int");
     f("output_dim", &EmbeddingParams::output_dim, "Length of a row.").required().at_least(1).type("int");
     f("dtype", &EmbeddingParams::dtype, "Type of the weight where nothing else says it.")
-        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64,
-                 DType::bfloat16});
+        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
+                 DType::int64, DType::bfloat16});
     f("sparse_grad", &EmbeddingParams::sparse_grad, "Accepted; the gradient is dense.");
   }
 };
@@ -45,8 +49,8 @@ struct OneHotParams {
     f("on_value", &OneHotParams::on_value, "Value at the index.");
     f("off_value", &OneHotParams::off_value, "Value elsewhere.");
     f("dtype", &OneHotParams::dtype, "Type of the output.")
-        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64,
-                 DType::bfloat16});
+        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
+                 DType::int64, DType::bfloat16});
   }
 };
 

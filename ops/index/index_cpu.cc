@@ -11,11 +11,13 @@ namespace {
 
 constexpr int64_t kGrainBytes = 65536;
 
-int64_t grain_for(int64_t bytes_an_item) { return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_an_item, 1), 1); }
+int64_t grain_for(int64_t bytes_an_item) {
+  return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_an_item, 1), 1);
+}
 
 // The indices as int64 in the workspace, each inside [0, size) by the rule of `mode`.
-std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size, IndexMode mode,
-                                      const char* who) {
+std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size,
+                                      IndexMode mode, const char* who) {
   const int64_t count = indices.size();
   auto* const result = reinterpret_cast<int64_t*>(args.workspace.data());
   dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
@@ -23,15 +25,12 @@ std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& 
     for (int64_t i = 0; i < count; ++i) {
       const auto index = static_cast<int64_t>(raw[i]);
       switch (mode) {
-        case IndexMode::clip:
-          result[i] = std::clamp<int64_t>(index, 0, size - 1);
-          break;
-        case IndexMode::wrap:
-          result[i] = ((index % size) + size) % size;
-          break;
+        case IndexMode::clip: result[i] = std::clamp<int64_t>(index, 0, size - 1); break;
+        case IndexMode::wrap: result[i] = ((index % size) + size) % size; break;
         case IndexMode::raise:
-          LOOMIX_CHECK(index >= -size && index < size, IndexError, "[{}] index {} is out of range for size {}; expected {} to {}.",
-                       who, index, size, -size, size - 1);
+          LOOMIX_CHECK(index >= -size && index < size, IndexError,
+                       "[{}] index {} is out of range for size {}; expected {} to {}.", who, index, size,
+                       -size, size - 1);
           result[i] = index < 0 ? index + size : index;
           break;
       }
@@ -41,8 +40,8 @@ std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& 
 }
 
 // Out[o, i, :] = in[o, index[i], :] over `outer` blocks of `size` slices of `bytes` each.
-void gather_slices(engine::RunContext& context, const std::byte* in, std::byte* out, std::span<const int64_t> index,
-                   int64_t outer, int64_t size, int64_t bytes) {
+void gather_slices(engine::RunContext& context, const std::byte* in, std::byte* out,
+                   std::span<const int64_t> index, int64_t outer, int64_t size, int64_t bytes) {
   const auto count = static_cast<int64_t>(index.size());
   engine::parallel_for(context, outer * count, grain_for(bytes), [=](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
@@ -54,21 +53,23 @@ void gather_slices(engine::RunContext& context, const std::byte* in, std::byte* 
 
 // Out[o, index[i], :] += in[o, i, :]. Each thread owns a range of columns of the slices, so that the order of additions
 // does not depend on the number of threads.
-void scatter_add_slices(const KernelArgs& args, std::span<const int64_t> index, int64_t outer, int64_t size, int64_t inner) {
+void scatter_add_slices(const KernelArgs& args, std::span<const int64_t> index, int64_t outer, int64_t size,
+                        int64_t inner) {
   const TensorView& out = args.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
   const auto count = static_cast<int64_t>(index.size());
   dispatch_numeric(out.dtype, "_backward_take", [&]<class T>(Type<T>) {
     const T* const in = args.in[0].as<T>();
     T* const sums = out.mutable_as<T>();
-    engine::parallel_for(*args.context, inner, grain_for(outer * count * static_cast<int64_t>(sizeof(T))),
-                         [=](int64_t begin, int64_t end) {
-                           for (int64_t item = 0; item < outer * count; ++item) {
-                             const T* const from = in + item * inner;
-                             T* const to = sums + (item / count * size + index[static_cast<size_t>(item % count)]) * inner;
-                             for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(to[i] + from[i]);
-                           }
-                         });
+    engine::parallel_for(
+        *args.context, inner, grain_for(outer * count * static_cast<int64_t>(sizeof(T))),
+        [=](int64_t begin, int64_t end) {
+          for (int64_t item = 0; item < outer * count; ++item) {
+            const T* const from = in + item * inner;
+            T* const to = sums + (item / count * size + index[static_cast<size_t>(item % count)]) * inner;
+            for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(to[i] + from[i]);
+          }
+        });
   });
 }
 
@@ -104,8 +105,8 @@ Places read_places(const KernelArgs& args, const TensorView& indices, const Shap
       for (int64_t i = 0; i < count; ++i) {
         const auto index = static_cast<int64_t>(raw[axis * count + i]);
         LOOMIX_CHECK(index >= -size && index < size, IndexError,
-                     "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who, index, axis, size,
-                     -size, size - 1);
+                     "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who,
+                     index, axis, size, -size, size - 1);
         position[i] = position[i] * size + (index < 0 ? index + size : index);
       }
     }
@@ -118,7 +119,8 @@ void scatter_places(const TensorView& from, const TensorView& to, const Places& 
   const auto* const source = static_cast<const std::byte*>(from.data);
   auto* const target = static_cast<std::byte*>(to.data);
   for (size_t i = 0; i < places.position.size(); ++i) {
-    std::memcpy(target + places.position[i] * bytes, source + static_cast<int64_t>(i) * bytes, static_cast<size_t>(bytes));
+    std::memcpy(target + places.position[i] * bytes, source + static_cast<int64_t>(i) * bytes,
+                static_cast<size_t>(bytes));
   }
 }
 
@@ -128,11 +130,12 @@ void take_cpu(const TakeParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   if (args.out[0].size() == 0) return;
   const AxisSplit split = split_at(data.shape, normalize_axis(p.axis, data.shape.ndim(), "take"));
-  LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.", p.axis,
-               data.shape.to_string());
+  LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.",
+               p.axis, data.shape.to_string());
   const auto index = read_indices(args, args.in[1], split.size, p.mode, "take");
-  gather_slices(*args.context, static_cast<const std::byte*>(data.data), static_cast<std::byte*>(args.out[0].data), index,
-                split.outer, split.size, split.inner * size_of(data.dtype));
+  gather_slices(*args.context, static_cast<const std::byte*>(data.data),
+                static_cast<std::byte*>(args.out[0].data), index, split.outer, split.size,
+                split.inner * size_of(data.dtype));
 }
 
 void backward_take_cpu(const TakeParams& p, const KernelArgs& args) {
@@ -144,8 +147,9 @@ void backward_take_cpu(const TakeParams& p, const KernelArgs& args) {
 
 void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
   const auto index = read_indices(args, args.in[0], p.input_dim, IndexMode::clip, "Embedding");
-  gather_slices(*args.context, static_cast<const std::byte*>(args.in[1].data), static_cast<std::byte*>(args.out[0].data),
-                index, 1, p.input_dim, p.output_dim * size_of(args.in[1].dtype));
+  gather_slices(*args.context, static_cast<const std::byte*>(args.in[1].data),
+                static_cast<std::byte*>(args.out[0].data), index, 1, p.input_dim,
+                p.output_dim * size_of(args.in[1].dtype));
 }
 
 void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
@@ -184,12 +188,15 @@ void pick_cpu(const PickParams& p, const KernelArgs& args) {
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
     const T* const data = static_cast<const T*>(args.in[0].data);
     T* const out = static_cast<T*>(args.out[0].data);
-    engine::parallel_for(*args.context, split.outer * split.inner, kGrainBytes / 8, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t place = (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
-        out[i] = data[place];
-      }
-    });
+    engine::parallel_for(
+        *args.context, split.outer * split.inner, kGrainBytes / 8, [=](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t place =
+                (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner +
+                i % split.inner;
+            out[i] = data[place];
+          }
+        });
   });
 }
 
@@ -203,7 +210,8 @@ void backward_pick_cpu(const PickParams& p, const KernelArgs& args) {
     const T* const grad = static_cast<const T*>(args.in[0].data);
     T* const result = static_cast<T*>(out.data);
     for (int64_t i = 0; i < split.outer * split.inner; ++i) {
-      const int64_t place = (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
+      const int64_t place =
+          (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
       result[place] = grad[i];
     }
   });
@@ -219,8 +227,9 @@ void backward_batch_take_cpu(const NoParams&, const KernelArgs& args) { backward
 void gather_nd_cpu(const NoParams&, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const Places places = read_places(args, args.in[1], data.shape, "gather_nd");
-  gather_slices(*args.context, static_cast<const std::byte*>(data.data), static_cast<std::byte*>(args.out[0].data),
-                places.position, 1, 0, places.slice * size_of(data.dtype));
+  gather_slices(*args.context, static_cast<const std::byte*>(data.data),
+                static_cast<std::byte*>(args.out[0].data), places.position, 1, 0,
+                places.slice * size_of(data.dtype));
 }
 
 void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args) {
@@ -264,7 +273,8 @@ void unravel_index_cpu(const RavelParams& p, const KernelArgs& args) {
       auto rest = static_cast<int64_t>(positions[i]);
       for (int axis = p.shape->ndim() - 1; axis >= 0; --axis) {
         // The first axis takes what is left, so that a position beyond the end stays recognisable.
-        const int64_t size = axis == 0 ? std::max<int64_t>(rest + 1, 1) : std::max<int64_t>((*p.shape)[axis], 1);
+        const int64_t size =
+            axis == 0 ? std::max<int64_t>(rest + 1, 1) : std::max<int64_t>((*p.shape)[axis], 1);
         rows[axis * count + i] = static_cast<T>(rest % size);
         rest /= size;
       }

@@ -7,7 +7,8 @@ namespace loomix::ops {
 
 Shape gather_shape(const Shape& data, const Shape& indices, const char* who) {
   LOOMIX_CHECK(indices.ndim() >= 1 && indices[0] <= data.ndim(), ShapeError,
-               "[{}] indices of shape {} do not fit data of shape {}; the first axis counts the indexed axes, at most {}.",
+               "[{}] indices of shape {} do not fit data of shape {}; the first axis counts the indexed "
+               "axes, at most {}.",
                who, indices.to_string(), data.to_string(), data.ndim());
   Shape shape;
   for (int axis = 1; axis < indices.ndim(); ++axis) shape.push_back(indices[axis]);
@@ -136,7 +137,9 @@ void register_index(OpTable& table) {
   table.add<EmbeddingParams>("_backward_Embedding")
       .inputs({"grad", "data"})
       .output("output")
-      .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) { s.set_out(0, Shape{p.input_dim, p.output_dim}); })
+      .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) {
+        s.set_out(0, Shape{p.input_dim, p.output_dim});
+      })
       .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
       .workspace(index_workspace<EmbeddingParams, 1>)
       .gradient([](const EmbeddingParams&, GradBuilder& g) {
@@ -211,7 +214,9 @@ void register_index(OpTable& table) {
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
       .workspace(index_workspace<NoParams, 1>)
-      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)})); })
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)}));
+      })
       .hidden();
   table.add<NoParams>("gather_nd")
       .doc("Gathers elements or slices of `data`; row k of `indices` counts along axis k.")
@@ -232,10 +237,14 @@ void register_index(OpTable& table) {
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
       .workspace(index_workspace<NoParams, 1>)
-      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)})); })
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
+      })
       .hidden();
   table.add<ScatterParams>("scatter_nd")
-      .doc("Puts elements or slices of `data` into zeros at the given indices; where one repeats, the last stays.")
+      .doc(
+          "Puts elements or slices of `data` into zeros at the given indices; where one repeats, the last "
+          "stays.")
       .inputs({"data", "indices"})
       .output("output")
       .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
@@ -270,7 +279,8 @@ void register_index(OpTable& table) {
     op.infer_type([](const RavelParams&, TypeInfer& t) { t.unify_all(); });
     if (ravel) {
       op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
-        LOOMIX_CHECK(p.shape, ValueError, "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
+        LOOMIX_CHECK(p.shape, ValueError,
+                     "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
         if (!s.in(0).ndim_known()) return;
         LOOMIX_CHECK(s.in(0).ndim() >= 1 && (s.in(0)[0] < 0 || s.in(0)[0] == p.shape->ndim()), ShapeError,
                      "[{}] data has shape {}; expected a first axis of {}, one row an axis of {}.", s.who(),
@@ -279,7 +289,8 @@ void register_index(OpTable& table) {
       });
     } else {
       op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
-        LOOMIX_CHECK(p.shape, ValueError, "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
+        LOOMIX_CHECK(p.shape, ValueError,
+                     "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
         if (!s.in(0).ndim_known()) return;
         Shape shape{p.shape->ndim()};
         for (int64_t size : s.in(0)) shape.push_back(size);
@@ -287,9 +298,10 @@ void register_index(OpTable& table) {
       });
     }
   };
-  flat_index("_ravel_multi_index", "ravel_multi_index", "Turns rows of indices, one an axis, into positions in row-major order.",
-             true);
-  flat_index("_unravel_index", "unravel_index", "Turns positions in row-major order into rows of indices, one an axis.", false);
+  flat_index("_ravel_multi_index", "ravel_multi_index",
+             "Turns rows of indices, one an axis, into positions in row-major order.", true);
+  flat_index("_unravel_index", "unravel_index",
+             "Turns positions in row-major order into rows of indices, one an axis.", false);
 }
 
 }  // namespace loomix::ops

@@ -6,10 +6,12 @@
 // Operators that make arrays from their attributes alone.
 namespace loomix::ops {
 
-inline const std::vector<DType> kInitTypes = {DType::float32, DType::float64, DType::float16,  DType::uint8, DType::int32,
-                                              DType::int8,    DType::int64,   DType::bfloat16, DType::boolean};
-inline const std::vector<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16, DType::uint8,
-                                               DType::int32,   DType::int8,    DType::int64,   DType::bfloat16};
+inline const std::vector<DType> kInitTypes = {DType::float32, DType::float64,  DType::float16,
+                                              DType::uint8,   DType::int32,    DType::int8,
+                                              DType::int64,   DType::bfloat16, DType::boolean};
+inline const std::vector<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16,
+                                               DType::uint8,   DType::int32,   DType::int8,
+                                               DType::int64,   DType::bfloat16};
 inline const std::vector<DType> kEyeTypes = {DType::float32, DType::float64, DType::float16, DType::uint8,
                                              DType::int32,   DType::int8,    DType::int64};
 
@@ -42,7 +44,8 @@ struct FullParams {
   DType dtype = DType::float32;
   double value = 0;
   static void fields(FieldList<FullParams>& f) {
-    f("shape", &FullParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.").type("Shape(tuple)");
+    f("shape", &FullParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.")
+        .type("Shape(tuple)");
     f("ctx", &FullParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
     f("dtype", &FullParams::dtype, "Type of the output.").dtypes(kInitTypes);
     f("value", &FullParams::value, "Value of every element.").required();
@@ -59,7 +62,8 @@ struct RangeParams {
   DType dtype = DType::float32;
   static void fields(FieldList<RangeParams>& f) {
     f("start", &RangeParams::start, "First value.").required();
-    f("stop", &RangeParams::stop, "End of the interval, not included; without it, start is the end and 0 the start.");
+    f("stop", &RangeParams::stop,
+      "End of the interval, not included; without it, start is the end and 0 the start.");
     f("step", &RangeParams::step, "Distance of two values.");
     f("repeat", &RangeParams::repeat, "How many times each value stands in the output.").at_least(1);
     f("infer_range", &RangeParams::infer_range, "The number of values follows from the consumer's shape.");
@@ -111,7 +115,8 @@ struct ArangeLikeParams {
     f("step", &ArangeLikeParams::step, "Distance of two values.");
     f("repeat", &ArangeLikeParams::repeat, "How many times each value stands in the output.").at_least(1);
     f("ctx", &ArangeLikeParams::ctx, "Ignored: the output lies where `data` does.");
-    f("axis", &ArangeLikeParams::axis, "Axis of data that gives the number of values; without it, data's shape is taken.");
+    f("axis", &ArangeLikeParams::axis,
+      "Axis of data that gives the number of values; without it, data's shape is taken.");
   }
 };
 

@@ -42,7 +42,8 @@ void full_cpu(const FullParams& p, const KernelArgs& args) { fill(args, p.value)
 
 void arange_cpu(const RangeParams& p, const KernelArgs& args) {
   const double begin = p.stop || p.infer_range ? p.start : 0.0;
-  progression(args, p.repeat, [=, step = p.step](int64_t i) { return begin + static_cast<double>(i) * step; });
+  progression(args, p.repeat,
+              [=, step = p.step](int64_t i) { return begin + static_cast<double>(i) * step; });
 }
 
 void linspace_cpu(const LinspaceParams& p, const KernelArgs& args) {

@@ -9,7 +9,8 @@ void kernels_init_cpu(OpTable& table) {
   constexpr DeviceType cpu = DeviceType::cpu;
   table.kernel<FillParams, zeros_cpu>("_zeros", "zeros_cpu", cpu);
   table.kernel<FillParams, ones_cpu>("_ones", "ones_cpu", cpu);
-  table.kernel<ZerosWithoutDtypeParams, zeros_without_dtype_cpu>("_zeros_without_dtype", "zeros_without_dtype_cpu", cpu);
+  table.kernel<ZerosWithoutDtypeParams, zeros_without_dtype_cpu>("_zeros_without_dtype",
+                                                                 "zeros_without_dtype_cpu", cpu);
   table.kernel<FullParams, full_cpu>("_full", "full_cpu", cpu);
   table.kernel<RangeParams, arange_cpu>("_arange", "arange_cpu", cpu);
   table.kernel<LinspaceParams, linspace_cpu>("_linspace", "linspace_cpu", cpu);

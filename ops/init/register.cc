@@ -28,8 +28,8 @@ int64_t range_length(const RangeParams& p, const char* who) {
   const double end = p.stop ? *p.stop : p.start;
   const double steps = std::ceil((end - begin) / p.step);
   LOOMIX_CHECK(steps > 0 && steps * p.repeat < 0x1p62, ValueError,
-               "[{}] from {} to {} in steps of {} there are no values, or too many; expected at least one.", who, begin, end,
-               p.step);
+               "[{}] from {} to {} in steps of {} there are no values, or too many; expected at least one.",
+               who, begin, end, p.step);
   return static_cast<int64_t>(steps) * p.repeat;
 }
 
@@ -57,8 +57,8 @@ void register_init(OpTable& table) {
       })
       .infer_type([](const ZerosWithoutDtypeParams& p, TypeInfer& t) {
         if (p.dtype >= 0) {
-          LOOMIX_CHECK(is_valid(static_cast<DType>(p.dtype)), ValueError, "[{}] dtype {} is no type code; expected 0 to 7 or 12.",
-                       t.who(), p.dtype);
+          LOOMIX_CHECK(is_valid(static_cast<DType>(p.dtype)), ValueError,
+                       "[{}] dtype {} is no type code; expected 0 to 7 or 12.", t.who(), p.dtype);
           t.set_out(0, static_cast<DType>(p.dtype));
         } else if (t.out(0) == DType::unknown) {
           t.set_out(0, DType::float32);
@@ -90,7 +90,9 @@ void register_init(OpTable& table) {
   table.add<EyeParams>("_eye")
       .doc("Makes a matrix with ones on one diagonal and zeros elsewhere.")
       .output("output")
-      .infer_shape([](const EyeParams& p, ShapeInfer& s) { s.set_out(0, Shape{p.N, p.M > 0 ? p.M : p.N}); })
+      .infer_shape([](const EyeParams& p, ShapeInfer& s) {
+        s.set_out(0, Shape{p.N, p.M > 0 ? p.M : p.N});
+      })
       .infer_type(typed_by_attribute<EyeParams>)
       .zero_gradient();
   table.add<ArangeLikeParams>("_contrib_arange_like")

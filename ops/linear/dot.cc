@@ -17,13 +17,14 @@ constexpr Bilinear kBatchDot{"batch_dot", "_backward_batch_dot_lhs", "_backward_
 // What `lhs` and `rhs` give; unknown while something is missing.
 Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
   if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
-  LOOMIX_CHECK(lhs.ndim() >= 1 && rhs.ndim() >= 1, ShapeError, "[{}] got {} and {}; expected at least one axis each.",
-               who, lhs.to_string(), rhs.to_string());
+  LOOMIX_CHECK(lhs.ndim() >= 1 && rhs.ndim() >= 1, ShapeError,
+               "[{}] got {} and {}; expected at least one axis each.", who, lhs.to_string(), rhs.to_string());
   const int left = p.transpose_a ? 0 : lhs.ndim() - 1;
   const int right = p.transpose_b ? rhs.ndim() - 1 : 0;
-  LOOMIX_CHECK(lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
-               "[{}] axis {} of {} and axis {} of {} differ in size; they are summed over, so they must agree.", who,
-               left, lhs.to_string(), right, rhs.to_string());
+  LOOMIX_CHECK(
+      lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
+      "[{}] axis {} of {} and axis {} of {} differ in size; they are summed over, so they must agree.", who,
+      left, lhs.to_string(), right, rhs.to_string());
   Shape out;
   for (int axis = 0; axis < lhs.ndim(); ++axis) {
     if (axis != left) out.push_back(lhs[axis]);
@@ -45,15 +46,15 @@ Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shap
   Shape out = lhs;
   for (int axis = 0; axis < ndim - 2; ++axis) {
     LOOMIX_CHECK(lhs[axis] < 0 || rhs[axis] < 0 || lhs[axis] == rhs[axis], ShapeError,
-                 "[{}] the batches of {} and {} differ; axis {} must agree.", who, lhs.to_string(), rhs.to_string(),
-                 axis);
+                 "[{}] the batches of {} and {} differ; axis {} must agree.", who, lhs.to_string(),
+                 rhs.to_string(), axis);
     if (out[axis] < 0) out[axis] = rhs[axis];
   }
   const int64_t left = lhs[p.transpose_a ? ndim - 2 : ndim - 1];
   const int64_t right = rhs[p.transpose_b ? ndim - 1 : ndim - 2];
   LOOMIX_CHECK(left < 0 || right < 0 || left == right, ShapeError,
-               "[{}] {} and {} do not multiply: {} columns against {} rows.", who, lhs.to_string(), rhs.to_string(),
-               left, right);
+               "[{}] {} and {} do not multiply: {} columns against {} rows.", who, lhs.to_string(),
+               rhs.to_string(), left, right);
   out[ndim - 2] = lhs[p.transpose_a ? ndim - 1 : ndim - 2];
   out[ndim - 1] = rhs[p.transpose_b ? ndim - 2 : ndim - 1];
   return out;
@@ -113,7 +114,9 @@ OpBuilder<Params> add_product(OpTable& table) {
 void register_dot(OpTable& table) {
   add_product<kDot, dot_shape>(table)
       .aliases({"_sparse_dot"})
-      .doc("Sums products over the last axis of `lhs` and the first of `rhs`: the matrix product for matrices.");
+      .doc(
+          "Sums products over the last axis of `lhs` and the first of `rhs`: the matrix product for "
+          "matrices.");
   add_product<kBatchDot, batch_shape>(table).doc("Matrix products of the items of two batches.");
 }
 

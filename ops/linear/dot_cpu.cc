@@ -15,7 +15,8 @@ Sizes dot_sizes(const DotParams& p, const Shape& lhs, const Shape& rhs) {
   const int64_t k = p.transpose_a ? lhs[0] : lhs[lhs.ndim() - 1];
   const int left = p.transpose_a ? 1 : 0;
   const int right = p.transpose_b ? 0 : 1;
-  return {lhs.size_between(left, lhs.ndim() - 1 + left), rhs.size_between(right, rhs.ndim() - 1 + right), k, 1};
+  return {lhs.size_between(left, lhs.ndim() - 1 + left), rhs.size_between(right, rhs.ndim() - 1 + right), k,
+          1};
 }
 
 Sizes batch_sizes(const DotParams& p, const Shape& lhs, const Shape& rhs) {
@@ -47,7 +48,8 @@ void to_lhs(const DotParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];  // (m, n)
   const TensorView& rhs = args.in[1];
   if (p.transpose_a) {  // lhs is (k, m): op(rhs) grad^T
-    run(matmul, s, {.m = s.k, .n = s.m, .k = s.n, .transpose_a = p.transpose_b, .transpose_b = true}, rhs, grad, args);
+    run(matmul, s, {.m = s.k, .n = s.m, .k = s.n, .transpose_a = p.transpose_b, .transpose_b = true}, rhs,
+        grad, args);
   } else {
     run(matmul, s, {.m = s.m, .n = s.k, .k = s.n, .transpose_b = !p.transpose_b}, grad, rhs, args);
   }
@@ -59,7 +61,8 @@ void to_rhs(const DotParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];  // (m, n)
   const TensorView& lhs = args.in[1];
   if (p.transpose_b) {  // rhs is (n, k): grad^T op(lhs)
-    run(matmul, s, {.m = s.n, .n = s.k, .k = s.m, .transpose_a = true, .transpose_b = p.transpose_a}, grad, lhs, args);
+    run(matmul, s, {.m = s.n, .n = s.k, .k = s.m, .transpose_a = true, .transpose_b = p.transpose_a}, grad,
+        lhs, args);
   } else {
     run(matmul, s, {.m = s.k, .n = s.n, .k = s.m, .transpose_a = !p.transpose_a}, lhs, grad, args);
   }
@@ -74,11 +77,23 @@ void dot_lhs_cblas(const DotParams& p, const KernelArgs& args) { to_lhs<matmul_c
 void dot_rhs_cpu(const DotParams& p, const KernelArgs& args) { to_rhs<matmul_reference, dot_sizes>(p, args); }
 void dot_rhs_cblas(const DotParams& p, const KernelArgs& args) { to_rhs<matmul_cblas, dot_sizes>(p, args); }
 
-void batch_dot_cpu(const DotParams& p, const KernelArgs& args) { product<matmul_reference, batch_sizes>(p, args); }
-void batch_dot_cblas(const DotParams& p, const KernelArgs& args) { product<matmul_cblas, batch_sizes>(p, args); }
-void batch_dot_lhs_cpu(const DotParams& p, const KernelArgs& args) { to_lhs<matmul_reference, batch_sizes>(p, args); }
-void batch_dot_lhs_cblas(const DotParams& p, const KernelArgs& args) { to_lhs<matmul_cblas, batch_sizes>(p, args); }
-void batch_dot_rhs_cpu(const DotParams& p, const KernelArgs& args) { to_rhs<matmul_reference, batch_sizes>(p, args); }
-void batch_dot_rhs_cblas(const DotParams& p, const KernelArgs& args) { to_rhs<matmul_cblas, batch_sizes>(p, args); }
+void batch_dot_cpu(const DotParams& p, const KernelArgs& args) {
+  product<matmul_reference, batch_sizes>(p, args);
+}
+void batch_dot_cblas(const DotParams& p, const KernelArgs& args) {
+  product<matmul_cblas, batch_sizes>(p, args);
+}
+void batch_dot_lhs_cpu(const DotParams& p, const KernelArgs& args) {
+  to_lhs<matmul_reference, batch_sizes>(p, args);
+}
+void batch_dot_lhs_cblas(const DotParams& p, const KernelArgs& args) {
+  to_lhs<matmul_cblas, batch_sizes>(p, args);
+}
+void batch_dot_rhs_cpu(const DotParams& p, const KernelArgs& args) {
+  to_rhs<matmul_reference, batch_sizes>(p, args);
+}
+void batch_dot_rhs_cblas(const DotParams& p, const KernelArgs& args) {
+  to_rhs<matmul_cblas, batch_sizes>(p, args);
+}
 
 }  // namespace loomix::ops

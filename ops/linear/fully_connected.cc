@@ -19,7 +19,8 @@ void relate(const Params& p, ShapeInfer& s, const Shape& data, const Shape& weig
   constexpr int kData = 0, kWeight = 1, kOut = 2;
   int64_t columns = weight.ndim() == 2 ? weight[1] : kUnknownDim;
   if (data.ndim_known()) {
-    LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.", s.who());
+    LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.",
+                 s.who());
     Shape result;
     int64_t own_columns = 1;
     const int first = p.flatten ? 1 : data.ndim() - 1;
@@ -99,7 +100,8 @@ void register_fully_connected(OpTable& table) {
       .infer_type(same_type<Params>)
       .cost(cost)
       .accumulates()
-      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
+      .gradient(
+          [](const Params&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
   table.add<Params>(kOps.fb)
       .hidden()
       .inputs({"grad", "data", "weight"})
@@ -109,7 +111,8 @@ void register_fully_connected(OpTable& table) {
       .infer_type(same_type<Params>)
       .cost(cost)
       .accumulates()
-      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
+      .gradient(
+          [](const Params&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
   table.add<Params>("_backward_FullyConnected_bias")
       .hidden()
       .input("grad")

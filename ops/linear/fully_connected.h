@@ -14,7 +14,8 @@ struct FullyConnectedParams {
   static void fields(FieldList<FullyConnectedParams>& f) {
     f("num_hidden", &FullyConnectedParams::num_hidden, "Number of outputs.").required().at_least(1);
     f("no_bias", &FullyConnectedParams::no_bias, "Leaves the bias out.");
-    f("flatten", &FullyConnectedParams::flatten, "Joins all axes of the data but the first; else only the last is used.");
+    f("flatten", &FullyConnectedParams::flatten,
+      "Joins all axes of the data but the first; else only the last is used.");
   }
 };
 

@@ -29,8 +29,8 @@ void matmul_reference(const MatMul& shape, DType dtype, const void* a, const voi
 void matmul_cblas(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
                   engine::RunContext& context);
 // The same for `count` independent products at consecutive places.
-void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a, const void* b,
-                  void* c, engine::RunContext& context);
+void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a,
+                  const void* b, void* c, engine::RunContext& context);
 
 // The rows of a matrix added up: out[j] = sum_i in[i, j], or += .
 void sum_rows(int64_t rows, int64_t columns, DType dtype, const void* in, void* out, bool add,

@@ -22,16 +22,17 @@ void gemm(const MatMul& s, const float* a, const float* b, float* c) {
                 size(s.transpose_b ? s.k : s.n), 1.0f, b, size(s.transpose_b ? s.k : s.n), a, 1, beta, c, 1);
     return;
   }
-  cblas_sgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              size(s.m), size(s.n), size(s.k), 1.0f, a, size(s.transpose_a ? s.m : s.k), b,
-              size(s.transpose_b ? s.k : s.n), beta, c, size(s.n));
+  cblas_sgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans,
+              s.transpose_b ? CblasTrans : CblasNoTrans, size(s.m), size(s.n), size(s.k), 1.0f, a,
+              size(s.transpose_a ? s.m : s.k), b, size(s.transpose_b ? s.k : s.n), beta, c, size(s.n));
 }
 
 void gemm(const MatMul& s, const double* a, const double* b, double* c) {
   const auto size = [](int64_t n) { return static_cast<blasint>(n); };
-  cblas_dgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              size(s.m), size(s.n), size(s.k), 1.0, a, size(s.transpose_a ? s.m : s.k), b,
-              size(s.transpose_b ? s.k : s.n), s.add ? 1.0 : 0.0, c, size(s.n));
+  cblas_dgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans,
+              s.transpose_b ? CblasTrans : CblasNoTrans, size(s.m), size(s.n), size(s.k), 1.0, a,
+              size(s.transpose_a ? s.m : s.k), b, size(s.transpose_b ? s.k : s.n), s.add ? 1.0 : 0.0, c,
+              size(s.n));
 }
 
 template <class T>
@@ -59,7 +60,8 @@ void gemm_by_float(const MatMul& s, const T* a, const T* b, T* c, engine::RunCon
 
 }  // namespace
 
-void matmul_cblas(const MatMul& s, DType dtype, const void* a, const void* b, void* c, engine::RunContext& context) {
+void matmul_cblas(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
+                  engine::RunContext& context) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     if (!s.add) std::fill_n(static_cast<char*>(c), s.m * s.n * size_of(dtype), char{0});

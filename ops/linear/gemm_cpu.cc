@@ -53,8 +53,8 @@ void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b
   });
 }
 
-void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a, const void* b,
-                  void* c, engine::RunContext& context) {
+void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a,
+                  const void* b, void* c, engine::RunContext& context) {
   const int64_t bytes = size_of(dtype);
   const auto one = [&](int64_t i, engine::RunContext& with) {
     matmul(shape, dtype, static_cast<const char*>(a) + i * shape.m * shape.k * bytes,
@@ -66,11 +66,12 @@ void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dty
     return;
   }
   const int64_t work = std::max<int64_t>(1, shape.m * shape.n * shape.k);
-  engine::parallel_for(context, count, std::max<int64_t>(1, kFlopsPerThread / work), [&](int64_t begin, int64_t end) {
-    engine::RunContext alone = context;
-    alone.cores = 1;
-    for (int64_t i = begin; i < end; ++i) one(i, alone);
-  });
+  engine::parallel_for(context, count, std::max<int64_t>(1, kFlopsPerThread / work),
+                       [&](int64_t begin, int64_t end) {
+                         engine::RunContext alone = context;
+                         alone.cores = 1;
+                         for (int64_t i = begin; i < end; ++i) one(i, alone);
+                       });
 }
 
 void sum_rows(int64_t rows, int64_t columns, DType dtype, const void* in, void* out, bool add,

@@ -24,14 +24,16 @@ void kernels_loss_cpu(OpTable& table) {
   table.kernel<SoftmaxOutputParams, softmax_output_cpu>("SoftmaxOutput", "softmax_output_cpu", cpu);
   table.kernel<SoftmaxOutputParams, softmax_output_backward_cpu>("_backward_SoftmaxOutput",
                                                                  "softmax_output_backward_cpu", cpu);
-  table.kernel<NoParams, softmax_cross_entropy_cpu>("softmax_cross_entropy", "softmax_cross_entropy_cpu", cpu);
+  table.kernel<NoParams, softmax_cross_entropy_cpu>("softmax_cross_entropy", "softmax_cross_entropy_cpu",
+                                                    cpu);
   table.kernel<NoParams, softmax_cross_entropy_backward_cpu>("_backward_softmax_cross_entropy",
                                                              "softmax_cross_entropy_backward_cpu", cpu);
   add_regression<Regression::linear>(table, "LinearRegressionOutput");
   add_regression<Regression::logistic>(table, "LogisticRegressionOutput");
   add_regression<Regression::mae>(table, "MAERegressionOutput");
   table.kernel<SvmOutputParams, svm_output_cpu>("SVMOutput", "svm_output_cpu", cpu);
-  table.kernel<SvmOutputParams, svm_output_backward_cpu>("_backward_SVMOutput", "svm_output_backward_cpu", cpu);
+  table.kernel<SvmOutputParams, svm_output_backward_cpu>("_backward_SVMOutput", "svm_output_backward_cpu",
+                                                         cpu);
 }
 
 }  // namespace loomix::ops

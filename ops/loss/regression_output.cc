@@ -32,8 +32,9 @@ void infer_svm(const SvmOutputParams&, ShapeInfer& s) {
 template <Regression kind>
 void add_regression(OpTable& table, const char* name, const char* doc) {
   const std::string backward = std::string("_backward_") + name;
-  static constexpr const char* backward_names[] = {"_backward_LinearRegressionOutput", "_backward_LogisticRegressionOutput",
-                                            "_backward_MAERegressionOutput"};
+  static constexpr const char* backward_names[] = {"_backward_LinearRegressionOutput",
+                                                   "_backward_LogisticRegressionOutput",
+                                                   "_backward_MAERegressionOutput"};
   table.add<Params>(name)
       .aliases({std::string("_sparse_") + name})
       .doc(doc)
@@ -59,12 +60,15 @@ void add_regression(OpTable& table, const char* name, const char* doc) {
 }  // namespace
 
 void register_regression_output(OpTable& table) {
-  add_regression<Regression::linear>(table, "LinearRegressionOutput",
-                                     "The data itself, whose gradient is that of half the squared distance to the label.");
-  add_regression<Regression::logistic>(table, "LogisticRegressionOutput",
-                                       "The sigmoid of the data, whose gradient is that of the cross entropy.");
-  add_regression<Regression::mae>(table, "MAERegressionOutput",
-                                  "The data itself, whose gradient is that of the absolute distance to the label.");
+  add_regression<Regression::linear>(
+      table, "LinearRegressionOutput",
+      "The data itself, whose gradient is that of half the squared distance to the label.");
+  add_regression<Regression::logistic>(
+      table, "LogisticRegressionOutput",
+      "The sigmoid of the data, whose gradient is that of the cross entropy.");
+  add_regression<Regression::mae>(
+      table, "MAERegressionOutput",
+      "The data itself, whose gradient is that of the absolute distance to the label.");
   using Svm = SvmOutputParams;
   table.add<Svm>("SVMOutput")
       .doc("The data itself, whose gradient is that of the hinge loss, one class against the others.")

@@ -58,9 +58,12 @@ void regression_output_backward_cpu(const RegressionOutputParams& p, const Kerne
 template void regression_output_cpu<Regression::linear>(const RegressionOutputParams&, const KernelArgs&);
 template void regression_output_cpu<Regression::logistic>(const RegressionOutputParams&, const KernelArgs&);
 template void regression_output_cpu<Regression::mae>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_backward_cpu<Regression::linear>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_backward_cpu<Regression::logistic>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_backward_cpu<Regression::mae>(const RegressionOutputParams&, const KernelArgs&);
+template void regression_output_backward_cpu<Regression::linear>(const RegressionOutputParams&,
+                                                                 const KernelArgs&);
+template void regression_output_backward_cpu<Regression::logistic>(const RegressionOutputParams&,
+                                                                   const KernelArgs&);
+template void regression_output_backward_cpu<Regression::mae>(const RegressionOutputParams&,
+                                                              const KernelArgs&);
 
 void svm_output_cpu(const SvmOutputParams&, const KernelArgs& args) { copy(args); }
 

@@ -15,7 +15,8 @@ using Params = SoftmaxOutputParams;
 void infer_label(const Params& p, ShapeInfer& s, const Shape& data, int position) {
   const Shape& label = s.in(position);
   if (!data.ndim_known()) return;
-  LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.", s.who());
+  LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.",
+               s.who());
   if (label.is_known() && data.is_known() && label == data) return;
   if (p.multi_output && data.ndim() >= 2) {
     Shape places{data[0]};
@@ -25,8 +26,8 @@ void infer_label(const Params& p, ShapeInfer& s, const Shape& data, int position
     const int64_t rest = data.is_known() ? data.size_between(2, data.ndim()) : kUnknownDim;
     if (label.ndim_known() && (compatible(label, places) || compatible(label, kept))) return;
     if (label.ndim_known() && !compatible(label, Shape{data[0], rest})) {
-      detail::throw_error<ShapeError>("[{}] the label has shape {}; expected {} for data of shape {}.", s.who(),
-                                      label.to_string(), places.to_string(), data.to_string());
+      detail::throw_error<ShapeError>("[{}] the label has shape {}; expected {} for data of shape {}.",
+                                      s.who(), label.to_string(), places.to_string(), data.to_string());
     }
     s.set_in(position, Shape{data[0], rest});
     return;
@@ -83,8 +84,8 @@ void register_softmax_output(OpTable& table) {
       .inputs({"data", "label"})
       .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        LOOMIX_CHECK(s.in(0).ndim() < 0 || s.in(0).ndim() == 2, ShapeError, "[{}] data has shape {}; expected 2 axes.",
-                     s.who(), s.in(0).to_string());
+        LOOMIX_CHECK(s.in(0).ndim() < 0 || s.in(0).ndim() == 2, ShapeError,
+                     "[{}] data has shape {}; expected 2 axes.", s.who(), s.in(0).to_string());
         if (s.in(0).ndim_known()) s.set_in(1, Shape{s.in(0)[0]});
         s.set_out(0, Shape{1});
       })

@@ -24,8 +24,10 @@ struct SoftmaxOutputParams {
     f("ignore_label", &P::ignore_label, "Items with this label have no gradient, if `use_ignore` is on.");
     f("multi_output", &P::multi_output, "One softmax over axis 1 for each place of the other axes.");
     f("use_ignore", &P::use_ignore, "Whether `ignore_label` is looked at.");
-    f("preserve_shape", &P::preserve_shape, "One softmax over the last axis, instead of one over all of an item.");
-    f("normalization", &P::normalization, "Divides the gradient by nothing, the batch or the labels not ignored.")
+    f("preserve_shape", &P::preserve_shape,
+      "One softmax over the last axis, instead of one over all of an item.");
+    f("normalization", &P::normalization,
+      "Divides the gradient by nothing, the batch or the labels not ignored.")
         .options({{"batch", LossNormalization::batch},
                   {"null", LossNormalization::null},
                   {"valid", LossNormalization::valid}});

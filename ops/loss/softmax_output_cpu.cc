@@ -36,7 +36,8 @@ double divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Tens
 
 void softmax_output_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
-  softmax_rows(SoftmaxKind::softmax, rows_of(p, args.in[0].shape), 1.0, args.in[0], args.out[0], *args.context);
+  softmax_rows(SoftmaxKind::softmax, rows_of(p, args.in[0].shape), 1.0, args.in[0], args.out[0],
+               *args.context);
 }
 
 void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
@@ -51,12 +52,15 @@ void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs&
     const auto put = [&](int64_t at, A value) {
       out[at] = static_cast<T>(head ? value * static_cast<A>(head[at]) : value);
     };
-    if (label.shape == args.in[0].shape && label.dtype == args.in[0].dtype && rows.size != 1) {  // probabilities
+    if (label.shape == args.in[0].shape && label.dtype == args.in[0].dtype &&
+        rows.size != 1) {  // probabilities
       const T* wanted = label.as<T>();
       const A scale = A(p.grad_scale);
-      engine::parallel_for(*args.context, args.out[0].size(), kElementsPerThread, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) put(i, scale * (static_cast<A>(y[i]) - static_cast<A>(wanted[i])));
-      });
+      engine::parallel_for(*args.context, args.out[0].size(), kElementsPerThread,
+                           [&](int64_t begin, int64_t end) {
+                             for (int64_t i = begin; i < end; ++i)
+                               put(i, scale * (static_cast<A>(y[i]) - static_cast<A>(wanted[i])));
+                           });
       return;
     }
     const Labels labels(label);

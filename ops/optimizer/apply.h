@@ -11,8 +11,8 @@ namespace loomix::ops::update {
 
 // Applies the rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
 template <bool mixed, class Rule, class T, class S>
-void apply_range(const Rule& rule, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32, T* out,
-                 int64_t begin, int64_t end) {
+void apply_range(const Rule& rule, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32,
+                 T* out, int64_t begin, int64_t end) {
   using A = Accum<T>;
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {

@@ -95,8 +95,9 @@ void multi_lamb(const MultiLambParams& p, const KernelArgs& args) {
         weight_square += static_cast<double>(w) * static_cast<double>(w);
         step_square += static_cast<double>(step[i]) * static_cast<double>(step[i]);
       }
-      const A rate = A(update::lamb_rate(p.learning_rates[tensor], static_cast<float>(std::sqrt(weight_square)),
-                                         static_cast<float>(std::sqrt(step_square)), p.lower_bound, p.upper_bound));
+      const A rate =
+          A(update::lamb_rate(p.learning_rates[tensor], static_cast<float>(std::sqrt(weight_square)),
+                              static_cast<float>(std::sqrt(step_square)), p.lower_bound, p.upper_bound));
       for (int64_t i = 0; i < size; ++i) {
         const A next = static_cast<A>(weight[i]) - rate * step[i];
         if constexpr (mixed) weight[i] = next;
@@ -141,7 +142,8 @@ void multi_lars(const MultiLarsParams& p, const KernelArgs& args) {
 bool finite(const TensorView& view) {
   return dispatch_floating(view.dtype, "all_finite", [&]<class T>(Type<T>) {
     const T* x = view.as<T>();
-    return std::all_of(x, x + view.size(), [](T value) { return std::isfinite(static_cast<Accum<T>>(value)); });
+    return std::all_of(x, x + view.size(),
+                       [](T value) { return std::isfinite(static_cast<Accum<T>>(value)); });
   });
 }
 
@@ -171,16 +173,18 @@ void kernels_multi_update(OpTable& table) {
   using LoadedMom = PreloadedSgdMomParams;
   table.kernel<Multi, multi_sgd<Sgd, false, Multi>>("multi_sgd_update", "multi_sgd_cpu", cpu);
   table.kernel<Multi, multi_sgd<Sgd, true, Multi>>("multi_mp_sgd_update", "multi_mp_sgd_cpu", cpu);
-  table.kernel<MultiMom, multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu", cpu);
-  table.kernel<MultiMom, multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu", cpu);
+  table.kernel<MultiMom, multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu",
+                                                             cpu);
+  table.kernel<MultiMom, multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu",
+                                                            cpu);
   table.kernel<Loaded, preloaded_multi_sgd<Sgd, false, Loaded>>("preloaded_multi_sgd_update",
                                                                 "preloaded_multi_sgd_cpu", cpu);
   table.kernel<Loaded, preloaded_multi_sgd<Sgd, true, Loaded>>("preloaded_multi_mp_sgd_update",
                                                                "preloaded_multi_mp_sgd_cpu", cpu);
   table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, false, LoadedMom>>("preloaded_multi_sgd_mom_update",
                                                                          "preloaded_multi_sgd_mom_cpu", cpu);
-  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, true, LoadedMom>>("preloaded_multi_mp_sgd_mom_update",
-                                                                        "preloaded_multi_mp_sgd_mom_cpu", cpu);
+  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, true, LoadedMom>>(
+      "preloaded_multi_mp_sgd_mom_update", "preloaded_multi_mp_sgd_mom_cpu", cpu);
   table.kernel<MultiAdamWParams, multi_adamw<false>>("_multi_adamw_update", "multi_adamw_cpu", cpu);
   table.kernel<MultiAdamWParams, multi_adamw<true>>("_multi_mp_adamw_update", "multi_mp_adamw_cpu", cpu);
   table.kernel<MultiLambParams, multi_lamb<false>>("_multi_lamb_update", "multi_lamb_cpu", cpu);
@@ -188,8 +192,8 @@ void kernels_multi_update(OpTable& table) {
   table.kernel<NumArraysParams, multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu", cpu);
   table.kernel<MultiLarsParams, multi_lars>("multi_lars", "multi_lars_cpu", cpu);
   table.kernel<AllFiniteParams, all_finite<AllFiniteParams>>("all_finite", "all_finite_cpu", cpu);
-  table.kernel<MultiAllFiniteParams, all_finite<MultiAllFiniteParams>>("multi_all_finite", "multi_all_finite_cpu",
-                                                                       cpu);
+  table.kernel<MultiAllFiniteParams, all_finite<MultiAllFiniteParams>>("multi_all_finite",
+                                                                       "multi_all_finite_cpu", cpu);
   table.kernel<NumArraysParams, reset_arrays>("reset_arrays", "reset_arrays_cpu", cpu);
 }
 

@@ -29,7 +29,8 @@ void mixed_type(const P&, TypeInfer& t) {
 }
 
 template <class P>
-OpBuilder<P> add_mixed_update(OpTable& table, const char* name, std::vector<const char*> states, const char* doc) {
+OpBuilder<P> add_mixed_update(OpTable& table, const char* name, std::vector<const char*> states,
+                              const char* doc) {
   states.push_back("weight32");
   auto op = add_update<P>(table, name, std::move(states), doc);
   op.infer_type(mixed_type<P>);
@@ -96,7 +97,8 @@ template <class P, int stride, int shared>
 void checked_multi_shape(const P& p, ShapeInfer& s) {
   const auto check = [&](const char* name, size_t size) {
     LOOMIX_CHECK(size == static_cast<size_t>(count_of(p)), ValueError,
-                 "[{}] {} has {} values; expected {}, one for each weight.", s.who(), name, size, count_of(p));
+                 "[{}] {} has {} values; expected {}, one for each weight.", s.who(), name, size,
+                 count_of(p));
   };
   if constexpr (requires { p.lrs; }) check("lrs", p.lrs.size());
   if constexpr (requires { p.wds; }) check("wds", p.wds.size());
@@ -134,30 +136,37 @@ void register_multi(OpTable& table) {
   using MultiMom = MultiSgdMomParams;
   using Loaded = PreloadedSgdParams;
   using LoadedMom = PreloadedSgdMomParams;
-  add_multi<Multi, 2, 0, false>(table, "multi_sgd_update", "sgd_update for several weights: weight, grad of each.");
+  add_multi<Multi, 2, 0, false>(table, "multi_sgd_update",
+                                "sgd_update for several weights: weight, grad of each.");
   add_multi<Multi, 3, 0, true>(table, "multi_mp_sgd_update",
                                "mp_sgd_update for several weights: weight, grad, weight32 of each.");
   add_multi<MultiMom, 3, 0, false>(table, "multi_sgd_mom_update",
                                    "sgd_mom_update for several weights: weight, grad, mom of each.");
-  add_multi<MultiMom, 4, 0, true>(table, "multi_mp_sgd_mom_update",
-                                  "mp_sgd_mom_update for several weights: weight, grad, mom, weight32 of each.");
-  add_multi<Loaded, 2, 2, false>(table, "preloaded_multi_sgd_update",
-                                 "multi_sgd_update with the learning rates and weight decays as last two arrays.");
-  add_multi<Loaded, 3, 2, true>(table, "preloaded_multi_mp_sgd_update",
-                                "multi_mp_sgd_update with the learning rates and weight decays as last two arrays.");
-  add_multi<LoadedMom, 3, 2, false>(table, "preloaded_multi_sgd_mom_update",
-                                    "multi_sgd_mom_update with the learning rates and weight decays as last arrays.");
-  add_multi<LoadedMom, 4, 2, true>(table, "preloaded_multi_mp_sgd_mom_update",
-                                   "multi_mp_sgd_mom_update with learning rates and weight decays as last arrays.");
+  add_multi<MultiMom, 4, 0, true>(
+      table, "multi_mp_sgd_mom_update",
+      "mp_sgd_mom_update for several weights: weight, grad, mom, weight32 of each.");
+  add_multi<Loaded, 2, 2, false>(
+      table, "preloaded_multi_sgd_update",
+      "multi_sgd_update with the learning rates and weight decays as last two arrays.");
+  add_multi<Loaded, 3, 2, true>(
+      table, "preloaded_multi_mp_sgd_update",
+      "multi_mp_sgd_update with the learning rates and weight decays as last two arrays.");
+  add_multi<LoadedMom, 3, 2, false>(
+      table, "preloaded_multi_sgd_mom_update",
+      "multi_sgd_mom_update with the learning rates and weight decays as last arrays.");
+  add_multi<LoadedMom, 4, 2, true>(
+      table, "preloaded_multi_mp_sgd_mom_update",
+      "multi_mp_sgd_mom_update with learning rates and weight decays as last arrays.");
   add_multi<MultiAdamWParams, 4, 1, false>(
-      table, "_multi_adamw_update", "_adamw_update for several weights: weight, grad, mean, var of each; rescale_grad.");
+      table, "_multi_adamw_update",
+      "_adamw_update for several weights: weight, grad, mean, var of each; rescale_grad.");
   add_multi<MultiAdamWParams, 5, 1, true>(
       table, "_multi_mp_adamw_update",
       "_mp_adamw_update for several weights: weight, grad, mean, var, weight32 of each; rescale_grad.");
   add_multi<MultiLambParams, 4, 0, false>(table, "_multi_lamb_update",
                                           "LAMB for several weights: weight, grad, mean, var of each.");
-  add_multi<MultiLambParams, 5, 0, true>(table, "_multi_mp_lamb_update",
-                                         "LAMB for several weights: weight, grad, mean, var, weight32 of each.");
+  add_multi<MultiLambParams, 5, 0, true>(
+      table, "_multi_mp_lamb_update", "LAMB for several weights: weight, grad, mean, var, weight32 of each.");
 }
 
 void register_lamb_adamw(OpTable& table) {
@@ -207,7 +216,9 @@ void register_lamb_adamw(OpTable& table) {
     if (t.in(4) == DType::unknown) t.set_in(4, DType::float32);
   };
   table.add<W>("_adamw_update")
-      .doc("Adam with decoupled weight decay; `rescale_grad` is an array of one number, which skips the step if not finite.")
+      .doc(
+          "Adam with decoupled weight decay; `rescale_grad` is an array of one number, which skips the step "
+          "if not finite.")
       .inputs({"weight", "grad"})
       .state("mean")
       .state("var")
@@ -278,7 +289,8 @@ void register_helpers(OpTable& table) {
 }  // namespace
 
 void register_optimizer(OpTable& table) {
-  add_update<SgdParams>(table, "sgd_update", {}, "Stochastic gradient descent.").aliases({"_sparse_sgd_update"});
+  add_update<SgdParams>(table, "sgd_update", {}, "Stochastic gradient descent.")
+      .aliases({"_sparse_sgd_update"});
   add_update<SgdMomParams>(table, "sgd_mom_update", {"mom"}, "Stochastic gradient descent with momentum.")
       .aliases({"_sparse_sgd_mom_update"});
   add_update<NagParams>(table, "nag_mom_update", {"mom"}, "Nesterov's accelerated gradient.");
@@ -307,7 +319,8 @@ void register_optimizer(OpTable& table) {
                      "[{}] history has shape {}; expected one value for each row of the weight {}.", s.who(),
                      s.in(2).to_string(), s.in(0).to_string());
       });
-  add_mixed_update<SgdParams>(table, "mp_sgd_update", {}, "sgd_update for a weight of a half type with a float32 copy.");
+  add_mixed_update<SgdParams>(table, "mp_sgd_update", {},
+                              "sgd_update for a weight of a half type with a float32 copy.");
   add_mixed_update<SgdMomParams>(table, "mp_sgd_mom_update", {"mom"},
                                  "sgd_mom_update for a weight of a half type with a float32 copy.");
   add_mixed_update<NagParams>(table, "mp_nag_mom_update", {"mom"},

@@ -14,8 +14,8 @@ namespace {
 template <class P, template <class> class Rule>
 void run_update(const P& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
-  update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1], args.in.subspan(2), nullptr,
-                args.out[0], *args.context);
+  update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1], args.in.subspan(2),
+                nullptr, args.out[0], *args.context);
 }
 
 // weight, grad, states, weight32 -> new weight.
@@ -28,7 +28,9 @@ void run_mixed_update(const P& p, const KernelArgs& args) {
 }
 
 // The direction of the step, in float32 for the mixed form; weight32 is only read.
-void lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) { run_update<LambPhase1Params, update::LambDirection>(p, args); }
+void lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
+  run_update<LambPhase1Params, update::LambDirection>(p, args);
+}
 
 void mp_lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
@@ -56,7 +58,8 @@ void lamb_phase2(const LambPhase2Params& p, const KernelArgs& args) {
       return static_cast<float>(static_cast<Accum<T>>(view.as<T>()[0]));
     });
   };
-  const float rate = update::lamb_rate(p.lr, norm(args.in[2]), norm(args.in[3]), p.lower_bound, p.upper_bound);
+  const float rate =
+      update::lamb_rate(p.lr, norm(args.in[2]), norm(args.in[3]), p.lower_bound, p.upper_bound);
   dispatch_floating(args.in[0].dtype, "lamb_update_phase2", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     T* out = args.out[0].mutable_as<T>();
@@ -81,13 +84,14 @@ void adamw(const AdamWParams& p, const KernelArgs& args) {
   });
   if (!std::isfinite(scale) || scale == 0) {
     if (args.out[0].data != args.in[0].data) {
-      std::copy_n(static_cast<const char*>(args.in[0].data), args.in[0].bytes(), static_cast<char*>(args.out[0].data));
+      std::copy_n(static_cast<const char*>(args.in[0].data), args.in[0].bytes(),
+                  static_cast<char*>(args.out[0].data));
     }
     return;
   }
-  update::apply(
-      [&]<class A>(Type<A>) { return update::AdamW<A>(p, A(p.lr), A(p.wd), A(p.eta), A(scale)); }, args.in[0],
-      args.in[1], args.in.subspan(2, 2), mixed ? &args.in[4] : nullptr, args.out[0], *args.context);
+  update::apply([&]<class A>(Type<A>) { return update::AdamW<A>(p, A(p.lr), A(p.wd), A(p.eta), A(scale)); },
+                args.in[0], args.in[1], args.in.subspan(2, 2), mixed ? &args.in[4] : nullptr, args.out[0],
+                *args.context);
 }
 
 // One history value a row.
@@ -134,10 +138,12 @@ void kernels_single_update(OpTable& table) {
   table.kernel<FtmlParams, run_update<FtmlParams, Ftml>>("ftml_update", "ftml_cpu", cpu);
   table.kernel<SignSgdParams, run_update<SignSgdParams, SignSgd>>("signsgd_update", "signsgd_cpu", cpu);
   table.kernel<SignumParams, run_update<SignumParams, Signum>>("signum_update", "signum_cpu", cpu);
-  table.kernel<AdagradParams, run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu", cpu);
+  table.kernel<AdagradParams, run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu",
+                                                                  cpu);
   table.kernel<GroupAdagradParams, group_adagrad>("_contrib_group_adagrad_update", "group_adagrad_cpu", cpu);
   table.kernel<SgdParams, run_mixed_update<SgdParams, Sgd>>("mp_sgd_update", "mp_sgd_cpu", cpu);
-  table.kernel<SgdMomParams, run_mixed_update<SgdMomParams, SgdMom>>("mp_sgd_mom_update", "mp_sgd_mom_cpu", cpu);
+  table.kernel<SgdMomParams, run_mixed_update<SgdMomParams, SgdMom>>("mp_sgd_mom_update", "mp_sgd_mom_cpu",
+                                                                     cpu);
   table.kernel<NagParams, run_mixed_update<NagParams, Nag>>("mp_nag_mom_update", "mp_nag_cpu", cpu);
   table.kernel<LambPhase1Params, lamb_phase1>("lamb_update_phase1", "lamb_phase1_cpu", cpu);
   table.kernel<LambPhase2Params, lamb_phase2<false>>("lamb_update_phase2", "lamb_phase2_cpu", cpu);

@@ -14,7 +14,8 @@ struct RescaleFields {
   template <class P>
   static void rescale_fields(FieldList<P>& f) {
     f("rescale_grad", static_cast<float P::*>(&P::rescale_grad), "Multiplies the gradient first.");
-    f("clip_gradient", static_cast<float P::*>(&P::clip_gradient), "Clips the gradient to [-c, c]; off if negative.");
+    f("clip_gradient", static_cast<float P::*>(&P::clip_gradient),
+      "Clips the gradient to [-c, c]; off if negative.");
   }
 };
 
@@ -37,7 +38,8 @@ struct SgdParams : RateFields, RescaleFields {
     lr_field(f);
     wd_field(f);
     rescale_fields(f);
-    f("lazy_update", &SgdParams::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
+    f("lazy_update", &SgdParams::lazy_update,
+      "For row_sparse gradients: updates only the rows that are there.");
   }
 };
 
@@ -49,7 +51,8 @@ struct SgdMomParams : RateFields, RescaleFields {
     f("momentum", &SgdMomParams::momentum, "How much of the last step is kept.");
     wd_field(f);
     rescale_fields(f);
-    f("lazy_update", &SgdMomParams::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
+    f("lazy_update", &SgdMomParams::lazy_update,
+      "For row_sparse gradients: updates only the rows that are there.");
   }
 };
 
@@ -75,7 +78,8 @@ struct AdamParams : RateFields, RescaleFields {
     f("epsilon", &AdamParams::epsilon, "Avoids a division by zero.");
     wd_field(f);
     rescale_fields(f);
-    f("lazy_update", &AdamParams::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
+    f("lazy_update", &AdamParams::lazy_update,
+      "For row_sparse gradients: updates only the rows that are there.");
   }
 };
 
@@ -356,7 +360,8 @@ struct MultiAllFiniteParams {
   bool init_output = true;
   static void fields(FieldList<MultiAllFiniteParams>& f) {
     f("num_arrays", &MultiAllFiniteParams::num_arrays, "Number of arrays.").at_least(1);
-    f("init_output", &MultiAllFiniteParams::init_output, "Starts from true; else from what the output holds.");
+    f("init_output", &MultiAllFiniteParams::init_output,
+      "Starts from true; else from what the output holds.");
   }
 };
 

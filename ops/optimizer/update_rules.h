@@ -92,7 +92,12 @@ struct AdamW {
   Rescale<A> rescale;
   template <class P>
   AdamW(const P& p, A rate, A decay, A factor, A scale)
-      : lr(rate), wd(decay), eta(factor), beta1(p.beta1), beta2(p.beta2), epsilon(p.epsilon),
+      : lr(rate),
+        wd(decay),
+        eta(factor),
+        beta1(p.beta1),
+        beta2(p.beta2),
+        epsilon(p.epsilon),
         rescale(scale, p.clip_gradient) {}
   A operator()(A w, A g, A* s) const {
     g = rescale(g);
@@ -122,7 +127,12 @@ struct RmsPropAlex {
   A lr, wd, gamma1, gamma2, epsilon, clip_weights;
   Rescale<A> rescale;
   explicit RmsPropAlex(const RmsPropAlexParams& p)
-      : lr(p.lr), wd(p.wd), gamma1(p.gamma1), gamma2(p.gamma2), epsilon(p.epsilon), clip_weights(p.clip_weights),
+      : lr(p.lr),
+        wd(p.wd),
+        gamma1(p.gamma1),
+        gamma2(p.gamma2),
+        epsilon(p.epsilon),
+        clip_weights(p.clip_weights),
         rescale(p) {}
   A operator()(A w, A g, A* s) const {
     g = rescale.clip(rescale.scale * g + wd * w);
@@ -155,8 +165,13 @@ struct Ftml {
   A lr, wd, beta1, beta2, epsilon, correction1, correction2;
   Rescale<A> rescale;
   explicit Ftml(const FtmlParams& p)
-      : lr(p.lr), wd(p.wd), beta1(p.beta1), beta2(p.beta2), epsilon(static_cast<A>(p.epsilon)),
-        correction1(1 - std::pow(A(p.beta1), A(p.t))), correction2(1 - std::pow(A(p.beta2), A(p.t))),
+      : lr(p.lr),
+        wd(p.wd),
+        beta1(p.beta1),
+        beta2(p.beta2),
+        epsilon(static_cast<A>(p.epsilon)),
+        correction1(1 - std::pow(A(p.beta1), A(p.t))),
+        correction2(1 - std::pow(A(p.beta2), A(p.t))),
         rescale(p.rescale_grad, p.clip_grad) {}
   A operator()(A w, A g, A* s) const {  // d, v, z
     g = rescale.clip(rescale.scale * g + wd * w);
@@ -181,7 +196,8 @@ struct Signum {
   static constexpr int kStates = 1;
   A lr, wd, momentum, wd_lh;
   Rescale<A> rescale;
-  explicit Signum(const SignumParams& p) : lr(p.lr), wd(p.wd), momentum(p.momentum), wd_lh(p.wd_lh), rescale(p) {}
+  explicit Signum(const SignumParams& p)
+      : lr(p.lr), wd(p.wd), momentum(p.momentum), wd_lh(p.wd_lh), rescale(p) {}
   A operator()(A w, A g, A* s) const {
     s[0] = momentum * s[0] - (1 - momentum) * (wd * w + rescale(g));
     return (1 - lr * wd_lh) * w + lr * sign(s[0]);

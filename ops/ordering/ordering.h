@@ -40,7 +40,8 @@ struct TopkParams {
   static void fields(FieldList<TopkParams>& f) {
     f("axis", &TopkParams::axis, "Axis to choose along; None takes the flattened input.");
     f("k", &TopkParams::k, "How many elements; 0 or less takes all of the axis.");
-    f("ret_typ", &TopkParams::ret_typ, "What to give: values, their indices, both, or a mask of ones over the input.")
+    f("ret_typ", &TopkParams::ret_typ,
+      "What to give: values, their indices, both, or a mask of ones over the input.")
         .options({{"both", TopkReturn::both},
                   {"indices", TopkReturn::indices},
                   {"mask", TopkReturn::mask},

@@ -44,7 +44,8 @@ void order_lanes(const KernelArgs& args, const Lanes& lanes, int64_t k, bool asc
     std::vector<std::pair<T, int64_t>> lane(static_cast<size_t>(lanes.size));
     for (int64_t number = begin; number < end; ++number) {
       const int64_t start = lanes.start(number, lanes.size);
-      for (int64_t i = 0; i < lanes.size; ++i) lane[static_cast<size_t>(i)] = {data[start + i * lanes.inner], i};
+      for (int64_t i = 0; i < lanes.size; ++i)
+        lane[static_cast<size_t>(i)] = {data[start + i * lanes.inner], i};
       const auto before = [ascending](const auto& a, const auto& b) {
         if (less(a.first, b.first)) return ascending;
         if (less(b.first, a.first)) return !ascending;
@@ -67,7 +68,8 @@ class IndexWriter {
  public:
   explicit IndexWriter(const TensorView& view) : data_(view.data), dtype_(view.dtype) {}
   void put(int64_t place, int64_t index) const {
-    dispatch_numeric(dtype_, "argsort", [&]<class T>(Type<T>) { static_cast<T*>(data_)[place] = static_cast<T>(index); });
+    dispatch_numeric(dtype_, "argsort",
+                     [&]<class T>(Type<T>) { static_cast<T*>(data_)[place] = static_cast<T>(index); });
   }
   explicit operator bool() const { return data_ != nullptr; }
 
@@ -83,11 +85,12 @@ void sort_cpu(const SortParams& p, const KernelArgs& args) {
   const IndexWriter indices(args.out[1]);
   dispatch_numeric(args.in[0].dtype, "sort", [&]<class T>(Type<T>) {
     T* const out = args.out[0].mutable_as<T>();
-    order_lanes<T>(args, lanes, lanes.size, p.is_ascend, [&](int64_t lane, int64_t rank, int64_t index, T value) {
-      const int64_t place = lanes.start(lane, lanes.size) + rank * lanes.inner;
-      out[place] = value;
-      if (indices) indices.put(place, index);
-    });
+    order_lanes<T>(args, lanes, lanes.size, p.is_ascend,
+                   [&](int64_t lane, int64_t rank, int64_t index, T value) {
+                     const int64_t place = lanes.start(lane, lanes.size) + rank * lanes.inner;
+                     out[place] = value;
+                     if (indices) indices.put(place, index);
+                   });
   });
 }
 
@@ -114,9 +117,7 @@ void topk_cpu(const TopkParams& p, const KernelArgs& args) {
         case TopkReturn::mask:
           first.mutable_as<T>()[lanes.start(lane, lanes.size) + index * lanes.inner] = static_cast<T>(1);
           break;
-        case TopkReturn::indices:
-          indices.put(place, index);
-          break;
+        case TopkReturn::indices: indices.put(place, index); break;
         case TopkReturn::value:
         case TopkReturn::both:
           first.mutable_as<T>()[place] = value;
@@ -141,7 +142,8 @@ void backward_order_cpu(const SortParams& p, const KernelArgs& args) {
       for (int64_t lane = 0; lane < lanes.count(); ++lane) {
         for (int64_t rank = 0; rank < k; ++rank) {
           const int64_t from = lanes.start(lane, k) + rank * lanes.inner;
-          result[lanes.start(lane, lanes.size) + static_cast<int64_t>(index[from]) * lanes.inner] = grad[from];
+          result[lanes.start(lane, lanes.size) + static_cast<int64_t>(index[from]) * lanes.inner] =
+              grad[from];
         }
       }
     });

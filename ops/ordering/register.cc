@@ -9,7 +9,8 @@ namespace {
 Shape topk_shape(const TopkParams& p, const Shape& data, const char* who) {
   Shape shape = p.axis ? data : Shape{data.size()};
   const int axis = p.axis ? normalize_axis(*p.axis, data.ndim(), who) : 0;
-  LOOMIX_CHECK(p.k <= shape[axis], ValueError, "[{}] k is {}, but the axis has {} elements.", who, p.k, shape[axis]);
+  LOOMIX_CHECK(p.k <= shape[axis], ValueError, "[{}] k is {}, but the axis has {} elements.", who, p.k,
+               shape[axis]);
   if (p.k > 0) shape[axis] = p.k;
   return shape;
 }
@@ -21,7 +22,6 @@ Shape order_shape(const std::optional<int>& axis, const Shape& data, const char*
 }
 
 std::string axis_text(const std::optional<int>& axis) { return axis ? std::to_string(*axis) : "None"; }
-
 
 }  // namespace
 
@@ -59,7 +59,9 @@ void register_ordering(OpTable& table) {
       .input("data")
       .output("output0")
       .output("output1")
-      .num_outputs([](const TopkParams& p) { return p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask ? 1 : 2; })
+      .num_outputs([](const TopkParams& p) {
+        return p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask ? 1 : 2;
+      })
       .num_visible_outputs([](const TopkParams& p) { return p.ret_typ == TopkReturn::both ? 2 : 1; })
       .infer_shape([](const TopkParams& p, ShapeInfer& s) {
         if (!s.in(0).is_known()) return;

@@ -10,11 +10,12 @@ void kernels_pool_cpu(OpTable& table) {
   constexpr DeviceType cpu = DeviceType::cpu;
   table.kernel<P, pooling_max2_simd, pooling_max2_support>("Pooling", "pooling_max2_simd", cpu);
   table.kernel<P, pooling_cpu>("Pooling", "pooling_cpu", cpu);
-  table.kernel<P, pooling_max2_backward_simd, pooling_max2_backward_support>("_backward_Pooling",
-                                                                             "pooling_max2_backward_simd", cpu);
+  table.kernel<P, pooling_max2_backward_simd, pooling_max2_backward_support>(
+      "_backward_Pooling", "pooling_max2_backward_simd", cpu);
   table.kernel<P, pooling_backward_cpu>("_backward_Pooling", "pooling_backward_cpu", cpu);
   table.kernel<PoolingV1Params, pooling_v1_cpu>("Pooling_v1", "pooling_v1_cpu", cpu);
-  table.kernel<PoolingV1Params, pooling_v1_backward_cpu>("_backward_Pooling_v1", "pooling_v1_backward_cpu", cpu);
+  table.kernel<PoolingV1Params, pooling_v1_backward_cpu>("_backward_Pooling_v1", "pooling_v1_backward_cpu",
+                                                         cpu);
 }
 
 }  // namespace loomix::ops

@@ -19,29 +19,33 @@ int64_t windows(const PoolingParams& p, int64_t size, int64_t kernel, int64_t st
 
 bool is_channels_last(const PoolingParams& p) { return p.layout && channels_last(*p.layout); }
 
-int64_t value_or(const Shape& shape, int i, int64_t otherwise) { return shape.ndim() > i ? shape[i] : otherwise; }
+int64_t value_or(const Shape& shape, int i, int64_t otherwise) {
+  return shape.ndim() > i ? shape[i] : otherwise;
+}
 
 void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   const int spatial = data.ndim() - 2;
-  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.", s.who(),
-               data.to_string());
+  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.",
+               s.who(), data.to_string());
   LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ShapeError,
                "[{}] the data has shape {}, but layout asks for {} axes.", s.who(), data.to_string(),
                spatial_axes(*p.layout) + 2);
   if (p.global_pool) return;
-  LOOMIX_CHECK(p.kernel.ndim() == spatial, ShapeError, "[{}] kernel is {}; expected {} numbers for data of shape {}.",
-               s.who(), p.kernel.to_string(), spatial, data.to_string());
+  LOOMIX_CHECK(p.kernel.ndim() == spatial, ShapeError,
+               "[{}] kernel is {}; expected {} numbers for data of shape {}.", s.who(), p.kernel.to_string(),
+               spatial, data.to_string());
   for (const Shape* list : {&p.stride, &p.pad}) {
     LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ShapeError,
-                 "[{}] stride and pad are {} and {}; expected {} numbers or none.", s.who(), p.stride.to_string(),
-                 p.pad.to_string(), spatial);
+                 "[{}] stride and pad are {} and {}; expected {} numbers or none.", s.who(),
+                 p.stride.to_string(), p.pad.to_string(), spatial);
   }
   for (int i = 0; i < spatial; ++i) {
     LOOMIX_CHECK(p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.pad, i, 0) >= 0, ValueError,
-                 "[{}] kernel {}, stride {}, pad {}: kernel and stride must be positive, pad not negative.", s.who(),
-                 p.kernel.to_string(), p.stride.to_string(), p.pad.to_string());
-    LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || value_or(p.pad, i, 0) < p.kernel[i], ValueError,
-                 "[{}] pad {} must be smaller than kernel {}.", s.who(), p.pad.to_string(), p.kernel.to_string());
+                 "[{}] kernel {}, stride {}, pad {}: kernel and stride must be positive, pad not negative.",
+                 s.who(), p.kernel.to_string(), p.stride.to_string(), p.pad.to_string());
+    LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || value_or(p.pad, i, 0) < p.kernel[i],
+                 ValueError, "[{}] pad {} must be smaller than kernel {}.", s.who(), p.pad.to_string(),
+                 p.kernel.to_string());
   }
 }
 
@@ -56,8 +60,8 @@ Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
     } else if (size >= 0) {
       const int64_t pad = value_or(p.pad, i, 0);
       LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || p.kernel[i] <= size + 2 * pad, ShapeError,
-                   "[{}] kernel {} with pad {} is larger than the data of shape {}.", s.who(), p.kernel.to_string(),
-                   p.pad.to_string(), data.to_string());
+                   "[{}] kernel {} with pad {} is larger than the data of shape {}.", s.who(),
+                   p.kernel.to_string(), p.pad.to_string(), data.to_string());
       size = windows(p, size, p.kernel[i], value_or(p.stride, i, 1), pad);
     }
   }
@@ -67,7 +71,8 @@ Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
 void infer(const PoolingParams& p, ShapeInfer& s) {
   if (s.in(0).ndim_known()) s.set_out(0, pooled(p, s, s.in(0)));
   if (p.pool_type == PoolType::lp) {
-    LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.", s.who());
+    LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.",
+                 s.who());
   }
 }
 
@@ -136,8 +141,8 @@ void register_pool(OpTable& table) {
       table, "Pooling", "The maximum, average, sum or p-norm of each window that moves over the data.",
       [](const Full& p) { return p; }, [](GradBuilder& g) { gradient(g, "_backward_Pooling"); });
   add<V1>(
-      table, "Pooling_v1", "Pooling with fewer attributes, for old files.", [](const V1& p) { return p.full(); },
-      [](GradBuilder& g) { gradient(g, "_backward_Pooling_v1"); });
+      table, "Pooling_v1", "Pooling with fewer attributes, for old files.",
+      [](const V1& p) { return p.full(); }, [](GradBuilder& g) { gradient(g, "_backward_Pooling_v1"); });
 }
 
 }  // namespace loomix::ops

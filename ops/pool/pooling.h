@@ -29,15 +29,20 @@ struct PoolingParams {
     using P = PoolingParams;
     f("kernel", &P::kernel, "Size of the window, one number an axis.");
     f("pool_type", &P::pool_type, "What is taken of a window.")
-        .options({{"avg", PoolType::avg}, {"lp", PoolType::lp}, {"max", PoolType::max}, {"sum", PoolType::sum}});
-    f("global_pool", &P::global_pool, "One window over everything; kernel, stride and pad are not looked at.");
+        .options(
+            {{"avg", PoolType::avg}, {"lp", PoolType::lp}, {"max", PoolType::max}, {"sum", PoolType::sum}});
+    f("global_pool", &P::global_pool,
+      "One window over everything; kernel, stride and pad are not looked at.");
     f("cudnn_off", &P::cudnn_off, "Has no effect.");
     f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
-        .options({{"full", PoolConvention::full}, {"same", PoolConvention::same}, {"valid", PoolConvention::valid}});
+        .options({{"full", PoolConvention::full},
+                  {"same", PoolConvention::same},
+                  {"valid", PoolConvention::valid}});
     f("stride", &P::stride, "Distance of windows; 1 by default.");
     f("pad", &P::pad, "Positions added at each side; 0 by default.");
     f("p_value", &P::p_value, "The exponent of pool type lp.");
-    f("count_include_pad", &P::count_include_pad, "Whether averages count positions that were added; yes by default.");
+    f("count_include_pad", &P::count_include_pad,
+      "Whether averages count positions that were added; yes by default.");
     f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(kPoolLayouts);
   }
 };
@@ -56,7 +61,8 @@ struct PoolingV1Params {
     f("kernel", &P::kernel, "Size of the window, one number an axis.");
     f("pool_type", &P::pool_type, "What is taken of a window.")
         .options({{"avg", PoolType::avg}, {"max", PoolType::max}, {"sum", PoolType::sum}});
-    f("global_pool", &P::global_pool, "One window over everything; kernel, stride and pad are not looked at.");
+    f("global_pool", &P::global_pool,
+      "One window over everything; kernel, stride and pad are not looked at.");
     f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
         .options({{"full", PoolConvention::full}, {"valid", PoolConvention::valid}});
     f("stride", &P::stride, "Distance of windows; 1 by default.");

@@ -56,13 +56,15 @@ void each_position(const PoolGeometry& g, const Window& window, int64_t base, Fn
   const int64_t step = g.channels_last ? g.channels : 1;
   for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
     for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
-      for (int64_t w = window.begin[2]; w < window.end[2]; ++w) fn(base + ((d * g.in[1] + h) * g.in[2] + w) * step);
+      for (int64_t w = window.begin[2]; w < window.end[2]; ++w)
+        fn(base + ((d * g.in[1] + h) * g.in[2] + w) * step);
     }
   }
 }
 
 template <class T>
-void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out, engine::RunContext& context) {
+void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
+             engine::RunContext& context) {
   using A = Accum<T>;
   each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to) {
     A result = p.pool_type == PoolType::max ? -std::numeric_limits<A>::infinity() : A{0};
@@ -82,8 +84,8 @@ void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* ou
 
 // Windows of one plane run on one thread in order, so that overlapping ones may add to the same place.
 template <class T>
-void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data, const T* output, T* out,
-              engine::RunContext& context) {
+void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data, const T* output,
+              T* out, engine::RunContext& context) {
   using A = Accum<T>;
   std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
   const auto add = [&](int64_t at, A value) { out[at] = static_cast<T>(static_cast<A>(out[at]) + value); };
@@ -115,7 +117,8 @@ void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, cons
 void pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    forward(p, PoolGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
+    forward(p, PoolGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.out[0].mutable_as<T>(),
+            *args.context);
   });
 }
 
@@ -129,6 +132,8 @@ void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) {
 
 void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { pooling_cpu(p.full(), args); }
 
-void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) { pooling_backward_cpu(p.full(), args); }
+void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) {
+  pooling_backward_cpu(p.full(), args);
+}
 
 }  // namespace loomix::ops

@@ -27,17 +27,22 @@ Support supports(const PoolingParams& p, const TensorView& data) {
   const PoolGeometry g(p, data.shape);
   if (g.channels_last) return Support::no("it is for channels first");
   for (int i : {1, 2}) {
-    if (g.kernel[i] != 2 || g.stride[i] != 2 || g.pad[i] != 0) return Support::no("it is for 2x2 windows, stride 2");
+    if (g.kernel[i] != 2 || g.stride[i] != 2 || g.pad[i] != 0)
+      return Support::no("it is for 2x2 windows, stride 2");
     if (2 * g.out[i] > g.in[i]) return Support::no("it is for whole windows");
   }
   return Support::yes();
 }
 
-int64_t grain(const PoolGeometry& g) { return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, g.in_size())); }
+int64_t grain(const PoolGeometry& g) {
+  return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, g.in_size()));
+}
 
 }  // namespace
 
-Support pooling_max2_support(const PoolingParams& p, const KernelSpec& spec) { return supports(p, spec.in[0]); }
+Support pooling_max2_support(const PoolingParams& p, const KernelSpec& spec) {
+  return supports(p, spec.in[0]);
+}
 
 Support pooling_max2_backward_support(const PoolingParams& p, const KernelSpec& spec) {
   return supports(p, spec.in[1]);
@@ -66,8 +71,8 @@ void pooling_max2_backward_simd(const PoolingParams& p, const KernelArgs& args) 
     for (int64_t plane = begin; plane < end; ++plane) {
       float* to = out + plane * g.in_size();
       if (leaves_gaps) std::fill_n(to, g.in_size(), 0.0f);
-      kernels().max2_backward(g.out[1], g.out[2], g.in[2], grad + plane * g.out_size(), data + plane * g.in_size(),
-                              to);
+      kernels().max2_backward(g.out[1], g.out[2], g.in[2], grad + plane * g.out_size(),
+                              data + plane * g.in_size(), to);
     }
   });
 }

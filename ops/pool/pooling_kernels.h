@@ -10,12 +10,18 @@ namespace loomix::ops {
 struct PoolKernels {
   void (*max2)(int64_t out_height, int64_t out_width, int64_t width, const float* data, float* out);
   // Writes all positions of the windows; the first maximum of a window takes the gradient.
-  void (*max2_backward)(int64_t out_height, int64_t out_width, int64_t width, const float* grad, const float* data,
-                        float* out);
+  void (*max2_backward)(int64_t out_height, int64_t out_width, int64_t width, const float* grad,
+                        const float* data, float* out);
 };
 
-namespace isa_base { extern const PoolKernels pool_kernels; }
-namespace isa_v3 { extern const PoolKernels pool_kernels; }
-namespace isa_v4 { extern const PoolKernels pool_kernels; }
+namespace isa_base {
+extern const PoolKernels pool_kernels;
+}
+namespace isa_v3 {
+extern const PoolKernels pool_kernels;
+}
+namespace isa_v4 {
+extern const PoolKernels pool_kernels;
+}
 
 }  // namespace loomix::ops

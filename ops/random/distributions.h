@@ -12,8 +12,8 @@ namespace loomix::ops {
 struct ParameterInfo {
   const char* name;
   float initial;
-  float least;      // smallest allowed value
-  bool open;        // `least` itself is not allowed
+  float least;  // smallest allowed value
+  bool open;    // `least` itself is not allowed
 };
 
 inline constexpr float kAnyValue = -INFINITY;
@@ -21,15 +21,22 @@ inline constexpr float kAnyValue = -INFINITY;
 struct Uniform {
   static constexpr const char* name = "uniform";
   static constexpr const char* doc = "Draws uniformly from [low, high).";
-  static constexpr std::array<ParameterInfo, 2> parameters = {{{"low", 0, kAnyValue, false}, {"high", 1, kAnyValue, false}}};
-  static double draw(PhiloxStream& stream, double low, double high) { return low + (high - low) * stream.uniform(); }
+  static constexpr std::array<ParameterInfo, 2> parameters = {
+      {{"low", 0, kAnyValue, false}, {"high", 1, kAnyValue, false}}};
+  static double draw(PhiloxStream& stream, double low, double high) {
+    return low + (high - low) * stream.uniform();
+  }
 };
 
 struct Normal {
   static constexpr const char* name = "normal";
-  static constexpr const char* doc = "Draws from the normal distribution with mean loc and standard deviation scale.";
-  static constexpr std::array<ParameterInfo, 2> parameters = {{{"loc", 0, kAnyValue, false}, {"scale", 1, 0, false}}};
-  static double draw(PhiloxStream& stream, double mean, double deviation) { return mean + deviation * stream.normal(); }
+  static constexpr const char* doc =
+      "Draws from the normal distribution with mean loc and standard deviation scale.";
+  static constexpr std::array<ParameterInfo, 2> parameters = {
+      {{"loc", 0, kAnyValue, false}, {"scale", 1, 0, false}}};
+  static double draw(PhiloxStream& stream, double mean, double deviation) {
+    return mean + deviation * stream.normal();
+  }
 };
 
 struct Gamma {
@@ -48,7 +55,8 @@ struct Gamma {
       const double root = 1 + c * x;
       if (root <= 0) continue;
       const double v = root * root * root;
-      if (std::log(stream.uniform_positive()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v * scale;
+      if (std::log(stream.uniform_positive()) < 0.5 * x * x + d - d * v + d * std::log(v))
+        return d * v * scale;
     }
   }
 };
@@ -57,7 +65,9 @@ struct Exponential {
   static constexpr const char* name = "exponential";
   static constexpr const char* doc = "Draws from the exponential distribution with rate lam.";
   static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, true}}};
-  static double draw(PhiloxStream& stream, double rate, double) { return -std::log(stream.uniform_positive()) / rate; }
+  static double draw(PhiloxStream& stream, double rate, double) {
+    return -std::log(stream.uniform_positive()) / rate;
+  }
 };
 
 struct Poisson {
@@ -72,7 +82,8 @@ struct Poisson {
   static double draw_by_product(PhiloxStream& stream, double mean) {
     const double limit = std::exp(-mean);
     double count = 0;
-    for (double product = stream.uniform_positive(); product > limit; product *= stream.uniform_positive()) ++count;
+    for (double product = stream.uniform_positive(); product > limit; product *= stream.uniform_positive())
+      ++count;
     return count;
   }
   // Hoermann's PTRS: The transformed rejection method for generating Poisson random variables, 1993.
@@ -90,14 +101,16 @@ struct Poisson {
       if (us >= 0.07 && v <= v_r) return k;
       if (k < 0 || (us < 0.013 && v > us)) continue;
       int sign = 0;
-      if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= -mean + k * log_mean - lgamma_r(k + 1, &sign)) return k;
+      if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= -mean + k * log_mean - lgamma_r(k + 1, &sign))
+        return k;
     }
   }
 };
 
 struct NegativeBinomial {
   static constexpr const char* name = "negative_binomial";
-  static constexpr const char* doc = "Draws the number of failures before k successes, each of probability p.";
+  static constexpr const char* doc =
+      "Draws the number of failures before k successes, each of probability p.";
   static constexpr std::array<ParameterInfo, 2> parameters = {{{"k", 1, 0, true}, {"p", 1, 0, true}}};
   static double draw(PhiloxStream& stream, double k, double p) {
     return p >= 1 ? 0 : Poisson::draw(stream, Gamma::draw(stream, k, (1 - p) / p));
@@ -106,11 +119,13 @@ struct NegativeBinomial {
 
 struct GeneralizedNegativeBinomial {
   static constexpr const char* name = "generalized_negative_binomial";
-  static constexpr const char* doc = "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
+  static constexpr const char* doc =
+      "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
   static constexpr std::array<ParameterInfo, 2> parameters = {{{"mu", 1, 0, false}, {"alpha", 1, 0, false}}};
   static double draw(PhiloxStream& stream, double mean, double dispersion) {
     if (mean <= 0) return 0;
-    return Poisson::draw(stream, dispersion > 0 ? Gamma::draw(stream, 1 / dispersion, mean * dispersion) : mean);
+    return Poisson::draw(stream,
+                         dispersion > 0 ? Gamma::draw(stream, 1 / dispersion, mean * dispersion) : mean);
   }
 };
 

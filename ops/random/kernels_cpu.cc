@@ -10,7 +10,8 @@ template <class D>
 void distribution(OpTable& table) {
   const std::string name = D::name;
   table.kernel<DrawParams<D>, draw_cpu<D>>("_random_" + name, "draw_cpu", DeviceType::cpu);
-  table.kernel<LikeParams<D>, draw_like_cpu<D>>("_random_" + name + "_like", "draw_like_cpu", DeviceType::cpu);
+  table.kernel<LikeParams<D>, draw_like_cpu<D>>("_random_" + name + "_like", "draw_like_cpu",
+                                                DeviceType::cpu);
   table.kernel<SampleParams<D>, sample_cpu<D>>("_sample_" + name, "sample_cpu", DeviceType::cpu);
 }
 
@@ -27,7 +28,8 @@ void kernels_random_cpu(OpTable& table) {
   distribution<GeneralizedNegativeBinomial>(table);
   table.kernel<RandintParams, randint_cpu>("_random_randint", "randint_cpu", cpu);
   table.kernel<MultinomialParams, multinomial_cpu>("_sample_multinomial", "multinomial_cpu", cpu);
-  table.kernel<NoParams, backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu", cpu);
+  table.kernel<NoParams, backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu",
+                                                   cpu);
   table.kernel<NoParams, shuffle_cpu>("_shuffle", "shuffle_cpu", cpu);
 }
 

@@ -84,7 +84,8 @@ struct MultinomialParams {
   DType dtype = DType::int32;
   static void fields(FieldList<MultinomialParams>& f) {
     f("shape", &MultinomialParams::shape, "Shape of the block drawn from each distribution.").or_int();
-    f("get_prob", &MultinomialParams::get_prob, "Also give the logarithm of the probability of what was drawn.");
+    f("get_prob", &MultinomialParams::get_prob,
+      "Also give the logarithm of the probability of what was drawn.");
     f("dtype", &MultinomialParams::dtype, "Type of the output.")
         .dtypes({DType::uint8, DType::int32, DType::float16, DType::float32, DType::float64});
   }

@@ -64,11 +64,13 @@ void fill(const KernelArgs& args, float first, float second) {
       });
     }
   }
-  fill_by_stream(args, D::name, [=](PhiloxStream& stream, int64_t) { return D::draw(stream, first, second); });
+  fill_by_stream(args, D::name,
+                 [=](PhiloxStream& stream, int64_t) { return D::draw(stream, first, second); });
 }
 
 double read_as_double(const TensorView& view, int64_t i) {
-  return dispatch_numeric(view.dtype, "sample", [&]<class T>(Type<T>) { return static_cast<double>(view.as<T>()[i]); });
+  return dispatch_numeric(view.dtype, "sample",
+                          [&]<class T>(Type<T>) { return static_cast<double>(view.as<T>()[i]); });
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
   });
 }
 
-#define LOOMIX_INSTANTIATE(D)                                           \
+#define LOOMIX_INSTANTIATE(D)                                              \
   template void draw_cpu<D>(const DrawParams<D>&, const KernelArgs&);      \
   template void draw_like_cpu<D>(const LikeParams<D>&, const KernelArgs&); \
   template void sample_cpu<D>(const SampleParams<D>&, const KernelArgs&);
@@ -118,7 +120,8 @@ LOOMIX_INSTANTIATE(GeneralizedNegativeBinomial)
 
 void randint_cpu(const RandintParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
-  const auto range = static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low));
+  const auto range =
+      static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low));
   dispatch_numeric(out.dtype, "randint", [&]<class T>(Type<T>) {
     T* const data = out.mutable_as<T>();
     engine::parallel_for(*args.context, out.size(), kGrain, [&, data](int64_t begin, int64_t end) {
@@ -134,7 +137,8 @@ void randint_cpu(const RandintParams& p, const KernelArgs& args) {
 void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const int64_t choices = data.shape[data.shape.ndim() - 1];
-  LOOMIX_CHECK(choices > 0, ValueError, "[sample_multinomial] data of shape {} has no choices.", data.shape.to_string());
+  LOOMIX_CHECK(choices > 0, ValueError, "[sample_multinomial] data of shape {} has no choices.",
+               data.shape.to_string());
   const int64_t rows = data.size() / choices;
   if (rows == 0) return;
   const int64_t block = args.out[0].size() / rows;
@@ -146,7 +150,8 @@ void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
       for (int64_t row = 0; row < rows; ++row) {
         const T* const p = probability + row * choices;
         double total = 0;
-        for (int64_t i = 0; i < choices; ++i) cumulative[static_cast<size_t>(i)] = total += static_cast<double>(p[i]);
+        for (int64_t i = 0; i < choices; ++i)
+          cumulative[static_cast<size_t>(i)] = total += static_cast<double>(p[i]);
         for (int64_t k = row * block; k < (row + 1) * block; ++k) {
           const double point = PhiloxStream(args.random, k).uniform() * total;
           const auto found = std::upper_bound(cumulative.begin(), cumulative.end() - 1, point);
@@ -189,8 +194,10 @@ void shuffle_cpu(const NoParams&, const KernelArgs& args) {
   }
   const auto bytes = static_cast<size_t>(data.bytes() / rows);
   for (int64_t i = 0; i < rows; ++i) {
-    std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
-                static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[static_cast<size_t>(i)]) * bytes, bytes);
+    std::memcpy(
+        static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
+        static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[static_cast<size_t>(i)]) * bytes,
+        bytes);
   }
 }
 

@@ -28,7 +28,8 @@ Shape joined(const Shape& outer, const Shape& block) {
 }
 
 template <class D>
-void register_distribution(OpTable& table, std::vector<std::string> aliases, const char* first, const char* second) {
+void register_distribution(OpTable& table, std::vector<std::string> aliases, const char* first,
+                           const char* second) {
   const std::string name = D::name;
   aliases.push_back("random_" + name);
   table.add<DrawParams<D>>("_random_" + name)
@@ -78,7 +79,8 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
 }
 
 Shape multinomial_shape(const MultinomialParams& p, const Shape& data, const char* who) {
-  LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] data has shape (); expected probabilities along a last axis.", who);
+  LOOMIX_CHECK(data.ndim() >= 1, ShapeError,
+               "[{}] data has shape (); expected probabilities along a last axis.", who);
   Shape shape = joined(Shape(data.dims().first(static_cast<size_t>(data.ndim() - 1))), p.shape);
   if (shape.ndim() == 0) shape.push_back(1);
   return shape;

@@ -11,10 +11,16 @@ bool is_nan(T value) {
 }
 
 struct Greater {
-  template <class T> static bool better(T x, T best) { return x > best || (is_nan(x) && !is_nan(best)); }
+  template <class T>
+  static bool better(T x, T best) {
+    return x > best || (is_nan(x) && !is_nan(best));
+  }
 };
 struct Less {
-  template <class T> static bool better(T x, T best) { return x < best || (is_nan(x) && !is_nan(best)); }
+  template <class T>
+  static bool better(T x, T best) {
+    return x < best || (is_nan(x) && !is_nan(best));
+  }
 };
 
 // x as (outer, axis, inner); the first of equal elements wins, and NaN wins over numbers.
@@ -44,7 +50,8 @@ void search_axis(std::optional<int> axis, const KernelArgs& args, const char* wh
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
   if (y.size() == 0) return;
-  LOOMIX_CHECK(x.size() > 0, ShapeError, "[{}] data of shape {} has no element to find.", who, x.shape.to_string());
+  LOOMIX_CHECK(x.size() > 0, ShapeError, "[{}] data of shape {} has no element to find.", who,
+               x.shape.to_string());
   int64_t outer = 1;
   int64_t size = x.size();
   int64_t inner = 1;
@@ -63,6 +70,8 @@ void search_axis(std::optional<int> axis, const KernelArgs& args, const char* wh
 
 void argmax_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Greater>(p.axis, args, "argmax"); }
 void argmin_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Less>(p.axis, args, "argmin"); }
-void argmax_channel_cpu(const NoParams&, const KernelArgs& args) { search_axis<Greater>(-1, args, "argmax_channel"); }
+void argmax_channel_cpu(const NoParams&, const KernelArgs& args) {
+  search_axis<Greater>(-1, args, "argmax_channel");
+}
 
 }  // namespace loomix::ops

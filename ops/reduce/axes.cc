@@ -12,8 +12,8 @@ AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, c
   }
   for (int64_t given : *axis) {
     const int i = normalize_axis(given, ndim, who);
-    LOOMIX_CHECK(!axes[i], ValueError, "[{}] axis {} is given twice in {}; each axis may be reduced once.", who, given,
-                 axis->to_string());
+    LOOMIX_CHECK(!axes[i], ValueError, "[{}] axis {} is given twice in {}; each axis may be reduced once.",
+                 who, given, axis->to_string());
     axes.set(i);
   }
   if (exclude) {

@@ -10,18 +10,21 @@ void sum_back(GradBuilder& g) { g.set(0, g.call1("_broadcast_reduce_to_like", {g
 
 void check_repeats(int64_t size, int64_t wanted, int axis, const ShapeInfer& s) {
   LOOMIX_CHECK(size == 1 || size < 0 || wanted < 0 || size == wanted, ShapeError,
-               "[{}] axis {} of size {} cannot become {}; only size 1 is repeated.", s.who(), axis, size, wanted);
+               "[{}] axis {} of size {} cannot become {}; only size 1 is repeated.", s.who(), axis, size,
+               wanted);
 }
 
 void axis_shape(const BroadcastAxisParams& p, ShapeInfer& s) {
-  LOOMIX_CHECK(p.axis.ndim() == p.size.ndim(), ValueError, "[{}] {} axes and {} sizes are given; expected as many.",
-               s.who(), p.axis.ndim(), p.size.ndim());
+  LOOMIX_CHECK(p.axis.ndim() == p.size.ndim(), ValueError,
+               "[{}] {} axes and {} sizes are given; expected as many.", s.who(), p.axis.ndim(),
+               p.size.ndim());
   if (!s.in(0).ndim_known()) return;
   Shape out = s.in(0);
   for (int i = 0; i < p.axis.ndim(); ++i) {
     const int axis = normalize_axis(p.axis[i], out.ndim(), s.who());
     LOOMIX_CHECK(s.in(0)[axis] == 1 || s.in(0)[axis] < 0, ShapeError,
-                 "[{}] axis {} has size {}; only axes of size 1 can be broadcast.", s.who(), axis, s.in(0)[axis]);
+                 "[{}] axis {} has size {}; only axes of size 1 can be broadcast.", s.who(), axis,
+                 s.in(0)[axis]);
     out[axis] = p.size[i];
   }
   s.set_out(0, out);
@@ -30,8 +33,9 @@ void axis_shape(const BroadcastAxisParams& p, ShapeInfer& s) {
 void to_shape(const BroadcastToParams& p, ShapeInfer& s) {
   const Shape& in = s.in(0);
   if (!in.ndim_known()) return;
-  LOOMIX_CHECK(in.ndim() == p.shape.ndim(), ShapeError, "[{}] data of shape {} cannot become {}; expected as many axes.",
-               s.who(), in.to_string(), p.shape.to_string());
+  LOOMIX_CHECK(in.ndim() == p.shape.ndim(), ShapeError,
+               "[{}] data of shape {} cannot become {}; expected as many axes.", s.who(), in.to_string(),
+               p.shape.to_string());
   Shape out = p.shape;
   for (int axis = 0; axis < in.ndim(); ++axis) {
     if (out[axis] == 0) out[axis] = in[axis];
@@ -48,8 +52,9 @@ void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
                "[{}] only one of lhs_axes and rhs_axes is given; expected both or none.", s.who());
   Shape out = lhs;
   if (!p.lhs_axes) {
-    LOOMIX_CHECK(lhs.ndim() == rhs.ndim(), ShapeError, "[{}] lhs of shape {} and rhs of shape {} have different axes.",
-                 s.who(), lhs.to_string(), rhs.to_string());
+    LOOMIX_CHECK(lhs.ndim() == rhs.ndim(), ShapeError,
+                 "[{}] lhs of shape {} and rhs of shape {} have different axes.", s.who(), lhs.to_string(),
+                 rhs.to_string());
     out = rhs;
     for (int axis = 0; axis < lhs.ndim(); ++axis) check_repeats(lhs[axis], rhs[axis], axis, s);
   } else {

@@ -79,9 +79,12 @@ void kernels_reduce_cpu(OpTable& table) {
   table.kernel<ArgParams, argmax_cpu>("argmax", "argmax_cpu", cpu);
   table.kernel<ArgParams, argmin_cpu>("argmin", "argmin_cpu", cpu);
   table.kernel<NoParams, argmax_channel_cpu>("argmax_channel", "argmax_cpu", cpu);
-  table.kernel<BroadcastAxisParams, broadcast_copy_cpu<BroadcastAxisParams>>("broadcast_axis", "broadcast_copy_cpu", cpu);
-  table.kernel<BroadcastToParams, broadcast_copy_cpu<BroadcastToParams>>("broadcast_to", "broadcast_copy_cpu", cpu);
-  table.kernel<BroadcastLikeParams, broadcast_copy_cpu<BroadcastLikeParams>>("broadcast_like", "broadcast_copy_cpu", cpu);
+  table.kernel<BroadcastAxisParams, broadcast_copy_cpu<BroadcastAxisParams>>("broadcast_axis",
+                                                                             "broadcast_copy_cpu", cpu);
+  table.kernel<BroadcastToParams, broadcast_copy_cpu<BroadcastToParams>>("broadcast_to", "broadcast_copy_cpu",
+                                                                         cpu);
+  table.kernel<BroadcastLikeParams, broadcast_copy_cpu<BroadcastLikeParams>>("broadcast_like",
+                                                                             "broadcast_copy_cpu", cpu);
   table.kernel<NoParams, broadcast_copy_cpu<NoParams>>("_broadcast_to_like", "broadcast_copy_cpu", cpu);
   table.kernel<NoParams, reduce_to_like_cpu>("_broadcast_reduce_to_like", "reduce_cpu", cpu);
 }

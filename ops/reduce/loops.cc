@@ -21,7 +21,8 @@ namespace isa_v4 = isa_base;
 #endif
 
 const ReduceLoops& reduce_loops(Reduction op, DType dtype) {
-  static const ReduceTable& table = pick_isa(isa_base::reduce_table, isa_v3::reduce_table, isa_v4::reduce_table);
+  static const ReduceTable& table =
+      pick_isa(isa_base::reduce_table, isa_v3::reduce_table, isa_v4::reduce_table);
   const int i = static_cast<int>(op);
   if (dtype == DType::float32) return table.f32[i];
   return dtype == DType::int64 ? table.i64[i] : table.f64[i];

@@ -41,16 +41,22 @@ void extremum_gradient(const ReduceParams&, GradBuilder& g) {
 }
 
 const ReduceOp kReduceOps[] = {
-    {"sum", {"_sparse_sum", "sum_axis"},
-     [](const ReduceParams&, GradBuilder& g) { g.set(0, spread({g, g.grad_of(0)}, g)); }, "Sum over axes."},
-    {"mean", {"_sparse_mean"},
+    {"sum",
+     {"_sparse_sum", "sum_axis"},
+     [](const ReduceParams&, GradBuilder& g) {
+       g.set(0, spread({g, g.grad_of(0)}, g));
+     },
+     "Sum over axes."},
+    {"mean",
+     {"_sparse_mean"},
      [](const ReduceParams&, GradBuilder& g) {
        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
        g.set(0, g.call("_backward_mean", inputs, g.attrs())[0]);
      },
      "Mean over axes."},
     {"prod", {}, product_gradient, "Product over axes."},
-    {"nansum", {},
+    {"nansum",
+     {},
      [](const ReduceParams&, GradBuilder& g) {
        g.set(0, spread({g, g.grad_of(0)}, g) * E{g, g.in(0)}.call("_not_nan"));
      },
@@ -82,7 +88,8 @@ void norm_type(const NormParams& p, TypeInfer& t) {
 
 void norm_gradient(const NormParams& p, GradBuilder& g) {
   const E x{g, g.in(0)};
-  const TextPairs axes = {{"axis", p.axis ? p.axis->to_string() : "None"}, {"keepdims", p.keepdims ? "True" : "False"}};
+  const TextPairs axes = {{"axis", p.axis ? p.axis->to_string() : "None"},
+                          {"keepdims", p.keepdims ? "True" : "False"}};
   const auto to_input = [&](E value) {
     const E typed = p.out_dtype ? value.call("_cast_like", x) : value;
     const GradValue inputs[] = {typed, x};
@@ -118,7 +125,8 @@ OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
 }
 
 // (gradient of the reduced value, the input): the gradient, repeated, and for the mean divided by how many were reduced.
-void register_backward(OpTable& table, const char* name, void (*gradient)(const ReduceParams&, GradBuilder&)) {
+void register_backward(OpTable& table, const char* name,
+                       void (*gradient)(const ReduceParams&, GradBuilder&)) {
   table.add<ReduceParams>(name)
       .hidden()
       .inputs({"grad", "data"})
@@ -139,8 +147,10 @@ void register_reductions(OpTable& table) {
         .infer_type(same_type<ReduceParams>)
         .gradient(op.gradient);
   }
-  register_backward(table, "_backward_sum", [](const ReduceParams&, GradBuilder& g) { reduce_back("sum", g); });
-  register_backward(table, "_backward_mean", [](const ReduceParams&, GradBuilder& g) { reduce_back("mean", g); });
+  register_backward(table, "_backward_sum",
+                    [](const ReduceParams&, GradBuilder& g) { reduce_back("sum", g); });
+  register_backward(table, "_backward_mean",
+                    [](const ReduceParams&, GradBuilder& g) { reduce_back("mean", g); });
   describe<NormParams>(table, "norm", "Norm over axes.")
       .aliases({"_sparse_norm"})
       .infer_shape(norm_shape)
@@ -150,9 +160,13 @@ void register_reductions(OpTable& table) {
       {"argmax", "Index of the first maximum along an axis, in data's type."},
       {"argmin", "Index of the first minimum along an axis, in data's type."}};
   for (const auto& [name, doc] : searches) {
-    describe<ArgParams>(table, name, doc).infer_shape(arg_shape).infer_type(same_type<ArgParams>).zero_gradient();
+    describe<ArgParams>(table, name, doc)
+        .infer_shape(arg_shape)
+        .infer_type(same_type<ArgParams>)
+        .zero_gradient();
   }
-  describe<NoParams>(table, "argmax_channel", "Index of the first maximum along the last axis, in data's type.")
+  describe<NoParams>(table, "argmax_channel",
+                     "Index of the first maximum along the last axis, in data's type.")
       .infer_shape([](const NoParams&, ShapeInfer& s) { arg_shape({.axis = -1, .keepdims = false}, s); })
       .infer_type(same_type<NoParams>)
       .zero_gradient();

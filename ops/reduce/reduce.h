@@ -18,7 +18,9 @@ struct ReduceParams {
   bool keepdims = false;
   bool exclude = false;
   static void fields(FieldList<ReduceParams>& f) {
-    f("axis", &ReduceParams::axis, "Axis or axes to reduce; all if none is given.").or_int().type("Shape or None");
+    f("axis", &ReduceParams::axis, "Axis or axes to reduce; all if none is given.")
+        .or_int()
+        .type("Shape or None");
     f("keepdims", &ReduceParams::keepdims, "Keep the reduced axes, with size 1.");
     f("exclude", &ReduceParams::exclude, "Reduce all axes but the given ones.");
   }
@@ -30,8 +32,12 @@ struct NormParams {
   std::optional<DType> out_dtype;
   bool keepdims = false;
   static void fields(FieldList<NormParams>& f) {
-    f("ord", &NormParams::ord, "1: sum of absolute values; 2: root of the sum of squares.").at_least(1).at_most(2);
-    f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.").or_int().type("Shape or None");
+    f("ord", &NormParams::ord, "1: sum of absolute values; 2: root of the sum of squares.")
+        .at_least(1)
+        .at_most(2);
+    f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.")
+        .or_int()
+        .type("Shape or None");
     f("out_dtype", &NormParams::out_dtype, "Type of the output; by default that of data.")
         .dtypes({DType::float16, DType::float32, DType::float64, DType::int32, DType::int64, DType::int8});
     f("keepdims", &NormParams::keepdims, "Keep the reduced axes, with size 1.");
@@ -67,8 +73,12 @@ struct BroadcastLikeParams {
   std::optional<Shape> lhs_axes;
   std::optional<Shape> rhs_axes;
   static void fields(FieldList<BroadcastLikeParams>& f) {
-    f("lhs_axes", &BroadcastLikeParams::lhs_axes, "Axes of lhs to broadcast; all if not given.").or_int().type("Shape or None");
-    f("rhs_axes", &BroadcastLikeParams::rhs_axes, "The axes of rhs that give their sizes.").or_int().type("Shape or None");
+    f("lhs_axes", &BroadcastLikeParams::lhs_axes, "Axes of lhs to broadcast; all if not given.")
+        .or_int()
+        .type("Shape or None");
+    f("rhs_axes", &BroadcastLikeParams::rhs_axes, "The axes of rhs that give their sizes.")
+        .or_int()
+        .type("Shape or None");
   }
 };
 

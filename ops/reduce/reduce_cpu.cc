@@ -10,9 +10,9 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kColumns = 1024;     // accumulators of one pass over columns: 8 KB
+constexpr int64_t kColumns = 1024;      // accumulators of one pass over columns: 8 KB
 constexpr int64_t kChunk = 4 * kGrain;  // elements of a partial sum where one output takes very many
-constexpr int64_t kRun = 4096;         // elements folded before the result joins the total, for accuracy
+constexpr int64_t kRun = 4096;          // elements folded before the result joins the total, for accuracy
 
 // Axes of one kind, outermost first, neighbours merged.
 struct Walk {
@@ -46,8 +46,8 @@ void for_offsets(const Walk& walk, int64_t begin, int64_t end, Fn&& fn) {
 }
 
 struct Plan {
-  Walk kept;          // all kept axes but the inner one
-  Walk reduced;       // all reduced axes but the inner one
+  Walk kept;     // all kept axes but the inner one
+  Walk reduced;  // all reduced axes but the inner one
   bool inner_kept = false;
   int64_t inner = 1;  // size of the innermost axis, which is contiguous
   int64_t per_output = 1;
@@ -99,7 +99,8 @@ class Reducer {
     const int64_t groups = plan_.kept.count();
     if (plan_.inner_kept) return columns(groups);
     if (plan_.per_output >= 2 * kChunk && groups < 16) return long_rows(groups);
-    engine::parallel_for(*args_.context, groups, std::max<int64_t>(1, kGrain / std::max<int64_t>(plan_.per_output, 1)),
+    engine::parallel_for(*args_.context, groups,
+                         std::max<int64_t>(1, kGrain / std::max<int64_t>(plan_.per_output, 1)),
                          [&](int64_t begin, int64_t end) { rows(begin, end); });
   }
 
@@ -112,8 +113,8 @@ class Reducer {
   }
   void fold_into(double* acc, const char* x, int64_t count) const { fold(loops_->into, 1, acc, x, 0, count); }
 
-  void fold(void (*loop)(void*, const void*, int64_t), int64_t acc_step, double* acc, const char* x, int64_t first,
-            int64_t count) const {
+  void fold(void (*loop)(void*, const void*, int64_t), int64_t acc_step, double* acc, const char* x,
+            int64_t first, int64_t count) const {
     const int64_t bytes = size_of(x_.dtype);
     if (via_ == x_.dtype) return loop(acc, x + first * bytes, count);
     alignas(64) double block[kLoopBlock];
@@ -133,7 +134,8 @@ class Reducer {
       loops_->init(acc, n);
       for (int64_t i = 0; i < n; ++i) {
         const int64_t base = plan_.kept.offset(first + i);
-        for_offsets(plan_.reduced, 0, runs, [&](int64_t offset) { fold_row(acc + i, at(base + offset), plan_.inner); });
+        for_offsets(plan_.reduced, 0, runs,
+                    [&](int64_t offset) { fold_row(acc + i, at(base + offset), plan_.inner); });
       }
       store(acc, first, n);
     }
@@ -165,17 +167,19 @@ class Reducer {
     const int64_t strips = (plan_.inner + kColumns - 1) / kColumns;
     const int64_t rows = plan_.reduced.count();
     const int64_t units = groups * strips;
-    if (units < 16 && plan_.per_output * std::min(plan_.inner, kColumns) >= 2 * kChunk) return long_columns(units, strips, rows);
+    if (units < 16 && plan_.per_output * std::min(plan_.inner, kColumns) >= 2 * kChunk)
+      return long_columns(units, strips, rows);
     const int64_t work = std::max<int64_t>(1, plan_.per_output * std::min(plan_.inner, kColumns));
-    engine::parallel_for(*args_.context, units, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
-      double acc[kColumns];
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const auto [offset, out, width] = strip(unit, strips);
-        loops_->init(acc, width);
-        fold_strip(acc, offset, width, 0, rows);
-        store(acc, out, width);
-      }
-    });
+    engine::parallel_for(*args_.context, units, std::max<int64_t>(1, kGrain / work),
+                         [&](int64_t begin, int64_t end) {
+                           double acc[kColumns];
+                           for (int64_t unit = begin; unit < end; ++unit) {
+                             const auto [offset, out, width] = strip(unit, strips);
+                             loops_->init(acc, width);
+                             fold_strip(acc, offset, width, 0, rows);
+                             store(acc, out, width);
+                           }
+                         });
   }
 
   void long_columns(int64_t units, int64_t strips, int64_t rows) const {
@@ -207,7 +211,8 @@ class Reducer {
   Strip strip(int64_t unit, int64_t strips) const {
     const int64_t column = unit % strips * kColumns;
     const int64_t group = unit / strips;
-    return {plan_.kept.offset(group) + column, group * plan_.inner + column, std::min(kColumns, plan_.inner - column)};
+    return {plan_.kept.offset(group) + column, group * plan_.inner + column,
+            std::min(kColumns, plan_.inner - column)};
   }
   void fold_strip(double* acc, int64_t base, int64_t width, int64_t begin, int64_t end) const {
     for_offsets(plan_.reduced, begin, end, [&](int64_t offset) { fold_into(acc, at(base + offset), width); });
@@ -218,9 +223,11 @@ class Reducer {
     if (finish_ != Finish::none) {
       convert_row(held, acc, DType::float64, acc, count);
       const double elements = static_cast<double>(plan_.per_output);
-      for (int64_t i = 0; i < count; ++i) acc[i] = finish_ == Finish::mean ? acc[i] / elements : std::sqrt(acc[i]);
+      for (int64_t i = 0; i < count; ++i)
+        acc[i] = finish_ == Finish::mean ? acc[i] / elements : std::sqrt(acc[i]);
     }
-    convert_row(finish_ == Finish::none ? held : DType::float64, acc, y_.dtype, mutable_element(y_, first), count);
+    convert_row(finish_ == Finish::none ? held : DType::float64, acc, y_.dtype, mutable_element(y_, first),
+                count);
   }
 
   const TensorView& x_;

@@ -12,43 +12,87 @@ constexpr int kLanes = 16;
 
 // `fold` takes an element in the accumulator's type, `merge` another accumulator.
 struct Sum {
-  template <class A> static constexpr A init() { return A(0); }
-  template <class A> static A fold(A acc, A x) { return acc + x; }
-  template <class A> static A merge(A acc, A other) { return acc + other; }
+  template <class A>
+  static constexpr A init() {
+    return A(0);
+  }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc + x;
+  }
+  template <class A>
+  static A merge(A acc, A other) {
+    return acc + other;
+  }
 };
 struct Prod {
-  template <class A> static constexpr A init() { return A(1); }
-  template <class A> static A fold(A acc, A x) { return acc * x; }
-  template <class A> static A merge(A acc, A other) { return acc * other; }
+  template <class A>
+  static constexpr A init() {
+    return A(1);
+  }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc * x;
+  }
+  template <class A>
+  static A merge(A acc, A other) {
+    return acc * other;
+  }
 };
 // NaN wins: no comparison replaces it.
 struct Max {
-  template <class A> static constexpr A init() {
+  template <class A>
+  static constexpr A init() {
     if constexpr (std::is_floating_point_v<A>) return -std::numeric_limits<A>::infinity();
     else return std::numeric_limits<A>::min();
   }
-  template <class A> static A fold(A acc, A x) { return (x > acc) | (x != x) ? x : acc; }
-  template <class A> static A merge(A acc, A other) { return fold(acc, other); }
+  template <class A>
+  static A fold(A acc, A x) {
+    return (x > acc) | (x != x) ? x : acc;
+  }
+  template <class A>
+  static A merge(A acc, A other) {
+    return fold(acc, other);
+  }
 };
 struct Min {
-  template <class A> static constexpr A init() {
+  template <class A>
+  static constexpr A init() {
     if constexpr (std::is_floating_point_v<A>) return std::numeric_limits<A>::infinity();
     else return std::numeric_limits<A>::max();
   }
-  template <class A> static A fold(A acc, A x) { return (x < acc) | (x != x) ? x : acc; }
-  template <class A> static A merge(A acc, A other) { return fold(acc, other); }
+  template <class A>
+  static A fold(A acc, A x) {
+    return (x < acc) | (x != x) ? x : acc;
+  }
+  template <class A>
+  static A merge(A acc, A other) {
+    return fold(acc, other);
+  }
 };
 struct AbsSum : Sum {
-  template <class A> static A fold(A acc, A x) { return acc + (x < A(0) ? -x : x); }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc + (x < A(0) ? -x : x);
+  }
 };
 struct SquareSum : Sum {
-  template <class A> static A fold(A acc, A x) { return acc + x * x; }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc + x * x;
+  }
 };
 struct NanSum : Sum {
-  template <class A> static A fold(A acc, A x) { return acc + (x == x ? x : A(0)); }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc + (x == x ? x : A(0));
+  }
 };
 struct NanProd : Prod {
-  template <class A> static A fold(A acc, A x) { return acc * (x == x ? x : A(1)); }
+  template <class A>
+  static A fold(A acc, A x) {
+    return acc * (x == x ? x : A(1));
+  }
 };
 
 template <class F, class A>

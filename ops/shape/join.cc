@@ -25,14 +25,15 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
   const auto learn = [&](const Shape& shape) {
     if (!shape.ndim_known()) return;
     if (!common.ndim_known()) common = Shape::filled(shape.ndim(), kUnknownDim);
-    LOOMIX_CHECK(common.ndim() == shape.ndim(), ShapeError, "[{}] one input has shape {}; others have {} axes.", s.who(),
-                 shape.to_string(), common.ndim());
+    LOOMIX_CHECK(common.ndim() == shape.ndim(), ShapeError,
+                 "[{}] one input has shape {}; others have {} axes.", s.who(), shape.to_string(),
+                 common.ndim());
     const int axis = normalize_axis(p.dim, shape.ndim(), s.who());
     for (int i = 0; i < shape.ndim(); ++i) {
       if (i == axis || shape[i] < 0) continue;
       LOOMIX_CHECK(common[i] < 0 || common[i] == shape[i], ShapeError,
-                   "[{}] inputs differ along axis {}: {} and {}; only axis {} may differ.", s.who(), i, common[i], shape[i],
-                   axis);
+                   "[{}] inputs differ along axis {}: {} and {}; only axis {} may differ.", s.who(), i,
+                   common[i], shape[i], axis);
       common[i] = shape[i];
     }
   };
@@ -55,8 +56,8 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
     if (s.in(i)[axis] >= 0) continue;
     Shape rest = common;
     rest[axis] = s.out(0)[axis] - total;
-    LOOMIX_CHECK(rest[axis] >= 0, ShapeError, "[{}] the inputs are longer than the output of shape {}.", s.who(),
-                 s.out(0).to_string());
+    LOOMIX_CHECK(rest[axis] >= 0, ShapeError, "[{}] the inputs are longer than the output of shape {}.",
+                 s.who(), s.out(0).to_string());
     s.set_in(i, rest);
     return;
   }
@@ -81,7 +82,8 @@ Shape without_axis(const Shape& shape, int axis) {
 
 void stack_shape(const StackParams& p, ShapeInfer& s) {
   Shape common = Shape::unknown();
-  if (s.out(0).ndim_known()) common = without_axis(s.out(0), normalize_axis(p.axis, s.out(0).ndim(), s.who()));
+  if (s.out(0).ndim_known())
+    common = without_axis(s.out(0), normalize_axis(p.axis, s.out(0).ndim(), s.who()));
   for (int pass = 0; pass < 2; ++pass) {
     for (int i = 0; i < s.num_in(); ++i) {
       s.set_in(i, common);
@@ -102,7 +104,8 @@ void split_forward(int axis_given, bool squeeze, Part&& part, ShapeInfer& s) {
     Shape out = in;
     if (in[axis] >= 0) out[axis] = part(i, in[axis]);
     LOOMIX_CHECK(!squeeze || out[axis] == 1 || out[axis] < 0, ShapeError,
-                 "[{}] part {} has size {} along axis {}; squeeze_axis needs size 1.", s.who(), i, out[axis], axis);
+                 "[{}] part {} has size {} along axis {}; squeeze_axis needs size 1.", s.who(), i, out[axis],
+                 axis);
     s.set_out(i, squeeze ? without_axis(out, axis) : out);
   }
 }
@@ -128,8 +131,9 @@ void split_shape(const SplitParams& p, ShapeInfer& s) {
   split_forward(
       p.axis, p.squeeze_axis,
       [&](int, int64_t size) {
-        LOOMIX_CHECK(size % p.num_outputs == 0, ShapeError, "[{}] size {} of axis {} does not divide into {} parts.",
-                     s.who(), size, p.axis, p.num_outputs);
+        LOOMIX_CHECK(size % p.num_outputs == 0, ShapeError,
+                     "[{}] size {} of axis {} does not divide into {} parts.", s.who(), size, p.axis,
+                     p.num_outputs);
         return size / p.num_outputs;
       },
       s);
@@ -140,7 +144,8 @@ void split_v2_shape(const SplitV2Params& p, ShapeInfer& s) {
       p.axis, p.squeeze_axis,
       [&](int i, int64_t size) {
         LOOMIX_CHECK(p.sections == 0 || size % p.sections == 0, ShapeError,
-                     "[{}] size {} of axis {} does not divide into {} parts.", s.who(), size, p.axis, p.sections);
+                     "[{}] size {} of axis {} does not divide into {} parts.", s.who(), size, p.axis,
+                     p.sections);
         const SliceRange range = split_part(p, i, size);
         LOOMIX_CHECK(range.begin >= 0 && range.count >= 0 && range.begin + range.count <= size, ValueError,
                      "[{}] the indices {} do not cut axis {} of size {} in ascending order.", s.who(),
@@ -153,7 +158,8 @@ void split_v2_shape(const SplitV2Params& p, ShapeInfer& s) {
 void join_gradients(int parts, int axis, bool squeezed, GradBuilder& g) {
   std::vector<GradValue> grads;
   for (int i = 0; i < parts; ++i) grads.push_back(g.grad_of(i));
-  const TextPairs attrs = {{"num_args", std::to_string(parts)}, {squeezed ? "axis" : "dim", std::to_string(axis)}};
+  const TextPairs attrs = {{"num_args", std::to_string(parts)},
+                           {squeezed ? "axis" : "dim", std::to_string(axis)}};
   g.set(0, g.call(squeezed ? "stack" : "Concat", grads, attrs)[0]);
 }
 
@@ -219,14 +225,18 @@ void register_joins(OpTable& table) {
       .num_outputs([](const SplitParams& p) { return p.num_outputs; })
       .infer_shape(split_shape)
       .infer_type(same_type<SplitParams>)
-      .gradient([](const SplitParams& p, GradBuilder& g) { join_gradients(p.num_outputs, p.axis, p.squeeze_axis, g); });
+      .gradient([](const SplitParams& p, GradBuilder& g) {
+        join_gradients(p.num_outputs, p.axis, p.squeeze_axis, g);
+      });
   table.add<SplitV2Params>("_split_v2")
       .doc("Cuts data along an axis into equal parts, or where indices say.")
       .input("data")
       .num_outputs([](const SplitV2Params& p) { return split_count(p); })
       .infer_shape(split_v2_shape)
       .infer_type(same_type<SplitV2Params>)
-      .gradient([](const SplitV2Params& p, GradBuilder& g) { join_gradients(split_count(p), p.axis, p.squeeze_axis, g); });
+      .gradient([](const SplitV2Params& p, GradBuilder& g) {
+        join_gradients(split_count(p), p.axis, p.squeeze_axis, g);
+      });
 }
 
 }  // namespace loomix::ops

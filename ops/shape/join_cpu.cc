@@ -22,11 +22,12 @@ void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, i
     });
     return;
   }
-  engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kBytesACore / bytes), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
-    }
-  });
+  engine::parallel_for(
+      *args.context, rows, std::max<int64_t>(1, kBytesACore / bytes), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
+        }
+      });
 }
 
 // Bytes of one index of `axis` with all that is inside, and how many there are outside.
@@ -47,8 +48,8 @@ void join(std::span<const TensorView> parts, const TensorView& whole, int axis, 
   int64_t offset = 0;
   for (const TensorView& part : parts) {
     const int64_t bytes = part_bytes(part, layout.outer);
-    copy_rows(static_cast<char*>(whole.data) + offset, layout.bytes, static_cast<const char*>(part.data), bytes,
-              layout.outer, bytes, args);
+    copy_rows(static_cast<char*>(whole.data) + offset, layout.bytes, static_cast<const char*>(part.data),
+              bytes, layout.outer, bytes, args);
     offset += bytes;
   }
 }
@@ -59,8 +60,8 @@ void split(const TensorView& whole, std::span<const TensorView> parts, int axis,
   for (size_t i = 0; i < parts.size(); ++i) {
     const int64_t bytes = part_bytes(parts[i], layout.outer);
     if (args.req[i] != Req::null) {
-      copy_rows(static_cast<char*>(parts[i].data), bytes, static_cast<const char*>(whole.data) + offset, layout.bytes,
-                layout.outer, bytes, args);
+      copy_rows(static_cast<char*>(parts[i].data), bytes, static_cast<const char*>(whole.data) + offset,
+                layout.bytes, layout.outer, bytes, args);
     }
     offset += bytes;
   }
@@ -95,8 +96,8 @@ void split_v2_cpu(const SplitV2Params& p, const KernelArgs& args) {
     if (args.req[static_cast<size_t>(i)] == Req::null) continue;
     const SliceRange range = split_part(p, i, size);
     copy_rows(static_cast<char*>(args.out[static_cast<size_t>(i)].data), range.count * step,
-              static_cast<const char*>(whole.data) + range.begin * step, layout.bytes, layout.outer, range.count * step,
-              args);
+              static_cast<const char*>(whole.data) + range.begin * step, layout.bytes, layout.outer,
+              range.count * step, args);
   }
 }
 

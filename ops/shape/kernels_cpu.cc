@@ -28,7 +28,8 @@ void kernels_shape_cpu(OpTable& table) {
   table.kernel<SliceLikeParams, slice_like_cpu>("slice_like", "slice_cpu", cpu);
   table.kernel<SliceLikeParams, backward_slice_like_cpu>("_backward_slice_like", "scatter_cpu", cpu);
   table.kernel<SliceParams, slice_assign_cpu>("_slice_assign", "slice_assign_cpu", cpu);
-  table.kernel<SliceAssignScalarParams, slice_assign_scalar_cpu>("_slice_assign_scalar", "slice_assign_cpu", cpu);
+  table.kernel<SliceAssignScalarParams, slice_assign_scalar_cpu>("_slice_assign_scalar", "slice_assign_cpu",
+                                                                 cpu);
   table.kernel<ConcatParams, concat_cpu>("Concat", "concat_cpu", cpu);
   table.kernel<ConcatParams, backward_concat_cpu>("_backward_concat", "split_cpu", cpu);
   table.kernel<StackParams, stack_cpu>("stack", "concat_cpu", cpu);

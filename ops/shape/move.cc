@@ -28,7 +28,8 @@ Shape permutation(const TransposeParams& p, int ndim, const char* who) {
   uint32_t seen = 0;
   for (int64_t axis : p.axes) {
     const int i = normalize_axis(axis, ndim, who);
-    LOOMIX_CHECK(!(seen >> i & 1), ValueError, "[{}] axes {} name axis {} twice.", who, p.axes.to_string(), i);
+    LOOMIX_CHECK(!(seen >> i & 1), ValueError, "[{}] axes {} name axis {} twice.", who, p.axes.to_string(),
+                 i);
     seen |= 1u << i;
     axes.push_back(i);
   }
@@ -63,7 +64,8 @@ void swap_axis_shape(const SwapAxisParams& p, ShapeInfer& s) {
   const auto swapped = [&](const Shape& shape) {
     if (!shape.ndim_known()) return shape;
     Shape result = shape;
-    std::swap(result[normalize_axis(p.dim1, shape.ndim(), s.who())], result[normalize_axis(p.dim2, shape.ndim(), s.who())]);
+    std::swap(result[normalize_axis(p.dim1, shape.ndim(), s.who())],
+              result[normalize_axis(p.dim2, shape.ndim(), s.who())]);
     return result;
   };
   s.set_out(0, swapped(s.in(0)));
@@ -107,8 +109,8 @@ void pad_shape(const PadParams& p, ShapeInfer& s) {
   const Shape& in = s.in(0);
   if (!in.ndim_known()) return;
   LOOMIX_CHECK(p.pad_width.ndim() == 2 * in.ndim(), ValueError,
-               "[{}] pad_width {} has {} entries; data of shape {} needs two an axis.", s.who(), p.pad_width.to_string(),
-               p.pad_width.ndim(), in.to_string());
+               "[{}] pad_width {} has {} entries; data of shape {} needs two an axis.", s.who(),
+               p.pad_width.to_string(), p.pad_width.ndim(), in.to_string());
   Shape out = in;
   for (int axis = 0; axis < in.ndim(); ++axis) {
     const int64_t before = p.pad_width[2 * axis], after = p.pad_width[2 * axis + 1];
@@ -117,16 +119,16 @@ void pad_shape(const PadParams& p, ShapeInfer& s) {
     if (in[axis] < 0) continue;
     const bool fits = p.mode == PadMode::constant || (p.mode == PadMode::edge && in[axis] > 0) ||
                       std::max(before, after) < std::max<int64_t>(in[axis], 1);
-    LOOMIX_CHECK(fits, ValueError, "[{}] axis {} of size {} is too short to fill a border of {} and {} from.", s.who(), axis,
-                 in[axis], before, after);
+    LOOMIX_CHECK(fits, ValueError, "[{}] axis {} of size {} is too short to fill a border of {} and {} from.",
+                 s.who(), axis, in[axis], before, after);
     out[axis] += before + after;
   }
   s.set_out(0, out);
 }
 
 void check_image(const Shape& shape, const char* who) {
-  LOOMIX_CHECK(shape.ndim() == 4, ShapeError, "[{}] data has shape {}; expected (batch, channels, height, width).", who,
-               shape.to_string());
+  LOOMIX_CHECK(shape.ndim() == 4, ShapeError,
+               "[{}] data has shape {}; expected (batch, channels, height, width).", who, shape.to_string());
 }
 
 int64_t divided(int64_t size, int64_t by, const char* what, const char* who) {
@@ -178,7 +180,8 @@ void diag_shape(const DiagParams& p, ShapeInfer& s) {
 }
 
 template <class P>
-OpBuilder<P> describe(OpTable& table, const char* name, const char* doc, void (*shape)(const P&, ShapeInfer&)) {
+OpBuilder<P> describe(OpTable& table, const char* name, const char* doc,
+                      void (*shape)(const P&, ShapeInfer&)) {
   auto builder = table.add<P>(name);
   builder.doc(doc).input("data").output("output").infer_shape(shape).infer_type(same_type<P>);
   return builder;
@@ -211,16 +214,19 @@ void gradient_by_backward(OpTable& table, OpBuilder<P>& builder, const char* bac
 }
 
 void register_permutations(OpTable& table) {
-  describe<TransposeParams>(table, "transpose", "Permutes the axes.", transpose_shape).gradient(transpose_gradient);
+  describe<TransposeParams>(table, "transpose", "Permutes the axes.", transpose_shape)
+      .gradient(transpose_gradient);
   auto swap = describe<SwapAxisParams>(table, "SwapAxis", "Exchanges two axes.", swap_axis_shape);
   swap.aliases({"swapaxes"});
   gradient_is(swap, "SwapAxis");
   auto reverse = describe<ReverseParams>(table, "reverse", "Reverses the order along axes.", reverse_shape);
   reverse.aliases({"flip"});
   gradient_is(reverse, "reverse");
-  auto depth = describe<BlockParams>(table, "depth_to_space", "Moves channels into blocks of pixels.", depth_to_space_shape);
+  auto depth = describe<BlockParams>(table, "depth_to_space", "Moves channels into blocks of pixels.",
+                                     depth_to_space_shape);
   gradient_is(depth, "space_to_depth");
-  auto space = describe<BlockParams>(table, "space_to_depth", "Moves blocks of pixels into channels.", space_to_depth_shape);
+  auto space = describe<BlockParams>(table, "space_to_depth", "Moves blocks of pixels into channels.",
+                                     space_to_depth_shape);
   gradient_is(space, "depth_to_space");
 }
 
@@ -246,13 +252,17 @@ void register_moves(OpTable& table) {
       .infer_type(same_type<PadParams>)
       .shape_only(1)
       .gradient([](const PadParams& p, GradBuilder& g) {
-        const char* mode = p.mode == PadMode::constant ? "constant" : p.mode == PadMode::edge ? "edge" : "reflect";
+        const char* mode = p.mode == PadMode::constant ? "constant"
+                           : p.mode == PadMode::edge   ? "edge"
+                                                       : "reflect";
         g.set(0, g.call1("Pad", {g.grad_of(0)}, {{"mode", mode}, {"pad_width", p.pad_width.to_string()}}));
       });
-  auto diag = describe<DiagParams>(table, "diag", "The diagonal of a matrix, or the matrix with a diagonal.", diag_shape);
+  auto diag = describe<DiagParams>(table, "diag", "The diagonal of a matrix, or the matrix with a diagonal.",
+                                   diag_shape);
   gradient_by_backward(table, diag, "_backward_diag", "diag");
 
-  const auto register_query = [&](const char* name, const char* doc, void (*shape)(const NoParams&, ShapeInfer&)) {
+  const auto register_query = [&](const char* name, const char* doc,
+                                  void (*shape)(const NoParams&, ShapeInfer&)) {
     table.add<NoParams>(name)
         .doc(doc)
         .input("data")

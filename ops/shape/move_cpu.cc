@@ -17,7 +17,8 @@ void permute(const TensorView& x, const TensorView& y, const Shape& x_shape, std
   for (int axis : axes) y_shape.push_back(x_shape[axis]);
   const Strides to(y_shape);
   StridedCopy plan;
-  for (int i = 0; i < y_shape.ndim(); ++i) plan.add_axis(y_shape[i], to[i], from[axes[static_cast<size_t>(i)]]);
+  for (int i = 0; i < y_shape.ndim(); ++i)
+    plan.add_axis(y_shape[i], to[i], from[axes[static_cast<size_t>(i)]]);
   copy_strided(plan, x, y, args);
 }
 
@@ -39,7 +40,8 @@ Shape repeated(const RepeatParams& p, const Shape& x) {
   return {x.size_between(0, axis + 1), p.repeats, x.size_between(axis + 1, x.ndim())};
 }
 
-void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const TensorView& y, const KernelArgs& args) {
+void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const TensorView& y,
+              const KernelArgs& args) {
   TensorView view = grad;
   view.shape = std::move(shape);
   if (y.size() == 0) return;
@@ -230,7 +232,8 @@ StridedCopy diagonal_plan(const DiagParams& p, const Shape& matrix, bool reads_m
     }
   }
   add(diagonal.count, 1, strides[rows] + strides[columns]);
-  (reads_matrix ? plan.from_offset : plan.to_offset) = diagonal.row * strides[rows] + diagonal.column * strides[columns];
+  (reads_matrix ? plan.from_offset : plan.to_offset) =
+      diagonal.row * strides[rows] + diagonal.column * strides[columns];
   return plan;
 }
 

@@ -26,20 +26,24 @@ void fill_inferred(Shape& out, int inferred, int64_t total, const Shape& in, con
   }
   if (total < 0 || known < 0) return;
   LOOMIX_CHECK(known > 0 ? total % known == 0 : total == 0, ShapeError,
-               "[{}] {} elements of shape {} do not divide into shape {}.", who, total, in.to_string(), out.to_string());
+               "[{}] {} elements of shape {} do not divide into shape {}.", who, total, in.to_string(),
+               out.to_string());
   out[inferred] = known > 0 ? total / known : 0;
 }
 
 // `codes` and `in` are reversed already if the parameter says so.
-Shape apply_codes(const std::vector<int64_t>& codes, const std::vector<int64_t>& in, int& inferred, const char* who) {
+Shape apply_codes(const std::vector<int64_t>& codes, const std::vector<int64_t>& in, int& inferred,
+                  const char* who) {
   Shape out;
   size_t at = 0;
   const auto next = [&]() {
-    LOOMIX_CHECK(at < in.size(), ShapeError, "[{}] the new shape asks for more axes than the {} of data.", who, in.size());
+    LOOMIX_CHECK(at < in.size(), ShapeError, "[{}] the new shape asks for more axes than the {} of data.",
+                 who, in.size());
     return in[at++];
   };
   const auto infer_here = [&] {
-    LOOMIX_CHECK(inferred < 0, ValueError, "[{}] the new shape has more than one -1; one size can be inferred.", who);
+    LOOMIX_CHECK(inferred < 0, ValueError,
+                 "[{}] the new shape has more than one -1; one size can be inferred.", who);
     inferred = out.ndim();
     out.push_back(kUnknownDim);
   };
@@ -59,17 +63,19 @@ Shape apply_codes(const std::vector<int64_t>& codes, const std::vector<int64_t>&
       const int64_t first = next();
       out.push_back(times(first, next()));
     } else {
-      LOOMIX_CHECK(code == -4, ValueError, "[{}] {} in the new shape means nothing; expected -4 to -1, 0 or a size.", who, code);
+      LOOMIX_CHECK(code == -4, ValueError,
+                   "[{}] {} in the new shape means nothing; expected -4 to -1, 0 or a size.", who, code);
       LOOMIX_CHECK(i + 2 < codes.size(), ValueError, "[{}] -4 must be followed by two sizes.", who);
       const int64_t whole = next();
       int64_t left = codes[i + 1], right = codes[i + 2];
       i += 2;
-      LOOMIX_CHECK((left > 0 || left == -1) && (right > 0 || right == -1) && !(left == -1 && right == -1), ValueError,
-                   "[{}] -4 is followed by {} and {}; expected two sizes, of which one may be -1.", who, left, right);
+      LOOMIX_CHECK(
+          (left > 0 || left == -1) && (right > 0 || right == -1) && !(left == -1 && right == -1), ValueError,
+          "[{}] -4 is followed by {} and {}; expected two sizes, of which one may be -1.", who, left, right);
       if (left == -1) left = whole < 0 ? kUnknownDim : whole / right;
       if (right == -1) right = whole < 0 ? kUnknownDim : whole / left;
-      LOOMIX_CHECK(whole < 0 || times(left, right) == whole, ShapeError, "[{}] size {} does not split into {} x {}.", who,
-                   whole, left, right);
+      LOOMIX_CHECK(whole < 0 || times(left, right) == whole, ShapeError,
+                   "[{}] size {} does not split into {} x {}.", who, whole, left, right);
       out.push_back(left);
       out.push_back(right);
     }
@@ -96,20 +102,22 @@ Shape reshaped(const ReshapeParams& p, const Shape& in, const char* who) {
       if (inferred >= 0) inferred = out.ndim() - 1 - inferred;
     }
   } else {
-    LOOMIX_CHECK(p.target_shape.ndim() > 0, ValueError, "[{}] neither `shape` nor `target_shape` is given.", who);
+    LOOMIX_CHECK(p.target_shape.ndim() > 0, ValueError, "[{}] neither `shape` nor `target_shape` is given.",
+                 who);
     out = p.target_shape;
     if (p.keep_highest) out[0] = in[0];
     for (int i = p.keep_highest ? 1 : 0; i < out.ndim(); ++i) {
       if (out[i] != 0) continue;
-      LOOMIX_CHECK(inferred < 0, ValueError, "[{}] target_shape {} has more than one 0.", who, p.target_shape.to_string());
+      LOOMIX_CHECK(inferred < 0, ValueError, "[{}] target_shape {} has more than one 0.", who,
+                   p.target_shape.to_string());
       inferred = i;
       out[i] = kUnknownDim;
     }
   }
   fill_inferred(out, inferred, product(in), in, who);
   LOOMIX_CHECK(!in.is_known() || !out.is_known() || product(in) == product(out), ShapeError,
-               "[{}] data of shape {} has {} elements; the new shape {} has {}.", who, in.to_string(), product(in),
-               out.to_string(), product(out));
+               "[{}] data of shape {} has {} elements; the new shape {} has {}.", who, in.to_string(),
+               product(in), out.to_string(), product(out));
   return out;
 }
 
@@ -160,13 +168,14 @@ void reshape_like_shape(const ReshapeLikeParams& p, ShapeInfer& s) {
     Shape out;
     const int begin = bound(p.lhs_begin, 0, lhs.ndim()), end = bound(p.lhs_end, lhs.ndim(), lhs.ndim());
     for (int i = 0; i < begin; ++i) out.push_back(lhs[i]);
-    for (int i = bound(p.rhs_begin, 0, rhs.ndim()); i < bound(p.rhs_end, rhs.ndim(), rhs.ndim()); ++i) out.push_back(rhs[i]);
+    for (int i = bound(p.rhs_begin, 0, rhs.ndim()); i < bound(p.rhs_end, rhs.ndim(), rhs.ndim()); ++i)
+      out.push_back(rhs[i]);
     for (int i = end; i < lhs.ndim(); ++i) out.push_back(lhs[i]);
     s.set_out(0, out);
   }
   LOOMIX_CHECK(!lhs.is_known() || !s.out(0).is_known() || product(lhs) == product(s.out(0)), ShapeError,
-               "[{}] lhs of shape {} has {} elements; the new shape {} has {}.", s.who(), lhs.to_string(), product(lhs),
-               s.out(0).to_string(), product(s.out(0)));
+               "[{}] lhs of shape {} has {} elements; the new shape {} has {}.", s.who(), lhs.to_string(),
+               product(lhs), s.out(0).to_string(), product(s.out(0)));
   complete_input(s);
 }
 
@@ -197,8 +206,8 @@ void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
   if (p.axis) {
     for (int64_t given : *p.axis) {
       const int axis = normalize_axis(given, in.ndim(), s.who());
-      LOOMIX_CHECK(in[axis] == 1 || in[axis] < 0, ShapeError, "[{}] axis {} of data of shape {} is not of size 1.", s.who(),
-                   given, in.to_string());
+      LOOMIX_CHECK(in[axis] == 1 || in[axis] < 0, ShapeError,
+                   "[{}] axis {} of data of shape {} is not of size 1.", s.who(), given, in.to_string());
       dropped |= 1u << axis;
     }
   }
@@ -235,7 +244,9 @@ void register_reshapes(OpTable& table) {
       .inputs({"lhs", "rhs"})
       .shape_only(1)
       .infer_shape(reshape_like_shape);
-  describe<ExpandDimsParams>(table, "expand_dims", "Adds an axis of size 1.").input("data").infer_shape(expand_dims_shape);
+  describe<ExpandDimsParams>(table, "expand_dims", "Adds an axis of size 1.")
+      .input("data")
+      .infer_shape(expand_dims_shape);
   describe<SqueezeParams>(table, "squeeze", "Drops axes of size 1.").input("data").infer_shape(squeeze_shape);
 }
 

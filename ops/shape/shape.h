@@ -18,8 +18,10 @@ struct ReshapeParams {
   bool keep_highest = false;
   static void fields(FieldList<ReshapeParams>& f) {
     f("shape", &ReshapeParams::shape,
-      "The new shape. 0 copies a size, -1 is inferred, -2 copies the rest, -3 joins two sizes, -4 splits one into the "
-      "next two.").or_int();
+      "The new shape. 0 copies a size, -1 is inferred, -2 copies the rest, -3 joins two sizes, -4 splits one "
+      "into the "
+      "next two.")
+        .or_int();
     f("reverse", &ReshapeParams::reverse, "Match sizes from the last axis on.");
     f("target_shape", &ReshapeParams::target_shape, "Old form: the new shape, where 0 is inferred.");
     f("keep_highest", &ReshapeParams::keep_highest, "Old form: keep the size of the first axis.");
@@ -46,7 +48,9 @@ struct ExpandDimsParams {
 struct SqueezeParams {
   std::optional<Shape> axis;
   static void fields(FieldList<SqueezeParams>& f) {
-    f("axis", &SqueezeParams::axis, "Axes of size 1 to drop; all of them if not given.").or_int().type("Shape or None");
+    f("axis", &SqueezeParams::axis, "Axes of size 1 to drop; all of them if not given.")
+        .or_int()
+        .type("Shape or None");
   }
 };
 
@@ -84,7 +88,8 @@ struct SliceAssignScalarParams : SliceParams {
   static void fields(FieldList<SliceAssignScalarParams>& f) {
     f("scalar", &SliceAssignScalarParams::scalar, "The number to write.");
     f("begin", &SliceAssignScalarParams::begin, "First index along each axis; None is the start.").required();
-    f("end", &SliceAssignScalarParams::end, "End index along each axis, not included; None is the end.").required();
+    f("end", &SliceAssignScalarParams::end, "End index along each axis, not included; None is the end.")
+        .required();
     f("step", &SliceAssignScalarParams::step, "Step along each axis; may be negative.");
   }
 };
@@ -167,7 +172,9 @@ struct RepeatParams {
   int repeats = 1;
   std::optional<int> axis;
   static void fields(FieldList<RepeatParams>& f) {
-    f("repeats", &RepeatParams::repeats, "How often each element stands in the output.").required().at_least(0);
+    f("repeats", &RepeatParams::repeats, "How often each element stands in the output.")
+        .required()
+        .at_least(0);
     f("axis", &RepeatParams::axis, "Axis along which elements are repeated; without it, data is flat.");
   }
 };
@@ -182,7 +189,8 @@ struct PadParams {
     f("mode", &PadParams::mode, "What the border holds.")
         .required()
         .options({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}});
-    f("pad_width", &PadParams::pad_width, "Elements before and behind each axis: (before_1, after_1, ...).").required();
+    f("pad_width", &PadParams::pad_width, "Elements before and behind each axis: (before_1, after_1, ...).")
+        .required();
     f("constant_value", &PadParams::constant_value, "The border in mode `constant`.");
   }
 };

@@ -31,8 +31,8 @@ SliceRange slice_axis_range(const SliceAxisParams& p, int64_t size, const char* 
   const int64_t begin = p.begin < 0 ? p.begin + size : p.begin;
   const int64_t end = p.end ? (*p.end < 0 ? *p.end + size : *p.end) : size;
   LOOMIX_CHECK(begin >= 0 && begin <= end && end <= size, ValueError,
-               "[{}] begin {} and end {} do not cut axis {} of size {}; expected -{} <= begin <= end <= {}.", who, p.begin,
-               p.end ? std::to_string(*p.end) : "None", p.axis, size, size, size);
+               "[{}] begin {} and end {} do not cut axis {} of size {}; expected -{} <= begin <= end <= {}.",
+               who, p.begin, p.end ? std::to_string(*p.end) : "None", p.axis, size, size, size);
   return {begin, 1, end - begin};
 }
 
@@ -40,11 +40,12 @@ namespace {
 
 void check_bounds(const SliceParams& p, int ndim, const char* who) {
   const size_t most = static_cast<size_t>(ndim);
-  LOOMIX_CHECK(p.begin.size() == p.end.size(), ValueError, "[{}] begin has {} entries and end {}; expected as many.", who,
-               p.begin.size(), p.end.size());
+  LOOMIX_CHECK(p.begin.size() == p.end.size(), ValueError,
+               "[{}] begin has {} entries and end {}; expected as many.", who, p.begin.size(), p.end.size());
   LOOMIX_CHECK(p.step.empty() || p.step.size() == p.begin.size(), ValueError,
                "[{}] step has {} entries; expected none or {}.", who, p.step.size(), p.begin.size());
-  LOOMIX_CHECK(p.begin.size() <= most, ValueError, "[{}] begin has {} entries; data has {} axes.", who, p.begin.size(), ndim);
+  LOOMIX_CHECK(p.begin.size() <= most, ValueError, "[{}] begin has {} entries; data has {} axes.", who,
+               p.begin.size(), ndim);
 }
 
 Shape sliced(const SliceParams& p, const Shape& in, const char* who) {
@@ -86,17 +87,20 @@ void slice_like_shape(const SliceLikeParams& p, ShapeInfer& s) {
   Shape out = data;
   const auto cut = [&](int axis, int from) {
     LOOMIX_CHECK(data[axis] < 0 || like[from] < 0 || like[from] <= data[axis], ShapeError,
-                 "[{}] axis {} of data has size {}; it cannot be cut to {}.", s.who(), axis, data[axis], like[from]);
+                 "[{}] axis {} of data has size {}; it cannot be cut to {}.", s.who(), axis, data[axis],
+                 like[from]);
     out[axis] = like[from];
   };
   if (p.axes.ndim() == 0) {
-    LOOMIX_CHECK(data.ndim() == like.ndim(), ShapeError, "[{}] data {} and shape_like {} have different axes.", s.who(),
-                 data.to_string(), like.to_string());
+    LOOMIX_CHECK(data.ndim() == like.ndim(), ShapeError,
+                 "[{}] data {} and shape_like {} have different axes.", s.who(), data.to_string(),
+                 like.to_string());
     for (int axis = 0; axis < data.ndim(); ++axis) cut(axis, axis);
   }
   for (int64_t given : p.axes) {
     const int axis = normalize_axis(given, data.ndim(), s.who());
-    LOOMIX_CHECK(axis < like.ndim(), ShapeError, "[{}] shape_like of shape {} has no axis {}.", s.who(), like.to_string(), axis);
+    LOOMIX_CHECK(axis < like.ndim(), ShapeError, "[{}] shape_like of shape {} has no axis {}.", s.who(),
+                 like.to_string(), axis);
     cut(axis, axis);
   }
   s.set_out(0, out);
@@ -104,7 +108,8 @@ void slice_like_shape(const SliceLikeParams& p, ShapeInfer& s) {
 
 // Back into zeros of the input's shape: one hidden operator `backward` for each way of cutting, and its opposite.
 template <class P>
-void add_back(OpTable& table, OpBuilder<P>& builder, const char* backward, void (*forward)(const P&, GradBuilder&)) {
+void add_back(OpTable& table, OpBuilder<P>& builder, const char* backward,
+              void (*forward)(const P&, GradBuilder&)) {
   builder.gradient_by([backward](const AttrsBase&, GradBuilder& g) {
     const GradValue inputs[] = {g.grad_of(0), g.in(0)};
     g.set(0, g.call(backward, inputs, g.attrs())[0]);
@@ -144,8 +149,9 @@ void register_slices(OpTable& table) {
       .output("output")
       .infer_shape(slice_axis_shape)
       .infer_type(same_type<SliceAxisParams>);
-  add_back<SliceAxisParams>(table, slice_axis, "_backward_slice_axis",
-                            [](const SliceAxisParams&, GradBuilder& g) { cut_again<SliceAxisParams>("slice_axis", g); });
+  add_back<SliceAxisParams>(
+      table, slice_axis, "_backward_slice_axis",
+      [](const SliceAxisParams&, GradBuilder& g) { cut_again<SliceAxisParams>("slice_axis", g); });
 
   auto slice_like = table.add<SliceLikeParams>("slice_like");
   slice_like.doc("The beginning of data, as long along the axes as another array.")
@@ -154,10 +160,11 @@ void register_slices(OpTable& table) {
       .infer_shape(slice_like_shape)
       .infer_type(type_of_first<SliceLikeParams>)
       .shape_only(1);
-  add_back<SliceLikeParams>(table, slice_like, "_backward_slice_like", [](const SliceLikeParams&, GradBuilder& g) {
-    const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-    g.set(0, g.call("slice_like", inputs, g.attrs())[0]);
-  });
+  add_back<SliceLikeParams>(table, slice_like, "_backward_slice_like",
+                            [](const SliceLikeParams&, GradBuilder& g) {
+                              const GradValue inputs[] = {g.grad_of(0), g.in(0)};
+                              g.set(0, g.call("slice_like", inputs, g.attrs())[0]);
+                            });
 
   table.add<SliceParams>("_slice_assign")
       .aliases({"_crop_assign"})
@@ -188,8 +195,10 @@ void register_slices(OpTable& table) {
           for (const auto& bound : bounds) list += (bound ? std::to_string(*bound) : "None") + ",";
           return list + ")";
         };
-        g.set(0, g.call1("_slice_assign_scalar", {g.grad_of(0)},
-                         {{"scalar", "0"}, {"begin", text(p.begin)}, {"end", text(p.end)}, {"step", text(p.step)}}));
+        g.set(0,
+              g.call1(
+                  "_slice_assign_scalar", {g.grad_of(0)},
+                  {{"scalar", "0"}, {"begin", text(p.begin)}, {"end", text(p.end)}, {"step", text(p.step)}}));
       });
 }
 

@@ -55,19 +55,23 @@ Strides region_strides(const Region& region) {
   return Strides(shape);
 }
 
-void read_region(const Region& region, const TensorView& whole, const TensorView& part, const KernelArgs& args) {
+void read_region(const Region& region, const TensorView& whole, const TensorView& part,
+                 const KernelArgs& args) {
   const Strides dense = region_strides(region);
   StridedCopy plan;
   plan.from_offset = region.offset;
-  for (int axis = 0; axis < region.ndim; ++axis) plan.add_axis(region.size[axis], dense[axis], region.stride[axis]);
+  for (int axis = 0; axis < region.ndim; ++axis)
+    plan.add_axis(region.size[axis], dense[axis], region.stride[axis]);
   copy_strided(plan, whole, part, args);
 }
 
-void write_region(const Region& region, const TensorView& part, const TensorView& whole, const KernelArgs& args) {
+void write_region(const Region& region, const TensorView& part, const TensorView& whole,
+                  const KernelArgs& args) {
   const Strides dense = region_strides(region);
   StridedCopy plan;
   plan.to_offset = region.offset;
-  for (int axis = 0; axis < region.ndim; ++axis) plan.add_axis(region.size[axis], region.stride[axis], dense[axis]);
+  for (int axis = 0; axis < region.ndim; ++axis)
+    plan.add_axis(region.size[axis], region.stride[axis], dense[axis]);
   copy_strided(plan, part, whole, args);
 }
 
@@ -82,7 +86,9 @@ void slice_cpu(const SliceParams& p, const KernelArgs& args) {
   read_region(region_of(p, args.in[0].shape), args.in[0], args.out[0], args);
 }
 
-void backward_slice_cpu(const SliceParams& p, const KernelArgs& args) { scatter(region_of(p, args.out[0].shape), args); }
+void backward_slice_cpu(const SliceParams& p, const KernelArgs& args) {
+  scatter(region_of(p, args.out[0].shape), args);
+}
 
 void slice_axis_cpu(const SliceAxisParams& p, const KernelArgs& args) {
   read_region(region_of(p, args.in[0].shape), args.in[0], args.out[0], args);

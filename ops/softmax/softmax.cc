@@ -64,7 +64,12 @@ template <SoftmaxKind kind>
 OpBuilder<Params> add_kind(OpTable& table, const char* name) {
   const std::string backward = std::string("_backward_") + name;
   auto op = table.add<Params>(name);
-  op.output("output").infer_shape(infer_shape).infer_type(infer_type).inplace(0, 0).element_cost(1).gradient(gradient<kind>);
+  op.output("output")
+      .infer_shape(infer_shape)
+      .infer_type(infer_type)
+      .inplace(0, 0)
+      .element_cost(1)
+      .gradient(gradient<kind>);
   table.add<Params>(backward)
       .hidden()
       .inputs({"grad", "output", "data"})
@@ -97,12 +102,8 @@ void register_softmax(OpTable& table) {
       .doc("Scales exponentials along `axis` so that they sum to one.")
       .inputs({"data", "length"})
       .last_input_if(takes_length);
-  add_kind<SoftmaxKind::softmin>(table, "softmin")
-      .doc("The softmax of the negated input.")
-      .input("data");
-  add_kind<SoftmaxKind::log_softmax>(table, "log_softmax")
-      .doc("The logarithm of the softmax.")
-      .input("data");
+  add_kind<SoftmaxKind::softmin>(table, "softmin").doc("The softmax of the negated input.").input("data");
+  add_kind<SoftmaxKind::log_softmax>(table, "log_softmax").doc("The logarithm of the softmax.").input("data");
   using Activation = SoftmaxActivationParams;
   table.add<Activation>("SoftmaxActivation")
       .doc("Softmax over all of an item, or over its channels at each place.")

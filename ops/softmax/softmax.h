@@ -32,7 +32,9 @@ struct SoftmaxRows {
   int64_t size = 1;
   int64_t inner = 1;
   SoftmaxRows(const Shape& shape, int axis)
-      : outer(shape.size_between(0, axis)), size(shape[axis]), inner(shape.size_between(axis + 1, shape.ndim())) {}
+      : outer(shape.size_between(0, axis)),
+        size(shape[axis]),
+        inner(shape.size_between(axis + 1, shape.ndim())) {}
   SoftmaxRows(int64_t rows, int64_t columns) : outer(rows), size(columns) {}
   SoftmaxRows(int64_t o, int64_t s, int64_t i) : outer(o), size(s), inner(i) {}
 };
@@ -41,8 +43,9 @@ struct SoftmaxRows {
 void softmax_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
                       const TensorView* length, const TensorView& out, engine::RunContext& context);
 // grad, output -> gradient of the data.
-void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
-                               const TensorView& output, const TensorView& out, engine::RunContext& context);
+void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale,
+                               const TensorView& grad, const TensorView& output, const TensorView& out,
+                               engine::RunContext& context);
 
 // float32 along the last axis, vectorised.
 void softmax_rows_simd(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const float* data, float* out,
@@ -77,7 +80,8 @@ enum class SoftmaxMode { instance, channel };
 struct SoftmaxActivationParams {
   SoftmaxMode mode = SoftmaxMode::instance;
   static void fields(FieldList<SoftmaxActivationParams>& f) {
-    f("mode", &SoftmaxActivationParams::mode, "Whether a softmax runs over all of an item or over its channels.")
+    f("mode", &SoftmaxActivationParams::mode,
+      "Whether a softmax runs over all of an item or over its channels.")
         .options({{"channel", SoftmaxMode::channel}, {"instance", SoftmaxMode::instance}});
   }
 };

@@ -33,9 +33,8 @@ void each_row(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
 }
 
 int64_t length_at(const TensorView& lengths, int64_t row) {
-  return dispatch_numeric(lengths.dtype, "softmax", [&]<class L>(Type<L>) {
-    return static_cast<int64_t>(lengths.as<L>()[row]);
-  });
+  return dispatch_numeric(lengths.dtype, "softmax",
+                          [&]<class L>(Type<L>) { return static_cast<int64_t>(lengths.as<L>()[row]); });
 }
 
 template <class In, class Out>
@@ -63,8 +62,8 @@ void softmax_of(SoftmaxKind kind, const SoftmaxRows& rows, double scale_value, c
 }
 
 template <class Out, class In>
-void backward_of(SoftmaxKind kind, const SoftmaxRows& rows, double scale_value, const Out* grad, const Out* output,
-                 In* out, engine::RunContext& context) {
+void backward_of(SoftmaxKind kind, const SoftmaxRows& rows, double scale_value, const Out* grad,
+                 const Out* output, In* out, engine::RunContext& context) {
   using A = Accum<Out>;
   const A scale = static_cast<A>(scale_value);
   const int64_t stride = rows.inner;
@@ -102,7 +101,8 @@ void twice(const SoftmaxParams& p, const KernelArgs& args, Products&& products, 
     }
     for (int64_t i = 0; i < rows.size; ++i) {
       const int64_t at = first + i * rows.inner;
-      out[at] = static_cast<T>(value(static_cast<A>(head[at]), static_cast<A>(grad[at]), static_cast<A>(output[at]), sums));
+      out[at] = static_cast<T>(
+          value(static_cast<A>(head[at]), static_cast<A>(grad[at]), static_cast<A>(output[at]), sums));
     }
   });
 }
@@ -123,8 +123,9 @@ void softmax_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, c
   });
 }
 
-void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
-                               const TensorView& output, const TensorView& out, engine::RunContext& context) {
+void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale,
+                               const TensorView& grad, const TensorView& output, const TensorView& out,
+                               engine::RunContext& context) {
   dispatch_floating(grad.dtype, "softmax", [&]<class Out>(Type<Out>) {
     dispatch_floating(out.dtype, "softmax", [&]<class In>(Type<In>) {
       backward_of(kind, rows, scale, grad.as<Out>(), output.as<Out>(), out.mutable_as<In>(), context);
@@ -167,11 +168,13 @@ void softmax_twice_grad_cpu(const SoftmaxParams& p, const KernelArgs& args) {
     using A = Accum<T>;
     const A scale = static_cast<A>(scale_of(kind, p));
     if constexpr (kind == SoftmaxKind::log_softmax) {
-      twice<T>(p, args, [](A h, A, A y, A* sums) { sums[0] += h * std::exp(y); },
-               [=](A h, A, A, const A* sums) { return scale * (h - sums[0]); });
+      twice<T>(
+          p, args, [](A h, A, A y, A* sums) { sums[0] += h * std::exp(y); },
+          [=](A h, A, A, const A* sums) { return scale * (h - sums[0]); });
     } else {
-      twice<T>(p, args, [](A h, A, A y, A* sums) { sums[0] += h * y; },
-               [=](A h, A, A y, const A* sums) { return scale * y * (h - sums[0]); });
+      twice<T>(
+          p, args, [](A h, A, A y, A* sums) { sums[0] += h * y; },
+          [=](A h, A, A y, const A* sums) { return scale * y * (h - sums[0]); });
     }
   });
 }
@@ -183,8 +186,9 @@ void softmax_twice_output_cpu(const SoftmaxParams& p, const KernelArgs& args) {
     using A = Accum<T>;
     const A scale = static_cast<A>(scale_of(kind, p));
     if constexpr (kind == SoftmaxKind::log_softmax) {
-      twice<T>(p, args, [](A, A g, A, A* sums) { sums[0] += g; },
-               [=](A h, A, A y, const A* sums) { return -scale * h * std::exp(y) * sums[0]; });
+      twice<T>(
+          p, args, [](A, A g, A, A* sums) { sums[0] += g; },
+          [=](A h, A, A y, const A* sums) { return -scale * h * std::exp(y) * sums[0]; });
     } else {
       twice<T>(
           p, args,
@@ -209,8 +213,8 @@ void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const
 void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
                            const TensorView& output, const TensorView& out, engine::RunContext& context) {
   if (rows.inner == 1 && grad.dtype == DType::float32 && out.dtype == DType::float32) {
-    softmax_backward_rows_simd(kind, rows, scale, grad.as<float>(), output.as<float>(), out.mutable_as<float>(),
-                               context);
+    softmax_backward_rows_simd(kind, rows, scale, grad.as<float>(), output.as<float>(),
+                               out.mutable_as<float>(), context);
   } else {
     softmax_backward_rows_cpu(kind, rows, scale, grad, output, out, context);
   }
@@ -224,8 +228,8 @@ void softmax_activation_cpu(const SoftmaxActivationParams& p, const KernelArgs& 
 
 void softmax_activation_backward_cpu(const SoftmaxActivationParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
-  softmax_backward_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0], args.in[1],
-                        args.out[0], *args.context);
+  softmax_backward_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0],
+                        args.in[1], args.out[0], *args.context);
 }
 
 Support softmax_simd_support(const SoftmaxParams& p, const KernelSpec& spec) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/softmax/softmax_kernels.h"
 #include "ops/simd_math.h"
+#include "ops/softmax/softmax_kernels.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
@@ -30,7 +30,8 @@ void forward(bool log, float scale, int64_t count, int64_t size, const float* x,
   }
 }
 
-void backward(bool log, float scale, int64_t count, int64_t size, const float* grad, const float* y, float* out) {
+void backward(bool log, float scale, int64_t count, int64_t size, const float* grad, const float* y,
+              float* out) {
   for (int64_t row = 0; row < count; ++row, grad += size, y += size, out += size) {
     float sum = 0;
     if (log) {

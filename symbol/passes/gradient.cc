@@ -12,7 +12,11 @@ namespace {
 class Differentiator {
  public:
   Differentiator(Graph graph, const ops::OpTable& table, const GradientRequest& request)
-      : graph_(std::move(graph)), table_(table), request_(request), index_(graph_), forward_size_(graph_.size()) {}
+      : graph_(std::move(graph)),
+        table_(table),
+        request_(request),
+        index_(graph_),
+        forward_size_(graph_.size()) {}
 
   GradientResult run() {
     mark_wanted();
@@ -67,7 +71,7 @@ class Differentiator {
   Graph graph_;
   const ops::OpTable& table_;
   const GradientRequest& request_;
-  ValueIndex index_;   // of the forward nodes
+  ValueIndex index_;  // of the forward nodes
   NodeId forward_size_;
   std::vector<bool> wanted_;
   std::vector<std::vector<ValueRef>> contributions_;
@@ -106,8 +110,9 @@ class Builder final : public ops::GradBuilder {
   std::vector<ops::GradValue> call(std::string_view name, std::span<const ops::GradValue> inputs,
                                    TextPairs attrs) override {
     const ops::OpDef& op = pass_.table().at(name);
-    if (!op.variadic_count.empty() &&
-        std::none_of(attrs.begin(), attrs.end(), [&](const auto& a) { return a.first == op.variadic_count; })) {
+    if (!op.variadic_count.empty() && std::none_of(attrs.begin(), attrs.end(), [&](const auto& a) {
+          return a.first == op.variadic_count;
+        })) {
       attrs.emplace_back(op.variadic_count, std::to_string(inputs.size()));
     }
     return add(op, inputs, pass_.table().parse(op, attrs));
@@ -157,10 +162,11 @@ void Differentiator::visit(NodeId id) {
   const auto inputs = graph_.inputs(id);
   if (!reached || std::none_of(inputs.begin(), inputs.end(), [&](ValueRef v) { return wanted(v); })) return;
   if (node.op && node.op->zero_gradient) return;
-  LOOMIX_CHECK(node.op && node.op->gradient, NotImplementedError,
-               "[{}] node '{}' has no gradient, but one is needed through it; stop it with BlockGrad or leave its "
-               "arguments out of the gradients.",
-               graph_.op_name(id), graph_.name_of(id));
+  LOOMIX_CHECK(
+      node.op && node.op->gradient, NotImplementedError,
+      "[{}] node '{}' has no gradient, but one is needed through it; stop it with BlockGrad or leave its "
+      "arguments out of the gradients.",
+      graph_.op_name(id), graph_.name_of(id));
   Builder builder(*this, id);
   node.op->gradient(*node.attrs, builder);
 }

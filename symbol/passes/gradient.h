@@ -11,9 +11,10 @@
 namespace loomix {
 
 struct GradientRequest {
-  std::span<const ValueRef> heads;       // what is differentiated
-  std::span<const ValueRef> head_grads;  // one a head, values of the graph; empty ValueRef: nothing flows into it
-  std::span<const ValueRef> wrt;         // what the gradients are for: variables as a rule
+  std::span<const ValueRef> heads;  // what is differentiated
+  std::span<const ValueRef>
+      head_grads;                 // one a head, values of the graph; empty ValueRef: nothing flows into it
+  std::span<const ValueRef> wrt;  // what the gradients are for: variables as a rule
 };
 
 struct GradientResult {

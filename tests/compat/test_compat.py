@@ -5,9 +5,8 @@ import importlib.util
 import json
 from pathlib import Path
 
-import pytest
-
 import loomix as mx
+import pytest
 
 HERE = Path(__file__).parent
 
@@ -23,9 +22,13 @@ oracle = _script("check_oracle")
 files = _script("check_files")
 
 CORE = set((HERE / "oracle" / "core.txt").read_text().split())
-CASES = [case for case in json.loads((HERE / "oracle" / "oracle.json").read_text())["cases"] if case["id"] in CORE]
+CASES = [
+    case for case in json.loads((HERE / "oracle" / "oracle.json").read_text())["cases"] if case["id"] in CORE
+]
 KINDS = {"ndarray", "ndarray_bad", "symbol", "mnist", "checkpoint", "states"}
-ENTRIES = [e for e in json.loads((HERE / "files" / "manifest.json").read_text())["entries"] if e["kind"] in KINDS]
+ENTRIES = [
+    e for e in json.loads((HERE / "files" / "manifest.json").read_text())["entries"] if e["kind"] in KINDS
+]
 # Their operators do not exist yet: they load, list and save, and binding them names what is missing.
 LOAD_ONLY = {"symbol/foreach-symbol.json": "_foreach", "symbol/rnn_fused-symbol.json": "RNN"}
 

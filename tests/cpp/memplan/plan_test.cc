@@ -118,10 +118,14 @@ void check(uint32_t seed, int steps, const Options& options) {
   const Plan plan = memplan::plan(c.values, c.pairs, options);
   EXPECT_LE(plan.bytes(), plan.naive());
   EXPECT_GE(plan.bytes(), plan.lower_bound());
-  if (options.ordering == Ordering::keep) { EXPECT_TRUE(plan.edges.empty()); }
+  if (options.ordering == Ordering::keep) {
+    EXPECT_TRUE(plan.edges.empty());
+  }
   if (!options.inplace) {
     for (int32_t of : plan.inplace_of) EXPECT_EQ(of, -1);
-    if (!options.co_share) { EXPECT_EQ(plan.bytes(), plan.naive()); }
+    if (!options.co_share) {
+      EXPECT_EQ(plan.bytes(), plan.naive());
+    }
   }
   for (size_t v = 0; v < c.values.size(); ++v) {
     EXPECT_EQ(plan.offset[v] < 0, c.values[v].pinned || c.values[v].bytes == 0);

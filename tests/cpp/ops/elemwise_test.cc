@@ -11,8 +11,8 @@
 namespace loomix::ops::testing {
 namespace {
 
-constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8,
-                          DType::uint8,   DType::int32,   DType::int64};
+constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
+                          DType::int8,    DType::uint8,   DType::int32,   DType::int64};
 constexpr DType kFloats[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
 
 double tolerance(DType dtype) {
@@ -36,7 +36,8 @@ std::vector<double> random_values(int64_t count, double low, double high, DType 
   return Tensor(Shape{count}, dtype, values).values();  // as the type can hold them
 }
 
-void expect_near(const std::vector<double>& got, const std::vector<double>& want, DType dtype, const std::string& what) {
+void expect_near(const std::vector<double>& got, const std::vector<double>& want, DType dtype,
+                 const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(want[i])) {
@@ -105,11 +106,13 @@ TEST(Unary, MatchesTheReferenceInEveryType) {
   for (const UnaryCase& c : kUnaryCases) {
     for (const DType dtype : kAll) {
       const double low = dtype == DType::uint8 ? std::max(c.low, 0.0) : c.low;
-      if (!is_floating(dtype) && (c.high - c.low < 2.5 || c.low == 0.5)) continue;  // hardly an integer to try
+      if (!is_floating(dtype) && (c.high - c.low < 2.5 || c.low == 0.5))
+        continue;  // hardly an integer to try
       for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 5, 1}, Shape{263}}) {
         auto x = random_values(shape.size(), low, c.high, dtype, 7);
         for (double& value : x) {
-          if (!is_floating(dtype) && !(std::abs(c.reference(value)) < 128)) value = 1;  // out of the type's range
+          if (!is_floating(dtype) && !(std::abs(c.reference(value)) < 128))
+            value = 1;  // out of the type's range
         }
         std::vector<double> want;
         for (double value : x) want.push_back(c.reference(value));
@@ -140,7 +143,8 @@ TEST(Unary, LargeArraysOnTwoCoresEqualOne) {
 }
 
 TEST(Unary, SpecialFunctions) {
-  const auto erfinv = run_op("erfinv", {Tensor({6}, DType::float64, {0, 0.5, -0.5, 0.999, 1, 2})}).out[0].values();
+  const auto erfinv =
+      run_op("erfinv", {Tensor({6}, DType::float64, {0, 0.5, -0.5, 0.999, 1, 2})}).out[0].values();
   EXPECT_EQ(erfinv[0], 0);
   EXPECT_NEAR(erfinv[1], 0.4769362762044699, 1e-14);
   EXPECT_NEAR(erfinv[2], -0.4769362762044699, 1e-14);
@@ -192,12 +196,16 @@ const BinaryCase kBinaryCases[] = {
     {"broadcast_equal", "_equal", "_equal_scalar", [](double a, double b) { return a == b; }},
     {"broadcast_not_equal", "_not_equal", "_not_equal_scalar", [](double a, double b) { return a != b; }},
     {"broadcast_greater", "_greater", "_greater_scalar", [](double a, double b) { return a > b; }},
-    {"broadcast_greater_equal", "_greater_equal", "_greater_equal_scalar", [](double a, double b) { return a >= b; }},
+    {"broadcast_greater_equal", "_greater_equal", "_greater_equal_scalar",
+     [](double a, double b) { return a >= b; }},
     {"broadcast_lesser", "_lesser", "_lesser_scalar", [](double a, double b) { return a < b; }},
-    {"broadcast_lesser_equal", "_lesser_equal", "_lesser_equal_scalar", [](double a, double b) { return a <= b; }},
-    {"broadcast_logical_and", "_logical_and", "_logical_and_scalar", [](double a, double b) { return a && b; }},
+    {"broadcast_lesser_equal", "_lesser_equal", "_lesser_equal_scalar",
+     [](double a, double b) { return a <= b; }},
+    {"broadcast_logical_and", "_logical_and", "_logical_and_scalar",
+     [](double a, double b) { return a && b; }},
     {"broadcast_logical_or", "_logical_or", "_logical_or_scalar", [](double a, double b) { return a || b; }},
-    {"broadcast_logical_xor", "_logical_xor", "_logical_xor_scalar", [](double a, double b) { return bool(a) != bool(b); }},
+    {"broadcast_logical_xor", "_logical_xor", "_logical_xor_scalar",
+     [](double a, double b) { return bool(a) != bool(b); }},
 };
 
 double held(double value, DType dtype) {
@@ -220,9 +228,9 @@ double broadcast_at(const std::vector<double>& values, const Shape& shape, const
 
 TEST(Binary, BroadcastsAsTheReferenceInEveryType) {
   const std::pair<Shape, Shape> shapes[] = {
-      {{}, {}}, {{3, 4}, {3, 4}}, {{0, 3}, {1, 3}}, {{5, 1}, {1, 7}}, {{2, 3, 4}, {4}}, {{4}, {2, 3, 4}},
-      {{2, 3, 4}, {2, 1, 1}}, {{1, 3, 1, 2}, {4, 1, 5, 1}}, {{300}, {1}}, {{3, 100}, {3, 1}}, {{40, 3}, {3}},
-      {{2, 50, 2}, {1, 50, 1}}};
+      {{}, {}},         {{3, 4}, {3, 4}},   {{0, 3}, {1, 3}},       {{5, 1}, {1, 7}},
+      {{2, 3, 4}, {4}}, {{4}, {2, 3, 4}},   {{2, 3, 4}, {2, 1, 1}}, {{1, 3, 1, 2}, {4, 1, 5, 1}},
+      {{300}, {1}},     {{3, 100}, {3, 1}}, {{40, 3}, {3}},         {{2, 50, 2}, {1, 50, 1}}};
   for (const BinaryCase& c : kBinaryCases) {
     for (const DType dtype : kAll) {
       const double low = dtype == DType::uint8 ? 0 : c.low;
@@ -261,11 +269,13 @@ TEST(Binary, EqualShapesAndScalars) {
         want.push_back(held(c.reference(a[i], b[i]), dtype));
         want_scalar.push_back(held(c.reference(a[i], scalar), dtype));
         if (dtype != DType::uint8) continue;
-        for (double* value : {&want.back(), &want_scalar.back()}) *value = static_cast<uint8_t>(static_cast<int64_t>(*value));
+        for (double* value : {&want.back(), &want_scalar.back()})
+          *value = static_cast<uint8_t>(static_cast<int64_t>(*value));
       }
       const Tensor left({300}, dtype, a), right({300}, dtype, b);
       expect_near(run_op(c.same, {left, right}).out[0].values(), want, dtype, c.same);
-      expect_near(run_op(c.scalar, {left}, {{"scalar", std::to_string(scalar)}}).out[0].values(), want_scalar, dtype, c.scalar);
+      expect_near(run_op(c.scalar, {left}, {{"scalar", std::to_string(scalar)}}).out[0].values(), want_scalar,
+                  dtype, c.scalar);
     }
   }
 }
@@ -274,24 +284,33 @@ TEST(Binary, ReversedScalars) {
   const Tensor x({3}, DType::float32, {2, 4, -3});
   const TextPairs five = {{"scalar", "5"}};
   expect_near(run_op("_rminus_scalar", {x}, five).out[0].values(), {3, 1, 8}, DType::float32, "rminus");
-  expect_near(run_op("_rdiv_scalar", {x}, five).out[0].values(), {2.5, 1.25, -5. / 3}, DType::float32, "rdiv");
+  expect_near(run_op("_rdiv_scalar", {x}, five).out[0].values(), {2.5, 1.25, -5. / 3}, DType::float32,
+              "rdiv");
   expect_near(run_op("_rmod_scalar", {x}, five).out[0].values(), {1, 1, -1}, DType::float32, "rmod");
-  expect_near(run_op("_rpower_scalar", {x}, five).out[0].values(), {25, 625, 0.008}, DType::float32, "rpower");
+  expect_near(run_op("_rpower_scalar", {x}, five).out[0].values(), {25, 625, 0.008}, DType::float32,
+              "rpower");
 }
 
 TEST(Binary, IntegersWrapAndDivideByZeroWithoutATrap) {
   const Tensor a({4}, DType::int32, {7, -7, 2147483647, -2147483648.});
   const Tensor b({4}, DType::int32, {0, 0, 1, -1});
-  expect_near(run_op("elemwise_div", {a, b}).out[0].values(), {0, 0, 2147483647, -2147483648.}, DType::int32, "div");
+  expect_near(run_op("elemwise_div", {a, b}).out[0].values(), {0, 0, 2147483647, -2147483648.}, DType::int32,
+              "div");
   expect_near(run_op("_mod", {a, b}).out[0].values(), {0, 0, 0, 0}, DType::int32, "mod");
-  expect_near(run_op("elemwise_add", {a, b}).out[0].values(), {7, -7, -2147483648., 2147483647}, DType::int32, "add");
+  expect_near(run_op("elemwise_add", {a, b}).out[0].values(), {7, -7, -2147483648., 2147483647}, DType::int32,
+              "add");
   // The number is converted to the array's type first.
-  expect_near(run_op("_plus_scalar", {a}, {{"scalar", "2.5"}}).out[0].values()[0] == 9 ? std::vector<double>{1} : std::vector<double>{0}, {1}, DType::int32, "plus");
+  expect_near(run_op("_plus_scalar", {a}, {{"scalar", "2.5"}}).out[0].values()[0] == 9
+                  ? std::vector<double>{1}
+                  : std::vector<double>{0},
+              {1}, DType::int32, "plus");
 }
 
 TEST(Binary, ShapesThatDoNotBroadcastAreAnError) {
-  EXPECT_THROW(run_op("broadcast_add", {Tensor({2, 3}, DType::float32), Tensor({4}, DType::float32)}), ShapeError);
-  EXPECT_THROW(run_op("elemwise_add", {Tensor({2}, DType::float32), Tensor({3}, DType::float32)}), ShapeError);
+  EXPECT_THROW(run_op("broadcast_add", {Tensor({2, 3}, DType::float32), Tensor({4}, DType::float32)}),
+               ShapeError);
+  EXPECT_THROW(run_op("elemwise_add", {Tensor({2}, DType::float32), Tensor({3}, DType::float32)}),
+               ShapeError);
   EXPECT_THROW(run_op("elemwise_add", {Tensor({2}, DType::float32), Tensor({2}, DType::float64)}), TypeError);
 }
 
@@ -302,15 +321,16 @@ TEST(Binary, LargeBroadcastOnTwoCoresEqualsOne) {
   RunOptions two;
   two.cores = 2;
   for (const Tensor& b : {row, column}) {
-    EXPECT_EQ(run_op("broadcast_mul", {a, b}).out[0].bytes, run_op("broadcast_mul", {a, b}, {}, two).out[0].bytes);
+    EXPECT_EQ(run_op("broadcast_mul", {a, b}).out[0].bytes,
+              run_op("broadcast_mul", {a, b}, {}, two).out[0].bytes);
   }
 }
 
 TEST(Cast, ConvertsBetweenAllTypes) {
   const std::vector<double> values = {0, 1, 2, 100, 3};
   for (const DType from : kAll) {
-    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8, DType::uint8,
-                           DType::int32, DType::int64, DType::boolean}) {
+    for (const DType to : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8,
+                           DType::uint8, DType::int32, DType::int64, DType::boolean}) {
       auto want = values;
       if (to == DType::boolean) want = {0, 1, 1, 1, 1};
       const auto result = run_op("Cast", {Tensor({5}, from, values)}, {{"dtype", std::string(name_of(to))}});
@@ -327,21 +347,27 @@ TEST(Cast, OutOfRangeFloatsWrapAndNeverTrap) {
   EXPECT_EQ(bytes[1], 44);
   const auto ints = run_op("Cast", {x}, {{"dtype", "int32"}}).out[0].values();
   EXPECT_EQ(ints, (std::vector<double>{-1, 300, 2, -2, 2147483647, -2147483648.}));
-  EXPECT_EQ(run_op("Cast", {Tensor({1}, DType::float64, {std::nan("")})}, {{"dtype", "int64"}}).out[0].values()[0], 0);
+  EXPECT_EQ(
+      run_op("Cast", {Tensor({1}, DType::float64, {std::nan("")})}, {{"dtype", "int64"}}).out[0].values()[0],
+      0);
 }
 
 TEST(Cast, HalvesRoundToNearestEvenInBulkAsOneByOne) {
   const auto values = random_values(1000, -70000, 70000, DType::float32, 11);
   for (const DType half : {DType::float16, DType::bfloat16}) {
-    const auto bulk = run_op("Cast", {Tensor({1000}, DType::float32, values)}, {{"dtype", std::string(name_of(half))}});
+    const auto bulk =
+        run_op("Cast", {Tensor({1000}, DType::float32, values)}, {{"dtype", std::string(name_of(half))}});
     EXPECT_EQ(bulk.out[0].bytes, Tensor(Shape{1000}, half, values).bytes);
   }
 }
 
 TEST(Cast, AmpKeepsIntegers) {
-  EXPECT_EQ(run_op("amp_cast", {Tensor({2}, DType::int32)}, {{"dtype", "float16"}}).out[0].dtype, DType::int32);
-  EXPECT_EQ(run_op("amp_cast", {Tensor({2}, DType::float32)}, {{"dtype", "float16"}}).out[0].dtype, DType::float16);
-  const auto many = run_op("amp_multicast", {Tensor({2}, DType::float16), Tensor({3}, DType::float32)}, {{"num_outputs", "2"}});
+  EXPECT_EQ(run_op("amp_cast", {Tensor({2}, DType::int32)}, {{"dtype", "float16"}}).out[0].dtype,
+            DType::int32);
+  EXPECT_EQ(run_op("amp_cast", {Tensor({2}, DType::float32)}, {{"dtype", "float16"}}).out[0].dtype,
+            DType::float16);
+  const auto many = run_op("amp_multicast", {Tensor({2}, DType::float16), Tensor({3}, DType::float32)},
+                           {{"num_outputs", "2"}});
   EXPECT_EQ(many.out[0].dtype, DType::float32);
   EXPECT_EQ(many.out[1].shape, Shape{3});
 }
@@ -363,16 +389,19 @@ TEST(Select, ClipAndFriends) {
             (std::vector<double>{0, 2, 2}));
   expect_near(run_op("hard_sigmoid", {Tensor({3}, DType::float32, {-9, 1, 9})}).out[0].values(), {0, 0.7, 1},
               DType::float32, "hard_sigmoid");
-  expect_near(run_op("smooth_l1", {Tensor({2}, DType::float32, {0.5, -3})}, {{"scalar", "1"}}).out[0].values(),
-              {0.125, 2.5}, DType::float32, "smooth_l1");
-  expect_near(run_op("_smooth_l1_slope", {Tensor({2}, DType::float32, {0.5, -3})}, {{"scalar", "1"}}).out[0].values(),
-              {0.5, -1}, DType::float32, "slope");
+  expect_near(
+      run_op("smooth_l1", {Tensor({2}, DType::float32, {0.5, -3})}, {{"scalar", "1"}}).out[0].values(),
+      {0.125, 2.5}, DType::float32, "smooth_l1");
+  expect_near(
+      run_op("_smooth_l1_slope", {Tensor({2}, DType::float32, {0.5, -3})}, {{"scalar", "1"}}).out[0].values(),
+      {0.5, -1}, DType::float32, "slope");
 }
 
 TEST(Select, AddNOfManyInEveryType) {
   for (const DType dtype : kAll) {
     const Tensor a({300}, dtype, std::vector<double>(300, 1)), b({300}, dtype, std::vector<double>(300, 2));
-    EXPECT_EQ(run_op("add_n", {a, b, b, a}, {{"num_args", "4"}}).out[0].values(), std::vector<double>(300, 6));
+    EXPECT_EQ(run_op("add_n", {a, b, b, a}, {{"num_args", "4"}}).out[0].values(),
+              std::vector<double>(300, 6));
   }
 }
 

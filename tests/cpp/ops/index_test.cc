@@ -48,15 +48,17 @@ TEST(Embedding, LooksUpAndClips) {
   const TextPairs attrs = {{"input_dim", "2"}, {"output_dim", "3"}};
   EXPECT_THAT(run_op("Embedding", {Tensor({3}, DType::float32, {1, 0, 9}), matrix()}, attrs).out[0].values(),
               ElementsAre(4, 5, 6, 1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(run_op("_backward_Embedding", {Tensor({2, 3}, DType::float32, {1, 1, 1, 1, 1, 1}), Tensor({2}, DType::int32, {1, 1})},
-                     attrs)
-                  .out[0]
-                  .values(),
-              ElementsAre(0, 0, 0, 2, 2, 2));
+  EXPECT_THAT(
+      run_op("_backward_Embedding",
+             {Tensor({2, 3}, DType::float32, {1, 1, 1, 1, 1, 1}), Tensor({2}, DType::int32, {1, 1})}, attrs)
+          .out[0]
+          .values(),
+      ElementsAre(0, 0, 0, 2, 2, 2));
 }
 
 TEST(OneHot, LeavesStrayIndicesOff) {
-  const auto hot = run_op("one_hot", {Tensor({3}, DType::float32, {1, 5, -1})}, {{"depth", "3"}, {"on_value", "7"}, {"dtype", "int32"}});
+  const auto hot = run_op("one_hot", {Tensor({3}, DType::float32, {1, 5, -1})},
+                          {{"depth", "3"}, {"on_value", "7"}, {"dtype", "int32"}});
   EXPECT_EQ(hot.out[0].dtype, DType::int32);
   EXPECT_THAT(hot.out[0].values(), ElementsAre(0, 7, 0, 0, 0, 0, 0, 0, 0));
 }
@@ -64,14 +66,20 @@ TEST(OneHot, LeavesStrayIndicesOff) {
 TEST(Pick, AlongAnyAxisAndBack) {
   const Tensor rows({2}, DType::float32, {2, 0});
   EXPECT_THAT(run_op("pick", {matrix(), rows}).out[0].values(), ElementsAre(3, 4));
-  const auto kept = run_op("pick", {matrix(), Tensor({2, 1}, DType::float32, {1, -1})}, {{"keepdims", "True"}, {"mode", "wrap"}});
+  const auto kept = run_op("pick", {matrix(), Tensor({2, 1}, DType::float32, {1, -1})},
+                           {{"keepdims", "True"}, {"mode", "wrap"}});
   EXPECT_EQ(kept.out[0].shape, (Shape{2, 1}));
   EXPECT_THAT(kept.out[0].values(), ElementsAre(2, 6));
-  EXPECT_THAT(run_op("pick", {matrix(), Tensor({3}, DType::int32, {1, 0, 1})}, {{"axis", "0"}}).out[0].values(),
-              ElementsAre(4, 2, 6));
-  EXPECT_THAT(run_op("_backward_pick", {Tensor({2}, DType::float32, {10, 20}), rows, Tensor({2, 3}, DType::float32)}).out[0].values(),
-              ElementsAre(0, 0, 10, 20, 0, 0));
-  EXPECT_THAT(run_op("batch_take", {matrix(), Tensor({2}, DType::int32, {1, 5})}).out[0].values(), ElementsAre(2, 6));
+  EXPECT_THAT(
+      run_op("pick", {matrix(), Tensor({3}, DType::int32, {1, 0, 1})}, {{"axis", "0"}}).out[0].values(),
+      ElementsAre(4, 2, 6));
+  EXPECT_THAT(
+      run_op("_backward_pick", {Tensor({2}, DType::float32, {10, 20}), rows, Tensor({2, 3}, DType::float32)})
+          .out[0]
+          .values(),
+      ElementsAre(0, 0, 10, 20, 0, 0));
+  EXPECT_THAT(run_op("batch_take", {matrix(), Tensor({2}, DType::int32, {1, 5})}).out[0].values(),
+              ElementsAre(2, 6));
 }
 
 TEST(GatherScatter, ElementsAndSlices) {
@@ -81,24 +89,32 @@ TEST(GatherScatter, ElementsAndSlices) {
               ElementsAre(4, 5, 6, 1, 2, 3));
   EXPECT_THROW(run_op("gather_nd", {matrix(), Tensor({1, 1}, DType::int32, {2})}), IndexError);
   EXPECT_THROW(run_op("gather_nd", {matrix(), Tensor({3, 1}, DType::int32)}), ShapeError);
-  EXPECT_THAT(run_op("scatter_nd", {Tensor({2}, DType::float32, {7, 8}), places}, {{"shape", "(2, 3)"}}).out[0].values(),
+  EXPECT_THAT(run_op("scatter_nd", {Tensor({2}, DType::float32, {7, 8}), places}, {{"shape", "(2, 3)"}})
+                  .out[0]
+                  .values(),
               ElementsAre(0, 7, 0, 0, 0, 8));
-  EXPECT_THAT(run_op("_scatter_set_nd", {matrix(), Tensor({2}, DType::float32, {7, 8}), places}, {{"shape", "(2, 3)"}}).out[0].values(),
+  EXPECT_THAT(run_op("_scatter_set_nd", {matrix(), Tensor({2}, DType::float32, {7, 8}), places},
+                     {{"shape", "(2, 3)"}})
+                  .out[0]
+                  .values(),
               ElementsAre(1, 7, 3, 4, 5, 8));
   EXPECT_THAT(run_op("_backward_gather_nd",
-                     {Tensor({2}, DType::float32, {3, 4}), Tensor({2, 2}, DType::float32, {0, 0, 1, 1}), Tensor({2, 3}, DType::float32)})
+                     {Tensor({2}, DType::float32, {3, 4}), Tensor({2, 2}, DType::float32, {0, 0, 1, 1}),
+                      Tensor({2, 3}, DType::float32)})
                   .out[0]
                   .values(),
               ElementsAre(0, 7, 0, 0, 0, 0));
 }
 
 TEST(RavelIndex, ThereAndBack) {
-  const auto flat = run_op("ravel_multi_index", {Tensor({2, 2}, DType::float32, {1, 0, 2, 1})}, {{"shape", "(2, 3)"}});
+  const auto flat =
+      run_op("ravel_multi_index", {Tensor({2, 2}, DType::float32, {1, 0, 2, 1})}, {{"shape", "(2, 3)"}});
   EXPECT_THAT(flat.out[0].values(), ElementsAre(5, 1));
   const auto rows = run_op("unravel_index", {Tensor({2}, DType::float32, {5, 1})}, {{"shape", "(2, 3)"}});
   EXPECT_EQ(rows.out[0].shape, (Shape{2, 2}));
   EXPECT_THAT(rows.out[0].values(), ElementsAre(1, 0, 2, 1));
-  EXPECT_THROW(run_op("ravel_multi_index", {Tensor({3, 2}, DType::float32)}, {{"shape", "(2, 3)"}}), ShapeError);
+  EXPECT_THROW(run_op("ravel_multi_index", {Tensor({3, 2}, DType::float32)}, {{"shape", "(2, 3)"}}),
+               ShapeError);
 }
 
 }  // namespace

@@ -18,18 +18,21 @@ struct Tensor {
   std::vector<std::byte> bytes;
 
   Tensor() = default;
-  Tensor(Shape s, DType d) : shape(std::move(s)), dtype(d), bytes(static_cast<size_t>(shape.size() * size_of(d))) {}
+  Tensor(Shape s, DType d)
+      : shape(std::move(s)), dtype(d), bytes(static_cast<size_t>(shape.size() * size_of(d))) {}
   // Values are converted to `dtype`.
   Tensor(Shape s, DType d, const std::vector<double>& values) : Tensor(std::move(s), d) {
     dispatch_all(dtype, "test", [&]<class T>(Type<T>) {
-      for (size_t i = 0; i < values.size(); ++i) reinterpret_cast<T*>(bytes.data())[i] = static_cast<T>(static_cast<Wide<T>>(values[i]));
+      for (size_t i = 0; i < values.size(); ++i)
+        reinterpret_cast<T*>(bytes.data())[i] = static_cast<T>(static_cast<Wide<T>>(values[i]));
     });
   }
   TensorView view() { return {bytes.data(), dtype, shape}; }
   std::vector<double> values() const {
     std::vector<double> result(static_cast<size_t>(shape.size()));
     dispatch_all(dtype, "test", [&]<class T>(Type<T>) {
-      for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(reinterpret_cast<const T*>(bytes.data())[i]);
+      for (size_t i = 0; i < result.size(); ++i)
+        result[i] = static_cast<double>(reinterpret_cast<const T*>(bytes.data())[i]);
     });
     return result;
   }
@@ -41,10 +44,10 @@ struct Tensor {
 
 struct RunOptions {
   bool training = false;
-  bool saved = false;          // have the kernel fill its saved values
+  bool saved = false;  // have the kernel fill its saved values
   int cores = 1;
   RandomStream random{1, 0};
-  std::string kernel = "";     // run this kernel instead of the chosen one
+  std::string kernel = "";  // run this kernel instead of the chosen one
 };
 
 struct RunResult {
@@ -54,8 +57,8 @@ struct RunResult {
 };
 
 // Inputs may be changed where the schema says so.
-inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs, const TextPairs& attr_texts = {},
-                        const RunOptions& options = {}) {
+inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
+                        const TextPairs& attr_texts = {}, const RunOptions& options = {}) {
   const OpTable& table = builtin_table();
   const OpDef& op = table.at(name);
   const auto attrs = table.parse(op, attr_texts);

@@ -21,7 +21,8 @@ TEST(Philox, KnownAnswers) {
     return std::vector<uint32_t>(block.word, block.word + 4);
   };
   EXPECT_THAT(words(0, 0, 0), ::testing::ElementsAre(0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u));
-  EXPECT_THAT(words(~0ull, ~0ull, ~0ull), ::testing::ElementsAre(0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu));
+  EXPECT_THAT(words(~0ull, ~0ull, ~0ull),
+              ::testing::ElementsAre(0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu));
 }
 
 TEST(Philox, WordsDoNotDependOnTheRange) {
@@ -29,7 +30,10 @@ TEST(Philox, WordsDoNotDependOnTheRange) {
   std::vector<uint32_t> whole(50), parts(50);
   philox_words(random, 0, 50, [&](int64_t i, uint32_t word) { whole[static_cast<size_t>(i)] = word; });
   for (int64_t begin : {0, 3, 17}) {
-    philox_words(random, begin, begin == 0 ? 3 : begin == 3 ? 17 : 50,
+    philox_words(random, begin,
+                 begin == 0   ? 3
+                 : begin == 3 ? 17
+                              : 50,
                  [&](int64_t i, uint32_t word) { parts[static_cast<size_t>(i)] = word; });
   }
   EXPECT_EQ(whole, parts);
@@ -106,7 +110,8 @@ TEST(Random, RandintCoversItsRange) {
 }
 
 TEST(Random, SampleTakesParametersFromArrays) {
-  const auto drawn = run_op("_sample_normal", {Tensor({2}, DType::float32, {-100, 100}), Tensor({2}, DType::float32, {1, 2})},
+  const auto drawn = run_op("_sample_normal",
+                            {Tensor({2}, DType::float32, {-100, 100}), Tensor({2}, DType::float32, {1, 2})},
                             {{"shape", "(3, 1000)"}});
   ASSERT_EQ(drawn.out[0].shape, (Shape{2, 3, 1000}));
   const auto values = drawn.out[0].values();

@@ -10,8 +10,8 @@
 namespace loomix::ops::testing {
 namespace {
 
-constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8,
-                          DType::uint8,   DType::int32,   DType::int64};
+constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
+                          DType::int8,    DType::uint8,   DType::int32,   DType::int64};
 
 double tolerance(DType dtype) {
   switch (dtype) {
@@ -27,7 +27,8 @@ std::vector<double> random_values(int64_t count, DType dtype, double high = 2) {
   std::mt19937 generator(5);
   std::uniform_real_distribution<double> uniform(dtype == DType::uint8 ? 0 : -high, high);
   std::vector<double> values(static_cast<size_t>(count));
-  for (double& value : values) value = is_floating(dtype) ? uniform(generator) : std::round(uniform(generator));
+  for (double& value : values)
+    value = is_floating(dtype) ? uniform(generator) : std::round(uniform(generator));
   return Tensor(Shape{count}, dtype, values).values();
 }
 
@@ -40,7 +41,8 @@ struct ReduceCase {
 
 const ReduceCase kCases[] = {
     {"sum", 0, [](double acc, double x) { return acc + x; }},
-    {"mean", 0, [](double acc, double x) { return acc + x; }, [](double total, double n) { return total / n; }},
+    {"mean", 0, [](double acc, double x) { return acc + x; },
+     [](double total, double n) { return total / n; }},
     {"prod", 1, [](double acc, double x) { return acc * x; }},
     {"nansum", 0, [](double acc, double x) { return acc + x; }},
     {"nanprod", 1, [](double acc, double x) { return acc * x; }},
@@ -49,7 +51,8 @@ const ReduceCase kCases[] = {
 };
 
 // Folds over the axes whose bit is set, one element at a time.
-std::vector<double> reference(const ReduceCase& c, const std::vector<double>& x, const Shape& shape, uint32_t axes) {
+std::vector<double> reference(const ReduceCase& c, const std::vector<double>& x, const Shape& shape,
+                              uint32_t axes) {
   int64_t outputs = 1, each = 1;
   for (int axis = 0; axis < shape.ndim(); ++axis) (axes >> axis & 1 ? each : outputs) *= shape[axis];
   std::vector<double> y(static_cast<size_t>(outputs), c.init);
@@ -76,18 +79,21 @@ std::string axis_text(uint32_t axes) {
   return text + ")";
 }
 
-void expect_near(const std::vector<double>& got, const std::vector<double>& want, DType dtype, const std::string& what) {
+void expect_near(const std::vector<double>& got, const std::vector<double>& want, DType dtype,
+                 const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
   for (size_t i = 0; i < got.size(); ++i) {
     const double expected = is_floating(dtype) ? want[i] : std::trunc(want[i]);
-    ASSERT_NEAR(got[i], expected, tolerance(dtype) * std::max(1.0, std::abs(expected)) * 4) << what << " element " << i;
+    ASSERT_NEAR(got[i], expected, tolerance(dtype) * std::max(1.0, std::abs(expected)) * 4)
+        << what << " element " << i;
   }
 }
 
 TEST(Reduce, EveryAxisSetInEveryType) {
   for (const ReduceCase& c : kCases) {
     for (const DType dtype : kAll) {
-      for (const Shape& shape : {Shape{5}, Shape{3, 4}, Shape{2, 3, 1, 4}, Shape{3, 1, 5, 2}, Shape{2, 300}, Shape{300, 2}}) {
+      for (const Shape& shape :
+           {Shape{5}, Shape{3, 4}, Shape{2, 3, 1, 4}, Shape{3, 1, 5, 2}, Shape{2, 300}, Shape{300, 2}}) {
         const bool product = std::string(c.name).find("prod") != std::string::npos;
         if (product && shape.size() > 100) continue;
         auto x = random_values(shape.size(), dtype, product ? 1.5 : 2);
@@ -99,7 +105,8 @@ TEST(Reduce, EveryAxisSetInEveryType) {
           if (size_of(dtype) == 1) continue;
         }
         for (uint32_t axes = 1; axes < 1u << shape.ndim(); ++axes) {
-          const std::string what = std::string(c.name) + " " + std::string(name_of(dtype)) + shape.to_string() + axis_text(axes);
+          const std::string what =
+              std::string(c.name) + " " + std::string(name_of(dtype)) + shape.to_string() + axis_text(axes);
           const auto result = run_op(c.name, {Tensor(shape, dtype, x)}, {{"axis", axis_text(axes)}});
           expect_near(result.out[0].values(), reference(c, x, shape, axes), dtype, what);
         }
@@ -149,8 +156,10 @@ TEST(Reduce, Int64IsExactAndNanWins) {
 }
 
 TEST(Reduce, OfNothing) {
-  EXPECT_EQ(run_op("sum", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}).out[0].values(), (std::vector<double>{0, 0, 0}));
-  EXPECT_EQ(run_op("prod", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}).out[0].values(), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(run_op("sum", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}).out[0].values(),
+            (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(run_op("prod", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}).out[0].values(),
+            (std::vector<double>{1, 1, 1}));
   EXPECT_EQ(run_op("sum", {Tensor({0, 3}, DType::float32)}, {{"axis", "1"}}).out[0].shape, Shape{0});
   EXPECT_THROW(run_op("argmax", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}), ShapeError);
 }
@@ -158,7 +167,8 @@ TEST(Reduce, OfNothing) {
 TEST(Reduce, Norms) {
   const Tensor x({2, 2}, DType::float32, {3, -4, 0, 5});
   EXPECT_EQ(run_op("norm", {x}, {{"axis", "1"}}).out[0].values(), (std::vector<double>{5, 5}));
-  EXPECT_EQ(run_op("norm", {x}, {{"ord", "1"}, {"axis", "1"}, {"keepdims", "True"}}).out[0].values(), (std::vector<double>{7, 5}));
+  EXPECT_EQ(run_op("norm", {x}, {{"ord", "1"}, {"axis", "1"}, {"keepdims", "True"}}).out[0].values(),
+            (std::vector<double>{7, 5}));
   const auto wide = run_op("norm", {Tensor({2}, DType::float16, {300, 400})}, {{"out_dtype", "float32"}});
   EXPECT_EQ(wide.out[0].dtype, DType::float32);
   EXPECT_EQ(wide.out[0].values()[0], 500);
@@ -166,7 +176,8 @@ TEST(Reduce, Norms) {
 
 TEST(Reduce, ArgumentsTakeTheFirstOfEqualElements) {
   const Tensor x({2, 3}, DType::float32, {2, 1, 1, 0, 5, 5});
-  EXPECT_EQ(run_op("argmin", {x}, {{"axis", "1"}, {"keepdims", "True"}}).out[0].values(), (std::vector<double>{1, 0}));
+  EXPECT_EQ(run_op("argmin", {x}, {{"axis", "1"}, {"keepdims", "True"}}).out[0].values(),
+            (std::vector<double>{1, 0}));
   EXPECT_EQ(run_op("argmax", {x}, {{"axis", "1"}}).out[0].values(), (std::vector<double>{0, 1}));
   EXPECT_EQ(run_op("argmax", {x}, {{"axis", "0"}}).out[0].values(), (std::vector<double>{0, 1, 1}));
   EXPECT_EQ(run_op("argmax", {x}).out[0].values(), std::vector<double>{4});
@@ -188,12 +199,15 @@ TEST(Broadcast, CopiesInEveryType) {
 
 TEST(Broadcast, ReducesBackToTheShape) {
   const Tensor grad({2, 3, 4}, DType::float32, std::vector<double>(24, 1));
-  for (const auto& [shape, each] : {std::pair<Shape, double>{{3, 1}, 8}, {{1, 1, 1}, 24}, {{4}, 6}, {{2, 3, 4}, 1}, {{2, 1, 4}, 3}}) {
+  for (const auto& [shape, each] :
+       {std::pair<Shape, double>{{3, 1}, 8}, {{1, 1, 1}, 24}, {{4}, 6}, {{2, 3, 4}, 1}, {{2, 1, 4}, 3}}) {
     EXPECT_EQ(run_op("_broadcast_reduce_to_like", {grad, Tensor(shape, DType::float32)}).out[0].values(),
               std::vector<double>(static_cast<size_t>(shape.size()), each));
   }
-  EXPECT_EQ(run_op("_backward_mean", {Tensor({2}, DType::float32, {4, 8}), Tensor({2, 2}, DType::float32)}, {{"axis", "1"}})
-                .out[0].values(),
+  EXPECT_EQ(run_op("_backward_mean", {Tensor({2}, DType::float32, {4, 8}), Tensor({2, 2}, DType::float32)},
+                   {{"axis", "1"}})
+                .out[0]
+                .values(),
             (std::vector<double>{2, 2, 4, 4}));
 }
 

@@ -9,8 +9,8 @@
 namespace loomix::ops::testing {
 namespace {
 
-constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8,
-                          DType::uint8,   DType::int32,   DType::int64};
+constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16,
+                          DType::int8,    DType::uint8,   DType::int32,   DType::int64};
 
 Tensor counting(Shape shape, DType dtype = DType::float32) {
   std::vector<double> values(static_cast<size_t>(shape.size()));
@@ -18,7 +18,9 @@ Tensor counting(Shape shape, DType dtype = DType::float32) {
   return Tensor(std::move(shape), dtype, values);
 }
 
-Shape output_shape(const char* op, Shape in, TextPairs attrs) { return run_op(op, {Tensor(std::move(in), DType::float32)}, attrs).out[0].shape; }
+Shape output_shape(const char* op, Shape in, TextPairs attrs) {
+  return run_op(op, {Tensor(std::move(in), DType::float32)}, attrs).out[0].shape;
+}
 
 TEST(Reshape, Codes) {
   const auto reshape = [](Shape in, const char* shape, const char* reverse = "False") {
@@ -59,38 +61,50 @@ TEST(Reshape, Others) {
   EXPECT_THROW(output_shape("squeeze", {2, 1}, {{"axis", "0"}}), ShapeError);
   EXPECT_EQ(run_op("reshape_like", {counting({2, 6}), counting({3, 4})}).out[0].shape, (Shape{3, 4}));
   EXPECT_EQ(run_op("reshape_like", {counting({30, 7}), counting({15, 2, 4})},
-                   {{"lhs_begin", "0"}, {"lhs_end", "1"}, {"rhs_begin", "0"}, {"rhs_end", "2"}}).out[0].shape,
+                   {{"lhs_begin", "0"}, {"lhs_end", "1"}, {"rhs_begin", "0"}, {"rhs_end", "2"}})
+                .out[0]
+                .shape,
             (Shape{15, 2, 7}));
 }
 
 TEST(Slice, StepsAndBounds) {
   const Tensor x = counting({4, 6});
-  EXPECT_EQ(run_op("slice", {x}, {{"begin", "(3,None)"}, {"end", "(None,5)"}, {"step", "(-2,2)"}}).out[0].values(),
-            (std::vector<double>{18, 20, 22, 6, 8, 10}));
-  EXPECT_EQ(run_op("slice", {x}, {{"begin", "(1,)"}, {"end", "(2,)"}}).out[0].values(), (std::vector<double>{6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(run_op("slice_axis", {counting({2, 5})}, {{"axis", "-1"}, {"begin", "-3"}, {"end", "None"}}).out[0].values(),
+  EXPECT_EQ(
+      run_op("slice", {x}, {{"begin", "(3,None)"}, {"end", "(None,5)"}, {"step", "(-2,2)"}}).out[0].values(),
+      (std::vector<double>{18, 20, 22, 6, 8, 10}));
+  EXPECT_EQ(run_op("slice", {x}, {{"begin", "(1,)"}, {"end", "(2,)"}}).out[0].values(),
+            (std::vector<double>{6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(run_op("slice_axis", {counting({2, 5})}, {{"axis", "-1"}, {"begin", "-3"}, {"end", "None"}})
+                .out[0]
+                .values(),
             (std::vector<double>{2, 3, 4, 7, 8, 9}));
   EXPECT_THROW(run_op("slice_axis", {x}, {{"axis", "0"}, {"begin", "0"}, {"end", "9"}}), ValueError);
   EXPECT_THROW(run_op("slice", {x}, {{"begin", "(0,)"}, {"end", "(2,)"}, {"step", "(0,)"}}), ValueError);
-  EXPECT_EQ(run_op("slice_like", {x, Tensor({2, 3}, DType::int32)}, {{"axes", "(1,)"}}).out[0].shape, (Shape{4, 3}));
+  EXPECT_EQ(run_op("slice_like", {x, Tensor({2, 3}, DType::int32)}, {{"axes", "(1,)"}}).out[0].shape,
+            (Shape{4, 3}));
 }
 
 TEST(Slice, Assigns) {
   const Tensor x = counting({2, 3});
   const TextPairs region = {{"begin", "(0,0)"}, {"end", "(2,3)"}, {"step", "(1,2)"}};
-  EXPECT_EQ(run_op("_slice_assign", {x, Tensor({2, 2}, DType::float32, {-1, -2, -3, -4})}, region).out[0].values(),
-            (std::vector<double>{-1, 1, -2, -3, 4, -4}));
+  EXPECT_EQ(
+      run_op("_slice_assign", {x, Tensor({2, 2}, DType::float32, {-1, -2, -3, -4})}, region).out[0].values(),
+      (std::vector<double>{-1, 1, -2, -3, 4, -4}));
   TextPairs filled = region;
   filled.emplace_back("scalar", "9");
-  EXPECT_EQ(run_op("_slice_assign_scalar", {x}, filled).out[0].values(), (std::vector<double>{9, 1, 9, 9, 4, 9}));
+  EXPECT_EQ(run_op("_slice_assign_scalar", {x}, filled).out[0].values(),
+            (std::vector<double>{9, 1, 9, 9, 4, 9}));
 }
 
 TEST(Join, ConcatAndSplit) {
-  const auto joined = run_op("Concat", {counting({2, 2}), counting({2, 1}), counting({2, 0})}, {{"num_args", "3"}, {"dim", "1"}});
+  const auto joined = run_op("Concat", {counting({2, 2}), counting({2, 1}), counting({2, 0})},
+                             {{"num_args", "3"}, {"dim", "1"}});
   EXPECT_EQ(joined.out[0].values(), (std::vector<double>{0, 1, 0, 2, 3, 1}));
-  EXPECT_EQ(run_op("stack", {counting({2}), counting({2})}, {{"num_args", "2"}, {"axis", "-1"}}).out[0].values(),
-            (std::vector<double>{0, 0, 1, 1}));
-  const auto parts = run_op("SliceChannel", {counting({2, 3})}, {{"num_outputs", "3"}, {"squeeze_axis", "True"}});
+  EXPECT_EQ(
+      run_op("stack", {counting({2}), counting({2})}, {{"num_args", "2"}, {"axis", "-1"}}).out[0].values(),
+      (std::vector<double>{0, 0, 1, 1}));
+  const auto parts =
+      run_op("SliceChannel", {counting({2, 3})}, {{"num_outputs", "3"}, {"squeeze_axis", "True"}});
   EXPECT_EQ(parts.out.size(), 3u);
   EXPECT_EQ(parts.out[1].shape, Shape{2});
   EXPECT_EQ(parts.out[1].values(), (std::vector<double>{1, 4}));
@@ -109,7 +123,8 @@ TEST(Join, ConcatInfersTheMissingInput) {
   EXPECT_EQ(in[1], (Shape{2, 4}));
 }
 
-std::vector<double> transposed(const std::vector<double>& x, const Shape& shape, const std::vector<int>& axes) {
+std::vector<double> transposed(const std::vector<double>& x, const Shape& shape,
+                               const std::vector<int>& axes) {
   Shape out;
   for (int axis : axes) out.push_back(shape[axis]);
   std::vector<double> y;
@@ -132,7 +147,8 @@ TEST(Move, TransposesAllPermutationsInEveryType) {
         const Tensor x = size_of(dtype) == 1 ? Tensor(shape, dtype) : counting(shape, dtype);
         std::string text = "(";
         for (int axis : axes) text += std::to_string(axis) + ",";
-        EXPECT_EQ(run_op("transpose", {x}, {{"axes", text + ")"}}).out[0].values(), transposed(x.values(), shape, axes));
+        EXPECT_EQ(run_op("transpose", {x}, {{"axes", text + ")"}}).out[0].values(),
+                  transposed(x.values(), shape, axes));
       }
     } while (std::next_permutation(axes.begin(), axes.end()));
   }
@@ -146,21 +162,30 @@ TEST(Move, LargeTransposeOnTwoCores) {
 }
 
 TEST(Move, SmallOnes) {
-  EXPECT_EQ(run_op("reverse", {counting({2, 3})}, {{"axis", "1"}}).out[0].values(), (std::vector<double>{2, 1, 0, 5, 4, 3}));
-  EXPECT_EQ(run_op("reverse", {counting({2, 2})}, {{"axis", "(0,1)"}}).out[0].values(), (std::vector<double>{3, 2, 1, 0}));
+  EXPECT_EQ(run_op("reverse", {counting({2, 3})}, {{"axis", "1"}}).out[0].values(),
+            (std::vector<double>{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(run_op("reverse", {counting({2, 2})}, {{"axis", "(0,1)"}}).out[0].values(),
+            (std::vector<double>{3, 2, 1, 0}));
   EXPECT_EQ(run_op("SwapAxis", {counting({2, 3})}, {{"dim1", "0"}, {"dim2", "1"}}).out[0].values(),
             (std::vector<double>{0, 3, 1, 4, 2, 5}));
-  EXPECT_EQ(run_op("tile", {counting({2, 1})}, {{"reps", "(2,1,2)"}}).out[0].values(), (std::vector<double>{0, 0, 1, 1, 0, 0, 1, 1}));
+  EXPECT_EQ(run_op("tile", {counting({2, 1})}, {{"reps", "(2,1,2)"}}).out[0].values(),
+            (std::vector<double>{0, 0, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(run_op("repeat", {counting({2, 2})}, {{"repeats", "2"}, {"axis", "1"}}).out[0].values(),
             (std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}));
-  EXPECT_EQ(run_op("repeat", {counting({2})}, {{"repeats", "2"}}).out[0].values(), (std::vector<double>{0, 0, 1, 1}));
+  EXPECT_EQ(run_op("repeat", {counting({2})}, {{"repeats", "2"}}).out[0].values(),
+            (std::vector<double>{0, 0, 1, 1}));
   EXPECT_EQ(run_op("Pad", {counting({3})}, {{"mode", "reflect"}, {"pad_width", "(2,1)"}}).out[0].values(),
             (std::vector<double>{2, 1, 0, 1, 2, 1}));
-  EXPECT_EQ(run_op("Pad", {counting({1, 2})}, {{"mode", "constant"}, {"pad_width", "(1,0,0,1)"}, {"constant_value", "7"}}).out[0].values(),
+  EXPECT_EQ(run_op("Pad", {counting({1, 2})},
+                   {{"mode", "constant"}, {"pad_width", "(1,0,0,1)"}, {"constant_value", "7"}})
+                .out[0]
+                .values(),
             (std::vector<double>{7, 7, 7, 0, 1, 7}));
   EXPECT_THROW(run_op("Pad", {counting({2})}, {{"mode", "reflect"}, {"pad_width", "(2,1)"}}), ValueError);
-  EXPECT_EQ(run_op("diag", {counting({3, 4})}, {{"k", "1"}}).out[0].values(), (std::vector<double>{1, 6, 11}));
-  EXPECT_EQ(run_op("diag", {counting({2})}, {{"k", "-1"}}).out[0].values(), (std::vector<double>{0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(run_op("diag", {counting({3, 4})}, {{"k", "1"}}).out[0].values(),
+            (std::vector<double>{1, 6, 11}));
+  EXPECT_EQ(run_op("diag", {counting({2})}, {{"k", "-1"}}).out[0].values(),
+            (std::vector<double>{0, 0, 0, 0, 0, 0, 0, 1, 0}));
   EXPECT_EQ(run_op("shape_array", {counting({2, 3})}).out[0].values(), (std::vector<double>{2, 3}));
   EXPECT_EQ(run_op("size_array", {counting({2, 3})}).out[0].values(), std::vector<double>{6});
   EXPECT_EQ(run_op("depth_to_space", {counting({1, 4, 1, 2})}, {{"block_size", "2"}}).out[0].values(),
@@ -210,7 +235,8 @@ TEST(Move, BackwardIsTheAdjoint) {
     const Tensor g = noise(y.out[0].shape, 2);
     const auto back = run_op(pair.backward, {g, x}, pair.attrs);
     EXPECT_EQ(back.out[0].shape, pair.shape);
-    EXPECT_NEAR(dot(y.out[0].values(), g.values()), dot(x.values(), back.out[0].values()), 1e-12) << pair.forward;
+    EXPECT_NEAR(dot(y.out[0].values(), g.values()), dot(x.values(), back.out[0].values()), 1e-12)
+        << pair.forward;
   }
 }
 
