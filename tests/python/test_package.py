@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package itself: laziness, names, error types."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import loomix as mx
+import pytest
+from loomix import base, engine, log, registry, util
+
+
+def run_python(code, **environment):
+    """Standard output of a fresh interpreter that has this one's paths."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_import_loads_neither_extension_nor_submodules():
+    code = "import loomix, sys; print([m for m in sys.modules if m.startswith('loomix.') or m == 'numpy'])"
+    assert run_python(code).strip() == "[]"
+
+
+def test_openmp_threads_do_not_spin_unless_asked_to():
+    code = "import loomix, os; print(os.environ['OMP_WAIT_POLICY'])"
+    assert run_python("import os; os.environ.pop('OMP_WAIT_POLICY', None);" + code).strip() == "passive"
+    assert run_python(code, OMP_WAIT_POLICY="active").strip() == "active"
+
+
+def test_aliases_are_the_modules():
+    import loomix.initializer
+    import loomix.io
+
+    assert mx.init is loomix.initializer
+    assert mx.io is loomix.io
+    assert mx.kv is mx.kvstore and mx.mod is mx.module and mx.viz is mx.visualization and mx.mon is mx.monitor
+    assert mx.nd is mx.ndarray and mx.sym is mx.symbol and mx.rnd is mx.random
+    assert {"nd", "sym", "cpu", "MXNetError"} <= set(dir(mx))
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        mx.no_such_thing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (base.MXNetValueError, ValueError),
+        (base.ShapeError, ValueError),
+        (base.MXNetTypeError, TypeError),
+        (base.MXNetIndexError, IndexError),
+        (base.MXNetKeyError, KeyError),
+        (base.MXNetFileError, OSError),
+        (base.MXNetMemoryError, MemoryError),
+        (base.NetworkError, ConnectionError),
+        (base.MXNetNotImplementedError, NotImplementedError),
+        (base.DeviceError, RuntimeError),
+        (base.StateError, RuntimeError),
+    ],
+)
+def test_errors_are_both(error, builtin):
+    made = error("[who] what.")
+    assert isinstance(made, mx.MXNetError) and isinstance(made, builtin)
+    assert str(made) == "[who] what."
+    assert str(pickle.loads(pickle.dumps(made))) == "[who] what."
+
+
+def test_contexts():
+    assert mx.cpu() == mx.cpu(0) != mx.cpu(1)
+    assert len({mx.cpu(0), mx.cpu(0), mx.gpu(0)}) == 2
+    assert str(mx.gpu(2)) == "gpu(2)"
+    assert mx.Context(mx.cpu(3)) == mx.Context("cpu", 3)
+    assert (mx.cpu_pinned().device_type, mx.cpu_pinned().device_typeid) == ("cpu_pinned", 3)
+    assert pickle.loads(pickle.dumps(mx.gpu(1))) == mx.gpu(1)
+    assert mx.cpu() != "cpu(0)"
+    for bad in (lambda: mx.Context("tpu"), lambda: mx.cpu(-1)):
+        with pytest.raises(ValueError):
+            bad()
+
+
+def test_context_scopes_nest_and_belong_to_their_thread():
+    one = mx.cpu(1)
+    seen = []
+    with one:
+        with mx.cpu(2), one:
+            assert mx.current_context() == mx.cpu(1)
+        assert mx.current_context() == mx.cpu(1)
+        thread = threading.Thread(target=lambda: seen.append(mx.current_context()))
+        thread.start()
+        thread.join()
+    assert seen == [mx.cpu(0)]
+    assert mx.current_context() == mx.cpu(0)
+    with pytest.raises(ZeroDivisionError), one:
+        1 / 0  # noqa: B018
+    assert mx.current_context() == mx.cpu(0)
+
+
+def test_names():
+    manager = mx.name.NameManager()
+    assert [manager.get(None, "fc"), manager.get("given", "fc"), manager.get(None, "fc")] == [
+        "fc0",
+        "given",
+        "fc1",
+    ]
+    assert mx.name.Prefix("p_").get("given", "fc") == "p_given"
+    with mx.name.Prefix("net_"):
+        net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2)
+    assert net.list_arguments() == ["x", "net_fullyconnected0_weight", "net_fullyconnected0_bias"]
+
+
+def test_attribute_scopes():
+    with mx.AttrScope(ctx_group="a", __mine__="1"), mx.AttrScope(ctx_group="b"):
+        variable = mx.sym.Variable("x")
+    assert variable.attr("ctx_group") == "b"
+    assert variable.attr("__mine__") == "1"
+    assert mx.sym.Variable("y").attr("ctx_group") is None
+    scope = mx.AttrScope(key="1")
+    for _ in range(2):
+        with mx.AttrScope(other="2"), scope:
+            assert scope.get(None) == {"key": "1", "other": "2"}
+    assert scope.get({"key": "3"}) == {"key": "3"}
+    with pytest.raises(ValueError, match="string"):
+        mx.AttrScope(number=1)
+
+
+def test_random_states_freeze_and_restore_every_generator():
+    import json
+
+    import numpy as np
+
+    mx.random.seed(5)
+    state = json.loads(json.dumps(mx.random.get_state()))
+    first = mx.nd.random.normal(shape=4).asnumpy(), np.random.rand(3)
+    mx.random.set_state(state)
+    second = mx.random.normal(shape=4).asnumpy(), np.random.rand(3)
+    assert all((a == b).all() for a, b in zip(first, second))
+    with pytest.raises(ValueError):
+        mx.random.set_state({"numpy": 1})
+    with pytest.raises(TypeError):
+        mx.random.seed("1")
+    with pytest.raises(ValueError):
+        mx.random.seed(1, ctx="everything")
+
+
+def test_seeds():
+    mx.random.seed(3)
+    first = mx.nd.random.uniform(shape=8).asnumpy()
+    other = mx.nd.random.uniform(shape=8).asnumpy()
+    mx.random.seed(3)
+    again = mx.nd.random.uniform(shape=8).asnumpy()
+    assert (first == again).all() and (first != other).any()
+    mx.random.seed(3, ctx=mx.cpu())
+    once = mx.nd.random.uniform(shape=8).asnumpy()
+    mx.random.seed(3, ctx=mx.cpu())
+    assert (mx.nd.random.uniform(shape=8).asnumpy() == once).all()
+
+
+def test_numpy_scopes():
+    assert not util.is_np_shape() and not util.is_np_array()
+    with mx.np_shape():
+        assert util.is_np_shape()
+        with mx.np_shape(False):
+            assert not util.is_np_shape()
+        assert util.is_np_shape()
+
+    @mx.use_np
+    class Layer:
+        def flags(self):
+            return util.is_np_shape(), util.is_np_array()
+
+        @property
+        def flag(self):
+            return util.is_np_shape()
+
+    assert Layer().flags() == (True, True) and Layer().flag
+    assert not mx.is_np_shape()
+    previous = mx.set_np_shape(True)
+    assert previous is False and mx.set_np_shape(previous) is True
+    util.set_np()
+    try:
+        assert mx.is_np_shape() and mx.is_np_array()
+    finally:
+        util.reset_np()
+    with pytest.raises(ValueError):
+        util.set_np(shape=False, array=True)
+    with pytest.raises(TypeError):
+        mx.use_np(3)
+
+
+def test_registry():
+    class Animal:
+        def __init__(self, legs=4):
+            self.legs = legs
+
+    register = registry.get_register_func(Animal, "animal")
+    create = registry.get_create_func(Animal, "animal")
+
+    @registry.get_alias_func(Animal, "animal")("kitten")
+    @register
+    class Cat(Animal):
+        pass
+
+    assert create("CAT").legs == 4 and create("kitten", legs=3).legs == 3
+    assert create('["cat", {"legs": 2}]').legs == 2
+    assert create(animal="cat").legs == 4
+    cat = Cat()
+    assert create(cat) is cat
+    for bad in ("dog", "[1", '["cat"]'):
+        with pytest.raises(ValueError):
+            create(bad)
+    with pytest.raises(ValueError):
+        create(cat, 3)
+    with pytest.raises(TypeError):
+        create(3)
+    with pytest.raises(TypeError):
+        register(int)
+    with pytest.warns(UserWarning, match="replaces"):
+        register(type("Cat", (Animal,), {}))
+
+
+def test_bulk_scope_and_features():
+    assert engine.set_bulk_size(10) == 0
+    with engine.bulk(20):
+        assert engine.set_bulk_size(20) == 20
+    assert engine.set_bulk_size(0) == 10
+    features = mx.runtime.Features()
+    assert features.is_enabled("openmp") in (True, False)
+    assert {feature.name for feature in mx.runtime.feature_list()} == set(features)
+    with pytest.raises(KeyError):
+        features.is_enabled("teleport")
+
+
+def test_logger(tmp_path):
+    logger = log.get_logger("loomix-test", filename=str(tmp_path / "log"), level=log.INFO)
+    logger.info("hello %d", 3)
+    assert log.get_logger("loomix-test") is logger and len(logger.handlers) == 1
+    assert "hello 3" in (tmp_path / "log").read_text()
+
+
+def test_context_without_gpu():
+    if mx.context.num_gpus() == 0:
+        with pytest.raises(mx.MXNetError):
+            mx.context.gpu_memory_info(0)
