@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples run, and a resumed run of the training example gives the same bits."""
+
+import runpy
+import struct
+import sys
+from pathlib import Path
+
+import loomix as mx
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two small parts in the form of Fashion-MNIST: bright bars whose row is the class."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    random = np.random.RandomState(0)
+    for part, count in (("train", 300), ("t10k", 64)):
+        labels = random.randint(0, 10, count).astype(np.uint8)
+        images = random.randint(0, 50, (count, 28, 28)).astype(np.uint8)
+        for image, label in zip(images, labels):
+            image[2 * label + 2 : 2 * label + 5] = 220
+        header = struct.pack(">IIII", 2051, count, 28, 28)
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(header + images.tobytes())
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 2049, count) + labels.tobytes())
+    return folder
+
+
+@pytest.mark.parametrize("network", ["mlp", "lenet"])
+def test_training(network, data, tmp_path):
+    for package in ("tqdm", "matplotlib"):
+        pytest.importorskip(package)
+    example = runpy.run_path(str(EXAMPLES / "train_fashion_mnist.py"))
+
+    def run(output, epochs, *more):
+        options = [
+            "--network",
+            network,
+            "--epochs",
+            str(epochs),
+            "--batch-size",
+            "32",
+            "--data-dir",
+            str(data),
+        ]
+        example["train"](example["parse"]([*options, "--output", str(output), *more]))
+        arrays = mx.nd.load(str(output / f"{network}-{epochs:04d}.params"))
+        return {name: array.asnumpy() for name, array in arrays.items()}
+
+    whole = run(tmp_path / "whole", 4)
+    run(tmp_path / "parts", 2)
+    resumed = run(tmp_path / "parts", 4, "--resume")
+    assert whole.keys() == resumed.keys()
+    assert all((whole[name] == resumed[name]).all() for name in whole)
+    assert (tmp_path / "parts" / f"{network}-0004.states").read_bytes() == (
+        tmp_path / "whole" / f"{network}-0004.states"
+    ).read_bytes()
+    assert (tmp_path / "whole" / f"{network}-curve.png").stat().st_size > 1000
+    module = mx.mod.Module.load(str(tmp_path / "whole" / network), 4)
+    validation = example["batches"](data, "t10k", 32, False)
+    module.bind(validation.provide_data, validation.provide_label, for_training=False)
+    assert module.score(validation, "acc")[0][1] > 0.5
+
+
+def test_missing_data(tmp_path):
+    for package in ("tqdm", "matplotlib"):
+        pytest.importorskip(package)
+    example = runpy.run_path(str(EXAMPLES / "train_fashion_mnist.py"))
+    with pytest.raises(SystemExit, match="missing"):
+        example["train"](example["parse"](["--data-dir", str(tmp_path), "--output", str(tmp_path)]))
+
+
+def test_tour(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["ndarray_tour.py"])
+    runpy.run_path(str(EXAMPLES / "ndarray_tour.py"), run_name="__main__")
+    out = capsys.readouterr().out
+    assert "d(sum of squares)/dx = [2. 4. 6.]" in out and "made on cpu(1)" in out

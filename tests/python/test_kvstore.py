@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+import loomix as mx
+import numpy as np
+import pytest
+
+SHAPE = (3, 2)
+
+
+def store(*keys, kind="local"):
+    made = mx.kv.create(kind)
+    for key in keys:
+        made.init(key, mx.nd.zeros(SHAPE))
+    return made
+
+
+def devices(*values):
+    return [mx.nd.full(SHAPE, value, ctx=mx.cpu(i)) for i, value in enumerate(values)]
+
+
+def pulled(made, key, count=1):
+    outs = [mx.nd.empty(SHAPE, ctx=mx.cpu(i)) for i in range(count)]
+    made.pull(key, outs)
+    assert [out.context for out in outs] == [mx.cpu(i) for i in range(count)]
+    values = np.stack([out.asnumpy() for out in outs])
+    assert (values == values.flat[0]).all()
+    return values.flat[0]
+
+
+@pytest.mark.parametrize("kind", ["local", "device", "local_allreduce_cpu"])
+@pytest.mark.parametrize("key", [3, "weight"])
+def test_push_and_pull(kind, key):
+    made = store(key, kind=kind)
+    made.push(key, devices(1, 2, 4))
+    assert pulled(made, key, 3) == 7
+    made.push(key, mx.nd.full(SHAPE, 5))
+    assert pulled(made, key) == 5
+    assert (made.type, made.rank, made.num_workers) == (kind, 0, 1)
+    made.barrier()
+
+
+def test_lists_of_keys():
+    made = store()
+    made.init([1, "b"], [mx.nd.ones(SHAPE), mx.nd.full(SHAPE, 2)])
+    assert pulled(made, 1) == 1 and pulled(made, "b") == 2
+    made.push([1, "b"], [devices(1, 2), devices(10, 20)])
+    outs = [devices(0, 0), devices(0, 0)]
+    made.pull([1, "b"], outs)
+    assert [[array.asnumpy().flat[0] for array in out] for out in outs] == [[3, 3], [30, 30]]
+
+
+def test_the_sum_keeps_the_order_of_devices():
+    made = store("k")
+    for _ in range(3):
+        made.push("k", devices(1e8, 1, -1e8))
+        assert pulled(made, "k") == np.float32(1e8) + np.float32(1) + np.float32(-1e8)
+
+
+def test_values_are_copies():
+    made = mx.kv.create()
+    first = mx.nd.ones(SHAPE)
+    made.init("k", first)
+    first[:] = 9
+    assert pulled(made, "k") == 1
+    pushed = mx.nd.full(SHAPE, 2)
+    made.push("k", pushed)
+    pushed[:] = 9
+    assert pulled(made, "k") == 2
+
+
+def test_updater():
+    made = store("k", 7)
+    seen = []
+
+    def updater(key, value, stored):
+        seen.append(key)
+        stored += value * 2
+
+    made.set_updater(updater)
+    made.push(["k", 7], [devices(1, 2), devices(1, 1)])
+    made.push("k", devices(1))
+    assert pulled(made, "k") == 8 and pulled(made, 7) == 4 and seen == ["k", 7, "k"]
+
+
+def test_optimizer_and_its_states(tmp_path):
+    path = str(tmp_path / "states")
+
+    def run(interrupted):
+        made = store("w")
+        made.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+        made.push("w", devices(1, 1))
+        if interrupted:
+            made.save_optimizer_states(path)
+            other = mx.kv.create()
+            other.init("w", mx.nd.full(SHAPE, pulled(made, "w")))
+            other.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+            other.load_optimizer_states(path)
+            made = other
+        made.push("w", devices(1, 1))
+        return pulled(made, "w")
+
+    assert run(False) == run(True) == pytest.approx(-1 - (0.9 + 1))
+    with pytest.raises(mx.MXNetError, match="set_optimizer"):
+        store("w").save_optimizer_states(path)
+
+
+def test_pushpull_and_broadcast():
+    made = mx.kv.create("device")
+    outs = devices(0, 0)
+    made.broadcast("k", mx.nd.full(SHAPE, 4), outs)
+    assert [out.asnumpy().flat[0] for out in outs] == [4, 4]
+    values = devices(1, 2)
+    made.pushpull("k", values)
+    assert [value.asnumpy().flat[0] for value in values] == [3, 3]
+    made.pushpull("k", devices(5, 6), out=outs)
+    assert outs[1].asnumpy().flat[0] == 11
+
+
+def test_row_sparse():
+    made = mx.kv.create()
+    dense = np.arange(8, dtype="float32").reshape(4, 2)
+    made.init("e", mx.nd.array(dense).tostype("row_sparse"))
+    out = mx.nd.sparse.zeros("row_sparse", (4, 2))
+    made.row_sparse_pull("e", out=out, row_ids=mx.nd.array([2, 0, 2]))
+    expected = dense.copy()
+    expected[[1, 3]] = 0
+    assert (out.asnumpy() == expected).all()
+    made.push("e", [mx.nd.array(dense * k).tostype("row_sparse") for k in (1, 2)])
+    made.row_sparse_pull("e", out=out, row_ids=mx.nd.array([0, 1, 2, 3]))
+    assert (out.asnumpy() == 3 * dense).all()
+    with pytest.raises(TypeError):
+        made.row_sparse_pull("e", out=out)
+    dense_store = store("d")
+    with pytest.raises(TypeError, match="row_sparse"):
+        dense_store.row_sparse_pull("d", out=out, row_ids=mx.nd.array([1]))
+
+
+def test_errors():
+    made = store("k")
+    with pytest.raises(ValueError, match="already"):
+        made.init("k", mx.nd.zeros(SHAPE))
+    for call in (lambda: made.push("x", mx.nd.zeros(SHAPE)), lambda: made.pull("x", mx.nd.zeros(SHAPE))):
+        with pytest.raises(KeyError, match="'x' has no value"):
+            call()
+    with pytest.raises(ValueError, match="'k' has shape"):
+        made.push("k", mx.nd.zeros((2, 2)))
+    with pytest.raises(ValueError, match="'k' has shape"):
+        made.pull("k", mx.nd.zeros((2, 2)))
+    with pytest.raises(TypeError, match="dtype"):
+        made.push("k", mx.nd.zeros(SHAPE, dtype="float64"))
+    with pytest.raises(ValueError):
+        made.push(["k", "l"], [mx.nd.zeros(SHAPE)])
+    with pytest.raises(TypeError):
+        made.push(1.5, mx.nd.zeros(SHAPE))
+    with pytest.raises(TypeError):
+        made.pull("k")
+    with pytest.raises(NotImplementedError):
+        made.set_gradient_compression({"type": "2bit"})
+    for name in ("dist_sync", "dist_async", "nccl"):
+        with pytest.raises(NotImplementedError, match=name):
+            mx.kv.create(name)
+    with pytest.raises(ValueError):
+        mx.kv.create("shelf")
+    with pytest.raises(TypeError):
+        mx.kv.create(3)
+    assert made.is_capable("optimizer")
+
+
+def test_registered_stores():
+    @mx.kv.KVStoreBase.register
+    class MyStore(mx.kv.KVStoreBase):
+        type = "mystore"
+
+    assert mx.kv.create("mystore").type == "mystore"
+    for call in (lambda s: s.broadcast(1, 2, 3), lambda s: s.pushpull(1, 2), lambda s: s.rank):
+        with pytest.raises(NotImplementedError):
+            call(mx.kv.create("MyStore"))
