@@ -60,13 +60,16 @@ void convolution_gemm(const ConvolutionParams& p, const KernelArgs& args) {
   }
   const int64_t panels = (g.out_size() + k.width - 1) / k.width;
   engine::parallel_for(*args.context, g.batch * g.groups * panels, 4, [&](int64_t begin, int64_t end) {
-    float* panel = scratch(kOwn, g.depth() * k.width);
+    const int64_t image_size = padded_image_size(g) + kSurplus;
+    float* image = scratch(kOwn, image_size + g.depth() * k.width + kSurplus);
+    int64_t padded_item = -1;
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t item = unit / panels;  // image and group
+      if (item != padded_item) k.pad(g, data + item * g.channels * g.in_size(), image);
+      padded_item = item;
       const int64_t group = item % g.groups;
-      k.forward(g, data + item * g.channels * g.in_size(), packed + group * weights,
-                bias ? bias + group * g.filters : nullptr, unit % panels * k.width, panel,
-                out + item * g.filters * g.out_size());
+      k.forward(g, image, packed + group * weights, bias ? bias + group * g.filters : nullptr,
+                unit % panels * k.width, image + image_size, out + item * g.filters * g.out_size());
     }
   });
 }
@@ -84,7 +87,7 @@ void convolution_data_gemm(const ConvolutionParams& p, const KernelArgs& args) {
     k.pack_rows(g.depth(), g.filters, weight + group * weights, 1, g.depth(), packed + group * weights);
   }
   engine::parallel_for(*args.context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    float* own = scratch(kOwn, (g.filters + k.rows) * k.width);
+    float* own = scratch(kOwn, (g.filters + k.rows) * k.width + padded_image_size(g) + kSurplus);
     for (int64_t item = begin; item < end; ++item) {
       k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights, own,
                 out + item * g.channels * g.in_size());
@@ -100,21 +103,23 @@ void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args)
   const float* grad = args.in[0].as<float>();
   const float* data = args.in[1].as<float>();
   float* out = args.out[0].mutable_as<float>();
-  const int64_t padded = padded_depth(g, k.width);
+  const int64_t padded = padded_depth(g, k.lanes);
   const int64_t part_size = g.groups * g.filters * padded;
   const int64_t parts = std::clamp<int64_t>(g.batch, 1, kWeightParts);
   const int64_t at_once = std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
   float* sums = scratch(kSums, parts * part_size);
   engine::parallel_for(*args.context, parts, 1, [&](int64_t begin, int64_t end) {
-    float* unfolded = scratch(kOwn, at_once * padded);
+    const int64_t image_size = padded_image_size(g) + kSurplus;
+    float* padded_image = scratch(kOwn, image_size + at_once * padded + kSurplus);
     for (int64_t part = begin; part < end; ++part) {
       float* to = sums + part * part_size;
       std::fill_n(to, part_size, 0.0f);
       for (int64_t image = g.batch * part / parts; image < g.batch * (part + 1) / parts; ++image) {
         for (int64_t group = 0; group < g.groups; ++group) {
           const int64_t item = image * g.groups + group;
-          k.to_weight(g, grad + item * g.filters * g.out_size(), data + item * g.channels * g.in_size(), at_once,
-                      unfolded, to + group * g.filters * padded);
+          k.pad(g, data + item * g.channels * g.in_size(), padded_image);
+          k.to_weight(g, grad + item * g.filters * g.out_size(), padded_image, at_once, padded_image + image_size,
+                      to + group * g.filters * padded);
         }
       }
     }

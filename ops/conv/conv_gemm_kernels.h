@@ -15,22 +15,32 @@ namespace loomix::ops {
 struct ConvGemmKernels {
   int64_t rows;   // most rows of a block
   int64_t width;  // columns of a panel
+  int64_t lanes;  // floats of a vector
 
   // Packs a (count, depth) matrix into blocks of at most `rows` rows, each stored [depth][rows of the block]: element
   // (i, k) is read at from[i * row_step + k * depth_step].
   void (*pack_rows)(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step, float* to);
-  // The output's pixels [first, first + width) of all filters.
-  void (*forward)(const ConvGeometry& g, const float* image, const float* packed_weight, const float* bias,
+  // Copies an image with its zeros at the sides. The functions below read up to kSurplus floats behind it.
+  void (*pad)(const ConvGeometry& g, const float* image, float* to);
+  // The output's pixels [first, first + width) of all filters. `panel` holds depth * width + kSurplus floats.
+  void (*forward)(const ConvGeometry& g, const float* padded_image, const float* packed_weight, const float* bias,
                   int64_t first, float* panel, float* out);
-  // The whole gradient of the data, from that of the output; `scratch` holds (filters + rows) * width floats.
+  // The whole gradient of the data, from that of the output; `scratch` holds (rows + filters) * width floats and a
+  // padded image.
   void (*to_data)(const ConvGeometry& g, const float* grad, const float* packed_weight, float* scratch, float* out);
-  // Adds to sums[filters][padded depth]; `unfolded` holds pixels_at_once * padded depth floats.
-  void (*to_weight)(const ConvGeometry& g, const float* grad, const float* image, int64_t pixels_at_once,
+  // Adds to sums[filters][padded depth]; `unfolded` holds pixels_at_once * padded depth + kSurplus floats.
+  void (*to_weight)(const ConvGeometry& g, const float* grad, const float* padded_image, int64_t pixels_at_once,
                     float* unfolded, float* sums);
 };
 
-// Columns of the weight gradient's sums: whole panels.
-inline int64_t padded_depth(const ConvGeometry& g, int64_t width) { return (g.depth() + width - 1) / width * width; }
+inline constexpr int64_t kSurplus = 16;
+
+inline int64_t padded_image_size(const ConvGeometry& g) {
+  return g.channels * (g.in[0] + 2 * g.pad[0]) * (g.in[1] + 2 * g.pad[1]) * (g.in[2] + 2 * g.pad[2]);
+}
+
+// Columns of the weight gradient's sums: whole vectors.
+inline int64_t padded_depth(const ConvGeometry& g, int64_t lanes) { return (g.depth() + lanes - 1) / lanes * lanes; }
 
 namespace isa_base { const ConvGemmKernels& conv_gemm_kernels(); }
 namespace isa_v3 { const ConvGemmKernels& conv_gemm_kernels(); }

@@ -20,49 +20,59 @@ typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 typedef float LooseVector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
 inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
-// c[R][kWidth] = start + a b: a is element (r, k) at a[r * a_row + k * a_step], b[k * b_row + column].
-template <int R>
+// c[R][V vectors] = start + a b: a is element (r, k) at a[r * a_row + k * a_step], b[k * b_row + column].
+template <int R, int V>
 void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_row, float* c,
           int64_t c_row, const float* bias, bool add) {
-  Vector sums[R][kVectors];
+  Vector sums[R][V];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < V; ++v) {
       if (add) sums[r][v] = *reinterpret_cast<const LooseVector*>(c + r * c_row + v * kLanes);
       else sums[r][v] = Vector{} + (bias ? bias[r] : 0.0f);
     }
   }
   for (int64_t k = 0; k < depth; ++k, b += b_row, a += a_step) {
-    Vector row[kVectors];
+    Vector row[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) row[v] = *reinterpret_cast<const LooseVector*>(b + v * kLanes);
+    for (int v = 0; v < V; ++v) row[v] = *reinterpret_cast<const LooseVector*>(b + v * kLanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const float x = a[r * a_row];
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += x * row[v];
+      for (int v = 0; v < V; ++v) sums[r][v] += x * row[v];
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) *reinterpret_cast<LooseVector*>(c + r * c_row + v * kLanes) = sums[r][v];
+    for (int v = 0; v < V; ++v) *reinterpret_cast<LooseVector*>(c + r * c_row + v * kLanes) = sums[r][v];
   }
 }
 
+template <int V>
 void tile_rows(int64_t rows, int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b,
                int64_t b_row, float* c, int64_t c_row, const float* bias, bool add) {
   switch (rows) {
-    case 1: return tile<1>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 2: return tile<2>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 3: return tile<3>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 4: return tile<4>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 5: return tile<5>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    default: return tile<6>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    case 1: return tile<1, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    case 2: return tile<2, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    case 3: return tile<3, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    case 4: return tile<4, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    case 5: return tile<5, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+    default: return tile<6, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
   }
+}
+
+// As many vectors as `columns` need; c's rows must have room for them.
+void tile_any(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, int64_t a_step,
+              const float* b, int64_t b_row, float* c, int64_t c_row, const float* bias, bool add) {
+  const int64_t vectors = (columns + kLanes - 1) / kLanes;
+  if (vectors == 1) return tile_rows<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+  if (vectors == 2) return tile_rows<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+  if (vectors == 3) return tile_rows<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+  return tile_rows<kVectors>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
 }
 
 // Blocks of rows are as even as can be: 20 are 4 blocks of 5.
@@ -80,42 +90,71 @@ void pack_rows(int64_t count, int64_t depth, const float* from, int64_t row_step
   }
 }
 
-// Calls fn(channel, first input position along each axis of the tap) for every row of the unfolded image, in order.
+// The image with its zeros at the sides, so that no tap falls outside.
+struct Padded {
+  int64_t size[3];
+  int64_t plane;
+  explicit Padded(const ConvGeometry& g) {
+    for (int i = 0; i < 3; ++i) size[i] = g.in[i] + 2 * g.pad[i];
+    plane = size[0] * size[1] * size[2];
+  }
+  int64_t offset(int64_t z, int64_t y, int64_t x) const { return (z * size[1] + y) * size[2] + x; }
+};
+
+// Calls fn(row of the data, row of the padded image) for every row of every channel.
 template <class Fn>
-void each_tap(const ConvGeometry& g, Fn&& fn) {
+void each_padded_row(const ConvGeometry& g, Fn&& fn) {
+  const Padded padded(g);
+  int64_t row = 0;
+  for (int64_t c = 0; c < g.channels; ++c) {
+    for (int64_t z = 0; z < g.in[0]; ++z) {
+      for (int64_t y = 0; y < g.in[1]; ++y, row += g.in[2]) {
+        fn(row, c * padded.plane + padded.offset(z + g.pad[0], y + g.pad[1], g.pad[2]));
+      }
+    }
+  }
+}
+
+void pad(const ConvGeometry& g, const float* image, float* to) {
+  const size_t row_bytes = static_cast<size_t>(g.in[2]) * sizeof(float);
+  if (g.pad[0] + g.pad[1] + g.pad[2] == 0) {
+    std::memcpy(to, image, row_bytes * static_cast<size_t>(g.channels * g.in[0] * g.in[1]));
+    return;
+  }
+  std::memset(to, 0, static_cast<size_t>(g.channels * Padded(g).plane) * sizeof(float));
+  each_padded_row(g, [&](int64_t from, int64_t at) { std::memcpy(to + at, image + from, row_bytes); });
+}
+
+// Calls fn(k, offset in the padded image) for every tap, in the order of the weight.
+template <class Fn>
+inline void each_tap(const ConvGeometry& g, const Padded& padded, Fn&& fn) {
   int64_t k = 0;
   for (int64_t c = 0; c < g.channels; ++c) {
     for (int64_t z = 0; z < g.kernel[0]; ++z) {
       for (int64_t y = 0; y < g.kernel[1]; ++y) {
         for (int64_t x = 0; x < g.kernel[2]; ++x, ++k) {
-          fn(k, c, z * g.dilate[0] - g.pad[0], y * g.dilate[1] - g.pad[1], x * g.dilate[2] - g.pad[2]);
+          fn(k, c * padded.plane + padded.offset(z * g.dilate[0], y * g.dilate[1], x * g.dilate[2]));
         }
       }
     }
   }
 }
 
-// A stretch of output pixels in one row of the image.
+// Pixels of the output that are neighbours in a row: where the first one's taps start in the padded image, where the
+// stretch starts in the panel, and how long it is.
 struct Run {
-  int64_t z, y, x, length;
+  int64_t base, at, length;
 };
 
-// The output columns [begin, end) whose input column x * stride + shift lies on the data.
-inline void on_data(const ConvGeometry& g, int64_t shift, int64_t& begin, int64_t& end) {
-  const int64_t stride = g.stride[2];
-  if (shift < 0) begin = greater(begin, (-shift + stride - 1) / stride);
-  end = lesser(end, g.in[2] > shift ? (g.in[2] - 1 - shift) / stride + 1 : 0);
-}
-
-// Cuts pixels [first, last) of the output into runs; fn(run, offset from first).
-template <class Fn>
-inline void each_run(const ConvGeometry& g, int64_t first, int64_t last, Fn&& fn) {
+// Cuts pixels [first, last) into runs, at most one a pixel.
+int cut_runs(const ConvGeometry& g, const Padded& padded, int64_t first, int64_t last, Run* runs) {
+  int count = 0;
   int64_t x = first % g.out[2];
   int64_t y = first / g.out[2] % g.out[1];
   int64_t z = first / (g.out[2] * g.out[1]);
   for (int64_t at = first; at < last;) {
     const int64_t length = lesser(g.out[2] - x, last - at);
-    fn(Run{z, y, x, length}, at - first);
+    runs[count++] = {padded.offset(z * g.stride[0], y * g.stride[1], x * g.stride[2]), at - first, length};
     at += length;
     x = 0;
     if (++y == g.out[1]) {
@@ -123,54 +162,38 @@ inline void each_run(const ConvGeometry& g, int64_t first, int64_t last, Fn&& fn
       ++z;
     }
   }
+  return count;
 }
 
-// The row of the input that a run reads through a tap, or null where it lies outside.
-template <class T>
-inline T* input_row(const ConvGeometry& g, T* image, int64_t c, const Run& run, int64_t dz, int64_t dy) {
-  const int64_t z = run.z * g.stride[0] + dz;
-  const int64_t y = run.y * g.stride[1] + dy;
-  if (z < 0 || z >= g.in[0] || y < 0 || y >= g.in[1]) return nullptr;
-  return image + ((c * g.in[0] + z) * g.in[1] + y) * g.in[2];
-}
+typedef float Eight __attribute__((vector_size(8 * sizeof(float)), aligned(4), may_alias));
 
-// to[0, length) = row[(x + i) * stride + shift], zero outside.
-inline void gather(const ConvGeometry& g, const float* row, int64_t x, int64_t length, int64_t shift, float* to) {
-  int64_t begin = x;
-  int64_t end = x + length;
-  on_data(g, shift, begin, end);
-  if (begin > x || end < x + length) {
-    std::memset(to, 0, static_cast<size_t>(length) * sizeof(float));
-    if (begin >= end) return;
-  }
-  const float* from = row + begin * g.stride[2] + shift;
-  float* out = to + (begin - x);
-  const int64_t count = end - begin;
-  if (g.stride[2] == 1) {
-    for (int64_t i = 0; i < count; ++i) out[i] = from[i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) out[i] = from[i * g.stride[2]];
+// Copies `length` floats and up to seven more, in both places.
+inline void copy_eights(const float* from, float* to, int64_t length) {
+  for (int64_t i = 0; i < length; i += 8) {
+    *reinterpret_cast<Eight*>(to + i) = *reinterpret_cast<const Eight*>(from + i);
   }
 }
 
 void forward(const ConvGeometry& g, const float* image, const float* packed, const float* bias, int64_t first,
              float* panel, float* out) {
+  const Padded padded(g);
   const int64_t pixels = g.out_size();
   const int64_t last = lesser(first + kWidth, pixels);
   const int64_t used = last - first;
+  const int64_t stride = g.stride[2];
   Run runs[kWidth];
-  int64_t offsets[kWidth];
-  int count = 0;
-  each_run(g, first, last, [&](const Run& run, int64_t offset) {
-    runs[count] = run;
-    offsets[count++] = offset;
-  });
-  each_tap(g, [&](int64_t k, int64_t c, int64_t dz, int64_t dy, int64_t dx) {
+  const int count = cut_runs(g, padded, first, last, runs);
+  // In order, so that what a copy writes too much is overwritten by the next.
+  each_tap(g, padded, [&](int64_t k, int64_t offset) {
     float* to = panel + k * kWidth;
     for (int i = 0; i < count; ++i) {
-      const float* row = input_row(g, image, c, runs[i], dz, dy);
-      if (row) gather(g, row, runs[i].x, runs[i].length, dx, to + offsets[i]);
-      else std::memset(to + offsets[i], 0, static_cast<size_t>(runs[i].length) * sizeof(float));
+      const float* from = image + offset + runs[i].base;
+      float* run = to + runs[i].at;
+      if (stride == 1) {
+        copy_eights(from, run, runs[i].length);
+      } else {
+        for (int64_t x = 0; x < runs[i].length; ++x) run[x] = from[x * stride];
+      }
     }
     for (int64_t i = used; i < kWidth; ++i) to[i] = 0;
   });
@@ -183,10 +206,10 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
     const float* start = bias ? bias + begin : nullptr;
     float* to = out + begin * pixels + first;
     if (used == kWidth) {
-      tile_rows(rows, depth, a, 1, rows, panel, kWidth, to, pixels, start, false);
+      tile_rows<kVectors>(rows, depth, a, 1, rows, panel, kWidth, to, pixels, start, false);
     } else {
       float part[kRows * kWidth];
-      tile_rows(rows, depth, a, 1, rows, panel, kWidth, part, kWidth, start, false);
+      tile_any(rows, used, depth, a, 1, rows, panel, kWidth, part, kWidth, start, false);
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < used; ++i) to[r * pixels + i] = part[r * kWidth + i];
       }
@@ -194,14 +217,27 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
   }
 }
 
+inline void add_run(const float* from, float* to, int64_t length, int64_t stride) {
+  int64_t i = 0;
+  if (stride == 1) {
+    for (; i + 8 <= length; i += 8) {
+      *reinterpret_cast<Eight*>(to + i) += *reinterpret_cast<const Eight*>(from + i);
+    }
+  }
+  for (; i < length; ++i) to[i * stride] += from[i];
+}
+
 // Rows are taps, columns pixels: each tile is added to the pixels of the data that its taps read.
 void to_data(const ConvGeometry& g, const float* grad, const float* packed, float* scratch, float* out) {
+  const Padded padded(g);
   const int64_t pixels = g.out_size();
   const int64_t depth = g.depth();
   const int64_t taps = g.kernel_size();
-  float* part = scratch;                       // [kRows][kWidth]
-  float* tail = scratch + kRows * kWidth;      // [filters][kWidth]
-  std::memset(out, 0, static_cast<size_t>(g.channels * g.in_size()) * sizeof(float));
+  const size_t image_bytes = static_cast<size_t>(g.channels * padded.plane) * sizeof(float);
+  float* part = scratch;                             // [kRows][kWidth]
+  float* tail = part + kRows * kWidth;               // [filters][kWidth]
+  float* image = tail + g.filters * kWidth;          // padded
+  std::memset(image, 0, image_bytes);
   const int64_t blocks = block_count(depth);
   for (int64_t first = 0; first < pixels; first += kWidth) {
     const int64_t last = lesser(first + kWidth, pixels);
@@ -216,81 +252,62 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
       columns_row = kWidth;
     }
     Run runs[kWidth];
-    int64_t offsets[kWidth];
-    int count = 0;
-    each_run(g, first, last, [&](const Run& run, int64_t offset) {
-      runs[count] = run;
-      offsets[count++] = offset;
-    });
+    const int count = cut_runs(g, padded, first, last, runs);
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t begin = block_begin(block, blocks, depth);
       const int64_t rows = block_begin(block + 1, blocks, depth) - begin;
-      tile_rows(rows, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part, kWidth, nullptr,
-                false);
+      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part, kWidth, nullptr,
+               false);
       for (int64_t r = 0; r < rows; ++r) {
-        const int64_t k = begin + r;
-        const int64_t tap = k % taps;
-        const int64_t dz = tap / (g.kernel[1] * g.kernel[2]) * g.dilate[0] - g.pad[0];
-        const int64_t dy = tap / g.kernel[2] % g.kernel[1] * g.dilate[1] - g.pad[1];
-        const int64_t dx = tap % g.kernel[2] * g.dilate[2] - g.pad[2];
+        const int64_t tap = (begin + r) % taps;
+        const int64_t offset = (begin + r) / taps * padded.plane +
+                               padded.offset(tap / (g.kernel[1] * g.kernel[2]) * g.dilate[0],
+                                             tap / g.kernel[2] % g.kernel[1] * g.dilate[1],
+                                             tap % g.kernel[2] * g.dilate[2]);
         for (int i = 0; i < count; ++i) {
-          float* row = input_row(g, out, k / taps, runs[i], dz, dy);
-          if (!row) continue;
-          int64_t from = runs[i].x;
-          int64_t to = from + runs[i].length;
-          on_data(g, dx, from, to);
-          const float* values = part + r * kWidth + offsets[i] - runs[i].x;
-          if (g.stride[2] == 1) {
-            float* target = row + dx;
-            for (int64_t x = from; x < to; ++x) target[x] += values[x];
-          } else {
-            for (int64_t x = from; x < to; ++x) row[x * g.stride[2] + dx] += values[x];
-          }
+          add_run(part + r * kWidth + runs[i].at, image + offset + runs[i].base, runs[i].length, g.stride[2]);
         }
       }
     }
   }
+  const size_t row_bytes = static_cast<size_t>(g.in[2]) * sizeof(float);
+  if (g.pad[0] + g.pad[1] + g.pad[2] == 0) {
+    std::memcpy(out, image, image_bytes);
+  } else {
+    each_padded_row(g, [&](int64_t to, int64_t from) { std::memcpy(out + to, image + from, row_bytes); });
+  }
 }
 
-// unfolded[pixel][depth]: what each pixel of the output reads, in the order of the weight.
-void unfold(const ConvGeometry& g, const float* image, int64_t first, int64_t last, int64_t padded, float* unfolded) {
+// unfolded[pixel][padded depth]: what each pixel of the output reads, in the order of the weight.
+void unfold(const ConvGeometry& g, const float* image, int64_t first, int64_t last, int64_t row, float* unfolded) {
+  const Padded padded(g);
   const int64_t taps = g.kernel[2];
-  each_run(g, first, last, [&](const Run& run, int64_t offset) {
-    for (int64_t i = 0; i < run.length; ++i) {
-      float* to = unfolded + (offset + i) * padded;
-      const int64_t x = (run.x + i) * g.stride[2] - g.pad[2];
-      const bool inside = x >= 0 && x + (taps - 1) * g.dilate[2] < g.in[2];
-      float* end = to + padded;
-      for (int64_t c = 0; c < g.channels; ++c) {
-        for (int64_t z = 0; z < g.kernel[0]; ++z) {
-          for (int64_t y = 0; y < g.kernel[1]; ++y, to += taps) {
-            const float* row = input_row(g, image, c, run, z * g.dilate[0] - g.pad[0], y * g.dilate[1] - g.pad[1]);
-            if (row && inside && g.dilate[2] == 1) {
-              // Copies of eight overwrite each other's surplus; near the end of the data they would read too far.
-              const float* from = row + x;
-              if (taps <= 8 && to + 8 <= end && from + 8 <= image + g.channels * g.in_size()) {
-                std::memcpy(to, from, 8 * sizeof(float));
-              } else {
-                for (int64_t t = 0; t < taps; ++t) to[t] = from[t];
-              }
-              continue;
-            }
-            for (int64_t t = 0; t < taps; ++t) {
-              const int64_t at = x + t * g.dilate[2];
-              to[t] = row && at >= 0 && at < g.in[2] ? row[at] : 0.0f;
-            }
+  const bool dense = g.dilate[2] == 1;
+  for (int64_t pixel = first; pixel < last; ++pixel, unfolded += row) {
+    const float* start = image + padded.offset(pixel / (g.out[2] * g.out[1]) * g.stride[0],
+                                               pixel / g.out[2] % g.out[1] * g.stride[1],
+                                               pixel % g.out[2] * g.stride[2]);
+    float* to = unfolded;
+    for (int64_t c = 0; c < g.channels; ++c) {
+      for (int64_t z = 0; z < g.kernel[0]; ++z) {
+        const float* from = start + c * padded.plane + padded.offset(z * g.dilate[0], 0, 0);
+        for (int64_t y = 0; y < g.kernel[1]; ++y, to += taps, from += g.dilate[1] * padded.size[2]) {
+          if (dense) {
+            copy_eights(from, to, taps);
+          } else {
+            for (int64_t t = 0; t < taps; ++t) to[t] = from[t * g.dilate[2]];
           }
         }
       }
-      for (; to < end; ++to) *to = 0;
     }
-  });
+    for (float* end = unfolded + row; to < end; ++to) *to = 0;
+  }
 }
 
 void to_weight(const ConvGeometry& g, const float* grad, const float* image, int64_t pixels_at_once, float* unfolded,
                float* sums) {
   const int64_t pixels = g.out_size();
-  const int64_t padded = padded_depth(g, kWidth);
+  const int64_t padded = padded_depth(g, kLanes);
   const int64_t blocks = block_count(g.filters);
   for (int64_t first = 0; first < pixels; first += pixels_at_once) {
     const int64_t last = lesser(first + pixels_at_once, pixels);
@@ -299,8 +316,8 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t begin = block_begin(block, blocks, g.filters);
         const int64_t rows = block_begin(block + 1, blocks, g.filters) - begin;
-        tile_rows(rows, last - first, grad + begin * pixels + first, pixels, 1, unfolded + column, padded,
-                  sums + begin * padded + column, padded, nullptr, true);
+        tile_any(rows, lesser(kWidth, padded - column), last - first, grad + begin * pixels + first, pixels, 1,
+                 unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
       }
     }
   }
@@ -309,7 +326,7 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
 }  // namespace
 
 const ConvGemmKernels& conv_gemm_kernels() {
-  static const ConvGemmKernels kernels = {kRows, kWidth, pack_rows, forward, to_data, to_weight};
+  static const ConvGemmKernels kernels = {kRows, kWidth, kLanes, pack_rows, pad, forward, to_data, to_weight};
   return kernels;
 }
 
