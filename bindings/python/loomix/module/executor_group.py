@@ -116,7 +116,6 @@ class DataParallelExecutorGroup:
             DataDesc.get_batch_axis(symbol[name].attr("__layout__")) for name in self.output_names
         ]
         self.group2ctxs = self._spread_groups(group2ctxs)
-        self._attributes = symbol.attr_dict()
         self._monitors = []
         self._bound = OrderedDict()
         self.execs = shared_group.execs if shared_group is not None else None
@@ -214,14 +213,11 @@ class DataParallelExecutorGroup:
         kept = (*self.param_names, *self.state_names)
         for name, shape, dtype in zip(self.arg_names, arg_shapes, arg_types):
             source = shared if name in kept else None
-            stype = self._attributes.get(name, {}).get("__storage_type__", "default")
-            args[name] = self._array(source and source.arg_dict, name, shape, dtype, context, stype)
+            args[name] = self._array(source and source.arg_dict, name, shape, dtype, context)
             if self.grad_req[name] != "null":
-                grads[name] = self._array(
-                    source and source.grad_dict, name, shape, dtype, context, self._grad_stype(name)
-                )
+                grads[name] = self._array(source and source.grad_dict, name, shape, dtype, context)
         aux = {
-            name: self._array(shared and shared.aux_dict, name, shape, dtype, context, "default")
+            name: self._array(shared and shared.aux_dict, name, shape, dtype, context)
             for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types)
         }
         return self.symbol.bind(
@@ -234,14 +230,8 @@ class DataParallelExecutorGroup:
             shared_exec=shared,
         )
 
-    def _grad_stype(self, name):
-        attributes = self._attributes.get(name, {})
-        sparse = attributes.get("__storage_type__") in ("row_sparse", "1")
-        sparse = sparse or attributes.get("sparse_grad", "").lower() in ("true", "1")
-        return "row_sparse" if sparse else "default"
-
     @staticmethod
-    def _array(existing, name, shape, dtype, context, stype):
+    def _array(existing, name, shape, dtype, context):
         """The existing array of this name, if its shape and dtype are right, else zeros."""
         from ..ndarray import zeros
 
@@ -254,9 +244,6 @@ class DataParallelExecutorGroup:
                     f"with shape {shape} and dtype {dtype}."
                 )
             return found
-        stype = {"0": "default", "1": "row_sparse", "2": "csr"}.get(stype, stype)
-        if stype != "default":
-            return zeros(shape, context, dtype=dtype, stype=stype)
         return zeros(shape, context, dtype=dtype)
 
     def _collect(self):
