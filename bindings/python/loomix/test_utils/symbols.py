@@ -1,304 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers for tests of operators and networks: tolerances, random arrays, numeric gradients, consistency."""
+"""Checks of symbols: outputs, gradients, devices and dtypes."""
 
-import functools
-import os
 import time
-from contextlib import contextmanager
 
 import numpy as np
 
-from .base import MXNetValueError
-from .context import Context, current_context
+from ..base import MXNetValueError
+from .compare import (
+    as_numpy,
+    assert_almost_equal,
+    default_atols,
+    default_context,
+    default_dtype,
+    default_numeric_eps,
+    default_rtols,
+    tolerance_for,
+)
 
 __all__ = [
-    "almost_equal",
-    "assert_almost_equal",
-    "assert_allclose",
-    "assert_exception",
     "check_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
     "check_symbolic_forward",
-    "default_atols",
-    "default_context",
-    "default_dtype",
-    "default_numeric_eps",
-    "default_rtols",
-    "environment",
-    "get_atol",
-    "get_rtol",
-    "list_gpus",
     "numeric_grad",
-    "rand_ndarray",
-    "rand_shape_2d",
-    "rand_shape_3d",
-    "rand_shape_nd",
-    "random_arrays",
-    "random_sample",
-    "retry",
-    "same",
-    "same_array",
-    "set_default_context",
     "simple_forward",
 ]
-
-_INTEGERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
-
-
-def default_context():
-    """The device that tests run on: that of this thread, see :func:`set_default_context`."""
-    return current_context()
-
-
-def set_default_context(ctx):
-    """Makes ``ctx`` the default device of this thread."""
-    Context._default.value = ctx
-
-
-def default_dtype():
-    """float32."""
-    return np.float32
-
-
-def _by_dtype(half, single, double):
-    table = {np.dtype(name): 0 for name in _INTEGERS}
-    table.update({np.dtype("float16"): half, np.dtype("float32"): single, np.dtype("float64"): double})
-    return table
-
-
-def default_rtols():
-    """Relative tolerances by dtype."""
-    return _by_dtype(1e-2, 1e-4, 1e-5)
-
-
-def default_atols():
-    """Absolute tolerances by dtype."""
-    return _by_dtype(1e-1, 1e-3, 1e-20)
-
-
-def default_numeric_eps():
-    """Steps of numeric gradients by dtype; powers of two, so that adding them is exact."""
-    return {
-        np.dtype("float16"): 1.0 / 2**6,
-        np.dtype("float32"): 1.0 / 2**9,
-        np.dtype("float64"): 1.0 / 2**14,
-    }
-
-
-def get_rtol(rtol=None, dtype=np.dtype(np.float64)):
-    """``rtol``, or the default for a dtype."""
-    return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
-
-
-def get_atol(atol=None, dtype=np.dtype(np.float64)):
-    """``atol``, or the default for a dtype."""
-    return default_atols()[np.dtype(dtype)] if atol is None else atol
-
-
-def _numpy(array):
-    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
-
-
-def _tolerance(dtype, given, defaults):
-    table = given if isinstance(given, dict) else defaults if given is None else None
-    return given if table is None else table.get(dtype, 0)
-
-
-def get_tols(x, y, rtol, atol):
-    """Tolerances for comparing two arrays: those of the less precise dtype.
-
-    Parameters
-    ----------
-    x, y : array
-        The arrays.
-    rtol, atol : float, dict of dtype to float, or None
-        Given tolerances, or by dtype, or the defaults.
-    """
-    dtypes = [np.asarray(_numpy(array)).dtype for array in (x, y)]
-    rtols = [_tolerance(dtype, rtol, default_rtols()) for dtype in dtypes]
-    atols = [_tolerance(dtype, atol, default_atols()) for dtype in dtypes]
-    return max(rtols), max(atols)
-
-
-def same(a, b):
-    """Whether two arrays have equal elements.
-
-    >>> same(np.ones(2), np.array([1, 1]))
-    True
-    """
-    return np.array_equal(_numpy(a), _numpy(b))
-
-
-def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
-    """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype."""
-    a, b = _numpy(a), _numpy(b)
-    if not use_broadcast and a.shape != b.shape:
-        raise MXNetValueError(f"[almost_equal] shapes {a.shape} and {b.shape} differ.")
-    rtol, atol = get_tols(a, b, rtol, atol)
-    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-def assert_almost_equal(
-    a,
-    b,
-    rtol=None,
-    atol=None,
-    names=("a", "b"),
-    equal_nan=False,
-    use_broadcast=True,
-    mismatches=(10, 10),
-):
-    """Raises AssertionError, telling the worst elements, unless two arrays are :func:`almost_equal`.
-
-    Parameters
-    ----------
-    a, b : array
-        NDArrays, NumPy arrays or numbers.
-    rtol, atol : float, dict of dtype to float, or None
-        Tolerances.
-    names : tuple of str
-        What the arrays are called in the message.
-    equal_nan : bool
-        Whether NaN equals NaN.
-    use_broadcast : bool
-        Whether shapes may differ if they broadcast.
-    mismatches : tuple of int
-        How many elements the message lists (the first number).
-    """
-    a, b = _numpy(a), _numpy(b)
-    rtol, atol = get_tols(a, b, rtol, atol)
-    if not use_broadcast:
-        assert a.shape == b.shape, f"shapes {a.shape} and {b.shape} differ"
-    if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan):
-        return
-    wide_a, wide_b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
-    with np.errstate(all="ignore"):
-        excess = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b))
-    excess = np.where(np.isnan(excess), np.inf, excess)
-    excess = np.where((wide_a == wide_b) | (equal_nan & np.isnan(wide_a) & np.isnan(wide_b)), 0, excess)
-    bad = np.flatnonzero(excess > 1)
-    worst = bad[np.argsort(-excess.ravel()[bad], kind="stable")][: max(mismatches[0], 1)]
-    lines = [
-        f"Items are not equal: {len(bad)} of {excess.size} exceed rtol={rtol:g}, atol={atol:g} "
-        f"(error {excess.max():g} times the tolerance)."
-    ]
-    for flat in worst:
-        place = tuple(int(i) for i in np.unravel_index(flat, excess.shape))
-        lines.append(f"  at {place}: {names[0]}={wide_a[place]!r}, {names[1]}={wide_b[place]!r}")
-    raise AssertionError("\n".join(lines))
-
-
-def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
-    """:func:`assert_almost_equal` with NumPy's default tolerances."""
-    assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-def assert_exception(f, exception_type, *args, **kwargs):
-    """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``, now or when it is
-    waited for."""
-    from .ndarray import waitall
-
-    try:
-        f(*args, **kwargs)
-        waitall()
-    except exception_type:
-        return
-    raise AssertionError(f"{f} did not raise {exception_type.__name__}")
-
-
-def same_array(array1, array2):
-    """Whether two NDArrays share memory; both keep their values."""
-    array1[:] += 1
-    if not same(array1, array2):
-        array1[:] -= 1
-        return False
-    array1[:] -= 1
-    return same(array1, array2)
-
-
-# Random input
-
-
-def random_arrays(*shapes):
-    """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number."""
-    arrays = [
-        np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
-    ]
-    return arrays[0] if len(arrays) == 1 else arrays
-
-
-def random_sample(population, k):
-    """``k`` different elements of a sequence, in random order."""
-    return [population[i] for i in np.random.permutation(len(population))[:k]]
-
-
-def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
-    """A random shape of two dimensions up to these sizes."""
-    return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
-
-
-def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
-    """A random shape of three dimensions up to these sizes."""
-    return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
-
-
-def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
-    """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each)."""
-    low = 0 if allow_zero_size else 1
-    return tuple(int(size) for size in np.random.randint(low, np.asarray(dim) + 1, size=num_dim))
-
-
-def rand_ndarray(
-    shape,
-    stype="default",
-    density=None,
-    dtype=None,
-    modifier_func=None,
-    shuffle_csr_indices=False,
-    distribution=None,
-    ctx=None,
-):
-    """A random NDArray, uniform in [-1, 1).
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape.
-    stype : {"default", "row_sparse", "csr"}
-        Storage.
-    density : float, optional
-        Share of the rows (row_sparse) or elements (csr) that are stored; random by default.
-    dtype : dtype, optional
-        float32 by default.
-    modifier_func : callable, optional
-        Applied to each stored value.
-    shuffle_csr_indices, distribution
-        Accepted as in MXNet; indices are sorted and uniform.
-    ctx : Context, optional
-        The device.
-    """
-    from .ndarray import array
-
-    ctx = ctx or default_context()
-    dtype = default_dtype() if dtype is None else dtype
-    values = np.random.uniform(-1, 1, shape).astype(dtype)
-    if modifier_func is not None:
-        values = np.vectorize(modifier_func, otypes=[values.dtype])(values) if values.size else values
-    if stype == "default":
-        return array(values, ctx=ctx, dtype=dtype)
-    if stype not in ("row_sparse", "csr"):
-        raise MXNetValueError(
-            f"[rand_ndarray] stype is {stype!r}; expected 'default', 'row_sparse' or 'csr'."
-        )
-    density = np.random.rand() if density is None else density
-    kept = np.random.rand(*(shape[:1] if stype == "row_sparse" else shape)) < density
-    kept = kept.reshape(kept.shape + (1,) * (len(shape) - kept.ndim))
-    return array(np.where(kept, values, 0), ctx=ctx, dtype=dtype).tostype(stype)
-
-
-# Symbols
 
 
 def _as_dict(names, values, what):
@@ -321,7 +48,7 @@ def _as_dict(names, values, what):
 
 def _arrays(names, values, what, ctx, dtype):
     """NDArrays by name; ``dtype`` ``"asnumpy"`` keeps each value's own."""
-    from .ndarray import NDArray, array
+    from ..ndarray import NDArray, array
 
     result = {}
     for name, value in _as_dict(names, values, what).items():
@@ -439,8 +166,8 @@ def check_numeric_gradient(
     AssertionError
         When they differ.
     """
-    from . import symbol as symbols
-    from .ndarray import array, zeros
+    from .. import symbol as symbols
+    from ..ndarray import array, zeros
 
     ctx, dtype = ctx or default_context(), np.dtype(dtype)
     eps = default_numeric_eps()[dtype] if numeric_eps is None else numeric_eps
@@ -576,7 +303,7 @@ def check_symbolic_backward(
     list of NDArray
         The gradients.
     """
-    from .ndarray import array, zeros
+    from ..ndarray import array, zeros
 
     ctx = ctx or default_context()
     names = sym.list_arguments()
@@ -601,7 +328,7 @@ def check_symbolic_backward(
         outputs_by_name = dict(zip(sym.list_outputs(), outputs))
         given = _as_dict(sym.list_outputs(), out_grads, "outputs")
         out_grads = [
-            array(_numpy(given[name]), ctx=ctx, dtype=outputs_by_name[name].dtype)
+            array(as_numpy(given[name]), ctx=ctx, dtype=outputs_by_name[name].dtype)
             for name in sym.list_outputs()
         ]
     executor.backward(out_grads)
@@ -628,7 +355,7 @@ def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", 
     location : dict of arrays, optional
         Its arguments; random by default, for shapes given as further keywords.
     """
-    from .ndarray import waitall
+    from ..ndarray import waitall
 
     if typ not in ("whole", "forward"):
         raise MXNetValueError(f"[check_speed] typ is {typ!r}; expected 'whole' or 'forward'.")
@@ -745,7 +472,7 @@ def check_consistency(
         if i == best and ground_truth is None:
             continue
         dtype = np.dtype(executors[i].outputs[0].dtype)
-        allowed = [_tolerance(dtype, rtol, default_rtols()), _tolerance(dtype, atol, default_atols())]
+        allowed = [tolerance_for(dtype, rtol, default_rtols()), tolerance_for(dtype, atol, default_atols())]
         for name, value in values.items():
             if name not in truth:
                 continue
@@ -762,54 +489,3 @@ def check_consistency(
                     raise
                 print(error)
     return truth
-
-
-# Surroundings
-
-
-def list_gpus():
-    """Numbers of the usable GPUs."""
-    from .context import num_gpus
-
-    return range(num_gpus())
-
-
-def retry(n):
-    """Decorator: runs a test that may fail by chance up to ``n`` times."""
-    if n < 1:
-        raise MXNetValueError(f"[retry] n is {n}; expected at least 1.")
-
-    def decorate(test):
-        @functools.wraps(test)
-        def wrapper(*args, **kwargs):
-            for attempt in range(n):
-                try:
-                    return test(*args, **kwargs)
-                except AssertionError:
-                    if attempt == n - 1:
-                        raise
-
-        return wrapper
-
-    return decorate
-
-
-@contextmanager
-def environment(*args):
-    """A ``with`` scope in which an environment variable (name, value), or a dict of them, is set; None
-    unsets one."""
-    changes = dict([args]) if len(args) == 2 else dict(args[0])
-    before = {name: os.environ.get(name) for name in changes}
-
-    def apply(values):
-        for name, value in values.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-    apply(changes)
-    try:
-        yield
-    finally:
-        apply(before)

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of metrics, and metrics made of others or of functions."""
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy
+
+from .. import registry
+from ..base import MXNetIndexError, MXNetTypeError, ShapeError, numeric_types
+
+__all__ = [
+    "CompositeEvalMetric",
+    "CustomMetric",
+    "EvalMetric",
+    "alias",
+    "check_label_shapes",
+    "create",
+    "np",
+    "register",
+]
+
+
+def check_label_shapes(labels, preds, wrap=False, shape=False):
+    """Raises ValueError unless ``labels`` and ``preds`` have equal lengths (or shapes); may wrap arrays in
+    lists.
+
+    Parameters
+    ----------
+    labels, preds : array or list of arrays
+        What to compare.
+    wrap : bool
+        Whether single arrays are returned as lists of one.
+    shape : bool
+        Whether shapes are compared instead of lengths.
+
+    Returns
+    -------
+    tuple
+        Labels and predictions.
+    """
+    ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if ours != theirs:
+        raise ShapeError(
+            f"[metric] Shape of labels {ours} does not match shape of predictions {theirs}; expected the "
+            f"same."
+        )
+    if wrap:
+        labels = list(labels) if isinstance(labels, (list, tuple)) else [labels]
+        preds = list(preds) if isinstance(preds, (list, tuple)) else [preds]
+    return labels, preds
+
+
+def pairs(labels, preds):
+    labels = list(labels) if isinstance(labels, (list, tuple)) else [labels]
+    preds = list(preds) if isinstance(preds, (list, tuple)) else [preds]
+    check_label_shapes(labels, preds)
+    return zip(labels, preds)
+
+
+def as_numpy(array):
+    return array.asnumpy() if hasattr(array, "asnumpy") else numpy.asarray(array)
+
+
+def _ratio(total, count):
+    return total / count if count else float("nan")
+
+
+class EvalMetric:
+    """Base of the metrics: a sum and a number of instances; the value is their ratio.
+
+    The *local* figures restart at :meth:`reset_local` (so that a progress line covers the last batches), the
+    *global* ones at :meth:`reset` only.
+
+    Parameters
+    ----------
+    name : str
+        Shown with the value.
+    output_names, label_names : list of str, optional
+        Which outputs and labels :meth:`update_dict` takes, in this order; None takes all.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.create("acc")
+    >>> metric.update([mx.nd.array([1, 0])], [mx.nd.array([[0.2, 0.8], [0.3, 0.7]])])
+    >>> metric.get()
+    ('accuracy', 0.5)
+    """
+
+    num_inst: Any
+    sum_metric: Any
+    global_num_inst: Any
+    global_sum_metric: Any
+
+    def __init__(self, name, output_names=None, label_names=None, **kwargs):
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
+        self.reset()
+
+    def __str__(self):
+        return f"EvalMetric: {dict(self.get_name_value())}"
+
+    def get_config(self):
+        """The arguments that make an equal metric, with the class's name under ``"metric"``."""
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
+
+    def update_dict(self, label, pred):
+        """Updates from dicts of name to array."""
+        preds = (
+            list(pred.values()) if self.output_names is None else [pred[name] for name in self.output_names]
+        )
+        labels = (
+            list(label.values()) if self.label_names is None else [label[name] for name in self.label_names]
+        )
+        self.update(labels, preds)
+
+    def update(self, labels, preds):
+        """Takes a batch into account.
+
+        Parameters
+        ----------
+        labels, preds : list of NDArray
+            Labels, and the predictions for them in the same order.
+        """
+        raise NotImplementedError(f"[{type(self).__name__}] update is not implemented.")
+
+    def reset(self):
+        """Forgets everything."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+        self.global_num_inst = 0
+        self.global_sum_metric = 0.0
+
+    def reset_local(self):
+        """Forgets the local figures."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+
+    def _add(self, total, count):
+        self.sum_metric += total
+        self.num_inst += count
+        self.global_sum_metric += total
+        self.global_num_inst += count
+
+    def _value(self, total, count):
+        return _ratio(total, count)
+
+    def get(self):
+        """(name, value) since the last :meth:`reset_local`; the value is NaN while there is no instance."""
+        return (self.name, self._value(self.sum_metric, self.num_inst))
+
+    def get_global(self):
+        """(name, value) since the last :meth:`reset`."""
+        if not self._has_global_stats:
+            return self.get()
+        return (self.name, self._value(self.global_sum_metric, self.global_num_inst))
+
+    def get_name_value(self):
+        """A list of (name, value) pairs."""
+        return _as_pairs(*self.get())
+
+    def get_global_name_value(self):
+        """A list of (name, value) pairs of the global figures."""
+        return _as_pairs(*(self.get_global() if self._has_global_stats else self.get()))
+
+
+def _as_pairs(name, value):
+    if isinstance(name, list):
+        return list(zip(name, value))
+    return [(name, value)]
+
+
+register = registry.get_register_func(EvalMetric, "metric")
+
+
+alias = registry.get_alias_func(EvalMetric, "metric")
+
+
+_create = registry.get_create_func(EvalMetric, "metric")
+
+
+def create(metric, *args, **kwargs):
+    """A metric from its name, from a function of (label, prediction), or from a list of either.
+
+    >>> create(["acc", "mae"]).get()
+    (['accuracy', 'mae'], [nan, nan])
+    """
+    if callable(metric) and not isinstance(metric, (EvalMetric, type)):
+        return CustomMetric(metric, *args, **kwargs)
+    if isinstance(metric, list):
+        composite = CompositeEvalMetric()
+        for child in metric:
+            composite.add(create(child, *args, **kwargs))
+        return composite
+    return _create(metric, *args, **kwargs)
+
+
+@alias("composite")
+@register
+class CompositeEvalMetric(EvalMetric):
+    """Several metrics updated together.
+
+    Parameters
+    ----------
+    metrics : list of EvalMetric or str
+        The parts.
+    """
+
+    def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
+        self.metrics = [create(metric) for metric in metrics or []]
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def add(self, metric):
+        """Adds a metric, given as for :func:`create`."""
+        self.metrics.append(create(metric))
+
+    def get_metric(self, index):
+        """The metric with this position.
+
+        Raises
+        ------
+        IndexError
+            When there is none.
+        """
+        if not -len(self.metrics) <= index < len(self.metrics):
+            raise MXNetIndexError(
+                f"[CompositeEvalMetric] index {index} is out of range; there are {len(self.metrics)} metrics."
+            )
+        return self.metrics[index]
+
+    def update_dict(self, labels, preds):
+        if self.label_names is not None:
+            labels = OrderedDict((k, v) for k, v in labels.items() if k in self.label_names)
+        if self.output_names is not None:
+            preds = OrderedDict((k, v) for k, v in preds.items() if k in self.output_names)
+        for metric in self.metrics:
+            metric.update_dict(labels, preds)
+
+    def update(self, labels, preds):
+        for metric in self.metrics:
+            metric.update(labels, preds)
+
+    def reset(self):
+        for metric in self.metrics:
+            metric.reset()
+
+    def reset_local(self):
+        for metric in self.metrics:
+            metric.reset_local()
+
+    def _collect(self, getter):
+        names, values = [], []
+        for metric in self.metrics:
+            name, value = getattr(metric, getter)()
+            names.extend([name] if isinstance(name, str) else name)
+            values.extend([value] if isinstance(value, numeric_types) else value)
+        return names, values
+
+    def get(self):
+        return self._collect("get")
+
+    def get_global(self):
+        return self._collect("get_global")
+
+    def get_config(self):
+        return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
+
+
+@register
+class CustomMetric(EvalMetric):
+    """A metric from a function of two NumPy arrays.
+
+    Parameters
+    ----------
+    feval : callable
+        ``feval(label, pred)`` returns the value of a batch, or a pair of a sum and a number of instances.
+    name : str, optional
+        The function's name by default.
+    allow_extra_outputs : bool
+        Whether there may be more predictions than labels.
+    """
+
+    def __init__(self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None):
+        if name is None:
+            name = feval.__name__
+            if "<" in name:
+                name = f"custom({name})"
+        super().__init__(
+            name,
+            output_names,
+            label_names,
+            feval=feval,
+            allow_extra_outputs=allow_extra_outputs,
+            has_global_stats=True,
+        )
+        self._feval = feval
+        self._allow_extra_outputs = allow_extra_outputs
+
+    def update(self, labels, preds):
+        if not self._allow_extra_outputs:
+            labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            result = self._feval(as_numpy(label), as_numpy(pred))
+            self._add(*(result if isinstance(result, tuple) else (result, 1)))
+
+    def get_config(self):
+        raise MXNetTypeError(
+            "[CustomMetric] a metric made from a function has no configuration that could be saved."
+        )
+
+
+def np(numpy_feval, name=None, allow_extra_outputs=False):
+    """A :class:`CustomMetric` from a function of NumPy arrays.
+
+    >>> import numpy
+    >>> metric = np(lambda label, pred: float(numpy.abs(label - pred).max()), name="worst")
+    >>> metric.name
+    'worst'
+    """
+
+    def feval(label, pred):
+        return numpy_feval(label, pred)
+
+    feval.__name__ = numpy_feval.__name__
+    return CustomMetric(feval, name, allow_extra_outputs)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of numbers, and of losses."""
+
+import math
+
+import numpy
+
+from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
+from .lazy import LazyMetric, as_ndarray, same_float
+
+__all__ = ["Caffe", "Loss", "MAE", "MSE", "PearsonCorrelation", "RMSE", "Torch"]
+
+
+class _MeanError(LazyMetric):
+    """One number for each batch; the metric is their mean."""
+
+    def _update_pair(self, label, pred):
+        label, pred = same_float(label, pred)
+        label = label.reshape((-1, 1)) if len(label.shape) == 1 else label
+        pred = pred.reshape((-1, 1)) if len(pred.shape) == 1 else pred
+        self._add(self._error(label - pred), 1)
+
+    def _error(self, difference):
+        raise NotImplementedError
+
+
+@register
+class MAE(_MeanError):
+    """Mean absolute error, averaged over batches."""
+
+    def __init__(self, name="mae", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def _error(self, difference):
+        return difference.abs().mean()
+
+
+@register
+class MSE(_MeanError):
+    """Mean squared error, averaged over batches."""
+
+    def __init__(self, name="mse", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def _error(self, difference):
+        return difference.square().mean()
+
+
+@register
+class RMSE(_MeanError):
+    """Root of the mean squared error of each batch, averaged over batches."""
+
+    def __init__(self, name="rmse", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def _error(self, difference):
+        return difference.square().mean().sqrt()
+
+
+@alias("pearsonr")
+@register
+class PearsonCorrelation(EvalMetric):
+    """Correlation coefficient between labels and predictions.
+
+    Parameters
+    ----------
+    average : {"macro", "micro"}
+        Mean of the batches' coefficients, or the coefficient of all instances.
+    """
+
+    def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
+        self.average = average
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+        if average == "micro":
+            self._reset_moments()
+
+    def _reset_moments(self):
+        self._count = 0
+        self._means = numpy.zeros(2)
+        self._moments = numpy.zeros(3)  # sums of label^2, prediction^2 and their product, about the means
+
+    def reset(self):
+        super().reset()
+        if self.average == "micro":
+            self._reset_moments()
+
+    def update(self, labels, preds):
+        for label, pred in pairs(labels, preds):
+            check_label_shapes(label, pred, shape=True)
+            label, pred = (as_numpy(array).ravel().astype(numpy.float64) for array in (label, pred))
+            if self.average == "macro":
+                self._add(float(numpy.corrcoef(pred, label)[0, 1]), 1)
+            else:
+                self._merge(label, pred)
+
+    def _merge(self, label, pred):
+        """Joins the moments of a batch (Chan et al. 1979)."""
+        means = numpy.array([label.mean(), pred.mean()])
+        label, pred = label - means[0], pred - means[1]
+        moments = numpy.array([label @ label, pred @ pred, label @ pred])
+        count = self._count + len(label)
+        shift = means - self._means
+        weight = self._count * len(label) / count
+        self._moments += moments + weight * numpy.array([shift[0] ** 2, shift[1] ** 2, shift[0] * shift[1]])
+        self._means += shift * len(label) / count
+        self._count = count
+        self.num_inst += 1
+        self.global_num_inst += 1
+
+    def get(self):
+        if self.average == "macro" or self.num_inst == 0:
+            return super().get()
+        return (self.name, float(self._moments[2] / math.sqrt(self._moments[0] * self._moments[1])))
+
+    def get_global(self):
+        return super().get_global() if self.average == "macro" else self.get()
+
+
+@register
+class Loss(LazyMetric):
+    """Mean of the outputs themselves, for networks that end in their loss."""
+
+    def __init__(self, name="loss", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+    def update(self, _, preds):
+        for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
+            pred = as_ndarray(pred)
+            self._add(pred.sum(), pred.size)
+
+
+@register
+class Torch(Loss):
+    """An old name of :class:`Loss`."""
+
+    def __init__(self, name="torch", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class Caffe(Loss):
+    """An old name of :class:`Loss`."""
+
+    def __init__(self, name="caffe", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)

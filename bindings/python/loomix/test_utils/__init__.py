@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helpers for tests of operators and networks: tolerances, random arrays, numeric gradients, consistency."""
+
+from .compare import (
+    almost_equal,
+    assert_allclose,
+    assert_almost_equal,
+    assert_exception,
+    default_atols,
+    default_context,
+    default_dtype,
+    default_numeric_eps,
+    default_rtols,
+    get_atol,
+    get_rtol,
+    get_tols,
+    same,
+    same_array,
+    set_default_context,
+)
+from .inputs import rand_ndarray, rand_shape_2d, rand_shape_3d, rand_shape_nd, random_arrays, random_sample
+from .surroundings import environment, list_gpus, retry
+from .symbols import (
+    check_consistency,
+    check_numeric_gradient,
+    check_speed,
+    check_symbolic_backward,
+    check_symbolic_forward,
+    numeric_grad,
+    simple_forward,
+)
+
+__all__ = [
+    "almost_equal",
+    "assert_allclose",
+    "assert_almost_equal",
+    "assert_exception",
+    "check_consistency",
+    "check_numeric_gradient",
+    "check_speed",
+    "check_symbolic_backward",
+    "check_symbolic_forward",
+    "default_atols",
+    "default_context",
+    "default_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "environment",
+    "get_atol",
+    "get_rtol",
+    "get_tols",
+    "list_gpus",
+    "numeric_grad",
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "random_arrays",
+    "random_sample",
+    "retry",
+    "same",
+    "same_array",
+    "set_default_context",
+    "simple_forward",
+]

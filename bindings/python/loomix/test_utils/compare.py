@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tolerances and comparisons."""
+
+import numpy as np
+
+from ..base import MXNetValueError
+from ..context import Context, current_context
+
+__all__ = [
+    "almost_equal",
+    "assert_allclose",
+    "assert_almost_equal",
+    "assert_exception",
+    "default_atols",
+    "default_context",
+    "default_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "get_atol",
+    "get_rtol",
+    "get_tols",
+    "same",
+    "same_array",
+    "set_default_context",
+]
+
+_INTEGERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
+
+
+def default_context():
+    """The device that tests run on: that of this thread, see :func:`set_default_context`."""
+    return current_context()
+
+
+def set_default_context(ctx):
+    """Makes ``ctx`` the default device of this thread."""
+    Context._default.value = ctx
+
+
+def default_dtype():
+    """float32."""
+    return np.float32
+
+
+def _by_dtype(half, single, double):
+    table = {np.dtype(name): 0 for name in _INTEGERS}
+    table.update({np.dtype("float16"): half, np.dtype("float32"): single, np.dtype("float64"): double})
+    return table
+
+
+def default_rtols():
+    """Relative tolerances by dtype."""
+    return _by_dtype(1e-2, 1e-4, 1e-5)
+
+
+def default_atols():
+    """Absolute tolerances by dtype."""
+    return _by_dtype(1e-1, 1e-3, 1e-20)
+
+
+def default_numeric_eps():
+    """Steps of numeric gradients by dtype; powers of two, so that adding them is exact."""
+    return {
+        np.dtype("float16"): 1.0 / 2**6,
+        np.dtype("float32"): 1.0 / 2**9,
+        np.dtype("float64"): 1.0 / 2**14,
+    }
+
+
+def get_rtol(rtol=None, dtype=np.dtype(np.float64)):
+    """``rtol``, or the default for a dtype."""
+    return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
+
+
+def get_atol(atol=None, dtype=np.dtype(np.float64)):
+    """``atol``, or the default for a dtype."""
+    return default_atols()[np.dtype(dtype)] if atol is None else atol
+
+
+def as_numpy(array):
+    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+
+
+def tolerance_for(dtype, given, defaults):
+    table = given if isinstance(given, dict) else defaults if given is None else None
+    return given if table is None else table.get(dtype, 0)
+
+
+def get_tols(x, y, rtol, atol):
+    """Tolerances for comparing two arrays: those of the less precise dtype.
+
+    Parameters
+    ----------
+    x, y : array
+        The arrays.
+    rtol, atol : float, dict of dtype to float, or None
+        Given tolerances, or by dtype, or the defaults.
+    """
+    dtypes = [np.asarray(as_numpy(array)).dtype for array in (x, y)]
+    rtols = [tolerance_for(dtype, rtol, default_rtols()) for dtype in dtypes]
+    atols = [tolerance_for(dtype, atol, default_atols()) for dtype in dtypes]
+    return max(rtols), max(atols)
+
+
+def same(a, b):
+    """Whether two arrays have equal elements.
+
+    >>> same(np.ones(2), np.array([1, 1]))
+    True
+    """
+    return np.array_equal(as_numpy(a), as_numpy(b))
+
+
+def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
+    """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype."""
+    a, b = as_numpy(a), as_numpy(b)
+    if not use_broadcast and a.shape != b.shape:
+        raise MXNetValueError(f"[almost_equal] shapes {a.shape} and {b.shape} differ.")
+    rtol, atol = get_tols(a, b, rtol, atol)
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def assert_almost_equal(
+    a,
+    b,
+    rtol=None,
+    atol=None,
+    names=("a", "b"),
+    equal_nan=False,
+    use_broadcast=True,
+    mismatches=(10, 10),
+):
+    """Raises AssertionError, telling the worst elements, unless two arrays are :func:`almost_equal`.
+
+    Parameters
+    ----------
+    a, b : array
+        NDArrays, NumPy arrays or numbers.
+    rtol, atol : float, dict of dtype to float, or None
+        Tolerances.
+    names : tuple of str
+        What the arrays are called in the message.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    use_broadcast : bool
+        Whether shapes may differ if they broadcast.
+    mismatches : tuple of int
+        How many elements the message lists (the first number).
+    """
+    a, b = as_numpy(a), as_numpy(b)
+    rtol, atol = get_tols(a, b, rtol, atol)
+    if not use_broadcast:
+        assert a.shape == b.shape, f"shapes {a.shape} and {b.shape} differ"
+    if np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan):
+        return
+    wide_a, wide_b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
+    with np.errstate(all="ignore"):
+        excess = np.abs(wide_a - wide_b) / (atol + rtol * np.abs(wide_b))
+    excess = np.where(np.isnan(excess), np.inf, excess)
+    excess = np.where((wide_a == wide_b) | (equal_nan & np.isnan(wide_a) & np.isnan(wide_b)), 0, excess)
+    bad = np.flatnonzero(excess > 1)
+    worst = bad[np.argsort(-excess.ravel()[bad], kind="stable")][: max(mismatches[0], 1)]
+    lines = [
+        f"Items are not equal: {len(bad)} of {excess.size} exceed rtol={rtol:g}, atol={atol:g} "
+        f"(error {excess.max():g} times the tolerance)."
+    ]
+    for flat in worst:
+        place = tuple(int(i) for i in np.unravel_index(flat, excess.shape))
+        lines.append(f"  at {place}: {names[0]}={wide_a[place]!r}, {names[1]}={wide_b[place]!r}")
+    raise AssertionError("\n".join(lines))
+
+
+def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
+    """:func:`assert_almost_equal` with NumPy's default tolerances."""
+    assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def assert_exception(f, exception_type, *args, **kwargs):
+    """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``, now or when it is
+    waited for."""
+    from ..ndarray import waitall
+
+    try:
+        f(*args, **kwargs)
+        waitall()
+    except exception_type:
+        return
+    raise AssertionError(f"{f} did not raise {exception_type.__name__}")
+
+
+def same_array(array1, array2):
+    """Whether two NDArrays share memory; both keep their values."""
+    array1[:] += 1
+    if not same(array1, array2):
+        array1[:] -= 1
+        return False
+    array1[:] -= 1
+    return same(array1, array2)

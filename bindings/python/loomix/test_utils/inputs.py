@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random input."""
+
+import numpy as np
+
+from ..base import MXNetValueError
+from .compare import default_context, default_dtype
+
+__all__ = [
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "random_arrays",
+    "random_sample",
+]
+
+
+def random_arrays(*shapes):
+    """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number."""
+    arrays = [
+        np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
+    ]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def random_sample(population, k):
+    """``k`` different elements of a sequence, in random order."""
+    return [population[i] for i in np.random.permutation(len(population))[:k]]
+
+
+def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+    """A random shape of two dimensions up to these sizes."""
+    return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
+
+
+def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+    """A random shape of three dimensions up to these sizes."""
+    return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
+
+
+def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+    """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each)."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(size) for size in np.random.randint(low, np.asarray(dim) + 1, size=num_dim))
+
+
+def rand_ndarray(
+    shape,
+    stype="default",
+    density=None,
+    dtype=None,
+    modifier_func=None,
+    shuffle_csr_indices=False,
+    distribution=None,
+    ctx=None,
+):
+    """A random NDArray, uniform in [-1, 1).
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape.
+    stype : {"default", "row_sparse", "csr"}
+        Storage.
+    density : float, optional
+        Share of the rows (row_sparse) or elements (csr) that are stored; random by default.
+    dtype : dtype, optional
+        float32 by default.
+    modifier_func : callable, optional
+        Applied to each stored value.
+    shuffle_csr_indices, distribution
+        Accepted as in MXNet; indices are sorted and uniform.
+    ctx : Context, optional
+        The device.
+    """
+    from ..ndarray import array
+
+    ctx = ctx or default_context()
+    dtype = default_dtype() if dtype is None else dtype
+    values = np.random.uniform(-1, 1, shape).astype(dtype)
+    if modifier_func is not None:
+        values = np.vectorize(modifier_func, otypes=[values.dtype])(values) if values.size else values
+    if stype == "default":
+        return array(values, ctx=ctx, dtype=dtype)
+    if stype not in ("row_sparse", "csr"):
+        raise MXNetValueError(
+            f"[rand_ndarray] stype is {stype!r}; expected 'default', 'row_sparse' or 'csr'."
+        )
+    density = np.random.rand() if density is None else density
+    kept = np.random.rand(*(shape[:1] if stype == "row_sparse" else shape)) < density
+    kept = kept.reshape(kept.shape + (1,) * (len(shape) - kept.ndim))
+    return array(np.where(kept, values, 0), ctx=ctx, dtype=dtype).tostype(stype)
