@@ -75,6 +75,17 @@ bool mutates_input(const Graph& graph, NodeId node, int i) {
   return std::find(mutated.begin(), mutated.end(), i) != mutated.end();
 }
 
+std::vector<char> mutated_variables(const Graph& graph) {
+  std::vector<char> mutated(graph.size(), false);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const auto inputs = graph.inputs(id);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (mutates_input(graph, id, static_cast<int>(i))) mutated[inputs[i].node] = true;
+    }
+  }
+  return mutated;
+}
+
 std::string dump(const Graph& graph) {
   std::string text;
   for (NodeId id = 0; id < graph.size(); ++id) {

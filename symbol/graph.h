@@ -103,6 +103,9 @@ class ValueIndex {
 // True for input `i` of the node if its operator writes to it (auxiliary states, optimizer states).
 bool mutates_input(const Graph& graph, NodeId node, int i);
 
+// One entry a node: true for variables that some operator changes.
+std::vector<char> mutated_variables(const Graph& graph);
+
 // The graph as text, one line a node, for people and for tests.
 std::string dump(const Graph& graph);
 

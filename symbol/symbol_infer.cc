@@ -27,18 +27,6 @@ Shape to_api(Shape shape, ShapeRule rule) {
 bool is_known(const Shape& shape) { return shape.is_known(); }
 bool is_known(DType dtype) { return dtype != DType::unknown; }
 
-// Which variables of the graph an operator changes.
-std::vector<char> mutated_variables(const Graph& graph) {
-  std::vector<char> mutated(graph.size(), false);
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const auto inputs = graph.inputs(id);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (mutates_input(graph, id, static_cast<int>(i))) mutated[inputs[i].node] = true;
-    }
-  }
-  return mutated;
-}
-
 // Puts what the caller knows about variables into the values; every name must exist.
 template <class T, class Convert>
 std::vector<T> start_values(const Graph& graph, T unknown, std::span<const std::pair<std::string, T>> known,

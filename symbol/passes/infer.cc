@@ -106,7 +106,7 @@ class FixedPoint {
   void update(ValueRef value, const T& now, NodeId by) {
     if (!merge(known_[index_[value]], now)) return;
     if (graph_[value.node].op) dirty_[value.node] = dirty_[value.node] || value.node != by;
-    for (int i = first_[value.node]; i < first_[value.node + 1]; ++i) dirty_[consumers_[i]] = true;
+    for (int i = first_[value.node]; i < first_[value.node + 1]; ++i) dirty_[consumers_[i]] = graph_[consumers_[i]].op != nullptr;
   }
 
   std::string describe(NodeId id) const {

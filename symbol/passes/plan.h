@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "memplan/plan.h"
+#include "symbol/graph.h"
+#include "symbol/passes/infer.h"
+
+namespace loomix {
+
+// Memory of a graph's values, numbered as ValueIndex does; node numbers are the steps of the schedule.
+struct GraphPlan {
+  std::vector<int> root;           // the value whose memory this one is a view of: itself as a rule
+  std::vector<char> elided;        // one a node: its output is a view of its input, so it need not run
+  std::vector<memplan::Value> values;
+  memplan::Plan memory;
+  bool planned(int value) const { return memory.offset[value] >= 0; }
+};
+
+// `pinned`: values with memory of their own: variables, outputs, gradients that go to the user's arrays. Saved
+// values that nobody reads get no memory.
+GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<const Device> devices,
+                      std::span<const char> pinned, const memplan::Options& options);
+
+}  // namespace loomix
