@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/arena.h"
+
+namespace loomix {
+
+ArenaBlock::ArenaBlock(engine::Engine& engine, Device device, int64_t bytes)
+    : memory_(make_ref<Storage>(engine, bytes, device)) {}
+
+NDArray ArenaBlock::place(int64_t offset, const Shape& shape, DType dtype) {
+  const int64_t bytes = shape.size() * size_of(dtype);
+  LOOMIX_INTERNAL_CHECK(offset >= 0 && offset + bytes <= memory_->bytes());
+  const Ref<ArenaBlock> self(this);
+  auto storage = make_ref<Storage>(memory_->engine(), static_cast<std::byte*>(memory_->data()) + offset, bytes,
+                                   memory_->device(), [self] {});
+  return NDArray(std::move(storage), shape, dtype);
+}
+
+Ref<ArenaBlock> Arena::block(engine::Engine& engine, Device device, int64_t bytes) {
+  Ref<ArenaBlock>& block = blocks_[device];
+  if (!block || block->bytes() < bytes) block = make_ref<ArenaBlock>(engine, device, bytes);
+  return block;
+}
+
+int64_t Arena::bytes() const {
+  int64_t sum = 0;
+  for (const auto& [device, block] : blocks_) sum += block->bytes();
+  return sum;
+}
+
+}  // namespace loomix

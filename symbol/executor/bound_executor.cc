@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/bound_executor.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ndarray/copy.h"
+#include "symbol/passes/simplify.h"
+#include "symbol/verify.h"
+
+namespace loomix {
+
+BoundExecutor::BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
+                             BindOptions options)
+    : runtime_(runtime), symbol_(symbol), device_(device), arrays_(std::move(arrays)), options_(std::move(options)) {
+  arena_ = options_.shared ? options_.shared->arena_ : make_ref<Arena>();
+  options_.shared.reset();
+}
+
+Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
+                                       BindOptions options) {
+  LOOMIX_CHECK(!symbol.empty(), ValueError, "[Symbol.bind] the symbol has no outputs.");
+  Ref<BoundExecutor> executor(new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
+  executor->check_arrays();
+  executor->make_outputs();
+  return executor;
+}
+
+void BoundExecutor::check_arrays() const {
+  const auto arguments = symbol_.list_arguments();
+  const auto states = symbol_.list_auxiliary_states();
+  LOOMIX_CHECK(arrays_.arguments.size() == arguments.size(), ValueError,
+               "[Symbol.bind] got {} argument arrays; the symbol has {} arguments.", arrays_.arguments.size(),
+               arguments.size());
+  LOOMIX_CHECK(arrays_.auxiliary_states.size() == states.size(), ValueError,
+               "[Symbol.bind] got {} auxiliary arrays; the symbol has {} auxiliary states.",
+               arrays_.auxiliary_states.size(), states.size());
+  LOOMIX_CHECK(arrays_.requests.size() == arguments.size() && arrays_.gradients.size() == arguments.size(), ValueError,
+               "[Symbol.bind] got {} gradient arrays and {} requests; expected one of each for the {} arguments.",
+               arrays_.gradients.size(), arrays_.requests.size(), arguments.size());
+  const auto check = [&](const NDArray& array, const std::string& name, const char* kind) {
+    LOOMIX_CHECK(!array.is_none(), ValueError, "[Symbol.bind] {} '{}' has no array.", kind, name);
+    LOOMIX_CHECK(array.is_dense(), NotImplementedError, "[Symbol.bind] {} '{}' is {}; a bound symbol takes dense arrays.",
+                 kind, name, loomix::name_of(array.stype()));
+    LOOMIX_CHECK(array.device() == device_ || !options_.groups.empty() || (array.device().is_host() && device_.is_host()),
+                 DeviceError, "[Symbol.bind] {} '{}' is on {}; the executor is bound to {}.", kind, name,
+                 array.device().to_string(), device_.to_string());
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    check(arrays_.arguments[i], arguments[i], "argument");
+    if (arrays_.requests[i] == ops::Req::null) continue;
+    check(arrays_.gradients[i], arguments[i], "gradient of argument");
+    const NDArray& argument = arrays_.arguments[i];
+    const NDArray& gradient = arrays_.gradients[i];
+    LOOMIX_CHECK(gradient.shape() == argument.shape() && gradient.dtype() == argument.dtype(), ShapeError,
+                 "[Symbol.bind] the gradient array of '{}' is {} {}; the argument is {} {}.", arguments[i],
+                 loomix::name_of(gradient.dtype()), gradient.shape().to_string(), loomix::name_of(argument.dtype()),
+                 argument.shape().to_string());
+  }
+  for (size_t i = 0; i < states.size(); ++i) check(arrays_.auxiliary_states[i], states[i], "auxiliary state");
+}
+
+// Finds the variables' arrays and makes those of the outputs. Wrong shapes and types show here.
+void BoundExecutor::make_outputs() {
+  const Graph graph = symbol_.graph();
+  verify_in_debug(graph, "compose");
+  const auto mutated = mutated_variables(graph);
+  int argument = 0, state = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    LOOMIX_CHECK(!node.is_unknown(), NotImplementedError,
+                 "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
+                 "listed and the symbol can be saved, but not run.",
+                 graph.name_of(id), graph.op_name(id));
+    if (!node.is_variable()) continue;
+    variables_.emplace(node.info.get(), Variable{mutated[id] ? state++ : argument++, mutated[id] != 0});
+  }
+  const Inference known = infer(graph);
+  const ValueIndex index(graph);
+  std::map<int, NDArray> made;
+  for (const ValueRef& output : graph.outputs) {
+    NDArray& array = made[index[output]];
+    if (graph[output.node].is_variable()) {
+      array = *array_of(graph, output.node);
+    } else if (array.is_none()) {
+      array = NDArray(runtime_.engine(), known.shapes[index[output]], known.dtypes[index[output]], device_);
+    }
+    outputs_.push_back(array);
+  }
+  graph_ = simplify(graph);
+  verify_in_debug(graph_, "simplify");
+}
+
+const NDArray* BoundExecutor::array_of(const Graph& graph, NodeId variable) const {
+  const auto found = variables_.find(graph[variable].info.get());
+  if (found == variables_.end()) return nullptr;
+  const Variable& known = found->second;
+  return known.mutated ? &arrays_.auxiliary_states[known.position] : &arrays_.arguments[known.position];
+}
+
+int BoundExecutor::argument_of(const Graph& graph, NodeId variable) const {
+  const auto found = variables_.find(graph[variable].info.get());
+  return found == variables_.end() || found->second.mutated ? -1 : found->second.position;
+}
+
+bool BoundExecutor::wants_gradients() const {
+  return std::any_of(arrays_.requests.begin(), arrays_.requests.end(), [](ops::Req r) { return r != ops::Req::null; });
+}
+
+std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
+  program(mode).run_forward();
+  return outputs_;
+}
+
+void BoundExecutor::backward(std::span<const NDArray> head_gradients) {
+  LOOMIX_CHECK(wants_gradients(), StateError,
+               "[Executor] backward: no gradient was asked for; bind with args_grad and grad_req.");
+  Program& training = program(RunMode::training);
+  LOOMIX_CHECK(head_gradients.empty() || head_gradients.size() == outputs_.size(), ValueError,
+               "[Executor] backward: got {} head gradients; the symbol has {} outputs.", head_gradients.size(),
+               outputs_.size());
+  const auto names = symbol_.list_outputs();
+  for (size_t i = 0; i < head_gradients_.size(); ++i) {
+    if (head_gradients_[i].is_none()) continue;
+    LOOMIX_CHECK(i < head_gradients.size() && !head_gradients[i].is_none(), ValueError,
+                 "[Executor] backward: output '{}' is no loss, so its head gradient is needed; pass out_grads.", names[i]);
+    LOOMIX_CHECK(head_gradients[i].shape() == outputs_[i].shape(), ShapeError,
+                 "[Executor] backward: the head gradient of output '{}' has shape {}; expected {}.", names[i],
+                 head_gradients[i].shape().to_string(), outputs_[i].shape().to_string());
+  }
+  for (size_t i = 0; i < head_gradients_.size(); ++i) {
+    if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
+  }
+  training.run_backward();
+}
+
+void BoundExecutor::set_monitor(Monitor monitor) {
+  monitor_ = std::move(monitor);
+  for (auto& program : programs_) program.reset();
+  options_.plan.own_memory = static_cast<bool>(monitor_);
+}
+
+std::string BoundExecutor::explain(RunMode mode) { return program(mode).explain(); }
+
+Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes, ReshapePolicy policy) {
+  const auto inferred = symbol_.infer_shape(shapes);
+  const auto named = [&](const std::string& name) {
+    return std::any_of(shapes.begin(), shapes.end(), [&](const auto& pair) { return pair.first == name; });
+  };
+  const auto fit = [&](const NDArray& array, const Shape& shape, const std::string& name) -> NDArray {
+    LOOMIX_CHECK(shape.ndim() > 0 && shape.size() > 0, ShapeError,
+                 "[Executor.reshape] the shape of '{}' cannot be inferred from the shapes given.", name);
+    if (array.shape() == shape) return array;
+    LOOMIX_CHECK(policy.partial || named(name), ShapeError,
+                 "[Executor.reshape] the shape of '{}' would change from {} to {} though it was not named; allow it with "
+                 "partial_shaping=True.",
+                 name, array.shape().to_string(), shape.to_string());
+    if (shape.size() <= array.size()) return NDArray(array.storage_ref(), shape, array.dtype(), array.offset());
+    LOOMIX_CHECK(policy.grow, ShapeError,
+                 "[Executor.reshape] '{}' would grow from {} to {}; allow it with allow_up_sizing=True.", name,
+                 array.shape().to_string(), shape.to_string());
+    return zeros(runtime_.engine(), shape, array.dtype(), array.device());
+  };
+  BoundArrays arrays;
+  arrays.requests = arrays_.requests;
+  const auto names = symbol_.list_arguments();
+  for (size_t i = 0; i < names.size(); ++i) {
+    arrays.arguments.push_back(fit(arrays_.arguments[i], inferred.arguments[i], names[i]));
+    const NDArray& gradient = arrays_.gradients[i];
+    arrays.gradients.push_back(gradient.is_none() ? gradient : fit(gradient, inferred.arguments[i], names[i]));
+  }
+  const auto states = symbol_.list_auxiliary_states();
+  for (size_t i = 0; i < states.size(); ++i) {
+    arrays.auxiliary_states.push_back(fit(arrays_.auxiliary_states[i], inferred.auxiliary_states[i], states[i]));
+  }
+  BindOptions options = options_;
+  options.shared = Ref<BoundExecutor>(this);
+  return bind(runtime_, symbol_, device_, std::move(arrays), std::move(options));
+}
+
+}  // namespace loomix

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "symbol/executor/program.h"
+#include "symbol/symbol.h"
+
+namespace loomix {
+
+class BoundExecutor;
+
+enum class RunMode : uint8_t { inference, training };
+
+// One entry an argument or auxiliary state, in the symbol's order. A gradient that is not asked for is a none array with
+// request null.
+struct BoundArrays {
+  std::vector<NDArray> arguments;
+  std::vector<NDArray> gradients;
+  std::vector<ops::Req> requests;
+  std::vector<NDArray> auxiliary_states;
+};
+
+struct BindOptions {
+  PlanOptions plan;
+  std::map<std::string, Device> groups;  // ctx_group -> device
+  Ref<BoundExecutor> shared;             // whose planned memory is used, too; the two must not interleave their passes
+};
+
+// What simple_bind is told; the rest is inferred. Types that nothing decides are float32.
+struct SimpleBindRequest {
+  std::vector<std::pair<std::string, Shape>> shapes;  // legacy rule: 0 is unknown
+  std::vector<std::pair<std::string, DType>> dtypes;
+  std::vector<ops::Req> requests;                     // one an argument
+  std::vector<std::string> shared_arguments;          // taken over from BindOptions::shared with their gradients
+};
+
+// A symbol bound to arrays: what Python calls an Executor. Compiled on the first pass in each mode; afterwards a pass
+// pushes prepared calls and allocates nothing. Passes return at once: outputs and gradients are ready when their own
+// Vars are. One thread at a time.
+class BoundExecutor final : public RefCounted {
+ public:
+  static Ref<BoundExecutor> bind(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
+                                 BindOptions options = {});
+  static Ref<BoundExecutor> simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
+                                        const SimpleBindRequest& request, BindOptions options = {});
+
+  // The arrays are the same in every pass; each overwrites them.
+  std::span<const NDArray> forward(RunMode mode);
+  // After forward(training). One head gradient an output, or none where every output that needs one is a loss.
+  void backward(std::span<const NDArray> head_gradients = {});
+
+  // An executor for other shapes that shares memory with this one. Shapes not named may change only with `partial`;
+  // arrays may grow, which takes new memory, only with `grow`.
+  struct ReshapePolicy {
+    bool partial = false;
+    bool grow = false;
+  };
+  Ref<BoundExecutor> reshape(std::span<const std::pair<std::string, Shape>> shapes, ReshapePolicy policy);
+
+  std::span<const NDArray> outputs() const { return outputs_; }
+  const BoundArrays& arrays() const { return arrays_; }
+  const Symbol& symbol() const { return symbol_; }
+  Device device() const { return device_; }
+
+  // Called with "fc1_output" and the like after each operator is pushed. From now on every value has memory of its own.
+  using Monitor = std::function<void(const std::string& name, const NDArray& array)>;
+  void set_monitor(Monitor monitor);
+
+  // What was compiled: calls, kernels, offsets, bytes beside their lower bound.
+  std::string explain(RunMode mode);
+  const GraphPlan& plan(RunMode mode) { return program(mode).plan(); }
+
+ private:
+  BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays, BindOptions options);
+  void check_arrays() const;
+  void make_outputs();
+  Program& program(RunMode mode);
+  Ref<Program> compile(RunMode mode);
+  Graph training_graph();
+  Graph add_gradients(Graph graph);
+  Inference infer(const Graph& graph) const;
+  bool wants_gradients() const;
+  const NDArray* array_of(const Graph& graph, NodeId variable) const;  // null for head gradients
+  int argument_of(const Graph& graph, NodeId variable) const;          // -1 for others
+
+  Runtime& runtime_;
+  Symbol symbol_;
+  Device device_;
+  BoundArrays arrays_;
+  BindOptions options_;
+  Graph graph_;                       // as composed, simplified
+  struct Variable {
+    int position;  // among the arguments, or the auxiliary states
+    bool mutated;
+  };
+  std::map<const NodeInfo*, Variable> variables_;
+  std::vector<NDArray> outputs_;
+  std::vector<Ref<const NodeInfo>> heads_;  // variables of the head gradients
+  std::vector<NDArray> head_gradients_;     // none where a gradient is not used
+  Ref<Arena> arena_;
+  Ref<Program> programs_[2];
+  Monitor monitor_;
+};
+
+}  // namespace loomix

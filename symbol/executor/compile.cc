@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "symbol/executor/bound_executor.h"
+#include "symbol/passes/gradient.h"
+#include "symbol/passes/place.h"
+#include "symbol/passes/simplify.h"
+#include "symbol/verify.h"
+
+// From the composed graph to programs: gradient, simplify, place, infer, plan.
+namespace loomix {
+
+// Shapes and types of all values, from the arrays of the variables. Everything must follow from them.
+Inference BoundExecutor::infer(const Graph& graph) const {
+  const ValueIndex index(graph);
+  Inference known{std::vector<Shape>(index.size(), Shape::unknown()), std::vector<DType>(index.size(), DType::unknown)};
+  const auto set = [&](ValueRef value, const NDArray& array) {
+    known.shapes[index[value]] = array.shape();
+    known.dtypes[index[value]] = array.dtype();
+  };
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
+    if (const NDArray* array = array_of(graph, id)) set({id, 0}, *array);
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (heads_[i] == graph[id].info) set({id, 0}, outputs_[i]);
+    }
+  }
+  size_t gradient = symbol_.num_outputs();
+  for (size_t i = 0; i < arrays_.requests.size() && gradient < graph.outputs.size(); ++i) {
+    if (arrays_.requests[i] != ops::Req::null) set(graph.outputs[gradient++], arrays_.arguments[i]);
+  }
+  infer_shapes(graph, known.shapes);
+  infer_dtypes(graph, known.dtypes);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    for (int i = 0; i < graph[id].num_outputs; ++i) {
+      LOOMIX_CHECK(known.shapes[index(id, i)].is_known(), ShapeError,
+                   "[Symbol.bind] the shape of output {} of node '{}' ({}) does not follow from the arguments; it is {}.", i,
+                   graph.name_of(id), graph.op_name(id), known.shapes[index(id, i)].to_string());
+      LOOMIX_CHECK(known.dtypes[index(id, i)] != DType::unknown, TypeError,
+                   "[Symbol.bind] the type of output {} of node '{}' ({}) does not follow from the arguments.", i,
+                   graph.name_of(id), graph.op_name(id));
+    }
+  }
+  infer_saved(graph, known);
+  return known;
+}
+
+// The outputs, then one gradient for each request, each written by a node of its own.
+Graph BoundExecutor::training_graph() {
+  Graph graph = graph_;
+  const std::vector<ValueRef> outputs = graph.outputs;
+  heads_.clear();
+  std::vector<ValueRef> head_grads;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    auto info = make_ref<NodeInfo>();
+    info->name = fmt::format("head_gradient{}", i);
+    heads_.push_back(info);
+    head_grads.push_back({graph.add_variable(std::move(info)), 0});
+  }
+  std::vector<ValueRef> wrt;  // variables come in the order of the arguments
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const int argument = graph[id].is_variable() ? argument_of(graph, id) : -1;
+    if (argument >= 0 && arrays_.requests[argument] != ops::Req::null) wrt.push_back({id, 0});
+  }
+  GradientResult result = gradient(std::move(graph), runtime_.table(), {outputs, head_grads, wrt});
+  graph = std::move(result.graph);
+  graph.outputs = outputs;
+  const ops::OpDef& zero = runtime_.table().at("zeros_like");
+  for (size_t i = 0; i < wrt.size(); ++i) {
+    if (!result.grads[i]) {
+      result.grads[i] = {graph.add_op(zero, runtime_.table().parse(zero, {}), {&wrt[i], 1}, {}, wrt[i].node), 0};
+    }
+    graph.outputs.push_back(result.grads[i]);
+  }
+  verify_in_debug(graph, "gradient");
+  return add_gradients(simplify(graph));
+}
+
+// A gradient that something else needs, too, is copied to the user's array.
+Graph BoundExecutor::add_gradients(Graph graph) {
+  std::vector<ops::Req> requests;
+  for (ops::Req request : arrays_.requests) {
+    if (request != ops::Req::null) requests.push_back(request);
+  }
+  const ValueIndex index(graph);
+  std::vector<char> read(index.size(), false), taken(index.size(), false);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    for (const ValueRef& input : graph.inputs(id)) read[index[input]] = true;
+  }
+  const ops::OpDef& copy = runtime_.table().at("_copy");
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    ValueRef& output = graph.outputs[i];
+    const int value = index[output];
+    if (i >= outputs_.size()) {
+      const bool own = graph[output.node].forward >= 0 && !taken[value];
+      if (!own || (requests[i - outputs_.size()] == ops::Req::add && read[value])) {
+        output = {graph.add_op(copy, runtime_.table().parse(copy, {}), {&output, 1}, {}, output.node), 0};
+        continue;
+      }
+    }
+    taken[value] = true;
+  }
+  return graph;
+}
+
+Program& BoundExecutor::program(RunMode mode) {
+  Ref<Program>& program = programs_[static_cast<int>(mode)];
+  if (!program) program = compile(mode);
+  return *program;
+}
+
+Ref<Program> BoundExecutor::compile(RunMode mode) {
+  const bool training = mode == RunMode::training;
+  const bool gradients = training && wants_gradients();
+  Placement placed = place(gradients ? training_graph() : graph_, runtime_.table(), device_, options_.groups);
+  verify_in_debug(placed.graph, "place");
+  const Graph& graph = placed.graph;
+  Inference known = infer(graph);
+
+  Bindings bindings;
+  std::set<std::pair<NodeId, int>> bound;
+  if (gradients) head_gradients_.assign(outputs_.size(), NDArray());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
+    if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (!(heads_[i] == graph[id].info)) continue;
+      head_gradients_[i] = NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
+      bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
+    }
+  }
+  size_t argument = 0;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueRef output = graph.outputs[i];
+    if (i < outputs_.size()) {
+      if (!graph[output.node].is_variable() && bound.emplace(output.node, output.index).second) {
+        bindings.arrays.push_back({output, outputs_[i]});
+      }
+      continue;
+    }
+    while (arrays_.requests[argument] == ops::Req::null) ++argument;
+    bindings.arrays.push_back({output, arrays_.gradients[argument]});
+    bindings.requests.push_back({output, arrays_.requests[argument]});
+    ++argument;
+  }
+  auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known), std::move(placed.devices), bindings,
+                                   training, *arena_, options_.plan);
+  if (monitor_) {
+    program->set_visitor([this](NodeId id, const Graph& g, std::span<const NDArray> outputs) {
+      const Node& node = g[id];
+      if (!node.info || node.info->name.empty()) return;
+      for (int i = 0; i < node.op->count_visible_outputs(*node.attrs); ++i) {
+        monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[i]);
+      }
+    });
+  }
+  return program;
+}
+
+}  // namespace loomix

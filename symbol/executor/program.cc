@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "base/error.h"
+
+// How a run is ordered. Within a run every value has a Var, and the plan lets values share bytes only where the tags
+// already order them (or adds `use` tags for the edges that it asks for). Between runs that does not hold: the first
+// writer of some bytes knows nothing of their last reader in the run before. So a run that uses an arena begins with a
+// gate, one empty task that uses exclusively the Vars that the run before left pending, those of values after which
+// nothing in the arena comes, and the Vars that the first writers of this run write.
+namespace loomix {
+namespace {
+
+void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::Var*>& seen,
+              std::vector<engine::Tag>& tags) {
+  for (const engine::VarRef& var : vars) {
+    if (seen.insert(var.get()).second) tags.push_back({var.get(), engine::Access::use});
+  }
+}
+
+bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, int input) {
+  return std::find(op.shape_only.begin(), op.shape_only.end(), op.schema_position(attrs, input)) != op.shape_only.end();
+}
+
+}  // namespace
+
+Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices, const Bindings& bindings,
+                 bool training, Arena& arena, const PlanOptions& options)
+    : runtime_(runtime), graph_(std::move(graph)), known_(std::move(known)), devices_(std::move(devices)) {
+  const ValueIndex index(graph_);
+  std::vector<char> pinned(index.size(), options.own_memory);
+  for (const auto& [value, array] : bindings.arrays) pinned[index[value]] = true;
+  plan_ = plan_memory(graph_, known_, devices_, pinned,
+                      {.inplace = options.inplace && !options.own_memory, .co_share = options.co_share, .ordering = options.ordering});
+  for (const memplan::Arena& needed : plan_.memory.arenas) {
+    blocks_.push_back(arena.block(runtime_.engine(), needed.device, needed.bytes));
+  }
+  runs_.resize(blocks_.size());
+  make_steps(bindings, training, options);
+  find_gates();
+}
+
+void Program::make_steps(const Bindings& bindings, bool training, const PlanOptions& options) {
+  const ValueIndex index(graph_);
+  arrays_.resize(index.size());
+  std::vector<ops::Req> requests(index.size(), ops::Req::write);
+  for (const auto& [value, array] : bindings.arrays) arrays_[index[value]] = array;
+  for (const auto& [value, request] : bindings.requests) requests[index[value]] = request;
+  std::vector<std::vector<int32_t>> reused(graph_.size());  // values that a step must wait for
+  for (const memplan::Edge& edge : plan_.memory.edges) reused[edge.after].push_back(edge.value);
+  std::vector<engine::Var*> order;
+  std::vector<const NDArray*> in;
+  std::vector<ops::Req> req;
+  bool backward = false;
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    const Node& node = graph_[id];
+    if (node.is_variable()) continue;
+    for (int i = 0; i < node.num_values(); ++i) {
+      const int value = index(id, i);
+      NDArray& array = arrays_[value];
+      const Shape& shape = known_.shapes[value];
+      const DType dtype = known_.dtypes[value];
+      if (plan_.root[value] != value) {
+        array = arrays_[plan_.root[value]].reshape(shape);
+      } else if (plan_.planned(value)) {
+        const auto& arenas = plan_.memory.arenas;
+        const auto at = std::find_if(arenas.begin(), arenas.end(), [&](const auto& a) { return a.device == devices_[id]; });
+        array = blocks_[at - arenas.begin()]->place(plan_.memory.offset[value], shape, dtype);
+      } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
+        array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
+      }
+    }
+    if (plan_.elided[id]) continue;
+    order.clear();
+    for (int32_t value : reused[id]) {
+      engine::Var* var = &arrays_[value].var();
+      if (std::find(order.begin(), order.end(), var) == order.end()) order.push_back(var);
+    }
+    in.clear();
+    req.clear();
+    Step& step = steps_.emplace_back();
+    step.node = id;
+    for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index[input]]);
+    const auto values = std::span<const NDArray>(arrays_).subspan(index(id, 0), node.num_values());
+    for (int i = 0; i < node.num_outputs; ++i) req.push_back(requests[index(id, i)]);
+    step.call = OpCall::make(runtime_, {.op = *node.op,
+                                        .attrs = node.attrs,
+                                        .in = in,
+                                        .out = values.first(node.num_outputs),
+                                        .saved = values.subspan(node.num_outputs),
+                                        .req = req,
+                                        .device = devices_[id],
+                                        .training = training,
+                                        .node_name = graph_.name_of(id),
+                                        .order = order});
+    if (node.forward >= 0 && !backward) {
+      backward = true;
+      first_backward_ = steps_.size() - 1;
+    }
+    if (!options.poison) continue;
+    // The same tags as the call's own, so that poisoning waits for just what the call waits for.
+    for (int i = 0; i < node.num_values(); ++i) {
+      const int value = index(id, i);
+      if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) continue;
+      step.poisoned.push_back(arrays_[value].view());
+      step.poison_tags.push_back({&arrays_[value].var(), engine::Access::write});
+    }
+    for (size_t i = 0; i < in.size() && !step.poisoned.empty(); ++i) {
+      engine::Var* var = &in[i]->var();
+      const auto same = [var](const engine::Tag& tag) { return tag.var == var; };
+      if (is_shape_only(*node.op, *node.attrs, static_cast<int>(i))) continue;
+      if (std::any_of(step.poison_tags.begin(), step.poison_tags.end(), same)) continue;
+      step.poison_tags.push_back({var, engine::Access::read});
+    }
+    for (engine::Var* var : order) step.poison_tags.push_back({var, engine::Access::use});
+  }
+  if (!backward) first_backward_ = steps_.size();
+}
+
+void Program::find_gates() {
+  const auto is_planned = [&](int value) { return plan_.planned(value); };
+  const ValueIndex index(graph_);
+  std::vector<char> followed(graph_.size(), false);  // a later step of the same segment reads what it wrote to the arena
+  for (int segment = 0; segment < 2; ++segment) {
+    const size_t end = segment == 0 ? first_backward_ : steps_.size();
+    std::fill(followed.begin(), followed.end(), false);
+    std::vector<engine::VarRef> ends;
+    for (size_t i = end; i-- > 0;) {
+      const NodeId id = steps_[i].node;
+      bool reads = false;
+      const auto leave = [&](int value) {
+        if (!followed[id]) ends.push_back(engine::VarRef(&arrays_[value].var()));
+      };
+      for (const ValueRef& input : graph_.inputs(id)) {
+        const int value = plan_.root[index[input]];
+        if (!is_planned(value)) continue;
+        reads = true;
+        leave(value);
+        followed[plan_.values[value].writer] = true;
+      }
+      for (int k = 0; k < graph_[id].num_values(); ++k) {
+        const int value = index(id, k);
+        if (!is_planned(value) || plan_.root[value] != value) continue;
+        leave(value);
+        if (!reads && segment == 1) starts_.push_back(engine::VarRef(&arrays_[value].var()));
+      }
+    }
+    ends_[segment] = std::make_shared<const std::vector<engine::VarRef>>(std::move(ends));
+  }
+  for (int segment = 0; segment < 2; ++segment) {
+    std::unordered_set<engine::Var*> seen;
+    add_uses(*ends_[segment], seen, own_gate_[segment]);
+    add_uses(starts_, seen, own_gate_[segment]);
+  }
+}
+
+void Program::push_gate() {
+  if (blocks_.empty()) return;
+  std::vector<engine::Tag> tags;
+  const std::vector<engine::Tag>* gate = &own_gate_[last_segment_];
+  const auto is_own = [&](const Ref<ArenaBlock>& block) { return block->pending == ends_[last_segment_]; };
+  if (!std::all_of(blocks_.begin(), blocks_.end(), is_own)) {
+    std::unordered_set<engine::Var*> seen;
+    for (const auto& block : blocks_) {
+      if (block->pending) add_uses(*block->pending, seen, tags);
+    }
+    add_uses(starts_, seen, tags);
+    gate = &tags;
+  }
+  engine::TaskInfo info;
+  info.device = blocks_[0]->device();
+  info.cost_ns = 20;
+  runtime_.engine().push(std::move(info), *gate, [](engine::RunContext&) {});
+  for (size_t i = 0; i < blocks_.size(); ++i) runs_[i] = ++blocks_[i]->run;
+}
+
+void Program::push(const Step& step) {
+  if (!step.poisoned.empty()) {
+    engine::TaskInfo info;
+    info.device = devices_[step.node];
+    runtime_.engine().push(std::move(info), step.poison_tags, [views = &step.poisoned](engine::RunContext&) {
+      for (const TensorView& view : *views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
+    });
+  }
+  step.call->push(runtime_);
+  if (!visit_) return;
+  const ValueIndex index(graph_);
+  visit_(step.node, graph_, std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
+}
+
+void Program::run_forward() {
+  push_gate();
+  for (size_t i = 0; i < first_backward_; ++i) push(steps_[i]);
+  last_segment_ = 0;
+  forward_ran_ = true;
+  for (const auto& block : blocks_) block->pending = ends_[0];
+}
+
+void Program::run_backward() {
+  LOOMIX_CHECK(forward_ran_, StateError,
+               "[Executor] backward: there is no forward pass to go back from; call forward(is_train=True) before each "
+               "backward.");
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    LOOMIX_CHECK(blocks_[i]->run == runs_[i], StateError,
+                 "[Executor] backward: the values kept by the forward pass are gone, since another forward pass has used "
+                 "the shared memory; call forward(is_train=True) just before.");
+  }
+  for (size_t i = first_backward_; i < steps_.size(); ++i) push(steps_[i]);
+  last_segment_ = 1;
+  forward_ran_ = false;
+  for (const auto& block : blocks_) block->pending = ends_[1];
+}
+
+std::string Program::explain() const {
+  const memplan::Plan& memory = plan_.memory;
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  const auto inplace = std::count_if(memory.inplace_of.begin(), memory.inplace_of.end(), [](int v) { return v >= 0; });
+  const auto views = std::count(plan_.elided.begin(), plan_.elided.end(), char{true});
+  std::string text = fmt::format(
+      "{} nodes, {} calls ({} forward), {} views, {} in place\n"
+      "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
+      graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()), megabytes(memory.naive()),
+      megabytes(memory.lower_bound()));
+  const ValueIndex index(graph_);
+  for (const Step& step : steps_) {
+    const Node& node = graph_[step.node];
+    text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node), graph_.name_of(step.node),
+                        step.call->kernel().name);
+    for (int i = 0; i < node.num_values(); ++i) {
+      const int value = index(step.node, i);
+      text += fmt::format("  {} {}", known_.shapes[value].to_string(), name_of(known_.dtypes[value]));
+      if (memory.inplace_of[value] >= 0) {
+        text += fmt::format(" @{} in place", memory.offset[value]);
+      } else if (plan_.planned(value)) {
+        text += fmt::format(" @{}", memory.offset[value]);
+      } else {
+        text += arrays_[value].is_none() ? " unused" : " own";
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace loomix

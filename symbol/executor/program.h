@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "symbol/executor/arena.h"
+#include "symbol/executor/op_call.h"
+#include "symbol/passes/plan.h"
+
+namespace loomix {
+
+struct PlanOptions {
+  bool inplace = true;
+  bool co_share = true;
+  memplan::Ordering ordering = memplan::Ordering::keep;
+  bool own_memory = false;  // every value in memory of its own: for monitors that look at values later
+  bool poison = false;      // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
+};
+
+// What a graph is compiled with: each array belongs to one value.
+struct Bindings {
+  std::vector<std::pair<ValueRef, NDArray>> arrays;            // variables, outputs, gradients
+  std::vector<std::pair<ValueRef, ops::Req>> requests;         // where it is not `write`
+};
+
+// A graph that is ready to run: kernels chosen, memory planned, tags prepared. Nodes with `forward` set make up the
+// second segment. Running pushes the calls in order and allocates nothing.
+class Program final : public RefCounted {
+ public:
+  Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices, const Bindings& bindings,
+          bool training, Arena& arena, const PlanOptions& options);
+
+  // Waits, in the engine, for what still uses the arena; then pushes the forward segment.
+  void run_forward();
+  // Once after each run_forward, whose values it uses up. Throws StateError if another run used the arena since.
+  void run_backward();
+
+  using Visit = std::function<void(NodeId, const Graph&, std::span<const NDArray> outputs)>;
+  void set_visitor(Visit visit) { visit_ = std::move(visit); }
+
+  const Graph& graph() const { return graph_; }
+  const GraphPlan& plan() const { return plan_; }
+  int num_calls() const { return static_cast<int>(steps_.size()); }
+  std::string explain() const;
+
+ private:
+  struct Step {
+    NodeId node;
+    Ref<OpCall> call;
+    std::vector<engine::Tag> poison_tags;    // of the poisoning task before it, if any
+    std::vector<TensorView> poisoned;
+  };
+  void make_steps(const Bindings& bindings, bool training, const PlanOptions& options);
+  void find_gates();
+  void push(const Step& step);
+  void push_gate();
+
+  Runtime& runtime_;
+  Graph graph_;
+  Inference known_;
+  std::vector<Device> devices_;
+  GraphPlan plan_;
+  std::vector<Ref<ArenaBlock>> blocks_;
+  std::vector<uint64_t> runs_;          // of each block: this program's last run
+  std::vector<NDArray> arrays_;         // one a value; none where there is no memory
+  std::vector<Step> steps_;
+  size_t first_backward_ = 0;           // in steps_
+  std::vector<engine::VarRef> starts_;  // written by the steps that nothing planned precedes
+  ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
+  std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment
+  int last_segment_ = 0;
+  bool forward_ran_ = false;              // and no backward since
+  Visit visit_;
+};
+
+}  // namespace loomix
