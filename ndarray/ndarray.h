@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "base/device.h"
 #include "base/dtype.h"
@@ -81,6 +82,7 @@ class NDArray {
     tape_ = std::move(node);
     tape_index_ = index;
   }
+  Ref<RefCounted> take_tape() noexcept { return std::exchange(tape_, {}); }
   // The same place, unknown to the tape.
   NDArray detach() const { return NDArray(storage_, shape_, dtype_, offset_, Unchecked{}); }
 

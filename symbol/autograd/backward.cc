@@ -211,14 +211,15 @@ class BackwardRun {
 
   static bool is_shape_only(const Node& node, size_t input) {
     const auto& list = node.op->shape_only;
-    return std::find(list.begin(), list.end(), static_cast<int>(input)) != list.end();
+    if (list.empty()) return false;
+    const int position = node.op->schema_position(*node.attrs, static_cast<int>(input));
+    return std::find(list.begin(), list.end(), position) != list.end();
   }
 
   NDArrays run_operator(NodeId id, const Node& node, const NDArrays& inputs) {
     InlineVector<const NDArray*, 4> in;
     for (const NDArray& input : inputs) in.push_back(&input);
     RunOptions options;
-    std::string name;
     if (node.forward >= 0 && node.forward < forward_size_) {
       const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
       if (recorded) options.node_name = recorded->name;

@@ -25,26 +25,9 @@ uint64_t next_number() noexcept {
   return counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A node's death lets go of others. Those that wait for that are kept in a list of the thread, so that a long chain
-// needs no deep stack.
-class Reaper {
- public:
-  void add(Ref<RefCounted> node) { waiting_.push_back(std::move(node)); }
-  void run() {
-    if (running_) return;
-    running_ = true;
-    while (!waiting_.empty()) {
-      const Ref<RefCounted> node = std::move(waiting_.back());
-      waiting_.pop_back();
-    }
-    running_ = false;
-  }
-
- private:
-  std::vector<Ref<RefCounted>> waiting_;
-  bool running_ = false;
-};
-thread_local Reaper reaper;
+// A node's death lets go of others. All but the outermost on a thread's stack leave theirs to that one, so that a long
+// chain needs no deep stack.
+constinit thread_local std::vector<Ref<RefCounted>>* left_to_outermost = nullptr;
 
 NDArray without_tape(const NDArray& array) { return array.detach(); }
 
@@ -62,17 +45,24 @@ TapeNode::TapeNode() noexcept : number(next_number()) {}
 TapeNode::~TapeNode() { clear(); }
 
 void TapeNode::clear() noexcept {
-  bool reap = false;
-  for (Input& input : inputs) {
-    if (!input.array.tape() || !input.array.tape()->unique()) continue;
-    reaper.add(input.array.tape());
-    reap = true;
-  }
-  inputs.clear();
+  cleared = true;
   outputs.clear();
   custom.reset();
-  cleared = true;
-  if (reap) reaper.run();
+  if (left_to_outermost) {
+    for (Input& input : inputs) {
+      if (input.array.tape()) left_to_outermost->push_back(input.array.take_tape());
+    }
+    inputs.clear();
+    return;
+  }
+  std::vector<Ref<RefCounted>> left;
+  left_to_outermost = &left;
+  inputs.clear();
+  while (!left.empty()) {
+    const Ref<RefCounted> node = std::move(left.back());
+    left.pop_back();
+  }
+  left_to_outermost = nullptr;
 }
 
 bool should_record(std::span<const NDArray* const> inputs) noexcept {

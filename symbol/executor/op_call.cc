@@ -79,9 +79,10 @@ bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input,
   });
 }
 
-bool is_shape_only(const ops::OpDef& op, size_t input) {
-  return !op.shape_only.empty() &&
-         std::find(op.shape_only.begin(), op.shape_only.end(), static_cast<int>(input)) != op.shape_only.end();
+bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, size_t input) {
+  if (op.shape_only.empty()) return false;
+  const int position = op.schema_position(attrs, static_cast<int>(input));
+  return std::find(op.shape_only.begin(), op.shape_only.end(), position) != op.shape_only.end();
 }
 
 // Whether the kernel would read what it has overwritten.
@@ -89,7 +90,7 @@ bool clobbers_input(const OpCall::Spec& spec, size_t output) {
   const NDArray& out = spec.out[output];
   for (size_t i = 0; i < spec.in.size(); ++i) {
     const NDArray& in = *spec.in[i];
-    if (in.is_none() || !out.overlaps(in) || is_shape_only(spec.op, i)) continue;
+    if (in.is_none() || !out.overlaps(in) || is_shape_only(spec.op, *spec.attrs, i)) continue;
     const bool exact = in.offset() == out.offset() && in.bytes() == out.bytes();
     if (!exact || !is_inplace_pair(spec.op, *spec.attrs, i, output)) return true;
   }
@@ -153,7 +154,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   for (size_t i = 0; i < spec.in.size(); ++i) {
     const NDArray& in = *spec.in[i];
     self.add_view(in);
-    if (in.is_none() || is_shape_only(spec.op, i)) continue;
+    if (in.is_none() || is_shape_only(spec.op, *spec.attrs, i)) continue;
     if (spec.op.mutates(*spec.attrs, static_cast<int>(i))) {
       self.tags_.update(in);
     } else {
