@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/params.h"
+#include "ops/op.h"
+
+namespace loomix::python {
+
+// An attribute as Python gave it: the field's position in the operator's schema, and a borrowed value.
+struct GivenAttr {
+  int field;
+  PyObject* value;
+};
+
+// The text of a Python value as MXNet would print it: "(3, 3)", "True", "float32" for NumPy's types.
+std::string attr_text(PyObject* value);
+
+// Python attribute values of one operator to parsed attributes: each combination of values is parsed once. Keyed by
+// kind and value, so that 1, 1.0 and True differ. Guarded by the GIL.
+class AttrCache {
+ public:
+  explicit AttrCache(const ops::OpDef& op) : op_(op) {}
+  // `num_args` is the count of variadic inputs, filled in unless given; -1 for others.
+  Ref<const AttrsBase> get(std::span<const GivenAttr> given, int num_args);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  static constexpr size_t kMaxEntries = 4096;  // a value that changes with each call must not pile up
+
+  Ref<const AttrsBase> parse(std::span<const GivenAttr> given, int num_args) const;
+
+  const ops::OpDef& op_;
+  std::unordered_map<std::string, Ref<const AttrsBase>, Hash, std::equal_to<>> entries_;
+};
+
+// An operator as this binding calls it.
+struct Operator {
+  const ops::OpDef* def = nullptr;
+  AttrCache* cache = nullptr;
+  Ref<const AttrsBase> no_attrs;  // empty if some are required
+  int scalar_field = -1;          // position of "scalar"
+};
+
+// One of the table's operators; throws KeyError for unknown names. The caches live as long as the process.
+Operator find_operator(std::string_view name);
+AttrCache& cache_of(const ops::OpDef& op);
+
+// True for Python's and NumPy's numbers.
+bool is_scalar(PyObject* object);
+// The attributes {"scalar": value}.
+Ref<const AttrsBase> scalar_attrs(const Operator& op, PyObject* value);
+
+}  // namespace loomix::python

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Python.h>
+
+#include <span>
+
+#include "base/params.h"
+#include "ndarray/ndarray.h"
+#include "ops/op.h"
+
+// Where Python calls meet the executor: the only callers of run_node in the binding. All throw; all need the GIL, and
+// let go of it while the push waits.
+namespace loomix::python {
+
+// Runs one operator; new Python arrays for its visible outputs: the only one, or a list.
+PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in);
+PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
+                 Device device);
+// The same, into arrays that exist.
+void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
+                 std::span<NDArray* const> out);
+
+}  // namespace loomix::python

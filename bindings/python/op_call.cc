@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/op_call.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+
+namespace loomix::python {
+namespace {
+
+PyObject* intern(const std::string& text) { return checked(PyUnicode_InternFromString(text.c_str())); }
+
+// Names in calls are interned as a rule, so comparing pointers finds them; others are compared as text.
+int find_name(const std::vector<PyObject*>& names, PyObject* name) {
+  const auto same = std::find(names.begin(), names.end(), name);
+  if (same != names.end()) return static_cast<int>(same - names.begin());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (PyUnicode_Compare(names[i], name) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool is_name(PyObject* name, PyObject* wanted) { return name == wanted || PyUnicode_Compare(name, wanted) == 0; }
+
+[[noreturn]] void fail_doubled(const OpSignature& signature, PyObject* name) {
+  detail::throw_error<TypeError>("[{}] got two values for argument '{}'.", signature.op.name, to_text(name));
+}
+
+}  // namespace
+
+OpSignature::OpSignature(const ops::OpDef& definition)
+    : op(definition), cache(cache_of(definition)), variadic(!definition.variadic_count.empty()) {
+  for (const auto& input : op.inputs) input_names.push_back(intern(input.name));
+  for (const auto& field : op.params->fields()) {
+    if (field.info.name == "ctx") context_field = static_cast<int>(field_names.size());
+    field_names.push_back(intern(field.info.name));
+  }
+}
+
+const OpSignature& signature_of(const ops::OpDef& op) {
+  static auto& signatures = *new std::unordered_map<const ops::OpDef*, std::unique_ptr<OpSignature>>();
+  auto& signature = signatures[&op];
+  if (!signature) signature = std::make_unique<OpSignature>(op);
+  return *signature;
+}
+
+OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  static PyObject* const out_name = PyUnicode_InternFromString("out");
+  static PyObject* const name_name = PyUnicode_InternFromString("name");
+  static PyObject* const attr_name = PyUnicode_InternFromString("attr");
+  const auto num_inputs = static_cast<Py_ssize_t>(signature.input_names.size());
+  const auto num_fields = static_cast<Py_ssize_t>(signature.field_names.size());
+
+  OpCall call;
+  if (signature.variadic) {
+    for (Py_ssize_t i = 0; i < count; ++i) call.inputs.push_back(args[i]);
+  } else {
+    // MXNet's generated functions end in out and name, after the parameters.
+    if (count > num_inputs + num_fields + 2) {
+      detail::throw_error<TypeError>("[{}] takes at most {} positional arguments but got {}.", signature.op.name,
+                                     num_inputs + num_fields + 2, count);
+    }
+    for (Py_ssize_t i = 0; i < num_inputs; ++i) {
+      call.inputs.push_back(i < count && args[i] != Py_None ? args[i] : nullptr);
+    }
+    for (Py_ssize_t i = num_inputs; i < count; ++i) {
+      const Py_ssize_t field = i - num_inputs;
+      if (field < num_fields) {
+        call.attrs.push_back({static_cast<int>(field), args[i]});
+      } else {
+        (field == num_fields ? call.out : call.name) = args[i];
+      }
+    }
+  }
+  const Py_ssize_t num_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  const size_t positional_attrs = call.attrs.size();
+  for (Py_ssize_t i = 0; i < num_keywords; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+    PyObject* value = args[count + i];
+    if (const int field = find_name(signature.field_names, name); field >= 0) {
+      if (static_cast<size_t>(field) < positional_attrs) fail_doubled(signature, name);
+      call.attrs.push_back({field, value});
+    } else if (const int input = signature.variadic ? -1 : find_name(signature.input_names, name); input >= 0) {
+      if (call.inputs[input]) fail_doubled(signature, name);
+      call.inputs[input] = value == Py_None ? nullptr : value;
+    } else if (is_name(name, out_name)) {
+      call.out = value;
+    } else if (is_name(name, name_name)) {
+      call.name = value;
+    } else if (is_name(name, attr_name)) {
+      call.attr = value;
+    } else {
+      call.others.emplace_back(name, value);
+    }
+  }
+  if (call.out == Py_None) call.out = nullptr;
+  if (call.name == Py_None) call.name = nullptr;
+  if (call.attr == Py_None) call.attr = nullptr;
+  return call;
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/op_function.h"
+
+#include <structmember.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/invoke.h"
+#include "bindings/python/ndarray_object.h"
+#include "bindings/python/op_call.h"
+#include "bindings/python/op_info.h"
+#include "bindings/python/symbol_compose.h"
+#include "ops/table.h"
+
+namespace loomix::python {
+namespace {
+
+struct OpFunction {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const ops::OpDef* op;
+  const OpSignature* signature;  // null until the first call
+  OpFlavour flavour;
+  PyObject* name;
+  PyObject* module;
+};
+
+PyTypeObject* op_function_type = nullptr;
+
+OpFunction& function_of(PyObject* object) { return *reinterpret_cast<OpFunction*>(object); }
+
+const OpSignature& signature_of(OpFunction& function) {
+  if (!function.signature) function.signature = &python::signature_of(*function.op);
+  return *function.signature;
+}
+
+// The unknown keyword arguments fail in the words of the operator's schema.
+[[noreturn]] void fail_unknown(const OpSignature& signature, const OpCall& call) {
+  const auto& [name, value] = call.others.front();
+  if (is_array(value)) {
+    std::string inputs;
+    for (const auto& input : signature.op.inputs) inputs += (inputs.empty() ? "" : ", ") + input.name;
+    detail::throw_error<TypeError>("[{}] has no input called '{}'; its inputs are: {}.", signature.op.name,
+                                   to_text(name), inputs);
+  }
+  signature.op.params->parse(signature.op.name, TextPairs{{to_text(name), attr_text(value)}});
+  detail::throw_error<TypeError>("[{}] has no parameter '{}'.", signature.op.name, to_text(name));
+}
+
+[[noreturn]] void fail_inputs(const OpSignature& signature, const AttrsBase& attrs, const OpCall& call) {
+  std::string missing;
+  std::string surplus;
+  const int expected = signature.op.count_inputs(attrs);
+  int named = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const bool wanted = signature.op.has_input ? signature.op.has_input(attrs, static_cast<int>(i))
+                                               : static_cast<int>(i) < expected;
+    named += wanted;
+    if (wanted && !call.inputs[i]) missing += (missing.empty() ? "" : ", ") + signature.op.inputs[i].name;
+    if (!wanted && call.inputs[i]) surplus += (surplus.empty() ? "" : ", ") + signature.op.inputs[i].name;
+  }
+  std::string text = fmt::format("[{}] expects {} input{}", signature.op.name, expected, expected == 1 ? "" : "s");
+  if (!missing.empty()) text += "; missing: " + missing;
+  if (!surplus.empty()) text += "; not used with these parameters: " + surplus;
+  throw TypeError(text + ".");
+}
+
+void collect_inputs(const OpSignature& signature, const AttrsBase& attrs, const OpCall& call,
+                    InlineVector<const NDArray*, 8>& in) {
+  const int expected = signature.op.count_inputs(attrs);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    PyObject* input = call.inputs[i];
+    if (!input) continue;
+    if (!is_array(input)) [[unlikely]] {
+      const std::string name = signature.variadic ? fmt::format("{} {}", signature.op.inputs[0].name, i)
+                                                  : signature.op.inputs[i].name;
+      detail::throw_error<TypeError>("[{}] input {} is a {}; expected an NDArray.", signature.op.name, name,
+                                     type_name(input));
+    }
+    if (!signature.variadic) {
+      const bool wanted = signature.op.has_input ? signature.op.has_input(attrs, static_cast<int>(i))
+                                                 : static_cast<int>(i) < expected;
+      if (!wanted) fail_inputs(signature, attrs, call);
+    }
+    in.push_back(&array_of(input));
+  }
+  if (static_cast<int>(in.size()) != expected) {
+    if (signature.variadic) {
+      detail::throw_error<TypeError>("[{}] got {} inputs, but {} says {}.", signature.op.name, in.size(),
+                                     signature.op.variadic_count, expected);
+    }
+    fail_inputs(signature, attrs, call);
+  }
+}
+
+// Where an operator without inputs puts its output.
+Device device_of_call(const OpSignature& signature, const OpCall& call) {
+  for (const GivenAttr& attr : call.attrs) {
+    if (attr.field != signature.context_field || attr.value == Py_None) continue;
+    if (!PyUnicode_Check(attr.value)) return to_device(attr.value, signature.op.name.c_str());
+    const std::string text = to_text(attr.value);
+    if (!text.empty()) return Device::parse(text);
+  }
+  return to_device(nullptr, signature.op.name.c_str());
+}
+
+PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    const OpSignature& signature = signature_of(function_of(self));
+    const OpCall call = sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames);
+    if (!call.others.empty()) [[unlikely]] fail_unknown(signature, call);
+    const int num_args = signature.variadic ? static_cast<int>(call.inputs.size()) : -1;
+    const Ref<const AttrsBase> attrs = signature.cache.get(call.attrs, num_args);
+    InlineVector<const NDArray*, 8> in;
+    collect_inputs(signature, *attrs, call, in);
+    if (call.out) {
+      InlineVector<NDArray*, 8> out;
+      const bool single = is_array(call.out);
+      const Owned outputs(single ? nullptr : PySequence_Fast(call.out, ""));
+      if (!single && !outputs) {
+        PyErr_Clear();
+        detail::throw_error<TypeError>("[{}] out is a {}; expected an NDArray or a list of them.", signature.op.name,
+                                       type_name(call.out));
+      }
+      const Py_ssize_t count = single ? 1 : PySequence_Fast_GET_SIZE(outputs.get());
+      for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* target = single ? call.out : PySequence_Fast_GET_ITEM(outputs.get(), i);
+        out.push_back(&to_array(target, signature.op.name.c_str(), "out"));
+      }
+      invoke_into(signature.op, attrs, in, out);
+      return Py_NewRef(call.out);
+    }
+    if (in.empty()) return invoke(signature.op, attrs, in, device_of_call(signature, call));
+    return invoke_one(signature.op, attrs, in);
+  });
+}
+
+PyObject* call_on_symbols(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+  return guarded([&] {
+    OpFunction& function = function_of(self);
+    const OpSignature& signature = signature_of(function);
+    return compose_symbol(signature, function.name, sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames));
+  });
+}
+
+void function_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(function_of(self).name);
+  Py_XDECREF(function_of(self).module);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* function_bind(PyObject* self, PyObject* instance, PyObject*) {
+  return instance && instance != Py_None ? PyMethod_New(self, instance) : Py_NewRef(self);
+}
+
+PyObject* function_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<operator %U.%U>", function_of(self).module, function_of(self).name);
+}
+
+PyObject* get_name(PyObject* self, void*) { return Py_NewRef(function_of(self).name); }
+PyObject* get_module(PyObject* self, void*) { return Py_NewRef(function_of(self).module); }
+PyObject* get_doc(PyObject* self, void*) {
+  return guarded([&] {
+    const Owned info(op_info(*function_of(self).op));
+    return checked(PyObject_CallOneArg(package_attribute("_operators", "docstring"), info.get()));
+  });
+}
+PyObject* get_operator(PyObject* self, void*) {
+  return PyUnicode_FromString(function_of(self).op->name.c_str());
+}
+PyObject* get_signature(PyObject* self, void*) {
+  return guarded([&] {
+    const Owned info(op_info(*function_of(self).op));
+    const bool symbol = function_of(self).flavour == OpFlavour::symbol;
+    return checked(PyObject_CallFunctionObjArgs(package_attribute("_operators", "signature"), info.get(),
+                                                symbol ? Py_True : Py_False, nullptr));
+  });
+}
+PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(function_of(self).name); }
+
+PyGetSetDef kProperties[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
+                             {"__qualname__", get_name, nullptr, nullptr, nullptr},
+                             {"__module__", get_module, nullptr, nullptr, nullptr},
+                             {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                             {"__signature__", get_signature, nullptr, nullptr, nullptr},
+                             {"operator", get_operator, nullptr, "The operator's canonical name.", nullptr},
+                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef kMembers[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunction, vectorcall), READONLY, nullptr},
+                          {nullptr, 0, 0, 0, nullptr}};
+
+// op_function(operator, name, module, is_symbol)
+PyObject* make_function(PyObject*, PyObject* args) {
+  return guarded([&] {
+    const char* op_name = nullptr;
+    PyObject* name = nullptr;
+    PyObject* module = nullptr;
+    int symbol = 0;
+    if (!PyArg_ParseTuple(args, "sUUp", &op_name, &name, &module, &symbol)) throw PythonError{};
+    const ops::OpDef& op = ops::builtin_table().at(op_name);
+    PyObject* self = checked(op_function_type->tp_alloc(op_function_type, 0));
+    OpFunction& function = function_of(self);
+    function.vectorcall = symbol ? call_on_symbols : call_on_arrays;
+    function.op = &op;
+    function.flavour = symbol ? OpFlavour::symbol : OpFlavour::array;
+    function.name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&function.name);
+    function.module = Py_NewRef(module);
+    return self;
+  });
+}
+
+// Every name, aliases included, that Python may see: [(name, operator's canonical name), ...].
+PyObject* operator_names(PyObject*, PyObject* symbols) {
+  return guarded([&] {
+    const bool for_symbols = PyObject_IsTrue(symbols) == 1;
+    Owned list(checked(PyList_New(0)));
+    const auto add = [&](const std::string& name, const ops::OpDef& op) {
+      const Owned pair(checked(Py_BuildValue("(ss)", name.c_str(), op.name.c_str())));
+      checked(PyList_Append(list.get(), pair.get()));
+    };
+    for (const ops::OpDef& op : ops::builtin_table().all()) {
+      if (op.hidden || (for_symbols && op.no_symbol)) continue;
+      add(op.name, op);
+      for (const std::string& alias : op.aliases) add(alias, op);
+    }
+    return list.release();
+  });
+}
+
+PyObject* operator_info(PyObject*, PyObject* name) {
+  return guarded([&] { return op_info(ops::builtin_table().at(to_text(name))); });
+}
+
+PyMethodDef kFunctions[] = {{"op_function", make_function, METH_VARARGS, nullptr},
+                            {"operator_names", operator_names, METH_O, nullptr},
+                            {"operator_info", operator_info, METH_O, nullptr},
+                            {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void add_op_function_type(PyObject* module) {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(function_bind)},
+                                {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+                                {Py_tp_getset, kProperties},
+                                {Py_tp_methods, kMethods},
+                                {Py_tp_members, kMembers},
+                                {0, nullptr}};
+  PyType_Spec spec = {"loomix._core.OpFunction", sizeof(OpFunction), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots};
+  op_function_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
+  checked(PyModule_AddObjectRef(module, "OpFunction", reinterpret_cast<PyObject*>(op_function_type)));
+  checked(PyModule_AddFunctions(module, kFunctions));
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/op_info.h"
+
+#include <pybind11/pybind11.h>
+
+namespace loomix::python {
+
+namespace py = pybind11;
+
+PyObject* op_info(const ops::OpDef& op) {
+  py::list aliases;
+  for (const std::string& alias : op.aliases) aliases.append(alias);
+  py::list inputs;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool optional = op.has_input || (op.num_inputs && op.variadic_count.empty());
+    inputs.append(py::dict(py::arg("name") = op.inputs[i].name, py::arg("mutated") = op.inputs[i].mutated,
+                           py::arg("optional") = optional && i > 0));
+  }
+  py::list params;
+  for (const auto& field : op.params->fields()) {
+    py::list options;
+    for (const std::string& option : field.info.options) options.append(option);
+    params.append(py::dict(py::arg("name") = field.info.name, py::arg("type") = field.info.type,
+                           py::arg("default") = field.info.default_text, py::arg("doc") = field.info.doc,
+                           py::arg("required") = field.info.required, py::arg("boolean") = field.info.boolean,
+                           py::arg("options") = options));
+  }
+  py::list outputs;
+  for (const std::string& output : op.output_names) outputs.append(output);
+  return py::dict(py::arg("name") = op.name, py::arg("aliases") = aliases, py::arg("doc") = op.doc,
+                  py::arg("inputs") = inputs, py::arg("variadic") = op.variadic_count, py::arg("params") = params,
+                  py::arg("outputs") = outputs, py::arg("differentiable") = static_cast<bool>(op.gradient),
+                  py::arg("no_symbol") = op.no_symbol)
+      .release()
+      .ptr();
+}
+
+}  // namespace loomix::python

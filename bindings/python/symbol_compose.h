@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Python.h>
+
+#include "bindings/python/op_call.h"
+
+namespace loomix::python {
+
+// Makes a symbol of one operator, as loomix.symbol's functions do. Name and attributes come from the call, the
+// thread's NameManager and AttrScope; `hint` is the function's name.
+PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpCall& call);
+
+}  // namespace loomix::python
