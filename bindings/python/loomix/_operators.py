@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the operator table says, for Python: namespaces, signatures and doc strings of the operator functions."""
+
+import inspect
+
+from . import _core
+
+# MXNet's rule: an operator `_contrib_foo` is `contrib.foo`; other names that begin with an underscore are internal.
+_PREFIXES = {
+    "_contrib_": "contrib",
+    "_linalg_": "linalg",
+    "_sparse_": "sparse",
+    "_image_": "image",
+    "_random_": "random",
+}
+
+
+def place_of(name):
+    """The namespace and the short name of an operator's name or alias.
+
+    >>> place_of("_linalg_gemm"), place_of("dot"), place_of("_plus_scalar")
+    (('linalg', 'gemm'), ('op', 'dot'), ('_internal', '_plus_scalar'))
+    """
+    for prefix, namespace in _PREFIXES.items():
+        if name.startswith(prefix) and len(name) > len(prefix):
+            short = name[len(prefix) :]
+            return (namespace, short) if namespace != "random" or short.endswith("_like") else ("_internal", name)
+    return ("_internal" if name.startswith("_") else "op"), name
+
+
+_places = {}
+
+
+def functions(package, namespace):
+    """The operator functions of one namespace of ``"ndarray"`` or ``"symbol"``: a new dict, name to function."""
+    if package not in _places:
+        places = {}
+        for name, operator in _core.operator_names(package == "symbol"):
+            space, short = place_of(name)
+            places.setdefault(space, []).append((short, operator))
+        _places[package] = places
+    module = f"loomix.{package}.{namespace}"
+    is_symbol = package == "symbol"
+    return {
+        short: _core.op_function(operator, short, module, is_symbol)
+        for short, operator in _places[package].get(namespace, [])
+    }
+
+
+def _default(param):
+    text = param["default"]
+    kind = param["type"]
+    if text == "None":
+        return None
+    if param["boolean"]:
+        return text in ("1", "True")
+    if text.startswith("["):
+        items = text.strip("[]").replace(" ", "")
+        return tuple(_number(item) for item in items.split(",")) if items else ()
+    return text if kind.startswith(("{", "string", "dtype")) else _number(text)
+
+
+def _number(text):
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def signature(info, is_symbol=False):
+    """The ``inspect.Signature`` of an operator function."""
+    Parameter = inspect.Parameter
+    parameters = []
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    if info["variadic"]:
+        parameters.append(Parameter(info["inputs"][0]["name"], Parameter.VAR_POSITIONAL))
+        kind = Parameter.KEYWORD_ONLY
+    else:
+        optional = False
+        for item in info["inputs"]:
+            optional = optional or is_symbol or item["optional"]
+            parameters.append(Parameter(item["name"], kind, default=None if optional else Parameter.empty))
+    optional = any(p.default is not Parameter.empty for p in parameters)
+    for param in info["params"]:
+        if info["variadic"] and param["name"] == info["variadic"]:
+            continue
+        default = Parameter.empty if param["required"] else _default(param)
+        if default is Parameter.empty and optional and kind is not Parameter.KEYWORD_ONLY:
+            default = None  # required all the same; Python's grammar wants a default here
+        optional = optional or default is not Parameter.empty
+        parameters.append(Parameter(param["name"], kind, default=default))
+    names = {p.name for p in parameters}
+    extras = ("name", "attr") if is_symbol else ("out", "name")
+    parameters += [Parameter(extra, kind, default=None) for extra in extras if extra not in names]
+    return inspect.Signature(parameters)
+
+
+def docstring(info):
+    """The doc string of an operator function, in NumPy's style."""
+    lines = [info["doc"], "", "Parameters", "----------"]
+    for item in info["inputs"]:
+        kind = "NDArray or Symbol"
+        if info["variadic"]:
+            kind = "any number of " + kind
+        elif item["optional"]:
+            kind += ", for some parameters only"
+        lines.append(f"{item['name']} : {kind}")
+        if item["mutated"]:
+            lines.append("    Changed in place.")
+    for param in info["params"]:
+        if info["variadic"] and param["name"] == info["variadic"]:
+            continue
+        state = "required" if param["required"] else f"default {param['default'] or repr('')}"
+        lines.append(f"{param['name']} : {param['type']}, {state}")
+        if param["doc"]:
+            lines.append(f"    {param['doc']}")
+    lines += ["out : NDArray or list of NDArray, default None", "    Where to write the result."]
+    if info["aliases"]:
+        lines += ["", "Also known as " + ", ".join(info["aliases"]) + "."]
+    return "\n".join(lines)

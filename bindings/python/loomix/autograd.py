@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording what is computed, and gradients of it.
+
+>>> import loomix as mx
+>>> x = mx.nd.array([1, 2, 3])
+>>> x.attach_grad()
+>>> with mx.autograd.record():
+...     y = (x * x).sum()
+>>> y.backward()
+>>> x.grad.asnumpy()
+array([2., 4., 6.], dtype=float32)
+"""
+
+from . import _core
+from .base import MXNetTypeError, MXNetValueError
+
+__all__ = [
+    "Function",
+    "backward",
+    "get_symbol",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+is_recording = _core.is_recording
+is_training = _core.is_training
+set_recording = _core.set_recording
+set_training = _core.set_training
+
+
+class _Scope:
+    """Sets recording and training mode of this thread inside a ``with`` statement; None leaves one as it is."""
+
+    __slots__ = ("_outer", "_recording", "_training")
+
+    def __init__(self, recording, training):
+        self._recording, self._training, self._outer = recording, training, []
+
+    def __enter__(self):
+        recording = None if self._recording is None else set_recording(self._recording)
+        training = None if self._training is None else set_training(self._training)
+        self._outer.append((recording, training))
+
+    def __exit__(self, *exc_info):
+        recording, training = self._outer.pop()
+        if recording is not None:
+            set_recording(recording)
+        if training is not None:
+            set_training(training)
+
+
+def record(train_mode=True):
+    """A ``with`` scope in which what is computed is recorded for gradients.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether operators such as Dropout behave as in training.
+    """
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode=False):
+    """A ``with`` scope, inside a recorded one, in which nothing is recorded."""
+    return _Scope(False, train_mode)
+
+
+def train_mode():
+    """A ``with`` scope in which operators behave as in training."""
+    return _Scope(None, True)
+
+
+def predict_mode():
+    """A ``with`` scope in which operators behave as in prediction."""
+    return _Scope(None, False)
+
+
+def _as_list(value, what):
+    if isinstance(value, _core.NDArrayBase):
+        return [value]
+    if not isinstance(value, (list, tuple)):
+        raise MXNetTypeError(f"[autograd] {what} is a {type(value).__name__}; expected an NDArray or a list of them.")
+    return list(value)
+
+
+def mark_variables(variables, gradients, grad_reqs="write"):
+    """Makes arrays variables whose gradients go to the given arrays.
+
+    Parameters
+    ----------
+    variables : NDArray or list of NDArray
+    gradients : NDArray or list of NDArray
+    grad_reqs : {'write', 'add', 'null'} or list of them
+    """
+    variables, gradients = _as_list(variables, "variables"), _as_list(gradients, "gradients")
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    if not len(variables) == len(gradients) == len(grad_reqs):
+        raise MXNetValueError(
+            f"[mark_variables] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} "
+            "requests; expected as many of each."
+        )
+    _core.mark_variables(variables, gradients, list(grad_reqs))
+
+
+def _heads(heads, head_grads):
+    heads = _as_list(heads, "heads")
+    if head_grads is None:
+        return heads, [None] * len(heads)
+    head_grads = _as_list(head_grads, "head_grads")
+    if len(head_grads) != len(heads):
+        raise MXNetValueError(
+            f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients; expected as many of each."
+        )
+    return heads, head_grads
+
+
+def backward(heads, head_grads=None, retain_graph=False, train_mode=True):  # noqa: F811
+    """Computes the gradients of ``heads`` into the buffers of the variables that they depend on.
+
+    Parameters
+    ----------
+    heads : NDArray or list of NDArray
+    head_grads : NDArray or list of NDArray, optional
+        Gradients of the final value with respect to the heads; ones by default.
+    retain_graph : bool
+        Keep what was recorded for another backward pass.
+    train_mode : bool
+        Whether operators behave as in training.
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    _core.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
+
+
+def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):  # noqa: F811
+    """The gradients of ``heads`` with respect to ``variables``, as new arrays.
+
+    Parameters
+    ----------
+    heads, head_grads, train_mode
+        As for :func:`backward`.
+    variables : NDArray or list of NDArray
+    retain_graph : bool, optional
+        Default: as ``create_graph``.
+    create_graph : bool
+        Record the computation of the gradients, too, so that they can be differentiated again.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        As ``variables``.
+    """
+    heads, head_grads = _heads(heads, head_grads)
+    wanted = _as_list(variables, "variables")
+    if not wanted:
+        raise MXNetValueError("variables cannot be an empty list.")
+    retain_graph = create_graph if retain_graph is None else retain_graph
+    gradients = _core.grad(heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode))
+    return gradients[0] if isinstance(variables, _core.NDArrayBase) else gradients
+
+
+def get_symbol(x):
+    """The symbol of the computation that gave ``x``."""
+    return _core.recorded_symbol(x)
+
+
+class Function:
+    """A differentiable function written in Python: subclass it and define ``forward`` and ``backward``.
+
+    Both run on the thread that calls: ``forward`` in the call, ``backward`` in the backward pass. A new object is made
+    for each call.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Sigmoid(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         y = 1 / (1 + mx.nd.exp(-x))
+    ...         self.save_for_backward(y)
+    ...         return y
+    ...     def backward(self, dy):
+    ...         (y,) = self.saved_tensors
+    ...         return dy * y * (1 - y)
+    """
+
+    def __init__(self):
+        self._used = False
+        self.saved_tensors = ()
+
+    def save_for_backward(self, *args):
+        """Keeps arrays for ``backward``, which finds them in ``self.saved_tensors``."""
+        self.saved_tensors = args
+
+    def __call__(self, *inputs):
+        if self._used:
+            raise MXNetValueError("Each Function instance can only be called once. Please create another instance.")
+        self._used = True
+        with pause(train_mode=is_training()):
+            outputs = self.forward(*inputs)
+        single = isinstance(outputs, _core.NDArrayBase)
+        listed = [outputs] if single else list(outputs)
+        if is_recording():
+            listed = _core.record_function(self._run_backward, type(self).__name__, list(inputs), listed)
+        return listed[0] if single else type(outputs)(listed)
+
+    def _run_backward(self, *output_grads):
+        with pause():
+            gradients = self.backward(*output_grads)
+        return [gradients] if isinstance(gradients, _core.NDArrayBase) else list(gradients)
+
+    def forward(self, *inputs):
+        """Computes the outputs from the inputs."""
+        raise NotImplementedError
+
+    def backward(self, *output_grads):
+        """Computes the gradients of the inputs from those of the outputs."""
+        raise NotImplementedError

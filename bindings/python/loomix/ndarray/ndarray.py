@@ -1,0 +1,791 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The class NDArray, and functions that make and combine arrays."""
+
+import operator
+
+import numpy as np
+
+from .. import _core, autograd
+from ..base import (
+    MXNetTypeError,
+    MXNetValueError,
+    NotImplementedForSymbol as _NotImplementedForSymbol,  # noqa: F401 - MXNet has it here
+    numeric_types,
+)
+from ..context import Context, current_context
+from ..util import is_np_shape
+from . import _indexing, _internal, op
+
+__all__ = [
+    "NDArray",
+    "add",
+    "arange",
+    "array",
+    "concatenate",
+    "divide",
+    "empty",
+    "equal",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "greater",
+    "greater_equal",
+    "histogram",
+    "lesser",
+    "lesser_equal",
+    "linspace",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
+    "moveaxis",
+    "multiply",
+    "not_equal",
+    "onehot_encode",
+    "ones",
+    "power",
+    "split_v2",
+    "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "true_divide",
+    "waitall",
+    "zeros",
+]
+
+# MXNet's names for the two translations between NumPy's types and its own numbers.
+_DTYPE_NP_TO_MX = {
+    None: -1,
+    np.float32: 0,
+    np.float64: 1,
+    np.float16: 2,
+    np.uint8: 3,
+    np.int32: 4,
+    np.int8: 5,
+    np.int64: 6,
+    np.bool_: 7,
+    np.dtype([("bfloat16", np.uint16)]): 12,
+}
+_DTYPE_MX_TO_NP = {number: dtype for dtype, number in _DTYPE_NP_TO_MX.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
+
+
+class NDArray(_core.NDArrayBase):
+    """An array of one element type on one device.
+
+    Operations return at once and run in the background, in the order that their data needs; reading the values
+    (:meth:`asnumpy`, printing, :meth:`wait_to_read`) waits. Arrays are made by functions such as :func:`array` and
+    :func:`zeros`, not by calling the class.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> (x * 2 + 1).asnumpy()
+    array([[3., 5.],
+           [7., 9.]], dtype=float32)
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+
+    # ---- reading ----
+
+    def __repr__(self):
+        if self._is_none:
+            return f"<{type(self).__name__} None>"
+        shape = "x".join(str(size) for size in self.shape)
+        return f"\n{self.asnumpy()}\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise MXNetValueError("[NDArray] NumPy asked for an array without a copy; use numpy.from_dlpack(array).")
+        data = self.asnumpy()
+        return data if dtype is None else data.astype(dtype, copy=False)
+
+    def __bool__(self):
+        if self.size == 0:
+            return False
+        if self.size > 1:
+            raise MXNetValueError("The truth value of an NDArray with multiple elements is ambiguous.")
+        return bool(self._item())
+
+    def __float__(self):
+        return float(self._item())
+
+    def __int__(self):
+        return int(self._item())
+
+    def __index__(self):
+        if self.dtype not in (np.uint8, np.int8, np.int32, np.int64):
+            raise MXNetTypeError(f"[NDArray] only arrays of integers can be an index, not {self.dtype.__name__}.")
+        return int(self._item())
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __contains__(self, value):
+        return bool(np.any(self.asnumpy() == (value.asnumpy() if isinstance(value, NDArray) else value)))
+
+    def asscalar(self):
+        """The only element, as a NumPy scalar.
+
+        Raises
+        ------
+        ValueError
+            When there is not exactly one element.
+        """
+        if self.size != 1:
+            raise MXNetValueError("The current array is not a scalar")
+        return self.asnumpy().reshape(-1)[0]
+
+    def item(self):
+        """The only element, as a Python number."""
+        return self._item()
+
+    def tolist(self):
+        """The elements as nested Python lists."""
+        return self.asnumpy().tolist()
+
+    @property
+    def T(self):  # noqa: N802 - MXNet's name
+        """The array with its axes reversed; itself when it has fewer than two."""
+        return self if self.ndim < 2 else op.transpose(self)
+
+    @property
+    def writable(self):
+        """Whether the array may be changed: always."""
+        return True
+
+    # ---- parts ----
+
+    def _get_item(self, key):
+        return _indexing.get_item(self, key)
+
+    def _set_item(self, key, value):
+        _indexing.set_item(self, key, value)
+
+    def _full(self, value):
+        self[:] = value
+
+    def _sync_copyfrom(self, source_array):
+        """Copies a NumPy array, or what makes one, into this array of the same shape; complete on return."""
+        try:
+            source = np.ascontiguousarray(source_array, dtype=self.dtype)
+        except (TypeError, ValueError):
+            raise MXNetTypeError("array must consist of array-like data, " + str(type(source_array))) from None
+        if source.shape != self.shape and not (source.size == self.size == 1):
+            raise MXNetValueError(
+                f"Shape inconsistent: expected {self.shape} but got {source.shape}; the copy needs equal shapes."
+            )
+        self._copy_from_numpy(source)
+
+    def slice_assign(self, rhs, begin, end, step):
+        """Writes ``rhs`` into the part from ``begin`` to ``end`` and returns the array."""
+        return _internal._slice_assign(self, rhs, begin=begin, end=end, step=step, out=self)
+
+    def slice_assign_scalar(self, value, begin, end, step):
+        """Writes a number into the part from ``begin`` to ``end`` and returns the array."""
+        return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step, out=self)
+
+    # ---- shape ----
+
+    def _reshape(self, shape):
+        """Reshaped to known sizes: a view, or an operator while recording."""
+        shape = tuple(shape)
+        if autograd.is_recording():
+            return _reshape_op(self, shape)
+        return self._reshape_view(shape)
+
+    def reshape(self, *shape, **kwargs):
+        """The same elements in another shape; shares memory.
+
+        Parameters
+        ----------
+        shape : tuple of int, or several int
+            Sizes. 0 keeps the size of the input's axis; -1 is inferred from the rest; -2 copies all further axes;
+            -3 merges two axes; -4 splits one axis into the two sizes that follow.
+        reverse : bool
+            Read the special values from the right.
+
+        Raises
+        ------
+        ValueError
+            When the sizes do not give the same number of elements.
+        """
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        elif not shape:
+            if "shape" not in kwargs:
+                raise MXNetTypeError("[reshape] Shape must be provided.")
+            shape = kwargs.pop("shape")
+            shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        reverse = kwargs.pop("reverse", False)
+        if kwargs:
+            raise MXNetTypeError(
+                f"[reshape] unknown argument {', '.join(map(repr, kwargs))}; expected 'shape' and 'reverse'."
+            )
+        if autograd.is_recording():
+            return op.reshape(self, shape=shape, reverse=bool(reverse))
+        if all(isinstance(size, int) and size > 0 for size in shape):
+            return self._reshape_view(shape)
+        return op.reshape(self, shape=shape, reverse=bool(reverse))
+
+    def expand_dims(self, axis, inplace=False):
+        """The array with a new axis of size 1; shares memory when ``inplace``."""
+        if not inplace:
+            return op.expand_dims(self, axis=axis)
+        ndim = self.ndim + 1
+        if not -ndim <= axis < ndim:
+            raise MXNetValueError(f"[expand_dims] axis {axis} is out of range; expected {-ndim} to {ndim - 1}.")
+        shape = list(self.shape)
+        shape.insert(axis % ndim, 1)
+        return self._reshape(shape)
+
+    def squeeze(self, axis=None, inplace=False):
+        """The array without its axes of size 1, or without the given ones; shares memory when ``inplace``."""
+        if not inplace:
+            return op.squeeze(self, axis=axis)
+        axes = range(self.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+        axes = {i % self.ndim for i in axes if axis is not None or self.shape[i] == 1}
+        for i in axes:
+            if self.shape[i] != 1:
+                raise MXNetValueError(f"[squeeze] axis {i} has size {self.shape[i]}; expected 1.")
+        return self._reshape([size for i, size in enumerate(self.shape) if i not in axes] or (1,))
+
+    def flatten(self, inplace=False):
+        """The first axis, and all others as one; shares memory when ``inplace``."""
+        return self.reshape((0, -1)) if inplace else op.flatten(self)
+
+    def broadcast_to(self, shape):
+        """The array repeated along axes of size 1, and new leading ones, to ``shape``."""
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        have = (1,) * (len(shape) - self.ndim) + self.shape
+        fits = len(have) == len(shape) and all(a in (1, b) or b == 0 for a, b in zip(have, shape))
+        if not fits:
+            raise MXNetValueError(f"[broadcast_to] an array of shape {self.shape} cannot be broadcast to {shape}.")
+        source = self if have == self.shape else self._reshape(have)
+        return op.broadcast_to(source, shape=shape)
+
+    def broadcast_like(self, other):
+        """The array broadcast to the shape of another."""
+        return self.broadcast_to(other.shape)
+
+    def diag(self, k=0, **kwargs):
+        """The ``k``-th diagonal, or a matrix with this diagonal."""
+        return op.diag(self, k=k, **kwargs)
+
+    # ---- copies ----
+
+    def copy(self):
+        """A copy on the same device."""
+        return op.identity(self) if autograd.is_recording() else self.copyto(self.context)
+
+    def copyto(self, other):
+        """Copies the elements into another array, or to a new one on a device.
+
+        Parameters
+        ----------
+        other : NDArray or Context
+
+        Returns
+        -------
+        NDArray
+            The target.
+        """
+        if isinstance(other, NDArray):
+            if other is self:
+                return other
+            return _internal._copyto(self, out=other)
+        if isinstance(other, Context):
+            return _internal._copyto(self, out=_alloc_like(self, other))
+        raise MXNetTypeError(f"[copyto] other is a {type(other).__name__}; expected an NDArray or a Context.")
+
+    def as_in_context(self, context):
+        """The array itself if it is on the device, else a copy there."""
+        return self if self.context == context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def astype(self, dtype, copy=True):
+        """The elements converted to another type.
+
+        Parameters
+        ----------
+        dtype : NumPy type or str
+        copy : bool
+            When False, an array that has the type already is returned itself.
+        """
+        if dtype is None:
+            dtype = np.float32
+        if not copy and _core.same_dtype(dtype, self.dtype):
+            return self
+        return op.cast(self, dtype=dtype)
+
+    def tostype(self, stype):
+        """The same values in another storage type: 'default', 'row_sparse' or 'csr'."""
+        if stype == "csr" and self.ndim != 2:
+            raise MXNetValueError(
+                f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {self.shape}"
+            )
+        if stype == self.stype:
+            return self.copy()
+        from . import sparse
+
+        return sparse.convert(self, stype)
+
+    def detach(self):
+        """The same elements, cut off from the computation that was recorded."""
+        return self._detach()
+
+    def as_nd_ndarray(self):
+        """The array itself; for code that also handles NumPy-like arrays."""
+        return self
+
+    # ---- gradients ----
+
+    def attach_grad(self, grad_req="write", stype=None):
+        """Makes room for the gradient of this array, which then is a variable of what is recorded.
+
+        Parameters
+        ----------
+        grad_req : {'write', 'add', 'null'}
+            Whether a backward pass overwrites the gradient, adds to it, or leaves it.
+        stype : str, optional
+            Storage type of the gradient.
+        """
+        if stype is not None and stype != "default":
+            grad = zeros(self.shape, ctx=self.context, dtype=self.dtype, stype=stype)
+        else:
+            grad = op.zeros_like(self) if self.stype == "default" else zeros(self.shape, self.context, self.dtype)
+        autograd.mark_variables([self], [grad], [grad_req])
+
+    def backward(self, out_grad=None, retain_graph=False, train_mode=True):
+        """Computes the gradients of this array with respect to the variables that it came from.
+
+        Parameters
+        ----------
+        out_grad : NDArray, optional
+            Gradient of the final value with respect to this array; ones by default.
+        retain_graph : bool
+            Keep what was recorded for another backward pass.
+        train_mode : bool
+            Whether operators behave as in training.
+        """
+        autograd.backward([self], None if out_grad is None else [out_grad], retain_graph, train_mode)
+
+    # ---- pickling ----
+
+    def __reduce__(self):
+        return type(self), (None,), self.__getstate__()
+
+    def __getstate__(self):
+        return {"handle": None if self._is_none else bytearray(_core.record_bytes(self))}
+
+    def __setstate__(self, state):
+        record = state["handle"]
+        if record is not None:
+            self._adopt(_core.array_from_record(bytes(record)))
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    # ---- for this package ----
+
+    @staticmethod
+    def _empty(shape, ctx, dtype):
+        return _core.empty(shape, ctx, dtype)
+
+    @staticmethod
+    def _from_numpy(data, ctx):
+        """A new array with the elements and type of a contiguous NumPy array."""
+        result = _core.empty(data.shape, ctx, data.dtype)
+        result._copy_from_numpy(data)
+        return result
+
+
+def _alloc_like(array, ctx):
+    if array.stype == "default":
+        return _core.empty(array.shape, ctx, array.dtype)
+    return _core.empty_sparse(array.stype, array.shape, ctx, array.dtype)
+
+
+def _reshape_op(array, shape):
+    # Sizes of 0 and shape () mean something else to the operator; such arrays have no gradient to pass on.
+    if not shape or 0 in shape:
+        return array._reshape_view(shape)
+    return op.reshape(array, shape=shape)
+
+
+# Methods that are operators with the array as their first input.
+_FLUENT = (
+    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes cbrt ceil "
+    "clip cos cosh degrees depth_to_space exp expm1 fix flip floor log log10 log1p log2 log_softmax max mean min "
+    "nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round "
+    "rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort "
+    "space_to_depth split sqrt square sum swapaxes take tan tanh tile topk transpose trunc zeros_like"
+).split()
+for _name in _FLUENT:
+    if hasattr(op, _name):
+        setattr(NDArray, _name, getattr(op, _name))
+
+
+# ---- making arrays ----
+
+
+def _shape_of(shape):
+    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def empty(shape, ctx=None, dtype=None):
+    """A new array whose elements are not set.
+
+    >>> empty((2, 3)).shape
+    (2, 3)
+    """
+    return _core.empty(_shape_of(shape), ctx, np.float32 if dtype is None else dtype)
+
+
+def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
+    """A new array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        Default: the current context.
+    dtype : NumPy type or str, optional
+        Default: float32.
+    stype : {'default', 'row_sparse', 'csr'}, optional
+        Storage type.
+
+    Examples
+    --------
+    >>> zeros((1, 2)).asnumpy()
+    array([[0., 0.]], dtype=float32)
+    """
+    if stype not in (None, "default"):
+        from . import sparse
+
+        return sparse.zeros(stype, shape, ctx=ctx, dtype=dtype, **kwargs)
+    return _internal._zeros(
+        shape=_shape_of(shape), ctx=ctx or current_context(), dtype=np.float32 if dtype is None else dtype, **kwargs
+    )
+
+
+def ones(shape, ctx=None, dtype=None, **kwargs):
+    """A new array of ones; parameters as for :func:`zeros`."""
+    return _internal._ones(
+        shape=_shape_of(shape), ctx=ctx or current_context(), dtype=np.float32 if dtype is None else dtype, **kwargs
+    )
+
+
+def full(shape, val, ctx=None, dtype=np.float32, out=None):
+    """A new array with ``val`` everywhere, or ``out`` filled with it.
+
+    >>> full(2, 7).asnumpy()
+    array([7., 7.], dtype=float32)
+    """
+    out = empty(shape, ctx, dtype) if out is None else out
+    out[:] = val
+    return out
+
+
+def array(source_array, ctx=None, dtype=None):
+    """A new array with the values of a list, a NumPy array or anything that NumPy takes.
+
+    Parameters
+    ----------
+    source_array : array_like or NDArray
+    ctx : Context, optional
+        Default: the current context.
+    dtype : NumPy type or str, optional
+        Default: the type of an NDArray, else float32, whatever the source's type.
+
+    Examples
+    --------
+    >>> array([1, 2, 3]).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    """
+    if isinstance(source_array, NDArray):
+        dtype = source_array.dtype if dtype is None else dtype
+        source_array = source_array.asnumpy()
+    dtype = np.float32 if dtype is None else dtype
+    if isinstance(source_array, (list, tuple)) and any(isinstance(item, NDArray) for item in source_array):
+        source_array = [item.asnumpy() if isinstance(item, NDArray) else item for item in source_array]
+    result_dtype = _core.numpy_dtype(dtype)
+    try:
+        if result_dtype.names:  # bfloat16, which NumPy cannot convert to
+            values = np.ascontiguousarray(source_array)
+            return _make(values if values.dtype == result_dtype else values.astype(np.float32), ctx).astype(dtype)
+        values = np.asarray(source_array, dtype=result_dtype)
+    except (TypeError, ValueError) as error:
+        raise MXNetTypeError(f"source_array must be array like object: {error}") from None
+    return _make(values, ctx)
+
+
+def _make(values, ctx):
+    if not values.flags.c_contiguous:
+        values = np.ascontiguousarray(values)
+    return NDArray._from_numpy(values, ctx)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=np.float32):
+    """Evenly spaced values: from ``start`` below ``stop``, each ``repeat`` times.
+
+    >>> arange(2, 6, step=2, repeat=2).asnumpy()
+    array([2., 2., 4., 4.], dtype=float32)
+    """
+    return _internal._arange(
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        infer_range=False,
+        dtype=np.float32 if dtype is None else dtype,
+        ctx=ctx or current_context(),
+    )
+
+
+def linspace(start, stop, num, endpoint=True, ctx=None, dtype=np.float32):
+    """``num`` evenly spaced values from ``start`` to ``stop``.
+
+    >>> linspace(0, 1, 3).asnumpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return _internal._linspace(
+        start=start,
+        stop=stop,
+        num=num,
+        endpoint=endpoint,
+        dtype=np.float32 if dtype is None else dtype,
+        ctx=ctx or current_context(),
+    )
+
+
+def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):  # noqa: N803 - MXNet's names
+    """A matrix with ones on its ``k``-th diagonal; M is the number of columns, N by default.
+
+    >>> eye(2).asnumpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    return _internal._eye(
+        N=N, M=M, k=k, ctx=ctx or current_context(), dtype=np.float32 if dtype is None else dtype, **kwargs
+    )
+
+
+def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
+    """An array over a NumPy array: shares its memory if ``zero_copy``, in which case it becomes read-only there.
+
+    Raises
+    ------
+    ValueError
+        When the array is not contiguous and ``zero_copy`` is asked for.
+    """
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags["C_CONTIGUOUS"]:
+        raise MXNetValueError("Only c-contiguous arrays are supported for zero-copy")
+    shared = _core.share_numpy(ndarray)
+    ndarray.flags["WRITEABLE"] = False
+    return shared
+
+
+def from_dlpack(dlpack):
+    """An array over a DLPack capsule, or over an object with ``__dlpack__``, without a copy where possible."""
+    return _core.from_dlpack(dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack)
+
+
+def to_dlpack_for_read(data):
+    """A DLPack capsule over ``data`` once it is computed."""
+    return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data):
+    """A DLPack capsule over ``data`` once nothing reads or writes it."""
+    return data.to_dlpack_for_write()
+
+
+def waitall():
+    """Waits until everything that was started is done; raises the first error that nobody saw.
+
+    >>> waitall()
+    """
+    _core.waitall()
+
+
+# ---- combining arrays ----
+
+
+def concatenate(arrays, axis=0, always_copy=True):
+    """Joins a list of arrays along an existing axis."""
+    if not arrays:
+        raise MXNetValueError("[concatenate] got no arrays; expected at least one.")
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return op.concat(*arrays, dim=axis)
+
+
+def moveaxis(tensor, source, destination):
+    """The array with axes moved to other places, as ``numpy.moveaxis``.
+
+    >>> moveaxis(zeros((3, 4, 5)), 0, -1).shape
+    (4, 5, 3)
+    """
+    source = [source] if isinstance(source, int) else list(source)
+    destination = [destination] if isinstance(destination, int) else list(destination)
+    ndim = tensor.ndim
+    for name, axes in (("source", source), ("destination", destination)):
+        if any(not -ndim <= axis < ndim for axis in axes) or len({axis % ndim for axis in axes}) != len(axes):
+            raise MXNetValueError(f"[moveaxis] {name} {axes} must be different axes from {-ndim} to {ndim - 1}.")
+    if len(source) != len(destination):
+        raise MXNetValueError("`source` and `destination` arguments must have the same number of elements")
+    source = [axis % ndim for axis in source]
+    order = [axis for axis in range(ndim) if axis not in source]
+    for target, axis in sorted(zip((axis % ndim for axis in destination), source)):
+        order.insert(target, axis)
+    return op.transpose(tensor, axes=tuple(order))
+
+
+# Function: what it does, its broadcasting operator, the operator with a number on the right, the one with it on the
+# left, and what two numbers give.
+_BINARY = {
+    "add": ("Sum", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add),
+    "subtract": ("Difference", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub),
+    "multiply": ("Product", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul),
+    "divide": ("Quotient", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv),
+    "modulo": ("Remainder", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod),
+    "power": ("Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow),
+    "maximum": ("Larger value", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max),
+    "minimum": ("Smaller value", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min),
+    "equal": ("1 where equal, else 0", "broadcast_equal", "_equal_scalar", "_equal_scalar", operator.eq),
+    "not_equal": ("1 where different, else 0", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar", operator.ne),
+    "greater": ("1 where lhs > rhs, else 0", "broadcast_greater", "_greater_scalar", "_lesser_scalar", operator.gt),
+    "greater_equal": (
+        "1 where lhs >= rhs, else 0",
+        "broadcast_greater_equal",
+        "_greater_equal_scalar",
+        "_lesser_equal_scalar",
+        operator.ge,
+    ),
+    "lesser": ("1 where lhs < rhs, else 0", "broadcast_lesser", "_lesser_scalar", "_greater_scalar", operator.lt),
+    "lesser_equal": (
+        "1 where lhs <= rhs, else 0",
+        "broadcast_lesser_equal",
+        "_lesser_equal_scalar",
+        "_greater_equal_scalar",
+        operator.le,
+    ),
+    "logical_and": (
+        "1 where both are true, else 0",
+        "broadcast_logical_and",
+        "_logical_and_scalar",
+        "_logical_and_scalar",
+        lambda a, b: bool(a) and bool(b),
+    ),
+    "logical_or": (
+        "1 where one is true, else 0",
+        "broadcast_logical_or",
+        "_logical_or_scalar",
+        "_logical_or_scalar",
+        lambda a, b: bool(a) or bool(b),
+    ),
+    "logical_xor": (
+        "1 where exactly one is true, else 0",
+        "broadcast_logical_xor",
+        "_logical_xor_scalar",
+        "_logical_xor_scalar",
+        lambda a, b: bool(a) != bool(b),
+    ),
+}
+
+
+def _make_binary(name, what, on_arrays, on_right, on_left, on_numbers):
+    on_arrays = getattr(op, on_arrays, None)
+    on_right, on_left = getattr(_internal, on_right, None), getattr(_internal, on_left, None)
+
+    def function(lhs, rhs):
+        if isinstance(lhs, NDArray):
+            if isinstance(rhs, NDArray):
+                return on_arrays(lhs, rhs)
+            if isinstance(rhs, numeric_types):
+                return on_right(lhs, scalar=float(rhs))
+        elif isinstance(lhs, numeric_types):
+            if isinstance(rhs, NDArray):
+                return on_left(rhs, scalar=float(lhs))
+            if isinstance(rhs, numeric_types):
+                return on_numbers(lhs, rhs)
+        raise MXNetTypeError(
+            f"[{name}] got {type(lhs).__name__} and {type(rhs).__name__}; expected NDArrays and numbers."
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{what}, for each element, with broadcasting; either side may be a number."
+    return function
+
+
+for _name, _row in _BINARY.items():
+    globals()[_name] = _make_binary(_name, *_row)
+true_divide = globals()["divide"]
+
+
+def onehot_encode(indices, out):
+    """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
+    return _internal._onehot_encode(indices, out, out=out)
+
+
+def histogram(a, bins=10, range=None):  # noqa: A002 - MXNet's name
+    """Counts of the values in bins, and the bins' edges.
+
+    Parameters
+    ----------
+    a : NDArray
+    bins : int or NDArray
+        How many bins of equal width, or their edges.
+    range : tuple of two float, optional
+        Lower and upper end of the bins; by default the smallest and largest value.
+    """
+    if isinstance(bins, NDArray):
+        return _internal._histogram(a, bins)
+    if range is None:
+        range = (float(a.min().asscalar()), float(a.max().asscalar()))
+        if range[0] == range[1]:
+            range = (range[0] - 0.5, range[1] + 0.5)
+    return _internal._histogram(a, bin_cnt=bins, range=range)
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits an array into equal sections, or at the given positions, along one axis.
+
+    >>> [part.shape for part in split_v2(zeros((4, 2)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    size = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections < 1 or size % indices_or_sections:
+            raise MXNetValueError(
+                f"[split_v2] axis {axis} of size {size} cannot be split into {indices_or_sections} equal sections."
+            )
+        step = size // indices_or_sections
+        cuts = list(range(0, size, step))
+    elif isinstance(indices_or_sections, (tuple, list, set)):
+        cuts = [0, *indices_or_sections]
+    else:
+        raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")
+    parts = [op.slice_axis(ary, axis=axis, begin=b, end=e) for b, e in zip(cuts, [*cuts[1:], size])]
+    if squeeze_axis:
+        parts = [op.squeeze(part, axis=axis) for part in parts]
+    return parts if len(parts) > 1 else parts[0]
+
+
+_core.set_array_classes(NDArray, NDArray, NDArray)  # sparse.py puts its classes in place

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse arrays: csr matrices, and arrays of which only some rows are stored."""
+
+import numpy as np
+
+from .. import _core, _operators
+from ..base import MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
+from ..context import current_context
+from .ndarray import NDArray
+from .ndarray import array as _dense_array
+
+globals().update(_operators.functions("ndarray", "sparse"))
+__all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
+__all__ += ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "array", "csr_matrix", "empty", "row_sparse_array"]
+__all__ += ["zeros"]
+
+
+class BaseSparseNDArray(NDArray):
+    """What csr and row-sparse arrays have in common."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        shape = "x".join(str(size) for size in self.shape)
+        return f"\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def _get_item(self, key):
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        return self.tostype("default")[key]
+
+    def _set_item(self, key, value):
+        if not (isinstance(key, slice) and key == slice(None)):
+            raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
+        if isinstance(value, NDArray):
+            value.tostype(self.stype).copyto(self)
+        else:
+            _from_dense_numpy(np.broadcast_to(np.asarray(value, self.dtype), self.shape), self.stype).copyto(self)
+
+    def _at(self, index):
+        raise NotSupportedForSparseNDArray("_at", "tostype('default')", index)
+
+    def _slice(self, start, stop):
+        raise NotSupportedForSparseNDArray("_slice", "tostype('default')", start, stop)
+
+    def reshape(self, *shape, **kwargs):
+        raise NotSupportedForSparseNDArray("reshape", "tostype('default')", *shape)
+
+    def asnumpy(self):
+        """A dense NumPy array with the values; waits for them."""
+        raise NotImplementedError
+
+    def astype(self, dtype, copy=True):
+        """The same array with values of another type."""
+        if not copy and _core.same_dtype(dtype, self.dtype):
+            return self
+        parts = self._parts()
+        parts["values"] = parts["values"].astype(_core.numpy_dtype(dtype))
+        return _core.sparse_from_parts(self.stype, self.shape, self.context, **parts)
+
+    def copyto(self, other):
+        """Copies the array to a device, or into another one of the same shape."""
+        if isinstance(other, BaseSparseNDArray):
+            if other.stype != self.stype or other.shape != self.shape:
+                raise MXNetValueError(
+                    f"[copyto] a {self.stype} array of shape {self.shape} does not fit into a {other.stype} one of "
+                    f"shape {other.shape}."
+                )
+            _core.sparse_replace(other, self.astype(other.dtype, copy=False))
+            return other
+        if isinstance(other, NDArray):
+            other[:] = self.asnumpy()
+            return other
+        return _core.sparse_from_parts(self.stype, self.shape, other, **self._parts())
+
+    def copy(self):
+        """A copy on the same device."""
+        return self.copyto(self.context)
+
+    def tostype(self, stype):
+        """The same values in another storage type."""
+        return self.copy() if stype == self.stype else convert(self, stype)
+
+    @property
+    def data(self):
+        """The stored values."""
+        return self._stored_values()
+
+    @property
+    def indices(self):
+        """The stored rows' numbers, or the column of each stored value."""
+        return self._stored_indices()
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """A matrix that stores its non-zero values row by row."""
+
+    __slots__ = ()
+
+    @property
+    def indptr(self):
+        """Where each row's values start, and where the last one's end."""
+        return self._stored_indptr()
+
+    def _parts(self):
+        return {
+            "values": self._stored_values().asnumpy(),
+            "indices": self._stored_indices().asnumpy(),
+            "indptr": self._stored_indptr().asnumpy(),
+        }
+
+    def asnumpy(self):
+        """A dense NumPy array with the values; waits for them."""
+        parts = self._parts()
+        dense = np.zeros(self.shape, self.dtype)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(parts["indptr"]))
+        np.add.at(dense, (rows, parts["indices"]), parts["values"])
+        return dense
+
+    def asscipy(self):
+        """A ``scipy.sparse.csr_matrix`` with a copy of the values."""
+        import scipy.sparse
+
+        parts = self._parts()
+        return scipy.sparse.csr_matrix((parts["values"], parts["indices"], parts["indptr"]), shape=self.shape)
+
+    def check_format(self, full_check=True):
+        """Raises ValueError when the index arrays are not those of a csr matrix."""
+        _check_csr(self._parts(), self.shape)
+
+    def _get_item(self, key):
+        if isinstance(key, (int, slice)):
+            rows = range(self.shape[0])[key]
+            rows = range(rows, rows + 1) if isinstance(rows, int) else rows
+            if rows.step != 1:
+                raise MXNetValueError("[CSRNDArray] slices need a step of 1.")
+            parts = self._parts()
+            start = parts["indptr"][rows.start]
+            stop = parts["indptr"][max(rows.stop, rows.start)]
+            return _core.sparse_from_parts(
+                "csr",
+                (len(rows), self.shape[1]),
+                self.context,
+                values=parts["values"][start:stop],
+                indices=parts["indices"][start:stop],
+                indptr=parts["indptr"][rows.start : rows.start + len(rows) + 1] - start,
+            )
+        return super()._get_item(key)
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """An array that stores some of its rows; all others are zero."""
+
+    __slots__ = ()
+
+    def _parts(self):
+        return {
+            "values": self._stored_values().asnumpy(),
+            "indices": self._stored_indices().asnumpy(),
+            "indptr": None,
+        }
+
+    def asnumpy(self):
+        """A dense NumPy array with the values; waits for them."""
+        parts = self._parts()
+        dense = np.zeros(self.shape, self.dtype)
+        dense[parts["indices"]] = parts["values"]
+        return dense
+
+    def check_format(self, full_check=True):
+        """Raises ValueError when the row numbers are not sorted or out of range."""
+        _check_rows(self._parts()["indices"], self.shape)
+
+    def retain(self, indices):
+        """Only the rows in ``indices``."""
+        wanted = np.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices, np.int64)
+        parts = self._parts()
+        keep = np.isin(parts["indices"], wanted)
+        return _core.sparse_from_parts(
+            "row_sparse",
+            self.shape,
+            self.context,
+            values=parts["values"][keep],
+            indices=parts["indices"][keep],
+            indptr=None,
+        )
+
+
+def _check_rows(rows, shape):
+    if rows.size and (rows.min() < 0 or rows.max() >= shape[0] or np.any(np.diff(rows) <= 0)):
+        raise MXNetValueError(f"[row_sparse] row numbers must increase and lie in 0 to {shape[0] - 1}.")
+
+
+def _check_csr(parts, shape):
+    indptr, indices = parts["indptr"], parts["indices"]
+    fits = (
+        indptr.shape == (shape[0] + 1,)
+        and indptr[0] == 0
+        and indptr[-1] == len(indices) == len(parts["values"])
+        and not np.any(np.diff(indptr) < 0)
+        and (not indices.size or (indices.min() >= 0 and indices.max() < shape[1]))
+    )
+    if not fits:
+        raise MXNetValueError(f"[csr] indptr and indices do not describe a matrix of shape {shape}.")
+
+
+def _host(value, dtype=None):
+    value = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+    return np.ascontiguousarray(value, dtype=value.dtype if dtype is None else dtype)
+
+
+def _value_dtype(data, dtype):
+    if dtype is not None:
+        return _core.numpy_dtype(dtype)
+    return np.dtype(data.dtype) if isinstance(data, (NDArray, np.ndarray)) else np.dtype(np.float32)
+
+
+def _from_dense_numpy(dense, stype, ctx=None):
+    if stype == "row_sparse":
+        rows = np.flatnonzero(np.any(dense.reshape(dense.shape[0], -1) != 0, axis=1))
+        parts = {"values": dense[rows], "indices": rows, "indptr": None}
+    else:
+        rows, columns = dense.nonzero()
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=dense.shape[0]))])
+        parts = {"values": dense[rows, columns], "indices": columns, "indptr": indptr}
+    return _core.sparse_from_parts(stype, dense.shape, ctx or current_context(), **parts)
+
+
+def convert(array, stype):
+    """The values of an array in another storage type."""
+    if stype == "default":
+        result = _core.empty(array.shape, array.context, array.dtype)
+        result._copy_from_numpy(np.ascontiguousarray(array.asnumpy()))
+        return result
+    if stype not in ("row_sparse", "csr"):
+        raise MXNetValueError(f"[tostype] unknown storage type {stype!r}; expected default, row_sparse or csr.")
+    return _from_dense_numpy(array.asnumpy(), stype, array.context)
+
+
+def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
+    """A csr matrix.
+
+    Parameters
+    ----------
+    arg1 : tuple, array_like, CSRNDArray or scipy.sparse matrix
+        ``(data, indices, indptr)``, ``(data, (row, column))``, a shape ``(rows, columns)``, or a matrix.
+    shape : tuple of int, optional
+    ctx : Context, optional
+    dtype : NumPy type or str, optional
+    """
+    ctx = ctx or current_context()
+    if isinstance(arg1, tuple) and len(arg1) == 2 and all(isinstance(size, (int, np.integer)) for size in arg1):
+        return zeros("csr", arg1, ctx=ctx, dtype=dtype)
+    if isinstance(arg1, tuple) and len(arg1) == 2:
+        data, (row, column) = arg1
+        row, column, kind = _host(row, np.int64), _host(column, np.int64), _value_dtype(data, dtype)
+        shape = shape or (int(row.max()) + 1, int(column.max()) + 1)
+        dense = np.zeros(shape, kind)
+        np.add.at(dense, (row, column), _host(data, kind))
+        return _from_dense_numpy(dense, "csr", ctx)
+    if isinstance(arg1, tuple) and len(arg1) == 3:
+        data, indices, indptr = arg1
+        parts = {
+            "values": _host(data, _value_dtype(data, dtype)),
+            "indices": _host(indices, np.int64),
+            "indptr": _host(indptr, np.int64),
+        }
+        if shape is None:
+            columns = int(parts["indices"].max()) + 1 if parts["indices"].size else 0
+            shape = (len(parts["indptr"]) - 1, columns)
+        _check_csr(parts, shape)
+        return _core.sparse_from_parts("csr", tuple(shape), ctx, **parts)
+    if isinstance(arg1, tuple):
+        raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected 2 or 3.")
+    return _checked_shape(array(arg1, ctx, dtype, "csr"), shape)
+
+
+def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
+    """A row-sparse array.
+
+    Parameters
+    ----------
+    arg1 : tuple, array_like or RowSparseNDArray
+        ``(data, indices)``, a shape, or an array.
+    shape : tuple of int, optional
+    ctx : Context, optional
+    dtype : NumPy type or str, optional
+    """
+    ctx = ctx or current_context()
+    if isinstance(arg1, tuple) and arg1 and all(isinstance(size, (int, np.integer)) for size in arg1):
+        return zeros("row_sparse", arg1, ctx=ctx, dtype=dtype)
+    if isinstance(arg1, tuple):
+        if len(arg1) != 2:
+            raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected (data, indices).")
+        data, rows = arg1
+        values, rows = _host(data, _value_dtype(data, dtype)), _host(rows, np.int64)
+        if shape is None:
+            shape = (int(rows.max()) + 1 if rows.size else 0, *values.shape[1:])
+        if values.shape != (len(rows), *shape[1:]):
+            raise MXNetValueError(
+                f"[row_sparse_array] data has shape {values.shape}; expected {(len(rows), *shape[1:])}."
+            )
+        order = np.argsort(rows, kind="stable")
+        rows, values = rows[order], np.ascontiguousarray(values[order])
+        _check_rows(rows, shape)
+        return _core.sparse_from_parts("row_sparse", tuple(shape), ctx, values=values, indices=rows, indptr=None)
+    return _checked_shape(array(arg1, ctx, dtype, "row_sparse"), shape)
+
+
+def _checked_shape(result, shape):
+    if shape is not None and tuple(shape) != result.shape:
+        raise MXNetValueError(f"[sparse] the source has shape {result.shape}; expected {tuple(shape)}.")
+    return result
+
+
+def array(source_array, ctx=None, dtype=None, stype=None):
+    """A sparse array from another one or from a SciPy matrix, of the same storage type."""
+    ctx = ctx or current_context()
+    if hasattr(source_array, "tocsr") and not isinstance(source_array, NDArray):
+        matrix = source_array.tocsr()
+        return csr_matrix((matrix.data, matrix.indices, matrix.indptr), matrix.shape, ctx, dtype or np.float32)
+    if isinstance(source_array, NDArray):
+        stype = stype or source_array.stype
+        kind = source_array.dtype if dtype is None else dtype
+        return source_array.tostype(stype).astype(kind, copy=False).copyto(ctx)
+    if stype is None:
+        raise MXNetTypeError(f"Unexpected source_array type: {type(source_array).__name__}; expected a sparse array.")
+    return convert(_dense_array(source_array, ctx, dtype), stype)
+
+
+def zeros(stype, shape, ctx=None, dtype=None, **kwargs):
+    """A sparse array that stores nothing.
+
+    >>> zeros("csr", (2, 3)).stype
+    'csr'
+    """
+    if stype == "default":
+        from .ndarray import zeros as dense_zeros
+
+        return dense_zeros(shape, ctx=ctx, dtype=dtype, **kwargs)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return _core.empty_sparse(stype, shape, ctx or current_context(), np.float32 if dtype is None else dtype)
+
+
+empty = zeros
+
+_core.set_array_classes(NDArray, RowSparseNDArray, CSRNDArray)

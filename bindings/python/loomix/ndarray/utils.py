@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that make arrays of any storage type, and array files."""
+
+import os
+
+from .. import _core
+from ..base import MXNetTypeError
+from . import ndarray as _dense
+
+__all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
+
+zeros = _dense.zeros
+
+
+def empty(shape, ctx=None, dtype=None, stype=None):
+    """A new array whose elements are not set; sparse storage types begin empty."""
+    if stype in (None, "default"):
+        return _dense.empty(shape, ctx, dtype)
+    from . import sparse
+
+    return sparse.empty(stype, shape, ctx, dtype)
+
+
+def array(source_array, ctx=None, dtype=None):
+    """A new array from a list, a NumPy array, an NDArray of any storage type, or a SciPy csr matrix."""
+    if getattr(source_array, "stype", "default") != "default" or hasattr(source_array, "tocsr"):
+        from . import sparse
+
+        return sparse.array(source_array, ctx=ctx, dtype=dtype)
+    return _dense.array(source_array, ctx=ctx, dtype=dtype)
+
+
+def save(fname, data):
+    """Writes arrays to a file in MXNet's format.
+
+    Parameters
+    ----------
+    fname : str or path
+    data : NDArray, list of NDArray, or dict of str to NDArray
+
+    Raises
+    ------
+    TypeError
+        When ``data`` holds something else.
+    OSError
+        When the file cannot be written.
+    """
+    if isinstance(data, _core.NDArrayBase):
+        data = [data]
+    if isinstance(data, dict):
+        names, arrays = list(data), list(data.values())
+        if not all(isinstance(name, str) for name in names):
+            raise MXNetTypeError("[save] the keys of the dict must be strings.")
+    elif isinstance(data, (list, tuple)):
+        names, arrays = [], list(data)
+    else:
+        raise MXNetTypeError(
+            f"[save] data is a {type(data).__name__}; expected an NDArray, a list of them, or a dict of names to them."
+        )
+    for item in arrays:
+        if not isinstance(item, _core.NDArrayBase):
+            raise MXNetTypeError(f"[save] data holds a {type(item).__name__}; expected NDArrays only.")
+    _core.save_arrays(os.fspath(fname), names, arrays)
+
+
+def _as_result(names, arrays):
+    return dict(zip(names, arrays)) if names else arrays
+
+
+def load(fname):
+    """Reads an array file of any MXNet version: a list, or a dict when the arrays have names.
+
+    Raises
+    ------
+    OSError
+        When the file is missing, damaged, or no array file.
+    """
+    return _as_result(*_core.load_arrays(os.fspath(fname)))
+
+
+def load_frombuffer(buf):
+    """Reads the content of an array file from bytes."""
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise MXNetTypeError(f"[load_frombuffer] buf is a {type(buf).__name__}; expected bytes.")
+    return _as_result(*_core.load_arrays_from_bytes(bytes(buf)))
