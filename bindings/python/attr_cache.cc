@@ -9,6 +9,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
+#include "bindings/python/runtime.h"
 #include "ops/table.h"
 
 namespace loomix::python {
@@ -133,7 +134,7 @@ Ref<const AttrsBase> AttrCache::parse(std::span<const GivenAttr> given, int num_
     texts.emplace_back(name, attr_text(attr.value));
   }
   if (!counted) texts.emplace_back(op_.variadic_count, std::to_string(num_args));
-  return ops::builtin_table().parse(op_, texts);
+  return operators().parse(op_, texts);
 }
 
 AttrCache& cache_of(const ops::OpDef& op) {
@@ -145,7 +146,7 @@ AttrCache& cache_of(const ops::OpDef& op) {
 
 Operator find_operator(std::string_view name) {
   Operator op;
-  op.def = &ops::builtin_table().at(name);
+  op.def = &operators().at(name);
   op.cache = &cache_of(*op.def);
   bool required = false;
   const auto fields = op.def->params->fields();

@@ -6,7 +6,6 @@
 #include "bindings/python/errors.h"
 #include "bindings/python/invoke.h"
 #include "bindings/python/ndarray_object.h"
-#include "ops/table.h"
 
 namespace loomix::python {
 namespace {

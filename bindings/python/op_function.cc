@@ -14,6 +14,7 @@
 #include "bindings/python/op_call.h"
 #include "bindings/python/op_info.h"
 #include "bindings/python/symbol_compose.h"
+#include "bindings/python/runtime.h"
 #include "ops/table.h"
 
 namespace loomix::python {
@@ -203,7 +204,7 @@ PyObject* make_function(PyObject*, PyObject* args) {
     PyObject* module = nullptr;
     int symbol = 0;
     if (!PyArg_ParseTuple(args, "sUUp", &op_name, &name, &module, &symbol)) throw PythonError{};
-    const ops::OpDef& op = ops::builtin_table().at(op_name);
+    const ops::OpDef& op = operators().at(op_name);
     PyObject* self = checked(op_function_type->tp_alloc(op_function_type, 0));
     OpFunction& function = function_of(self);
     function.vectorcall = symbol ? call_on_symbols : call_on_arrays;
@@ -225,7 +226,7 @@ PyObject* operator_names(PyObject*, PyObject* symbols) {
       const Owned pair(checked(Py_BuildValue("(ss)", name.c_str(), op.name.c_str())));
       checked(PyList_Append(list.get(), pair.get()));
     };
-    for (const ops::OpDef& op : ops::builtin_table().all()) {
+    for (const ops::OpDef& op : operators().all()) {
       if (op.hidden || (for_symbols && op.no_symbol)) continue;
       add(op.name, op);
       for (const std::string& alias : op.aliases) add(alias, op);
@@ -235,7 +236,7 @@ PyObject* operator_names(PyObject*, PyObject* symbols) {
 }
 
 PyObject* operator_info(PyObject*, PyObject* name) {
-  return guarded([&] { return op_info(ops::builtin_table().at(to_text(name))); });
+  return guarded([&] { return op_info(operators().at(to_text(name))); });
 }
 
 PyMethodDef kFunctions[] = {{"op_function", make_function, METH_VARARGS, nullptr},

@@ -4,11 +4,16 @@
 #include <Python.h>
 
 #include "engine/engine.h"
+#include "symbol/executor/runtime.h"
 
 namespace loomix::python {
 
-// The engine of this process, started on first use from the settings.
-engine::Engine& engine();
+// The engine, operators and generators of this process; the engine starts on first use.
+Runtime& runtime();
+inline engine::Engine& engine() { return runtime().engine(); }
+
+// All operators that Python can call.
+const ops::OpTable& operators();
 
 // Gives a reference back from a thread that may not hold the GIL; it is dropped soon, by the main thread.
 void release_on_any_thread(PyObject* object) noexcept;

@@ -169,7 +169,9 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
 def get_symbol(x):
     """The symbol of the computation that gave ``x``."""
-    return _core.recorded_symbol(x)
+    from .symbol import Symbol
+
+    return Symbol(_core.recorded_symbol(x))
 
 
 class Function:

@@ -350,6 +350,11 @@ class NDArray(_core.NDArrayBase):
 
     # ---- gradients ----
 
+    @property
+    def grad(self):
+        """The gradient of a variable (see :meth:`attach_grad`), else None."""
+        return self._gradient()
+
     def attach_grad(self, grad_req="write", stype=None):
         """Makes room for the gradient of this array, which then is a variable of what is recorded.
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Module functions on whole arrays: files, records, copies between storage types.
+#include "bindings/python/array_functions.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings/python/errors.h"
+#include "bindings/python/ndarray_object.h"
+#include "bindings/python/runtime.h"
+#include "ndarray/array_file.h"
+#include "ndarray/copy.h"
+#include "ndarray/sparse.h"
+
+namespace loomix::python {
+namespace {
+
+namespace py = pybind11;
+
+py::object to_python(NDArray array) { return py::reinterpret_steal<py::object>(wrap(std::move(array))); }
+
+LoadOptions load_options() {
+  PyObject* active = checked(PyObject_CallNoArgs(package_attribute("util", "is_np_shape")));
+  LoadOptions options;
+  options.numpy_shapes = active == Py_True;
+  Py_DECREF(active);
+  return options;
+}
+
+py::tuple to_python(ArrayList list) {
+  py::list arrays;
+  for (NDArray& array : list.arrays) arrays.append(to_python(std::move(array)));
+  return py::make_tuple(list.names, arrays);
+}
+
+std::span<const std::byte> bytes_of(const py::bytes& bytes) {
+  const std::string_view text = bytes;
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace
+
+void add_array_functions(PyObject* module) {
+  auto m = py::reinterpret_borrow<py::module_>(module);
+  m.def("load_arrays", [](const std::string& path) {
+    const LoadOptions options = load_options();
+    ArrayList list;
+    {
+      const py::gil_scoped_release release;
+      list = load_arrays(engine(), path, options);
+    }
+    return to_python(std::move(list));
+  });
+  m.def("load_arrays_from_bytes", [](const py::bytes& bytes) {
+    return to_python(load_arrays_from_buffer(engine(), bytes_of(bytes), load_options()));
+  });
+  m.def("save_arrays", [](const std::string& path, const std::vector<std::string>& names, const py::list& arrays) {
+    std::vector<NDArray> list;
+    for (const py::handle item : arrays) list.push_back(to_array(item.ptr(), "save", "data"));
+    const ArrayFormat format = load_options().numpy_shapes ? ArrayFormat::v3 : ArrayFormat::v2;
+    const py::gil_scoped_release release;
+    save_arrays(path, list, names, format);
+  });
+  m.def("record_bytes", [](const py::object& array) {
+    const ArrayFormat format = load_options().numpy_shapes ? ArrayFormat::v3 : ArrayFormat::v2;
+    return py::bytes(save_array_record(to_array(array.ptr(), "pickle", "array"), format));
+  });
+  m.def("array_from_record", [](const py::bytes& record) {
+    // A pickle says nothing of shape rules, so both kinds load.
+    return to_python(load_array_record(engine(), bytes_of(record), {.numpy_shapes = true}));
+  });
+  m.def("copy_array", [](const py::object& source, const py::object& target) {
+    copy(to_array(source.ptr(), "copyto", "source"), to_array(target.ptr(), "copyto", "other"));
+  });
+  m.def("cast_storage", [](const py::object& source, const std::string& stype) {
+    const StorageType target = stype == "csr"          ? StorageType::csr
+                               : stype == "row_sparse" ? StorageType::row_sparse
+                                                       : StorageType::dense;
+    return to_python(cast_storage(to_array(source.ptr(), "tostype", "array"), target));
+  });
+  m.def("retain_rows", [](const py::object& source, const py::object& rows) {
+    return to_python(
+        retain(to_array(source.ptr(), "retain", "data"), to_array(rows.ptr(), "retain", "indices")));
+  });
+  m.def("make_row_sparse", [](const py::object& values, const py::object& rows, const std::vector<int64_t>& shape) {
+    return to_python(make_row_sparse(to_array(values.ptr(), "row_sparse_array", "data"),
+                                     to_array(rows.ptr(), "row_sparse_array", "indices"), Shape(shape)));
+  });
+  m.def("make_csr", [](const py::object& values, const py::object& columns, const py::object& starts,
+                       const std::vector<int64_t>& shape) {
+    return to_python(make_csr(to_array(values.ptr(), "csr_matrix", "data"),
+                              to_array(columns.ptr(), "csr_matrix", "indices"),
+                              to_array(starts.ptr(), "csr_matrix", "indptr"), Shape(shape)));
+  });
+}
+
+}  // namespace loomix::python

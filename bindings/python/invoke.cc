@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/invoke.h"
+
+#include "bindings/python/errors.h"
+#include "bindings/python/ndarray_object.h"
+#include "bindings/python/runtime.h"
+#include "symbol/executor/run_node.h"
+
+namespace loomix::python {
+
+PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in) {
+  NDArrays out = run_node(runtime(), op, attrs, in);
+  return wrap_outputs(out);
+}
+
+PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
+                 Device device) {
+  RunOptions options;
+  options.device = device;
+  NDArrays out = run_node(runtime(), op, attrs, in, options);
+  return wrap_outputs(out);
+}
+
+void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
+                 std::span<NDArray* const> out) {
+  RunOptions options;
+  options.out = out;
+  run_node(runtime(), op, attrs, in, options);
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/pybind11.h>
+
+#include "bindings/python/array_functions.h"
+#include "bindings/python/autograd.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/ndarray_object.h"
+#include "bindings/python/op_function.h"
+#include "bindings/python/runtime.h"
+#include "bindings/python/symbol_object.h"
+
+PYBIND11_MODULE(_core, m) {
+  using namespace loomix::python;  // NOLINT: one function
+  pybind11::register_exception_translator([](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const pybind11::builtin_exception&) {
+      throw;
+    } catch (const pybind11::error_already_set&) {
+      throw;
+    } catch (...) {
+      set_python_error();
+    }
+  });
+  m.doc() = "The C++ core of Loomix: arrays, operator functions, symbols, executors and the gradient tape.";
+  try {
+    add_array_type(m.ptr());
+    add_op_function_type(m.ptr());
+    add_runtime(m.ptr());
+    add_autograd(m.ptr());
+    add_array_functions(m.ptr());
+    add_symbol_type(m.ptr());
+  } catch (...) {
+    set_python_error();
+    throw pybind11::error_already_set();
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/runtime.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/source_line.h"
+#include "ops/table.h"
+#include "symbol/autograd/tape.h"
+
+namespace loomix::python {
+namespace {
+
+void* let_go_of_gil() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+void take_gil_back(void* state) {
+  if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+}
+
+Origin capture_line() {
+  if (!PyGILState_Check()) return {};
+  const SourceLine line = current_line();
+  return {line.code, line.offset};
+}
+std::string origin_text(Origin origin) {
+  return line_text({static_cast<PyCodeObject*>(const_cast<void*>(origin.code)), static_cast<int32_t>(origin.offset)});
+}
+
+std::atomic<Runtime*> running{nullptr};
+
+Runtime& start_runtime() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (Runtime* runtime = running.load(std::memory_order_acquire)) return *runtime;
+  engine::EngineOptions options;
+  options.block_hook = {let_go_of_gil, take_gil_back};
+  // Neither is ever deleted: arrays that Python's teardown forgets still point to the engine. `shutdown` ends its threads.
+  engine::Engine* engine = engine::make_threaded_engine(options).release();
+  auto* runtime = std::make_unique<Runtime>(*engine, operators()).release();
+  runtime->origin = {capture_line, origin_text};
+  running.store(runtime, std::memory_order_release);
+  return *runtime;
+}
+
+const ops::OpTable* make_table() {
+  auto table = std::make_unique<ops::OpTable>();
+  ops::register_all(*table);
+  autograd::register_operators(*table);
+  table->validate();
+  return table.release();  // never deleted: recorded nodes point to its operators
+}
+
+// References given back by other threads, until the main thread drops them.
+struct Returned {
+  std::mutex mutex;
+  std::vector<PyObject*> objects;
+};
+Returned& returned() {
+  static auto& list = *new Returned();
+  return list;
+}
+
+int drop_returned(void*) {
+  std::vector<PyObject*> objects;
+  {
+    const std::lock_guard lock(returned().mutex);
+    objects.swap(returned().objects);
+  }
+  for (PyObject* object : objects) Py_DECREF(object);
+  return 0;
+}
+
+PyObject* wait_all(PyObject*, PyObject*) {
+  return guarded([&] {
+    if (running.load()) engine().wait_all();
+    return Py_NewRef(Py_None);
+  });
+}
+
+// Runs at exit, before the interpreter is torn down: finishes what is in flight.
+PyObject* shutdown(PyObject*, PyObject*) {
+  return guarded([&] {
+    if (Runtime* runtime = running.load()) {
+      PyThreadState* const state = PyEval_SaveThread();
+      runtime->engine().shutdown();
+      PyEval_RestoreThread(state);
+    }
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* numpy_dtype_of(PyObject*, PyObject* dtype) {
+  return guarded([&] { return Py_NewRef(numpy_dtype(to_dtype(dtype, "dtype"))); });
+}
+
+PyObject* same_dtype(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&] {
+    LOOMIX_CHECK(count == 2, TypeError, "[same_dtype] got {} arguments; expected 2.", count);
+    return PyBool_FromLong(to_dtype(args[0], "dtype") == to_dtype(args[1], "dtype"));
+  });
+}
+
+PyObject* num_gpus(PyObject*, PyObject*) { return PyLong_FromLong(0); }
+
+PyObject* gpu_memory_info(PyObject*, PyObject* id) {
+  return guarded([&]() -> PyObject* {
+    detail::throw_error<DeviceError>("[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.",
+                                     to_text(id));
+  });
+}
+
+PyMethodDef kFunctions[] = {
+    {"waitall", wait_all, METH_NOARGS, nullptr},
+    {"shutdown", shutdown, METH_NOARGS, nullptr},
+    {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
+    {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
+    {"num_gpus", num_gpus, METH_NOARGS, nullptr},
+    {"gpu_memory_info", gpu_memory_info, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+Runtime& runtime() {
+  Runtime* const runtime = running.load(std::memory_order_acquire);
+  return runtime ? *runtime : start_runtime();
+}
+
+const ops::OpTable& operators() {
+  static const ops::OpTable* const table = make_table();
+  return *table;
+}
+
+void release_on_any_thread(PyObject* object) noexcept {
+  bool first = false;
+  {
+    const std::lock_guard lock(returned().mutex);
+    first = returned().objects.empty();
+    returned().objects.push_back(object);
+  }
+  // When Python's queue of pending calls is full, the next returned reference asks again.
+  if (first && Py_IsInitialized()) Py_AddPendingCall(drop_returned, nullptr);
+}
+
+void add_runtime(PyObject* module) {
+  checked(PyModule_AddFunctions(module, kFunctions));
+  const Owned atexit(checked(PyImport_ImportModule("atexit")));
+  const Owned function(checked(PyObject_GetAttrString(module, "shutdown")));
+  const Owned registered(checked(PyObject_CallMethod(atexit.get(), "register", "O", function.get())));
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/symbol_compose.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/symbol_object.h"
+#include "bindings/python/runtime.h"
+#include "ops/table.h"
+#include "symbol/symbol.h"
+
+namespace loomix::python {
+namespace {
+
+// What the thread's NameManager makes of a given name (or none) and a hint.
+std::string final_name(PyObject* name, PyObject* hint) {
+  std::string lower = to_text(hint);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const Owned manager(checked(PyObject_CallNoArgs(package_attribute("name", "current"))));
+  const Owned result(checked(
+      PyObject_CallMethod(manager.get(), "get", "Os", name ? name : Py_None, lower.c_str())));
+  return to_text(result.get());
+}
+
+// The attributes given to the call, and below them those of the thread's AttrScope.
+TextPairs scope_attrs(PyObject* attr, const char* who) {
+  LOOMIX_CHECK(!attr || PyDict_Check(attr), TypeError, "[{}] attr is a {}; expected a dict of strings.", who,
+               type_name(attr));
+  const Owned scope(checked(PyObject_CallNoArgs(package_attribute("attribute", "current"))));
+  const Owned merged(checked(PyObject_CallMethod(scope.get(), "get", "O", attr ? attr : Py_None)));
+  return to_text_pairs(merged.get(), who);
+}
+
+Symbol to_symbol(PyObject* object, const OpSignature& signature, const std::string& input) {
+  LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is a {}; expected a Symbol.", signature.op.name, input,
+               type_name(object));
+  return symbol_of(object);
+}
+
+}  // namespace
+
+PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpCall& call) {
+  const ops::OpDef& op = signature.op;
+  TextPairs attrs;
+  bool counted = false;
+  for (const GivenAttr& attr : call.attrs) {
+    const std::string& name = op.params->fields()[attr.field].info.name;
+    if (attr.value == Py_None && (name == "dtype" || name == "ctx")) continue;
+    counted = counted || name == op.variadic_count;
+    attrs.emplace_back(name, attr_text(attr.value));
+  }
+  std::vector<NamedSymbol> inputs;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i]) continue;
+    const std::string name = signature.variadic ? std::string() : op.inputs[i].name;
+    inputs.push_back({name, to_symbol(call.inputs[i], signature, name.empty() ? std::to_string(i) : name)});
+  }
+  for (const auto& [name, value] : call.others) {
+    if (is_symbol(value)) {
+      LOOMIX_CHECK(signature.variadic, TypeError, "[{}] has no input called '{}'.", op.name, to_text(name));
+      inputs.push_back({to_text(name), symbol_of(value)});
+    } else {
+      attrs.emplace_back(to_text(name), attr_text(value));
+    }
+  }
+  if (signature.variadic && !counted && op.params->find(op.variadic_count)) {
+    attrs.emplace_back(op.variadic_count, std::to_string(inputs.size()));
+  }
+  for (auto& [key, value] : scope_attrs(call.attr, op.name.c_str())) {
+    const bool given = std::any_of(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == key; });
+    if (!given) attrs.emplace_back(std::move(key), std::move(value));
+  }
+  return wrap(Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, hint)));
+}
+
+}  // namespace loomix::python

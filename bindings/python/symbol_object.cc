@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/symbol_object.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/runtime.h"
+#include "ops/table.h"
+
+namespace loomix::python {
+namespace {
+
+namespace py = pybind11;
+
+py::dict to_dict(const TextPairs& pairs) {
+  py::dict dict;
+  for (const auto& [key, value] : pairs) dict[py::str(key)] = value;
+  return dict;
+}
+
+py::object shape_object(const Shape& shape, ShapeRule rule) {
+  if (!shape.ndim_known()) return rule == ShapeRule::numpy ? py::object(py::none()) : py::object(py::tuple());
+  py::tuple tuple(shape.ndim());
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    tuple[axis] = shape[axis] < 0 && rule == ShapeRule::legacy ? 0 : shape[axis];
+  }
+  return tuple;
+}
+
+py::list shape_list(const std::vector<Shape>& shapes, ShapeRule rule) {
+  py::list list;
+  for (const Shape& shape : shapes) list.append(shape_object(shape, rule));
+  return list;
+}
+
+py::list dtype_list(const std::vector<DType>& dtypes) {
+  py::list list;
+  for (DType dtype : dtypes) {
+    list.append(dtype == DType::unknown ? py::object(py::none())
+                                        : py::reinterpret_borrow<py::object>(dtype_class(dtype)));
+  }
+  return list;
+}
+
+// Arrays and shapes of the arguments, the outputs and the auxiliary states, and whether all of them are known.
+py::tuple infer_shape(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known, bool numpy) {
+  const ShapeRule rule = numpy ? ShapeRule::numpy : ShapeRule::legacy;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const auto& [name, shape] : known) shapes.emplace_back(name, to_shape(shape.ptr(), "infer_shape"));
+  const Inferred<Shape> result = symbol.infer_shape(shapes, rule);
+  return py::make_tuple(shape_list(result.arguments, rule), shape_list(result.outputs, rule),
+                        shape_list(result.auxiliary_states, rule), result.complete);
+}
+
+py::tuple infer_type(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known) {
+  std::vector<std::pair<std::string, DType>> dtypes;
+  for (const auto& [name, dtype] : known) dtypes.emplace_back(name, to_dtype(dtype.ptr(), "infer_type"));
+  const Inferred<DType> result = symbol.infer_type(dtypes);
+  return py::make_tuple(dtype_list(result.arguments), dtype_list(result.outputs),
+                        dtype_list(result.auxiliary_states), result.complete);
+}
+
+Symbol compose(const Symbol& symbol, const std::vector<std::pair<std::string, Symbol>>& inputs,
+               const std::string& name) {
+  std::vector<NamedSymbol> named;
+  for (const auto& [input, value] : inputs) named.push_back({input, value});
+  return symbol.compose(named, name);
+}
+
+}  // namespace
+
+bool is_symbol(PyObject* object) {
+  static PyObject* const type = package_attribute("symbol.symbol", "Symbol");
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
+}
+
+const Symbol& symbol_of(PyObject* object) {
+  const Owned handle(checked(PyObject_GetAttrString(object, "handle")));
+  return *py::handle(handle.get()).cast<const Symbol*>();  // `object` keeps it
+}
+
+PyObject* wrap(Symbol symbol) {
+  const py::object handle = py::cast(std::move(symbol));
+  return checked(PyObject_CallOneArg(package_attribute("symbol.symbol", "Symbol"), handle.ptr()));
+}
+
+TextPairs to_text_pairs(PyObject* dict, const char* who) {
+  TextPairs pairs;
+  if (!dict || dict == Py_None) return pairs;
+  LOOMIX_CHECK(PyDict_Check(dict), TypeError, "[{}] attr is a {}; expected a dict of strings.", who, type_name(dict));
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(dict, &position, &key, &value)) {
+    LOOMIX_CHECK(PyUnicode_Check(key), TypeError, "[{}] attribute name {} is not a string.", who, to_text(key));
+    pairs.emplace_back(to_text(key), to_text(value));
+  }
+  return pairs;
+}
+
+void add_symbol_type(PyObject* module) {
+  auto m = py::reinterpret_borrow<py::module_>(module);
+  const ops::OpTable& table = operators();
+  py::class_<Symbol>(m, "SymbolHandle")
+      .def_static("variable", [](const std::string& name, const py::object& attrs) {
+        return Symbol::variable(name, to_text_pairs(attrs.ptr(), "Variable"));
+      })
+      .def_static("group", [](const std::vector<Symbol>& symbols) { return Symbol::group(symbols); })
+      .def_static("from_json", [&table](const std::string& text) { return Symbol::from_json(table, text); })
+      .def_static("load", [&table](const std::string& path) { return Symbol::load(table, path); })
+      .def("__len__", &Symbol::num_outputs)
+      .def("at", [](const Symbol& symbol, int i) { return symbol[i]; })
+      .def("output", [](const Symbol& symbol, const std::string& name) { return symbol.output(name); })
+      .def("internals", &Symbol::internals)
+      .def("children", [](const Symbol& symbol) -> py::object {
+        Symbol children = symbol.children();
+        return children.empty() ? py::object(py::none()) : py::cast(std::move(children));
+      })
+      .def("copy", &Symbol::copy)
+      .def("compose", &compose)
+      .def("name", [](const Symbol& symbol) { return symbol.name(); })
+      .def("list_arguments", &Symbol::list_arguments)
+      .def("list_outputs", &Symbol::list_outputs)
+      .def("list_auxiliary_states", &Symbol::list_auxiliary_states)
+      .def("list_inputs", &Symbol::list_inputs)
+      .def("attr", [](const Symbol& symbol, const std::string& key) { return symbol.attr(key); })
+      .def("list_attr", [](const Symbol& symbol) { return to_dict(symbol.list_attr()); })
+      .def("attr_dict", [](const Symbol& symbol) {
+        py::dict dict;
+        for (const auto& [name, attrs] : symbol.attr_dict()) dict[py::str(name)] = to_dict(attrs);
+        return dict;
+      })
+      .def("set_attr", [&table](Symbol& symbol, const py::dict& attrs) {
+        symbol.set_attr(table, to_text_pairs(attrs.ptr(), "_set_attr"));
+      })
+      .def("infer_shape", &infer_shape)
+      .def("infer_type", &infer_type)
+      .def("to_json", &Symbol::to_json)
+      .def("save", &Symbol::save)
+      .def("without_amp_cast", &Symbol::without_amp_cast)
+      .def("dump", [](const Symbol& symbol) { return dump(symbol.graph()); });
+}
+
+}  // namespace loomix::python
