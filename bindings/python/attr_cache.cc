@@ -126,8 +126,8 @@ Ref<const AttrsBase> AttrCache::parse(std::span<const GivenAttr> given, int num_
   TextPairs texts;
   bool counted = num_args < 0 || !op_.params->find(op_.variadic_count);
   for (const GivenAttr& attr : given) {
-    const std::string& name = fields[attr.field].info.name;
-    if (attr.value == Py_None && (name == "dtype" || name == "ctx") && fields[attr.field].info.default_text != "None") {
+    const std::string& name = fields[attr.field].name;
+    if (attr.value == Py_None && (name == "dtype" || name == "ctx") && fields[attr.field].default_text != "None") {
       continue;  // MXNet's wrappers take None there for "the default"
     }
     counted = counted || name == op_.variadic_count;
@@ -151,8 +151,8 @@ Operator find_operator(std::string_view name) {
   bool required = false;
   const auto fields = op.def->params->fields();
   for (size_t i = 0; i < fields.size(); ++i) {
-    required = required || fields[i].info.required;
-    if (fields[i].info.name == "scalar") op.scalar_field = static_cast<int>(i);
+    required = required || fields[i].required;
+    if (fields[i].name == "scalar") op.scalar_field = static_cast<int>(i);
   }
   if (!required) op.no_attrs = op.cache->get({}, -1);
   return op;

@@ -78,7 +78,7 @@ py::list record_function(const py::object& backward, const std::string& name, co
     array.set_tape(nullptr);
     targets.push_back(&array);
   }
-  autograd::record_custom(make_ref<PythonFunction>(backward.ptr(), name, in.size()), in, targets);
+  autograd::record_custom(runtime(), make_ref<PythonFunction>(backward.ptr(), name, in.size()), in, targets);
   return to_list(std::move(out));
 }
 

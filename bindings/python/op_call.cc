@@ -36,8 +36,8 @@ OpSignature::OpSignature(const ops::OpDef& definition)
     : op(definition), cache(cache_of(definition)), variadic(!definition.variadic_count.empty()) {
   for (const auto& input : op.inputs) input_names.push_back(intern(input.name));
   for (const auto& field : op.params->fields()) {
-    if (field.info.name == "ctx") context_field = static_cast<int>(field_names.size());
-    field_names.push_back(intern(field.info.name));
+    if (field.name == "ctx") context_field = static_cast<int>(field_names.size());
+    field_names.push_back(intern(field.name));
   }
 }
 

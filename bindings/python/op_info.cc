@@ -19,10 +19,10 @@ PyObject* op_info(const ops::OpDef& op) {
   py::list params;
   for (const auto& field : op.params->fields()) {
     py::list options;
-    for (const std::string& option : field.info.options) options.append(option);
-    params.append(py::dict(py::arg("name") = field.info.name, py::arg("type") = field.info.type,
-                           py::arg("default") = field.info.default_text, py::arg("doc") = field.info.doc,
-                           py::arg("required") = field.info.required, py::arg("boolean") = field.info.boolean,
+    for (const std::string& option : field.options) options.append(option);
+    params.append(py::dict(py::arg("name") = field.name, py::arg("type") = field.type,
+                           py::arg("default") = field.default_value, py::arg("doc") = field.doc,
+                           py::arg("required") = field.required, py::arg("optional") = field.optional,
                            py::arg("options") = options));
   }
   py::list outputs;

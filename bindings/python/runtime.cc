@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/runtime.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/source_line.h"
@@ -37,10 +39,18 @@ Runtime& start_runtime() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (Runtime* runtime = running.load(std::memory_order_acquire)) return *runtime;
+  const Settings& given = settings();
   engine::EngineOptions options;
+  options.workers = given.cpu_worker_nthreads;
+  options.max_tasks = given.max_tasks_in_flight;
+  options.deterministic = given.enforce_determinism;
+  options.pool_bytes = std::max<int64_t>(given.host_pool_bytes, 0);
+  if (!given.inline_execution) options.inline_cost_ns = 0;
   options.block_hook = {let_go_of_gil, take_gil_back};
   // Neither is ever deleted: arrays that Python's teardown forgets still point to the engine. `shutdown` ends its threads.
-  engine::Engine* engine = engine::make_threaded_engine(options).release();
+  const bool naive = given.engine_type == "NaiveEngine";
+  engine::Engine* engine =
+      (naive ? engine::make_naive_engine(options) : engine::make_threaded_engine(options)).release();
   auto* runtime = std::make_unique<Runtime>(*engine, operators()).release();
   runtime->origin = {capture_line, origin_text};
   running.store(runtime, std::memory_order_release);

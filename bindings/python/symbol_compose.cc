@@ -48,7 +48,7 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
   TextPairs attrs;
   bool counted = false;
   for (const GivenAttr& attr : call.attrs) {
-    const std::string& name = op.params->fields()[attr.field].info.name;
+    const std::string& name = op.params->fields()[attr.field].name;
     if (attr.value == Py_None && (name == "dtype" || name == "ctx")) continue;
     counted = counted || name == op.variadic_count;
     attrs.emplace_back(name, attr_text(attr.value));

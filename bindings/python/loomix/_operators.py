@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the operator table says, for Python: namespaces, signatures and doc strings of the operator functions."""
 
+import ast
 import inspect
 
 from . import _core
@@ -48,25 +49,10 @@ def functions(package, namespace):
 
 
 def _default(param):
-    text = param["default"]
-    kind = param["type"]
-    if text == "None":
-        return None
-    if param["boolean"]:
-        return text in ("1", "True")
-    if text.startswith("["):
-        items = text.strip("[]").replace(" ", "")
-        return tuple(_number(item) for item in items.split(",")) if items else ()
-    return text if kind.startswith(("{", "string", "dtype")) else _number(text)
-
-
-def _number(text):
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    try:
+        return ast.literal_eval(param["default"])
+    except (SyntaxError, ValueError):
+        return param["default"]  # the name of a choice or a type
 
 
 def signature(info, is_symbol=False):
