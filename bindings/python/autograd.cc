@@ -10,6 +10,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
+#include "bindings/python/request.h"
 #include "bindings/python/runtime.h"
 #include "symbol/autograd/tape.h"
 
@@ -30,13 +31,6 @@ py::list to_list(std::vector<NDArray> arrays) {
   py::list list;
   for (NDArray& array : arrays) list.append(py::reinterpret_steal<py::object>(wrap(std::move(array))));
   return list;
-}
-
-ops::Req to_req(const std::string& text) {
-  if (text == "null") return ops::Req::null;
-  if (text == "write") return ops::Req::write;
-  if (text == "add") return ops::Req::add;
-  detail::throw_error<ValueError>("[autograd] unknown grad_req '{}'; expected 'write', 'add' or 'null'.", text);
 }
 
 // A Python function that computes gradients: it is called on the thread that runs the backward pass.
@@ -86,7 +80,7 @@ void mark_variables(const py::list& variables, const py::list& gradients, const 
   std::vector<NDArray*> arrays;
   for (const py::handle item : variables) arrays.push_back(&to_array(item.ptr(), "mark_variables", "a variable"));
   std::vector<ops::Req> reqs;
-  for (const std::string& request : requests) reqs.push_back(to_req(request));
+  for (const std::string& request : requests) reqs.push_back(to_request(request, "mark_variables"));
   autograd::mark_variables(arrays, to_arrays(gradients, "mark_variables", "a gradient"), reqs);
 }
 

@@ -6,6 +6,7 @@
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/op_function.h"
+#include "bindings/python/process.h"
 #include "bindings/python/runtime.h"
 #include "bindings/python/symbol_object.h"
 
@@ -27,6 +28,7 @@ PYBIND11_MODULE(_core, m) {
     add_array_type(m.ptr());
     add_op_function_type(m.ptr());
     add_runtime(m.ptr());
+    add_process_functions(m.ptr());
     add_autograd(m.ptr());
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());

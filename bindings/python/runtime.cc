@@ -108,6 +108,10 @@ PyObject* numpy_dtype_of(PyObject*, PyObject* dtype) {
   return guarded([&] { return Py_NewRef(numpy_dtype(to_dtype(dtype, "dtype"))); });
 }
 
+PyObject* dtype_number(PyObject*, PyObject* dtype) {
+  return guarded([&] { return PyLong_FromLong(static_cast<long>(to_dtype(dtype, "dtype"))); });
+}
+
 PyObject* same_dtype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&] {
     LOOMIX_CHECK(count == 2, TypeError, "[same_dtype] got {} arguments; expected 2.", count);
@@ -115,22 +119,12 @@ PyObject* same_dtype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-PyObject* num_gpus(PyObject*, PyObject*) { return PyLong_FromLong(0); }
-
-PyObject* gpu_memory_info(PyObject*, PyObject* id) {
-  return guarded([&]() -> PyObject* {
-    detail::throw_error<DeviceError>("[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.",
-                                     to_text(id));
-  });
-}
-
 PyMethodDef kFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
+    {"dtype_number", dtype_number, METH_O, nullptr},
     {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
-    {"num_gpus", num_gpus, METH_NOARGS, nullptr},
-    {"gpu_memory_info", gpu_memory_info, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -33,9 +33,10 @@ class BaseSparseNDArray(NDArray):
         if not (isinstance(key, slice) and key == slice(None)):
             raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
         if isinstance(value, NDArray):
-            value.tostype(self.stype).copyto(self)
+            _core.copy_array(value, self)
         else:
-            _from_dense_numpy(np.broadcast_to(np.asarray(value, self.dtype), self.shape), self.stype).copyto(self)
+            dense = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), self.shape))
+            _core.copy_array(NDArray._from_numpy(dense, self.context), self)
 
     def _at(self, index):
         raise NotSupportedForSparseNDArray("_at", "tostype('default')", index)
@@ -48,38 +49,28 @@ class BaseSparseNDArray(NDArray):
 
     def asnumpy(self):
         """A dense NumPy array with the values; waits for them."""
-        raise NotImplementedError
-
-    def astype(self, dtype, copy=True):
-        """The same array with values of another type."""
-        if not copy and _core.same_dtype(dtype, self.dtype):
-            return self
-        parts = self._parts()
-        parts["values"] = parts["values"].astype(_core.numpy_dtype(dtype))
-        return _core.sparse_from_parts(self.stype, self.shape, self.context, **parts)
+        return _core.cast_storage(self, "default").asnumpy()
 
     def copyto(self, other):
         """Copies the array to a device, or into another one of the same shape."""
-        if isinstance(other, BaseSparseNDArray):
-            if other.stype != self.stype or other.shape != self.shape:
-                raise MXNetValueError(
-                    f"[copyto] a {self.stype} array of shape {self.shape} does not fit into a {other.stype} one of "
-                    f"shape {other.shape}."
-                )
-            _core.sparse_replace(other, self.astype(other.dtype, copy=False))
-            return other
         if isinstance(other, NDArray):
-            other[:] = self.asnumpy()
+            _core.copy_array(self, other)
             return other
-        return _core.sparse_from_parts(self.stype, self.shape, other, **self._parts())
+        target = zeros(self.stype, self.shape, other, self.dtype)
+        _core.copy_array(self, target)
+        return target
 
     def copy(self):
         """A copy on the same device."""
         return self.copyto(self.context)
 
-    def tostype(self, stype):
-        """The same values in another storage type."""
-        return self.copy() if stype == self.stype else convert(self, stype)
+    def astype(self, dtype, copy=True):
+        """The same array with values of another type."""
+        if not copy and _core.same_dtype(dtype, self.dtype):
+            return self
+        target = zeros(self.stype, self.shape, self.context, dtype)
+        _core.copy_array(self, target)
+        return target
 
     @property
     def data(self):
@@ -102,31 +93,16 @@ class CSRNDArray(BaseSparseNDArray):
         """Where each row's values start, and where the last one's end."""
         return self._stored_indptr()
 
-    def _parts(self):
-        return {
-            "values": self._stored_values().asnumpy(),
-            "indices": self._stored_indices().asnumpy(),
-            "indptr": self._stored_indptr().asnumpy(),
-        }
-
-    def asnumpy(self):
-        """A dense NumPy array with the values; waits for them."""
-        parts = self._parts()
-        dense = np.zeros(self.shape, self.dtype)
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(parts["indptr"]))
-        np.add.at(dense, (rows, parts["indices"]), parts["values"])
-        return dense
-
     def asscipy(self):
         """A ``scipy.sparse.csr_matrix`` with a copy of the values."""
         import scipy.sparse
 
-        parts = self._parts()
-        return scipy.sparse.csr_matrix((parts["values"], parts["indices"], parts["indptr"]), shape=self.shape)
+        parts = (self.data.asnumpy(), self.indices.asnumpy(), self.indptr.asnumpy())
+        return scipy.sparse.csr_matrix(parts, shape=self.shape)
 
     def check_format(self, full_check=True):
-        """Raises ValueError when the index arrays are not those of a csr matrix."""
-        _check_csr(self._parts(), self.shape)
+        """Raises an error when the index arrays are not those of a csr matrix."""
+        self.wait_to_read()
 
     def _get_item(self, key):
         if isinstance(key, (int, slice)):
@@ -134,17 +110,10 @@ class CSRNDArray(BaseSparseNDArray):
             rows = range(rows, rows + 1) if isinstance(rows, int) else rows
             if rows.step != 1:
                 raise MXNetValueError("[CSRNDArray] slices need a step of 1.")
-            parts = self._parts()
-            start = parts["indptr"][rows.start]
-            stop = parts["indptr"][max(rows.stop, rows.start)]
-            return _core.sparse_from_parts(
-                "csr",
-                (len(rows), self.shape[1]),
-                self.context,
-                values=parts["values"][start:stop],
-                indices=parts["indices"][start:stop],
-                indptr=parts["indptr"][rows.start : rows.start + len(rows) + 1] - start,
-            )
+            starts = self.indptr.asnumpy()[rows.start : rows.start + len(rows) + 1]
+            first, last = int(starts[0]), int(starts[-1])
+            parts = (self.data.asnumpy()[first:last], self.indices.asnumpy()[first:last], starts - first)
+            return csr_matrix(parts, (len(rows), self.shape[1]), self.context, self.dtype)
         return super()._get_item(key)
 
 
@@ -153,55 +122,14 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     __slots__ = ()
 
-    def _parts(self):
-        return {
-            "values": self._stored_values().asnumpy(),
-            "indices": self._stored_indices().asnumpy(),
-            "indptr": None,
-        }
-
-    def asnumpy(self):
-        """A dense NumPy array with the values; waits for them."""
-        parts = self._parts()
-        dense = np.zeros(self.shape, self.dtype)
-        dense[parts["indices"]] = parts["values"]
-        return dense
-
     def check_format(self, full_check=True):
-        """Raises ValueError when the row numbers are not sorted or out of range."""
-        _check_rows(self._parts()["indices"], self.shape)
+        """Raises an error when the row numbers are not sorted or out of range."""
+        self.wait_to_read()
 
     def retain(self, indices):
         """Only the rows in ``indices``."""
-        wanted = np.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices, np.int64)
-        parts = self._parts()
-        keep = np.isin(parts["indices"], wanted)
-        return _core.sparse_from_parts(
-            "row_sparse",
-            self.shape,
-            self.context,
-            values=parts["values"][keep],
-            indices=parts["indices"][keep],
-            indptr=None,
-        )
-
-
-def _check_rows(rows, shape):
-    if rows.size and (rows.min() < 0 or rows.max() >= shape[0] or np.any(np.diff(rows) <= 0)):
-        raise MXNetValueError(f"[row_sparse] row numbers must increase and lie in 0 to {shape[0] - 1}.")
-
-
-def _check_csr(parts, shape):
-    indptr, indices = parts["indptr"], parts["indices"]
-    fits = (
-        indptr.shape == (shape[0] + 1,)
-        and indptr[0] == 0
-        and indptr[-1] == len(indices) == len(parts["values"])
-        and not np.any(np.diff(indptr) < 0)
-        and (not indices.size or (indices.min() >= 0 and indices.max() < shape[1]))
-    )
-    if not fits:
-        raise MXNetValueError(f"[csr] indptr and indices do not describe a matrix of shape {shape}.")
+        rows = indices if isinstance(indices, NDArray) else _dense_array(indices, dtype=np.int64)
+        return _core.retain_rows(self, rows)
 
 
 def _host(value, dtype=None):
@@ -215,26 +143,11 @@ def _value_dtype(data, dtype):
     return np.dtype(data.dtype) if isinstance(data, (NDArray, np.ndarray)) else np.dtype(np.float32)
 
 
-def _from_dense_numpy(dense, stype, ctx=None):
-    if stype == "row_sparse":
-        rows = np.flatnonzero(np.any(dense.reshape(dense.shape[0], -1) != 0, axis=1))
-        parts = {"values": dense[rows], "indices": rows, "indptr": None}
-    else:
-        rows, columns = dense.nonzero()
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=dense.shape[0]))])
-        parts = {"values": dense[rows, columns], "indices": columns, "indptr": indptr}
-    return _core.sparse_from_parts(stype, dense.shape, ctx or current_context(), **parts)
-
-
 def convert(array, stype):
     """The values of an array in another storage type."""
-    if stype == "default":
-        result = _core.empty(array.shape, array.context, array.dtype)
-        result._copy_from_numpy(np.ascontiguousarray(array.asnumpy()))
-        return result
-    if stype not in ("row_sparse", "csr"):
+    if stype not in ("default", "row_sparse", "csr"):
         raise MXNetValueError(f"[tostype] unknown storage type {stype!r}; expected default, row_sparse or csr.")
-    return _from_dense_numpy(array.asnumpy(), stype, array.context)
+    return _core.cast_storage(array, stype)
 
 
 def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
@@ -257,19 +170,14 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
         shape = shape or (int(row.max()) + 1, int(column.max()) + 1)
         dense = np.zeros(shape, kind)
         np.add.at(dense, (row, column), _host(data, kind))
-        return _from_dense_numpy(dense, "csr", ctx)
+        return convert(NDArray._from_numpy(dense, ctx), "csr")
     if isinstance(arg1, tuple) and len(arg1) == 3:
         data, indices, indptr = arg1
-        parts = {
-            "values": _host(data, _value_dtype(data, dtype)),
-            "indices": _host(indices, np.int64),
-            "indptr": _host(indptr, np.int64),
-        }
+        values, columns = _host(data, _value_dtype(data, dtype)), _host(indices, np.int64)
+        starts = _host(indptr, np.int64)
         if shape is None:
-            columns = int(parts["indices"].max()) + 1 if parts["indices"].size else 0
-            shape = (len(parts["indptr"]) - 1, columns)
-        _check_csr(parts, shape)
-        return _core.sparse_from_parts("csr", tuple(shape), ctx, **parts)
+            shape = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
+        return _checked(_core.make_csr(*(NDArray._from_numpy(part, ctx) for part in (values, columns, starts)), list(shape)))
     if isinstance(arg1, tuple):
         raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected 2 or 3.")
     return _checked_shape(array(arg1, ctx, dtype, "csr"), shape)
@@ -301,10 +209,14 @@ def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
                 f"[row_sparse_array] data has shape {values.shape}; expected {(len(rows), *shape[1:])}."
             )
         order = np.argsort(rows, kind="stable")
-        rows, values = rows[order], np.ascontiguousarray(values[order])
-        _check_rows(rows, shape)
-        return _core.sparse_from_parts("row_sparse", tuple(shape), ctx, values=values, indices=rows, indptr=None)
+        values, rows = (NDArray._from_numpy(np.ascontiguousarray(part[order]), ctx) for part in (values, rows))
+        return _checked(_core.make_row_sparse(values, rows, list(shape)))
     return _checked_shape(array(arg1, ctx, dtype, "row_sparse"), shape)
+
+
+def _checked(result):
+    result.wait_to_read()  # wrong index arrays are the caller's mistake: say so here
+    return result
 
 
 def _checked_shape(result, shape):

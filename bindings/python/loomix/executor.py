@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executors: symbols bound to arrays."""
+
+import numpy as np
+
+from . import _core
+from .base import MXNetTypeError, MXNetValueError
+from .ndarray import NDArray, zeros
+
+__all__ = ["Executor"]
+
+
+class Executor:
+    """A symbol that runs on arrays; made by :meth:`Symbol.bind` and :meth:`Symbol.simple_bind`.
+
+    Attributes
+    ----------
+    arg_arrays, grad_arrays, aux_arrays : list of NDArray
+        Arguments, their gradients (None where there is none) and auxiliary states, in the symbol's order.
+    outputs : list of NDArray
+        The results of the last forward pass, which the next one overwrites.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> y = mx.sym.Variable("x") * 2
+    >>> run = y.bind(mx.cpu(), {"x": mx.nd.ones(2)})
+    >>> run.forward()[0].asnumpy()
+    array([2., 2.], dtype=float32)
+    """
+
+    def __init__(self, handle, symbol, ctx, grad_req, group2ctx, arrays=None):
+        self._handle = handle
+        self._symbol = symbol
+        self._ctx = ctx
+        self._grad_req = grad_req
+        self._group2ctx = group2ctx
+        arguments, gradients, states = arrays or (handle.arguments(), handle.gradients(), handle.auxiliary_states())
+        self.arg_arrays, self.grad_arrays, self.aux_arrays = arguments, gradients, states
+        self.outputs = handle.outputs()
+        self._dicts = {}
+
+    def _named(self, kind, names, arrays):
+        if kind not in self._dicts:
+            names = names()
+            if len(set(names)) != len(names):
+                doubled = sorted({name for name in names if names.count(name) > 1})
+                raise MXNetValueError(f"Duplicate names detected: {', '.join(doubled)}")
+            self._dicts[kind] = dict(zip(names, arrays))
+        return self._dicts[kind]
+
+    @property
+    def arg_dict(self):
+        """The arguments by name."""
+        return self._named("arg", self._symbol.list_arguments, self.arg_arrays)
+
+    @property
+    def grad_dict(self):
+        """The gradients by argument's name; None where there is none."""
+        return self._named("grad", self._symbol.list_arguments, self.grad_arrays)
+
+    @property
+    def aux_dict(self):
+        """The auxiliary states by name."""
+        return self._named("aux", self._symbol.list_auxiliary_states, self.aux_arrays)
+
+    @property
+    def output_dict(self):
+        """The outputs by name."""
+        return self._named("output", self._symbol.list_outputs, self.outputs)
+
+    def forward(self, is_train=False, **kwargs):
+        """Computes the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+            Whether operators behave as in training; needed before :meth:`backward`.
+        **kwargs
+            Arguments to change first, by name: NDArrays or NumPy arrays of the same shape.
+
+        Returns
+        -------
+        list of NDArray
+        """
+        if kwargs:
+            arguments = self.arg_dict
+            for name, value in kwargs.items():
+                if name not in arguments:
+                    raise MXNetTypeError(
+                        f"Unknown argument {name}; the arguments are {', '.join(self._symbol.list_arguments())}."
+                    )
+                if not isinstance(value, (NDArray, np.ndarray)):
+                    raise MXNetValueError("only accept keyword argument of NDArrays and numpy.ndarray")
+                if value.shape != arguments[name].shape:
+                    raise MXNetValueError(
+                        f"Shape not match! Argument {name}, need: {arguments[name].shape}, received: {value.shape}"
+                    )
+                arguments[name][:] = value
+        self._handle.forward(bool(is_train))
+        return self.outputs
+
+    def backward(self, out_grads=None, is_train=True):
+        """Computes the gradients of the arguments; call ``forward(is_train=True)`` before.
+
+        Parameters
+        ----------
+        out_grads : NDArray, list or dict of NDArray, optional
+            Gradients of the final value with respect to the outputs. Not needed where every output is a loss.
+        """
+        if out_grads is None:
+            out_grads = []
+        elif isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        elif isinstance(out_grads, dict):
+            out_grads = [out_grads[name] for name in self._symbol.list_outputs()]
+        for item in out_grads:
+            if not isinstance(item, NDArray):
+                raise MXNetTypeError("inputs must be NDArray")
+        self._handle.backward(list(out_grads))
+
+    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+        """Copies parameters into the arguments and auxiliary states.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_extra_params : bool
+            Whether names that the symbol does not have are ignored.
+        """
+        for params, own in ((arg_params, self.arg_dict), (aux_params or {}, self.aux_dict)):
+            for name, array in params.items():
+                if name in own:
+                    array.astype(own[name].dtype, copy=False).copyto(own[name])
+                elif not allow_extra_params:
+                    raise MXNetValueError(f"Find name {name} that is not in the arguments")
+
+    def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
+        """An executor for other shapes that shares memory with this one.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Whether shapes that are not given may change.
+        allow_up_sizing : bool
+            Whether arrays may grow, which takes new memory.
+        **kwargs
+            New shapes of arguments, by name.
+
+        Returns
+        -------
+        Executor
+        """
+        handle = self._handle.reshape(list(kwargs.items()), bool(partial_shaping), bool(allow_up_sizing))
+        return Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
+
+    def set_monitor_callback(self, callback, monitor_all=False):
+        """Calls ``callback(name, array)`` for each operator's outputs in every pass from now on."""
+        self._handle.set_monitor(callback)
+
+    def debug_str(self):
+        """What was compiled: the operations in order, their kernels and their memory."""
+        return self._handle.explain(any(request != "null" for request in self._requests()))
+
+    def _requests(self):
+        names = self._symbol.list_arguments()
+        return _requests(self._grad_req, names)
+
+
+def _requests(grad_req, names):
+    """One request an argument, from one for all, a list, or a dict."""
+    if isinstance(grad_req, str):
+        return [grad_req] * len(names)
+    if isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
+            raise MXNetValueError(f"[bind] got {len(grad_req)} grad_reqs for {len(names)} arguments.")
+        return list(grad_req)
+    if isinstance(grad_req, dict):
+        return [grad_req.get(name, "null") for name in names]
+    raise MXNetTypeError(f"[bind] grad_req is a {type(grad_req).__name__}; expected a str, a list or a dict.")
+
+
+def _arrays(what, given, names, allow_missing):
+    """Arrays in the order of the names, from a list or a dict; None where one is missing."""
+    if isinstance(given, (list, tuple)):
+        if len(given) != len(names):
+            raise MXNetValueError(f"Length of {what} do not match number of arguments: {len(given)} and {len(names)}.")
+        arrays = list(given)
+    elif isinstance(given, dict):
+        missing = [name for name in names if name not in given]
+        if missing and not allow_missing:
+            raise MXNetValueError(f"key `{missing[0]}` is missing in `{what}`")
+        arrays = [given.get(name) for name in names]
+    else:
+        raise MXNetTypeError(f"Only accept list of NDArrays or dict of str to NDArray for {what}")
+    for name, array in zip(names, arrays):
+        if array is None and not allow_missing or array is not None and not isinstance(array, NDArray):
+            raise MXNetTypeError(f"[bind] {what} {name} is a {type(array).__name__}; expected an NDArray.")
+    return arrays
+
+
+def bind(symbol, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec):
+    """What :meth:`Symbol.bind` does."""
+    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arguments = _arrays("args", args, names, False)
+    gradients = _arrays("args_grad", {} if args_grad is None else args_grad, names, True)
+    states = _arrays("aux_states", [] if aux_states is None and not state_names else aux_states or {}, state_names, False)
+    requests = _requests(grad_req, names)
+    gradients = [None if request == "null" else array for array, request in zip(gradients, requests)]
+    effective = ["null" if array is None else request for array, request in zip(gradients, requests)]
+    shared = None if shared_exec is None else shared_exec._handle
+    groups = list((group2ctx or {}).items())
+    handle = _core.bind(symbol.handle, ctx, arguments, gradients, effective, states, groups, shared)
+    return Executor(handle, symbol, ctx, grad_req, group2ctx, (arguments, gradients, states))
+
+
+def simple_bind(
+    symbol, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, shapes
+):
+    """What :meth:`Symbol.simple_bind` does."""
+    names = symbol.list_arguments()
+    requests = _requests(grad_req, names)
+    types = list((type_dict or {}).items())
+    if shared_buffer is not None or stype_dict:
+        return _bind_buffered(
+            symbol, ctx, grad_req, requests, types, stype_dict or {}, group2ctx, shared_exec, shared_buffer, shapes
+        )
+    shared = None if shared_exec is None else shared_exec._handle
+    handle = _core.simple_bind(
+        symbol.handle,
+        ctx,
+        list(shapes.items()),
+        types,
+        requests,
+        list(shared_arg_names or []),
+        list((group2ctx or {}).items()),
+        shared,
+    )
+    return Executor(handle, symbol, ctx, grad_req, group2ctx)
+
+
+def _bind_buffered(
+    symbol, ctx, grad_req, requests, types, stypes, group2ctx, shared_exec, shared_buffer, shapes
+):
+    """Binds to arrays that come from a dict of buffers by name, where they are large enough, and go into it if not."""
+    arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
+    if arg_shapes is None:
+        raise MXNetValueError(f"[simple_bind] the shapes given, {shapes}, do not decide all others.")
+    arg_types, _, aux_types = symbol.infer_type_partial(**dict(types))
+    buffers = {} if shared_buffer is None else shared_buffer
+
+    def take(name, shape, dtype):
+        dtype = np.float32 if dtype is None else dtype
+        if stypes.get(name, "default") != "default":
+            return zeros(shape, ctx=ctx, dtype=dtype, stype=stypes[name])
+        size = int(np.prod(shape))
+        known = buffers.get(name)
+        if known is not None and known.dtype == dtype and known.size >= size and known.context == ctx:
+            return known._reshape_view((known.size,))._slice(0, size)._reshape_view(shape)
+        buffers[name] = zeros(shape, ctx=ctx, dtype=dtype)
+        return buffers[name]
+
+    arguments = [take(*row) for row in zip(symbol.list_arguments(), arg_shapes, arg_types)]
+    gradients = [
+        None if request == "null" else zeros(shape, ctx=ctx, dtype=array.dtype)
+        for request, shape, array in zip(requests, arg_shapes, arguments)
+    ]
+    states = [take(*row) for row in zip(symbol.list_auxiliary_states(), aux_shapes, aux_types)]
+    return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec)

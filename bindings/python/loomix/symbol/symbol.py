@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The class Symbol, and functions that make and combine symbols."""
+
+import os
+import warnings
+
+import numpy as np
+
+from .. import _core, attribute
+from ..base import (
+    MXNetIndexError,
+    MXNetTypeError,
+    MXNetValueError,
+    NotImplementedForSymbol,
+    numeric_types,
+)
+from ..context import Context, current_context
+from ..util import is_np_shape
+from . import _internal, op
+
+__all__ = [
+    "Group",
+    "Symbol",
+    "Variable",
+    "arange",
+    "eye",
+    "full",
+    "histogram",
+    "hypot",
+    "linspace",
+    "load",
+    "load_json",
+    "maximum",
+    "minimum",
+    "ones",
+    "pow",
+    "power",
+    "split_v2",
+    "var",
+    "zeros",
+]
+
+
+def _scalar(value):
+    """A number as MXNet writes it into attributes."""
+    return value if isinstance(value, (int, float)) else value.item()
+
+
+def _binary(doc, on_symbols, on_right, on_left=None):
+    """Methods for `symbol OP other` and, given `on_left`, for `number OP symbol`."""
+    on_symbols, on_right = getattr(_internal, on_symbols, None), getattr(_internal, on_right, None)
+    on_left = getattr(_internal, on_left, None) if on_left else None
+
+    def forward(self, other):
+        if isinstance(other, Symbol):
+            return on_symbols(self, other)
+        if isinstance(other, numeric_types):
+            return on_right(self, scalar=_scalar(other))
+        raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
+
+    def backward(self, other):
+        if isinstance(other, numeric_types):
+            return on_left(self, scalar=_scalar(other))
+        raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
+
+    forward.__doc__ = backward.__doc__ = doc
+    return forward, backward
+
+
+class Symbol:
+    """One or more outputs of a computation that is described, not run.
+
+    Symbols are made by :func:`Variable`, by the operators in ``mx.sym``, and by arithmetic; :meth:`bind` makes them
+    run on arrays.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> y = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc")
+    >>> y.list_arguments()
+    ['x', 'fc_weight', 'fc_bias']
+    """
+
+    __slots__ = ("handle",)
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    __add__, __radd__ = _binary("Elementwise sum.", "_plus", "_PlusScalar", "_PlusScalar")
+    __sub__, __rsub__ = _binary("Elementwise difference.", "_minus", "_MinusScalar", "_RMinusScalar")
+    __mul__, __rmul__ = _binary("Elementwise product.", "_mul", "_MulScalar", "_MulScalar")
+    __truediv__, __rtruediv__ = _binary("Elementwise quotient.", "_div", "_DivScalar", "_RDivScalar")
+    __mod__, __rmod__ = _binary("Elementwise remainder.", "_mod", "_ModScalar", "_RModScalar")
+    __pow__, __rpow__ = _binary("Elementwise power.", "_power", "_PowerScalar", "_rpower_scalar")
+    __eq__, _ = _binary("1 where equal, else 0.", "_equal", "_equal_scalar")
+    __ne__, _ = _binary("1 where different, else 0.", "_not_equal", "_not_equal_scalar")
+    __gt__, _ = _binary("1 where greater, else 0.", "_greater", "_greater_scalar")
+    __ge__, _ = _binary("1 where greater or equal, else 0.", "_greater_equal", "_greater_equal_scalar")
+    __lt__, _ = _binary("1 where less, else 0.", "_lesser", "_lesser_scalar")
+    __le__, _ = _binary("1 where less or equal, else 0.", "_lesser_equal", "_lesser_equal_scalar")
+    del _
+
+    def __neg__(self):
+        return _internal._MulScalar(self, scalar=-1.0)
+
+    def __abs__(self):
+        return op.abs(self)
+
+    def __iadd__(self, other):
+        raise NotImplementedForSymbol(self.__iadd__, "+=", other, 1)
+
+    def __isub__(self, other):
+        raise NotImplementedForSymbol(self.__isub__, "-=", other)
+
+    def __imul__(self, other):
+        raise NotImplementedForSymbol(self.__imul__, "*=", other)
+
+    def __itruediv__(self, other):
+        raise NotImplementedForSymbol(self.__itruediv__, "/=", other)
+
+    def __bool__(self):
+        raise NotImplementedForSymbol(self.__bool__, "bool")
+
+    # ---- outputs ----
+
+    def __repr__(self):
+        name = self.name
+        if name is None:
+            name = ", ".join(str(item.name) for item in self)
+            return f"<{type(self).__name__} group [{name}]>"
+        return f"<{type(self).__name__} {name}>"
+
+    def __len__(self):
+        return len(self.handle)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return Group([self[i] for i in range(*index.indices(len(self)))])
+        if isinstance(index, str):
+            return Symbol(self.handle.output(index))
+        if not isinstance(index, (int, np.integer)):
+            raise MXNetTypeError(f"[Symbol] an index is a {type(index).__name__}; expected an int, a str or a slice.")
+        if not -len(self) <= index < len(self):
+            raise MXNetIndexError(f"[Symbol] output {index} is out of range; the symbol has {len(self)}.")
+        return Symbol(self.handle.at(int(index) % len(self)))
+
+    @property
+    def name(self):
+        """The name of the node; None for a group."""
+        return self.handle.name()
+
+    def get_internals(self):
+        """All outputs of all nodes, as a group."""
+        return Symbol(self.handle.internals())
+
+    def get_children(self):
+        """The inputs of the node as a group, or None."""
+        children = self.handle.children()
+        return None if children is None else Symbol(children)
+
+    def list_arguments(self):
+        """The names of the variables that must be given."""
+        return self.handle.list_arguments()
+
+    def list_auxiliary_states(self):
+        """The names of the variables that operators change, such as moving averages."""
+        return self.handle.list_auxiliary_states()
+
+    def list_inputs(self):
+        """The names of all variables."""
+        return self.handle.list_inputs()
+
+    def list_outputs(self):
+        """The names of the outputs."""
+        return self.handle.list_outputs()
+
+    # ---- composition ----
+
+    def __call__(self, *args, **kwargs):
+        """A copy with other symbols in place of variables, given by name or in the order of the inputs."""
+        name = kwargs.pop("name", None)
+        if args and kwargs:
+            raise MXNetTypeError("compose only accept input Symbols either as positional or keyword arguments, not both")
+        pairs = [("", item) for item in args] + list(kwargs.items())
+        for key, item in pairs:
+            if not isinstance(item, Symbol):
+                raise MXNetTypeError(f"[compose] input {key or 'by position'} is a {type(item).__name__}; expected a Symbol.")
+        return Symbol(self.handle.compose([(key, item.handle) for key, item in pairs], name or ""))
+
+    def _compose(self, *args, **kwargs):
+        self.handle = self(*args, **kwargs).handle
+
+    def __copy__(self):
+        return Symbol(self.handle.copy())
+
+    def __deepcopy__(self, memo):
+        return Symbol(self.handle.copy())
+
+    # ---- attributes ----
+
+    def attr(self, key):
+        """The value of an attribute of the node, or None."""
+        return self.handle.attr(key)
+
+    def list_attr(self, recursive=False):
+        """The attributes of the node, a dict of str to str."""
+        if recursive:
+            raise DeprecationWarning("Symbol.list_attr with recursive=True has been deprecated. Use attr_dict instead.")
+        return self.handle.list_attr()
+
+    def attr_dict(self):
+        """The attributes of every node that has any: name to dict."""
+        return self.handle.attr_dict()
+
+    def _set_attr(self, **kwargs):
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise MXNetValueError(f"Set Attr only accepts string values; {key} is a {type(value).__name__}.")
+        self.handle.set_attr(kwargs)
+
+    # ---- inference ----
+
+    def _known(self, what, args, kwargs):
+        if args and kwargs:
+            raise MXNetValueError(f"Can only specify known argument {what}s either by positional or kwargs way.")
+        if not args:
+            return [(key, value) for key, value in kwargs.items() if value is not None]
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise MXNetValueError(f"[infer] got {len(args)} {what}s for {len(names)} arguments.")
+        return [(name, value) for name, value in zip(names, args) if value is not None]
+
+    def _infer_shape(self, partial, args, kwargs):
+        known = self._known("shape", args, kwargs)
+        arguments, outputs, states, complete = self.handle.infer_shape(known, is_np_shape())
+        if not complete and not partial:
+            unknown = [
+                f"{name}: {shape}"
+                for name, shape in zip(self.list_arguments(), arguments)
+                if shape is None or not shape or any(size in (0, -1, None) for size in shape)
+            ]
+            warnings.warn(
+                "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
+                "Consider providing them as input:\n\t" + "\n\t".join(unknown),
+                stacklevel=3,
+            )
+            return None, None, None
+        return arguments, outputs, states
+
+    def infer_shape(self, *args, **kwargs):
+        """Shapes of the arguments, the outputs and the auxiliary states, from those that are given.
+
+        Returns three lists, or None three times when the given shapes do not suffice.
+
+        >>> import loomix as mx
+        >>> y = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc")
+        >>> y.infer_shape(x=(5, 3))
+        ([(5, 3), (2, 3), (2,)], [(5, 2)], [])
+        """
+        return self._infer_shape(False, args, kwargs)
+
+    def infer_shape_partial(self, *args, **kwargs):
+        """Like :meth:`infer_shape`, but unknown shapes are returned as (), and unknown sizes as 0."""
+        return self._infer_shape(True, args, kwargs)
+
+    def _infer_type(self, partial, args, kwargs):
+        known = self._known("type", args, kwargs)
+        arguments, outputs, states, complete = self.handle.infer_type(known)
+        return (arguments, outputs, states) if complete or partial else (None, None, None)
+
+    def infer_type(self, *args, **kwargs):
+        """Types of the arguments, the outputs and the auxiliary states, from those that are given."""
+        return self._infer_type(False, args, kwargs)
+
+    def infer_type_partial(self, *args, **kwargs):
+        """Like :meth:`infer_type`, but unknown types are returned as None."""
+        return self._infer_type(True, args, kwargs)
+
+    # ---- files ----
+
+    def tojson(self, remove_amp_cast=True):
+        """The symbol as JSON text, as MXNet writes it."""
+        return (self.handle.without_amp_cast() if remove_amp_cast else self.handle).to_json()
+
+    def save(self, fname, remove_amp_cast=True):
+        """Writes the symbol's JSON to a file."""
+        (self.handle.without_amp_cast() if remove_amp_cast else self.handle).save(os.fspath(fname))
+
+    def debug_str(self):
+        """The nodes as text, for people."""
+        return self.handle.dump()
+
+    def __reduce__(self):
+        return _from_json, (self.handle.to_json(),)
+
+    # ---- running ----
+
+    def bind(
+        self,
+        ctx,
+        args,
+        args_grad=None,
+        grad_req="write",
+        aux_states=None,
+        group2ctx=None,
+        shared_exec=None,
+    ):
+        """Makes the symbol run on given arrays.
+
+        Parameters
+        ----------
+        ctx : Context
+        args : list or dict of str to NDArray
+            The arguments.
+        args_grad : list or dict of str to NDArray, optional
+            Where gradients go; those left out are not computed.
+        grad_req : {'write', 'add', 'null'}, or list or dict of them
+            What to do with each gradient.
+        aux_states : list or dict of str to NDArray, optional
+        group2ctx : dict of str to Context, optional
+            Devices of the groups named by the attribute ``ctx_group``.
+        shared_exec : Executor, optional
+            Share memory for intermediate values with this one.
+
+        Returns
+        -------
+        Executor
+        """
+        from ..executor import bind
+
+        return bind(self, _context(ctx), args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+
+    def simple_bind(
+        self,
+        ctx,
+        grad_req="write",
+        type_dict=None,
+        stype_dict=None,
+        group2ctx=None,
+        shared_arg_names=None,
+        shared_exec=None,
+        shared_buffer=None,
+        **kwargs,
+    ):
+        """Makes the symbol run on new arrays, whose shapes follow from those given as keyword arguments.
+
+        Returns
+        -------
+        Executor
+        """
+        from ..executor import simple_bind
+
+        return simple_bind(
+            self,
+            _context(ctx),
+            grad_req,
+            type_dict,
+            stype_dict,
+            group2ctx,
+            shared_arg_names,
+            shared_exec,
+            shared_buffer,
+            kwargs,
+        )
+
+    def eval(self, ctx=None, **kwargs):
+        """The outputs for the given arrays, as a list."""
+        return self.bind(ctx or current_context(), kwargs).forward()
+
+    def gradient(self, wrt):
+        """Not available, as in MXNet: bind the symbol and call ``backward``."""
+        raise NotImplementedForSymbol(self.gradient, "Executor.backward", wrt)
+
+    def reshape(self, *args, **kwargs):
+        """Reshape operator; sizes as one tuple or as several arguments."""
+        if args and "shape" not in kwargs:
+            shape = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+            return op.reshape(self, shape=shape, **kwargs)
+        return op.reshape(self, *args, **kwargs)
+
+    def astype(self, dtype, **kwargs):
+        """Cast operator."""
+        return op.cast(self, dtype=dtype, **kwargs)
+
+    def expand_dims(self, axis, inplace=False, **kwargs):
+        """Expand_dims operator."""
+        return op.expand_dims(self, axis=axis, **kwargs)
+
+    def squeeze(self, axis=None, inplace=False, **kwargs):
+        """Squeeze operator."""
+        return op.squeeze(self, axis=axis, **kwargs)
+
+    def flatten(self, inplace=False, **kwargs):
+        """Flatten operator."""
+        return op.flatten(self, **kwargs)
+
+    def diag(self, k=0, **kwargs):
+        """Diag operator."""
+        return op.diag(self, k=k, **kwargs)
+
+    def split_v2(self, *args, **kwargs):
+        """Split at positions, or into equal sections."""
+        return split_v2(self, *args, **kwargs)
+
+    def as_nd_ndarray(self):
+        """The symbol itself; for code that also handles NumPy-like symbols."""
+        return self
+
+
+def _not_for_symbols(name):
+    def method(self, *args):
+        raise NotImplementedForSymbol(name, None, *args)
+
+    method.__name__ = name
+    method.__doc__ = "Only arrays have it."
+    return method
+
+
+for _name in ("asnumpy", "asscalar", "as_in_context", "backward", "copy", "detach", "wait_to_read"):
+    setattr(Symbol, _name, _not_for_symbols(_name))
+
+# Methods that are operators with the symbol as their first input.
+_FLUENT = (
+    "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes "
+    "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space exp expm1 fix flip floor log log10 log1p "
+    "log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu "
+    "repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like "
+    "softmax softmin sort space_to_depth split sqrt square sum swapaxes take tan tanh tile topk transpose trunc zeros_like"
+).split()
+for _name in _FLUENT:
+    if hasattr(op, _name):
+        setattr(Symbol, _name, getattr(op, _name))
+
+
+def _context(ctx):
+    if not isinstance(ctx, Context):
+        raise MXNetTypeError(f"[bind] ctx is a {type(ctx).__name__}; expected a Context such as mx.cpu().")
+    return ctx
+
+
+def _from_json(text):
+    return Symbol(_core.SymbolHandle.from_json(text))
+
+
+def var(
+    name,
+    attr=None,
+    shape=None,
+    lr_mult=None,
+    wd_mult=None,
+    dtype=None,
+    init=None,
+    stype=None,
+    **kwargs,
+):
+    """A symbol that stands for an array to be given.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str, optional
+        Attributes.
+    shape : tuple of int, optional
+        Its shape; 0 stands for an unknown size.
+    lr_mult, wd_mult : float, optional
+        Factors of the learning rate and of the weight decay.
+    dtype : NumPy type or str, optional
+    init : Initializer or str, optional
+        Initializer instead of the module's.
+    stype : str, optional
+        Storage type.
+    **kwargs
+        Further attributes, of the form ``__name__``.
+
+    Examples
+    --------
+    >>> var("x", shape=(2, 3)).attr("__shape__")
+    '(2, 3)'
+    """
+    if not isinstance(name, str):
+        raise MXNetTypeError(f"Expect a string for variable `name`, got {type(name).__name__}")
+    attrs = dict(attribute.current().get(attr))
+    if shape is not None:
+        attrs["__shape__"] = str(tuple(int(size) for size in ((shape,) if isinstance(shape, int) else shape)))
+    if lr_mult is not None:
+        attrs["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attrs["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attrs["__dtype__"] = str(_core.dtype_number(dtype))
+    if init is not None:
+        attrs["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        attrs["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise MXNetValueError(
+                f"Attribute name={key} is not supported. Additional attributes must start and end with double "
+                "underscores, e.g, __yourattr__"
+            )
+        attrs[key] = str(value)
+    return Symbol(_core.SymbolHandle.variable(name, attrs))
+
+
+Variable = var
+
+
+def Group(symbols, create_fn=Symbol):  # noqa: N802 - MXNet's name
+    """Several symbols as one, with all their outputs."""
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(item, Symbol) for item in symbols):
+        raise MXNetTypeError("Expected a list of symbols as input")
+    return create_fn(_core.SymbolHandle.group([item.handle for item in symbols]))
+
+
+def load(fname):
+    """Reads a symbol from a JSON file of any MXNet version."""
+    return Symbol(_core.SymbolHandle.load(os.fspath(fname)))
+
+
+def load_json(json_str):
+    """Reads a symbol from JSON text of any MXNet version."""
+    if not isinstance(json_str, str):
+        raise MXNetTypeError("fname required to be string")
+    return _from_json(json_str)
+
+
+# ---- functions of two ----
+
+
+def _function(name, what, on_symbols, on_right, on_left, on_numbers):
+    on_symbols, on_right, on_left = (getattr(_internal, item, None) for item in (on_symbols, on_right, on_left))
+
+    def function(left, right):
+        if isinstance(left, Symbol) and isinstance(right, Symbol):
+            return on_symbols(left, right)
+        if isinstance(left, Symbol) and isinstance(right, numeric_types):
+            return on_right(left, scalar=_scalar(right))
+        if isinstance(left, numeric_types) and isinstance(right, Symbol):
+            return on_left(right, scalar=_scalar(left))
+        if isinstance(left, numeric_types) and isinstance(right, numeric_types):
+            return on_numbers(left, right)
+        raise MXNetTypeError(f"types ({type(left)}, {type(right)}) not supported; expected Symbols and numbers.")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{what} of two symbols, or of a symbol and a number, for each element."
+    return function
+
+
+power = _function("power", "Power", "_power", "_PowerScalar", "_rpower_scalar", lambda a, b: a**b)
+pow = power  # noqa: A001 - MXNet's name
+maximum = _function("maximum", "Larger value", "_maximum", "_MaximumScalar", "_MaximumScalar", max)
+minimum = _function("minimum", "Smaller value", "_minimum", "_MinimumScalar", "_MinimumScalar", min)
+hypot = _function("hypot", "Hypotenuse", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot)
+
+
+# ---- symbols without inputs ----
+
+
+def zeros(shape, dtype=None, **kwargs):
+    """A symbol of zeros."""
+    return _internal._zeros(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
+
+
+def ones(shape, dtype=None, **kwargs):
+    """A symbol of ones."""
+    return _internal._ones(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
+
+
+def full(shape, val, dtype=None, **kwargs):
+    """A symbol with one value everywhere."""
+    return _internal._full(shape=shape, dtype=np.float32 if dtype is None else dtype, value=float(val), **kwargs)
+
+
+def eye(N, M=0, k=0, dtype=None, **kwargs):  # noqa: N803 - MXNet's names
+    """A matrix with ones on its ``k``-th diagonal."""
+    return _internal._eye(N, M, k, dtype=np.float32 if dtype is None else dtype, **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """Evenly spaced values from ``start`` below ``stop``, each ``repeat`` times."""
+    return _internal._arange(
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        infer_range=infer_range,
+        name=name,
+        dtype=np.float32 if dtype is None else dtype,
+    )
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """``num`` evenly spaced values from ``start`` to ``stop``."""
+    return _internal._linspace(
+        start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=np.float32 if dtype is None else dtype
+    )
+
+
+def histogram(a, bins=10, range=None, **kwargs):  # noqa: A002 - MXNet's name
+    """Counts of the values in bins, and the bins' edges."""
+    if isinstance(bins, Symbol):
+        return _internal._histogram(data=a, bins=bins, **kwargs)
+    if range is None:
+        raise MXNetValueError("null range is not supported in symbol mode")
+    return _internal._histogram(data=a, bin_cnt=bins, range=range, **kwargs)
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits a symbol into equal sections, or at the given positions, along one axis."""
+    if isinstance(indices_or_sections, int):
+        return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)
+    if isinstance(indices_or_sections, (tuple, list, set)):
+        return _internal._split_v2(ary, [0, *indices_or_sections], axis, squeeze_axis)
+    raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")

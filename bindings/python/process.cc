@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/process.h"
+
+#include <pybind11/pybind11.h>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/runtime.h"
+#include "engine/trace.h"
+
+namespace loomix::python {
+namespace {
+
+namespace py = pybind11;
+
+constexpr int kMaxHostDevices = 16;  // generators of these are saved with a state
+
+void seed(uint64_t seed, const py::object& context) {
+  if (context.is_none()) {
+    runtime().generators().seed_all(seed);
+  } else {
+    runtime().generators().seed(seed, to_device(context.ptr(), "random.seed"));
+  }
+}
+
+py::dict random_state() {
+  py::dict states;
+  for (int id = 0; id < kMaxHostDevices; ++id) {
+    const ops::RandomStream stream = runtime().generators().state(Device::cpu(id));
+    states[py::str(Device::cpu(id).to_string())] = py::make_tuple(stream.seed, stream.offset);
+  }
+  return states;
+}
+
+void set_random_state(const py::dict& states) {
+  for (const auto& [name, state] : states) {
+    const auto pair = py::cast<std::pair<uint64_t, uint64_t>>(state);
+    runtime().generators().set_state(Device::parse(py::cast<std::string>(name)), {pair.first, pair.second});
+  }
+}
+
+py::dict features() {
+  py::dict features;
+  for (const char* name : {"OPENMP", "BLAS_OPEN", "LAPACK", "MKLDNN", "F16C"}) features[name] = true;
+  for (const char* name : {"CUDA", "CUDNN", "NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"}) features[name] = false;
+  return features;
+}
+
+}  // namespace
+
+void add_process_functions(PyObject* module) {
+  auto m = py::reinterpret_borrow<py::module_>(module);
+  m.def("trace_start", [] { engine().trace().start(); });
+  m.def("trace_stop", [] { engine().trace().stop(); });
+  m.def("trace_json", [] { return engine().trace().to_json(); });
+  m.def("random_seed", &seed);
+  m.def("random_get_state", &random_state);
+  m.def("random_set_state", &set_random_state);
+  m.def("features", &features);
+  m.def("empty_cache", [](int, int) {});
+  m.def("num_gpus", [] { return 0; });
+  m.def("gpu_memory_info", [](int id) {
+    detail::throw_error<DeviceError>("[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.", id);
+  });
+}
+
+}  // namespace loomix::python

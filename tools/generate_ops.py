@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what follows from the operator table: type stubs of the operator functions, and their documentation.
+
+    PYTHONPATH=bindings/python python tools/generate_ops.py            # writes the files
+    PYTHONPATH=bindings/python python tools/generate_ops.py --check    # fails if they would change
+"""
+
+import argparse
+import inspect
+import pathlib
+import sys
+
+from loomix import _core, _operators
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "bindings" / "python" / "loomix"
+
+NAMESPACES = ("op", "linalg", "contrib", "image", "random", "sparse", "_internal")
+
+_KINDS = {
+    "int": "int",
+    "long": "int",
+    "float": "float",
+    "double": "float",
+    "boolean": "bool",
+    "Shape(tuple)": "int | Sequence[int]",
+    "Shape": "int | Sequence[int]",
+    "string": "str",
+}
+
+
+def collect():
+    """Namespace to short name to operator's information, in alphabetical order."""
+    spaces = {space: {} for space in NAMESPACES}
+    infos = {}
+    for name, operator in _core.operator_names(False):
+        if operator not in infos:
+            infos[operator] = _core.operator_info(operator)
+        space, short = _operators.place_of(name)
+        spaces[space][short] = infos[operator]
+    return {space: dict(sorted(names.items())) for space, names in spaces.items()}
+
+
+def hint(param):
+    """The type hint of a parameter."""
+    kind = param["type"].split(" or None")[0].split(" (")[0]
+    if param["name"] == "dtype":
+        text = "DTypeLike"
+    elif param["name"] == "ctx":
+        text = "Context | str"
+    elif param["options"]:
+        options = [option for option in param["options"] if option != "None"]
+        text = "Literal[" + ", ".join(f'"{option}"' for option in options) + "]" if options else "str"
+    elif kind.startswith("tuple of"):
+        text = "Sequence[float]" if "float" in kind or "double" in kind else "Sequence[int]"
+    else:
+        text = _KINDS.get(kind, "Any")
+    return f"{text} | None" if param["optional"] and "Any" not in text else text
+
+
+def stub(name, info, kind):
+    """One function of the stub file; `kind` is the class of its inputs and outputs."""
+    hints = {param["name"]: hint(param) for param in info["params"]}
+    inputs = {item["name"] for item in info["inputs"]}
+    parts = []
+    keyword_only = False
+    for parameter in _operators.signature(info, kind == "Symbol").parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            parts.append(f"*{parameter.name}: {kind}")
+            keyword_only = True
+            continue
+        if parameter.name in inputs:
+            text = kind
+        elif parameter.name == "out":
+            text = f"{kind} | list[{kind}]"
+        elif parameter.name == "attr":
+            text = "dict[str, str]"
+        else:
+            text = hints.get(parameter.name, "str")
+        if parameter.default is None and not text.endswith("| None") and text != "Any":
+            text += " | None"
+        default = "" if parameter.default is inspect.Parameter.empty else f" = {quoted(parameter.default)}"
+        parts.append(f"{parameter.name}: {text}{default}")
+    if kind == "Symbol" and not keyword_only:
+        parts.append("**attrs: Any")
+    many = len(info["outputs"]) != 1 or "num_outputs" in hints or "ret_typ" in hints
+    result = f"{kind} | list[{kind}]" if many and kind == "NDArray" else kind
+    line = f"def {name}({', '.join(parts)}) -> {result}: ..."
+    if len(line) <= 110:
+        return line
+    return f"def {name}(\n    " + ",\n    ".join(parts) + f",\n) -> {result}: ..."
+
+
+def quoted(value):
+    """A default as ruff would write it."""
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def stub_file(package, space, names):
+    """The text of one stub file."""
+    kind = "NDArray" if package == "ndarray" else "Symbol"
+    body = [stub(name, info, kind) for name, info in names.items() if kind == "NDArray" or not info["no_symbol"]]
+    text = "\n".join(body)
+    typing = [name for name in ("Any", "Literal") if f"{name}" in text]
+    lines = ["# SPDX-License-Identifier: Apache-2.0", "# Written by tools/generate_ops.py from the operator table."]
+    if "Sequence[" in text:
+        lines.append("from collections.abc import Sequence")
+    if typing:
+        lines.append(f"from typing import {', '.join(typing)}")
+    if len(lines) > 2:
+        lines.append("")
+    if "DTypeLike" in text:
+        lines += ["from numpy.typing import DTypeLike", ""]
+    if "Context" in text:
+        lines.append("from ..context import Context")
+    lines += [f"from .{package} import {kind}", "", text]
+    return "\n".join(lines) + "\n"
+
+
+def document(spaces):
+    """The text of docs/operators.md."""
+    lines = [
+        "# Operators",
+        "",
+        "<!-- Written by tools/generate_ops.py from the operator table. -->",
+        "",
+        "Every operator is a function on arrays in `mx.nd` and, unless noted, one on symbols in `mx.sym`. Positional",
+        "arguments are the inputs, then the parameters in the order given here.",
+    ]
+    for space, names in spaces.items():
+        own = {name: info for name, info in names.items() if _operators.place_of(info["name"]) == (space, name)}
+        if not own:
+            continue
+        title = {"op": "mx.nd", "_internal": "mx.nd._internal"}.get(space, f"mx.nd.{space}")
+        lines += ["", f"## {title}"]
+        for name, info in own.items():
+            signature = _operators.signature(info)
+            lines += ["", f"### {name}", "", f"`{name}{signature}`", "", info["doc"]]
+            rows = [param for param in info["params"] if param["name"] != info["variadic"]]
+            if rows:
+                lines += ["", "| parameter | type | default | meaning |", "|---|---|---|---|"]
+                for param in rows:
+                    default = "required" if param["required"] else f"`{param['default'] or repr('')}`"
+                    kind = param["type"].replace("|", "\\|")
+                    lines.append(f"| {param['name']} | {kind} | {default} | {param['doc']} |")
+            notes = []
+            if info["aliases"]:
+                notes.append("Also known as " + ", ".join(f"`{alias}`" for alias in info["aliases"]) + ".")
+            if info["no_symbol"]:
+                notes.append("Arrays only.")
+            mutated = [item["name"] for item in info["inputs"] if item["mutated"]]
+            if mutated:
+                notes.append("Changes in place: " + ", ".join(f"`{name}`" for name in mutated) + ".")
+            if notes:
+                lines += ["", " ".join(notes)]
+    return "\n".join(lines) + "\n"
+
+
+def files():
+    """Path to text of everything that is generated."""
+    spaces = collect()
+    result = {ROOT / "docs" / "operators.md": document(spaces)}
+    for package in ("ndarray", "symbol"):
+        # The other namespaces have Python functions of their own beside the operators.
+        for space, name in (("op", "_generated_ops"), ("_internal", "_internal"), ("linalg", "linalg"), ("image", "image")):
+            result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if a file is out of date")
+    arguments = parser.parse_args()
+    stale = [
+        path
+        for path, text in files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if arguments.check:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date: run tools/generate_ops.py")
+        return 1 if stale else 0
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")
+    print(f"{len(stale)} files changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
