@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what follows from the operator table: type stubs of the operator functions, and their documentation.
 
-    PYTHONPATH=bindings/python python tools/generate_ops.py            # writes the files
-    PYTHONPATH=bindings/python python tools/generate_ops.py --check    # fails if they would change
+PYTHONPATH=bindings/python python tools/generate_ops.py            # writes the files
+PYTHONPATH=bindings/python python tools/generate_ops.py --check    # fails if they would change
 """
 
 import argparse
@@ -100,10 +100,15 @@ def quoted(value):
 def stub_file(package, space, names):
     """The text of one stub file."""
     kind = "NDArray" if package == "ndarray" else "Symbol"
-    body = [stub(name, info, kind) for name, info in names.items() if kind == "NDArray" or not info["no_symbol"]]
+    body = [
+        stub(name, info, kind) for name, info in names.items() if kind == "NDArray" or not info["no_symbol"]
+    ]
     text = "\n".join(body)
     typing = [name for name in ("Any", "Literal") if f"{name}" in text]
-    lines = ["# SPDX-License-Identifier: Apache-2.0", "# Written by tools/generate_ops.py from the operator table."]
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        "# Written by tools/generate_ops.py from the operator table.",
+    ]
     if "Sequence[" in text:
         lines.append("from collections.abc import Sequence")
     if typing:
@@ -129,7 +134,9 @@ def document(spaces):
         "arguments are the inputs, then the parameters in the order given here.",
     ]
     for space, names in spaces.items():
-        own = {name: info for name, info in names.items() if _operators.place_of(info["name"]) == (space, name)}
+        own = {
+            name: info for name, info in names.items() if _operators.place_of(info["name"]) == (space, name)
+        }
         if not own:
             continue
         title = {"op": "mx.nd", "_internal": "mx.nd._internal"}.get(space, f"mx.nd.{space}")
@@ -163,13 +170,20 @@ def files():
     result = {ROOT / "docs" / "operators.md": document(spaces)}
     for package in ("ndarray", "symbol"):
         # The other namespaces have Python functions of their own beside the operators.
-        for space, name in (("op", "_generated_ops"), ("_internal", "_internal"), ("linalg", "linalg"), ("image", "image")):
+        for space, name in (
+            ("op", "_generated_ops"),
+            ("_internal", "_internal"),
+            ("linalg", "linalg"),
+            ("image", "image"),
+        ):
             result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
     return result
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a file is out of date")
     arguments = parser.parse_args()
     stale = [

@@ -54,13 +54,14 @@ void add_array_functions(PyObject* module) {
   m.def("load_arrays_from_bytes", [](const py::bytes& bytes) {
     return to_python(load_arrays_from_buffer(engine(), bytes_of(bytes), load_options()));
   });
-  m.def("save_arrays", [](const std::string& path, const std::vector<std::string>& names, const py::list& arrays) {
-    std::vector<NDArray> list;
-    for (const py::handle item : arrays) list.push_back(to_array(item.ptr(), "save", "data"));
-    const ArrayFormat format = load_options().numpy_shapes ? ArrayFormat::v3 : ArrayFormat::v2;
-    const py::gil_scoped_release release;
-    save_arrays(path, list, names, format);
-  });
+  m.def("save_arrays",
+        [](const std::string& path, const std::vector<std::string>& names, const py::list& arrays) {
+          std::vector<NDArray> list;
+          for (const py::handle item : arrays) list.push_back(to_array(item.ptr(), "save", "data"));
+          const ArrayFormat format = load_options().numpy_shapes ? ArrayFormat::v3 : ArrayFormat::v2;
+          const py::gil_scoped_release release;
+          save_arrays(path, list, names, format);
+        });
   m.def("record_bytes", [](const py::object& array) {
     const ArrayFormat format = load_options().numpy_shapes ? ArrayFormat::v3 : ArrayFormat::v2;
     return py::bytes(save_array_record(to_array(array.ptr(), "pickle", "array"), format));
@@ -82,7 +83,8 @@ void add_array_functions(PyObject* module) {
     return to_python(
         retain(to_array(source.ptr(), "retain", "data"), to_array(rows.ptr(), "retain", "indices")));
   });
-  m.def("make_row_sparse", [](const py::object& values, const py::object& rows, const std::vector<int64_t>& shape) {
+  m.def("make_row_sparse", [](const py::object& values, const py::object& rows,
+                              const std::vector<int64_t>& shape) {
     return to_python(make_row_sparse(to_array(values.ptr(), "row_sparse_array", "data"),
                                      to_array(rows.ptr(), "row_sparse_array", "indices"), Shape(shape)));
   });

@@ -37,7 +37,9 @@ class Key {
     put_number(kind, static_cast<uint32_t>(text.size()));
     put(text.data(), text.size());
   }
-  std::string_view view() const { return heap_.empty() ? std::string_view(inline_, size_) : std::string_view(heap_); }
+  std::string_view view() const {
+    return heap_.empty() ? std::string_view(inline_, size_) : std::string_view(heap_);
+  }
 
  private:
   char inline_[248];
@@ -100,11 +102,13 @@ std::string attr_text(PyObject* value) {
   if (PyTuple_Check(value)) return join(value, '(', ')', true);
   if (PyList_Check(value)) return join(value, '[', ']', false);
   if (is_array(value)) {
-    detail::throw_error<TypeError>("[attributes] an NDArray of shape {} was given for a parameter; expected a number, "
-                                   "a string, a tuple or None.",
-                                   array_of(value).is_none() ? "None" : array_of(value).shape().to_string());
+    detail::throw_error<TypeError>(
+        "[attributes] an NDArray of shape {} was given for a parameter; expected a number, "
+        "a string, a tuple or None.",
+        array_of(value).is_none() ? "None" : array_of(value).shape().to_string());
   }
-  if (!PyUnicode_Check(value) && is_dtype_object(value)) return std::string(name_of(to_dtype(value, "dtype")));
+  if (!PyUnicode_Check(value) && is_dtype_object(value))
+    return std::string(name_of(to_dtype(value, "dtype")));
   return to_text(value);
 }
 
@@ -127,7 +131,8 @@ Ref<const AttrsBase> AttrCache::parse(std::span<const GivenAttr> given, int num_
   bool counted = num_args < 0 || !op_.params->find(op_.variadic_count);
   for (const GivenAttr& attr : given) {
     const std::string& name = fields[attr.field].name;
-    if (attr.value == Py_None && (name == "dtype" || name == "ctx") && fields[attr.field].default_text != "None") {
+    if (attr.value == Py_None && (name == "dtype" || name == "ctx") &&
+        fields[attr.field].default_text != "None") {
       continue;  // MXNet's wrappers take None there for "the default"
     }
     counted = counted || name == op_.variadic_count;

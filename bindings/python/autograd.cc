@@ -76,9 +76,11 @@ py::list record_function(const py::object& backward, const std::string& name, co
   return to_list(std::move(out));
 }
 
-void mark_variables(const py::list& variables, const py::list& gradients, const std::vector<std::string>& requests) {
+void mark_variables(const py::list& variables, const py::list& gradients,
+                    const std::vector<std::string>& requests) {
   std::vector<NDArray*> arrays;
-  for (const py::handle item : variables) arrays.push_back(&to_array(item.ptr(), "mark_variables", "a variable"));
+  for (const py::handle item : variables)
+    arrays.push_back(&to_array(item.ptr(), "mark_variables", "a variable"));
   std::vector<ops::Req> reqs;
   for (const std::string& request : requests) reqs.push_back(to_request(request, "mark_variables"));
   autograd::mark_variables(arrays, to_arrays(gradients, "mark_variables", "a gradient"), reqs);
@@ -128,9 +130,12 @@ PyMethodDef* autograd_methods() {
 void add_autograd(PyObject* module) {
   static PyMethodDef functions[] = {
       {"is_recording", is_recording_function, METH_NOARGS, "Whether this thread records what it computes."},
-      {"is_training", is_training_function, METH_NOARGS, "Whether operators behave as in training, on this thread."},
-      {"set_recording", set_recording, METH_O, "Switches recording on or off for this thread; returns what it was."},
-      {"set_training", set_training, METH_O, "Switches training mode on or off for this thread; returns what it was."},
+      {"is_training", is_training_function, METH_NOARGS,
+       "Whether operators behave as in training, on this thread."},
+      {"set_recording", set_recording, METH_O,
+       "Switches recording on or off for this thread; returns what it was."},
+      {"set_training", set_training, METH_O,
+       "Switches training mode on or off for this thread; returns what it was."},
       {nullptr, nullptr, 0, nullptr}};
   checked(PyModule_AddFunctions(module, functions));
   auto m = py::reinterpret_borrow<py::module_>(module);

@@ -17,12 +17,14 @@ constexpr std::array kDTypes = {DType::float32, DType::float64, DType::float16, 
 // NumPy's objects, imported once; they live as long as the interpreter.
 struct NumPy {
   PyObject* dtype_type = nullptr;
+  PyObject* array_type = nullptr;
   std::array<PyObject*, 16> classes{};
   std::array<PyObject*, 16> dtypes{};
 
   NumPy() {
     const Owned module(checked(PyImport_ImportModule("numpy")));
     dtype_type = checked(PyObject_GetAttrString(module.get(), "dtype"));
+    array_type = checked(PyObject_GetAttrString(module.get(), "ndarray"));
     for (DType dtype : kDTypes) {
       const auto index = static_cast<size_t>(dtype);
       if (dtype == DType::bfloat16) {
@@ -48,7 +50,8 @@ DType named_dtype(std::string_view name, PyObject* object, const char* who) {
     if (name_of(dtype) == name) return dtype;
   }
   detail::throw_error<TypeError>(
-      "[{}] {} is not an element type; expected float16, bfloat16, float32, float64, int8, uint8, int32, int64 or bool.",
+      "[{}] {} is not an element type; expected float16, bfloat16, float32, float64, int8, uint8, int32, "
+      "int64 or bool.",
       who, to_text(object));
 }
 
@@ -65,13 +68,19 @@ std::string to_text(PyObject* object) {
 }
 
 bool is_dtype_object(PyObject* object) {
-  return PyType_Check(object) || PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().dtype_type));
+  return PyType_Check(object) ||
+         PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().dtype_type));
+}
+
+bool is_numpy_array(PyObject* object) {
+  return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().array_type));
 }
 
 DType to_dtype(PyObject* object, const char* who) {
   const NumPy& names = numpy();
   for (DType dtype : kDTypes) {
-    if (object == names.classes[static_cast<size_t>(dtype)] || object == names.dtypes[static_cast<size_t>(dtype)]) {
+    if (object == names.classes[static_cast<size_t>(dtype)] ||
+        object == names.dtypes[static_cast<size_t>(dtype)]) {
       return dtype;
     }
   }
@@ -82,7 +91,8 @@ DType to_dtype(PyObject* object, const char* who) {
     PyErr_Clear();
     return named_dtype("", object, who);
   }
-  const int same = PyObject_RichCompareBool(dtype.get(), names.dtypes[static_cast<size_t>(DType::bfloat16)], Py_EQ);
+  const int same =
+      PyObject_RichCompareBool(dtype.get(), names.dtypes[static_cast<size_t>(DType::bfloat16)], Py_EQ);
   checked(same);
   if (same) return DType::bfloat16;
   const Owned name(checked(PyObject_GetAttrString(dtype.get(), "name")));
@@ -116,8 +126,8 @@ Shape to_shape(PyObject* object, const char* who) {
                                    type_name(object));
   }
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
-  LOOMIX_CHECK(count <= Shape::kMaxDims, ValueError, "[{}] shape has {} axes; expected at most {}.", who, count,
-               static_cast<int>(Shape::kMaxDims));
+  LOOMIX_CHECK(count <= Shape::kMaxDims, ValueError, "[{}] shape has {} axes; expected at most {}.", who,
+               count, static_cast<int>(Shape::kMaxDims));
   for (Py_ssize_t i = 0; i < count; ++i) shape.push_back(to_dim(PySequence_Fast_GET_ITEM(items.get(), i)));
   return shape;
 }
@@ -142,14 +152,15 @@ Device to_device(PyObject* object, const char* who) {
   const Owned id(type ? PyObject_GetAttr(object, number) : nullptr);
   if (!id) {
     PyErr_Clear();
-    detail::throw_error<TypeError>("[{}] ctx is a {}; expected a Context such as mx.cpu().", who, type_name(object));
+    detail::throw_error<TypeError>("[{}] ctx is a {}; expected a Context such as mx.cpu().", who,
+                                   type_name(object));
   }
   return {static_cast<DeviceType>(PyLong_AsLong(type.get())), static_cast<int16_t>(PyLong_AsLong(id.get()))};
 }
 
 PyObject* context_object(Device device) {
-  static PyObject* const host = checked(
-      PyObject_CallFunction(package_attribute("context", "Context"), "si", "cpu", 0));
+  static PyObject* const host =
+      checked(PyObject_CallFunction(package_attribute("context", "Context"), "si", "cpu", 0));
   if (device == Device::cpu()) return Py_NewRef(host);
   const std::string text = device.to_string();
   return checked(PyObject_CallFunction(package_attribute("context", "Context"), "s#i", text.data(),
@@ -160,7 +171,8 @@ double to_double(PyObject* object, const char* who) {
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
     PyErr_Clear();
-    detail::throw_error<TypeError>("[{}] {} is a {}; expected a number.", who, to_text(object), type_name(object));
+    detail::throw_error<TypeError>("[{}] {} is a {}; expected a number.", who, to_text(object),
+                                   type_name(object));
   }
   return value;
 }

@@ -20,6 +20,7 @@ PyObject* dtype_class(DType dtype);
 PyObject* numpy_dtype(DType dtype);
 // True for what names an element type without being text: a type class or a numpy.dtype.
 bool is_dtype_object(PyObject* object);
+bool is_numpy_array(PyObject* object);
 
 // An integer, or a sequence of integers.
 Shape to_shape(PyObject* object, const char* who);

@@ -60,8 +60,8 @@ DType from_dl(DLDataType type) {
     const DLDataType known = to_dl(dtype);
     if (known.code == type.code && known.bits == type.bits && type.lanes == 1) return dtype;
   }
-  detail::throw_error<TypeError>("[from_dlpack] type code {} with {} bits and {} lanes is not supported.", type.code,
-                                 type.bits, type.lanes);
+  detail::throw_error<TypeError>("[from_dlpack] type code {} with {} bits and {} lanes is not supported.",
+                                 type.code, type.bits, type.lanes);
 }
 
 // The manager behind a capsule of ours.
@@ -89,7 +89,8 @@ bool is_contiguous(const DLTensor& tensor) {
   return true;
 }
 
-void copy_strided(const std::byte* source, std::byte*& target, const DLTensor& tensor, int32_t axis, int64_t item) {
+void copy_strided(const std::byte* source, std::byte*& target, const DLTensor& tensor, int32_t axis,
+                  int64_t item) {
   if (axis == tensor.ndim) {
     std::memcpy(target, source, static_cast<size_t>(item));
     target += item;
@@ -124,8 +125,9 @@ PyObject* to_dlpack(NDArray array) {
 }
 
 NDArray from_dlpack(PyObject* capsule) {
-  LOOMIX_CHECK(PyCapsule_IsValid(capsule, kName), TypeError,
-               "[from_dlpack] expected an unused DLPack capsule called 'dltensor', or an object with __dlpack__.");
+  LOOMIX_CHECK(
+      PyCapsule_IsValid(capsule, kName), TypeError,
+      "[from_dlpack] expected an unused DLPack capsule called 'dltensor', or an object with __dlpack__.");
   auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName));
   const DLTensor& tensor = managed->dl_tensor;
   LOOMIX_CHECK(tensor.device.device_type == kDLCPU, DeviceError,

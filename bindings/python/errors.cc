@@ -41,7 +41,8 @@ void set_error(const char* name, const char* text) {
 }  // namespace
 
 PyObject* package_attribute(const char* module, const char* name) {
-  static auto& known = *new std::unordered_map<std::string, PyObject*>();  // outlives the interpreter's teardown
+  static auto& known =
+      *new std::unordered_map<std::string, PyObject*>();  // outlives the interpreter's teardown
   const std::string key = std::string(module) + '.' + name;
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Owned loaded(checked(PyImport_ImportModule((std::string("loomix.") + module).c_str())));

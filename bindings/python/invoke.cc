@@ -8,7 +8,8 @@
 
 namespace loomix::python {
 
-PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in) {
+PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                     std::span<const NDArray* const> in) {
   NDArrays out = run_node(runtime(), op, attrs, in);
   return wrap_outputs(out);
 }

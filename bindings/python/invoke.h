@@ -14,7 +14,8 @@
 namespace loomix::python {
 
 // Runs one operator; new Python arrays for its visible outputs: the only one, or a list.
-PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in);
+PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                     std::span<const NDArray* const> in);
 PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
                  Device device);
 // The same, into arrays that exist.

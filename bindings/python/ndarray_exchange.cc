@@ -20,7 +20,8 @@ namespace py = pybind11;
 NDArray& host_dense(PyObject* self, const char* who) {
   NDArray& array = array_of(self);
   LOOMIX_CHECK(!array.is_none(), ValueError, "[{}] the array holds nothing.", who);
-  LOOMIX_CHECK(array.is_dense(), ValueError, "[{}] the array is {}; expected a dense one: use tostype('default').", who,
+  LOOMIX_CHECK(array.is_dense(), ValueError,
+               "[{}] the array is {}; expected a dense one: use tostype('default').", who,
                name_of(array.stype()));
   LOOMIX_CHECK(array.device().is_host(), ValueError,
                "[{}] the array is on {}; expected one in host memory: use as_in_context(mx.cpu()).", who,
@@ -98,8 +99,9 @@ const char* buffer_format(DType dtype) {
     case DType::int32: return "i";
     case DType::int64: return "q";
     case DType::boolean: return "?";
-    default: detail::throw_error<TypeError>("[buffer] Python's buffers have no format for {}; use astype('float32').",
-                                            name_of(dtype));
+    default:
+      detail::throw_error<TypeError>(
+          "[buffer] Python's buffers have no format for {}; use astype('float32').", name_of(dtype));
   }
 }
 

@@ -2,7 +2,9 @@
 // Arithmetic and comparison of arrays: each slot picks the elementwise, broadcasting or scalar operator and runs it.
 #include <array>
 
+#include "base/error.h"
 #include "bindings/python/attr_cache.h"
+#include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/invoke.h"
 #include "bindings/python/ndarray_object.h"
@@ -17,15 +19,28 @@ struct Family {
   Operator scalar;
   Operator reversed;
 
-  Family(const char* elementwise_name, const char* broadcast_name, const char* scalar_name, const char* reversed_name)
+  Family(const char* elementwise_name, const char* broadcast_name, const char* scalar_name,
+         const char* reversed_name)
       : elementwise(find_operator(elementwise_name)),
         broadcast(find_operator(broadcast_name)),
         scalar(find_operator(scalar_name)),
         reversed(find_operator(reversed_name)) {}
 };
 
-enum Operation { kAdd, kSubtract, kMultiply, kDivide, kModulo, kPower, kLess, kLessEqual, kEqual, kNotEqual, kGreater,
-                 kGreaterEqual };
+enum Operation {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kModulo,
+  kPower,
+  kLess,
+  kLessEqual,
+  kEqual,
+  kNotEqual,
+  kGreater,
+  kGreaterEqual
+};
 
 const Family& family(Operation operation) {
   static const auto& families = *new std::array<Family, 12>{{
@@ -63,7 +78,13 @@ PyObject* apply(Operation operation, PyObject* left, PyObject* right, PyObject* 
       return run(op, op.no_attrs, in, out);
     }
     PyObject* scalar = left_is_array ? right : left;
-    if (!is_scalar(scalar)) return Py_NewRef(Py_NotImplemented);
+    if (!is_scalar(scalar)) {
+      // NumPy would go on and give a NumPy array.
+      LOOMIX_CHECK(!is_numpy_array(scalar), TypeError,
+                   "[NDArray] a numpy.ndarray cannot be an operand; expected an NDArray or a number: use "
+                   "nd.array(values).");
+      return Py_NewRef(Py_NotImplemented);
+    }
     const Operator& op = left_is_array ? family(operation).scalar : family(operation).reversed;
     const NDArray* in[] = {&array_of(left_is_array ? left : right)};
     return run(op, scalar_attrs(op, scalar), in, out);
@@ -107,29 +128,30 @@ PyObject* compare(PyObject* self, PyObject* other, int how) {
   return apply(kOperations[how], self, other);
 }
 
-Py_hash_t identity_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4); }
+Py_hash_t identity_hash(PyObject* self) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4);
+}
 
 }  // namespace
 
 PyType_Slot* number_slots() {
-  static PyType_Slot slots[] = {
-      {Py_nb_add, reinterpret_cast<void*>(binary<kAdd>)},
-      {Py_nb_subtract, reinterpret_cast<void*>(binary<kSubtract>)},
-      {Py_nb_multiply, reinterpret_cast<void*>(binary<kMultiply>)},
-      {Py_nb_true_divide, reinterpret_cast<void*>(binary<kDivide>)},
-      {Py_nb_remainder, reinterpret_cast<void*>(binary<kModulo>)},
-      {Py_nb_power, reinterpret_cast<void*>(power<false>)},
-      {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<kAdd>)},
-      {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<kSubtract>)},
-      {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<kMultiply>)},
-      {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<kDivide>)},
-      {Py_nb_inplace_remainder, reinterpret_cast<void*>(in_place<kModulo>)},
-      {Py_nb_inplace_power, reinterpret_cast<void*>(power<true>)},
-      {Py_nb_negative, reinterpret_cast<void*>(negative)},
-      {Py_nb_absolute, reinterpret_cast<void*>(absolute)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
-      {Py_tp_hash, reinterpret_cast<void*>(identity_hash)},
-      {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_nb_add, reinterpret_cast<void*>(binary<kAdd>)},
+                                {Py_nb_subtract, reinterpret_cast<void*>(binary<kSubtract>)},
+                                {Py_nb_multiply, reinterpret_cast<void*>(binary<kMultiply>)},
+                                {Py_nb_true_divide, reinterpret_cast<void*>(binary<kDivide>)},
+                                {Py_nb_remainder, reinterpret_cast<void*>(binary<kModulo>)},
+                                {Py_nb_power, reinterpret_cast<void*>(power<false>)},
+                                {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<kAdd>)},
+                                {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<kSubtract>)},
+                                {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<kMultiply>)},
+                                {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<kDivide>)},
+                                {Py_nb_inplace_remainder, reinterpret_cast<void*>(in_place<kModulo>)},
+                                {Py_nb_inplace_power, reinterpret_cast<void*>(power<true>)},
+                                {Py_nb_negative, reinterpret_cast<void*>(negative)},
+                                {Py_nb_absolute, reinterpret_cast<void*>(absolute)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                                {Py_tp_hash, reinterpret_cast<void*>(identity_hash)},
+                                {0, nullptr}};
   return slots;
 }
 

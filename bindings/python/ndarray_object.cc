@@ -23,11 +23,14 @@ PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"handle", "writable", nullptr};
     PyObject* handle = Py_None;
     int writable = 1;
-    checked(PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:NDArray", const_cast<char**>(names), &handle, &writable) - 1);
-    LOOMIX_CHECK(handle == Py_None || is_array(handle), TypeError,
-                 "[NDArray] handle is a {}; expected an NDArray to share, or None. To make an array of values, use "
-                 "nd.array(values).",
-                 type_name(handle));
+    checked(PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:NDArray", const_cast<char**>(names), &handle,
+                                        &writable) -
+            1);
+    LOOMIX_CHECK(
+        handle == Py_None || is_array(handle), TypeError,
+        "[NDArray] handle is a {}; expected an NDArray to share, or None. To make an array of values, use "
+        "nd.array(values).",
+        type_name(handle));
     PyObject* self = checked(type->tp_alloc(type, 0));
     ::new (&array_of(self)) NDArray();
     if (handle != Py_None) array_of(self) = array_of(handle);
@@ -44,16 +47,18 @@ void array_dealloc(PyObject* self) {
 
 const NDArray& checked_array(PyObject* self, const char* who) {
   const NDArray& array = array_of(self);
-  LOOMIX_CHECK(!array.is_none(), ValueError, "[{}] the array holds nothing (it was made as NDArray(None), or loaded so).",
-               who);
+  LOOMIX_CHECK(!array.is_none(), ValueError,
+               "[{}] the array holds nothing (it was made as NDArray(None), or loaded so).", who);
   return array;
 }
 
 PyObject* get_shape(PyObject* self, void*) {
-  return guarded([&] { return array_of(self).is_none() ? PyTuple_New(0) : shape_tuple(array_of(self).shape()); });
+  return guarded(
+      [&] { return array_of(self).is_none() ? PyTuple_New(0) : shape_tuple(array_of(self).shape()); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromLong(array_of(self).is_none() ? 0 : array_of(self).shape().ndim()); });
+  return guarded(
+      [&] { return PyLong_FromLong(array_of(self).is_none() ? 0 : array_of(self).shape().ndim()); });
 }
 PyObject* get_size(PyObject* self, void*) {
   return guarded([&] { return PyLong_FromLongLong(array_of(self).is_none() ? 0 : array_of(self).size()); });
@@ -62,7 +67,8 @@ PyObject* get_dtype(PyObject* self, void*) {
   return guarded([&] { return Py_NewRef(dtype_class(array_of(self).dtype())); });
 }
 PyObject* get_context(PyObject* self, void*) {
-  return guarded([&] { return context_object(array_of(self).is_none() ? Device::cpu() : array_of(self).device()); });
+  return guarded(
+      [&] { return context_object(array_of(self).is_none() ? Device::cpu() : array_of(self).device()); });
 }
 PyObject* get_stype(PyObject* self, void*) {
   return PyUnicode_InternFromString(name_of(array_of(self).stype()));
@@ -141,7 +147,8 @@ PyObject* stored_count(PyObject* self, PyObject*) {
 Py_ssize_t length(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
     const Shape& shape = checked_array(self, "len").shape();
-    LOOMIX_CHECK(shape.ndim() > 0, TypeError, "[len] the array is a scalar of shape (); expected at least one axis.");
+    LOOMIX_CHECK(shape.ndim() > 0, TypeError,
+                 "[len] the array is a scalar of shape (); expected at least one axis.");
     return shape[0];
   });
 }
@@ -182,16 +189,19 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
 PyMethodDef kMethods[] = {
     {"wait_to_read", wait_to_read, METH_NOARGS,
      "Waits until the array is computed; raises the error of the operation that should have written it."},
-    {"wait_to_write", wait_to_write, METH_NOARGS, "Waits until every operation that reads or writes the array is done."},
+    {"wait_to_write", wait_to_write, METH_NOARGS,
+     "Waits until every operation that reads or writes the array is done."},
     {"_at", view_at, METH_O, "The view of one item of the first axis."},
     {"_slice", as_method(view_slice), METH_FASTCALL, "The view of a range of the first axis."},
     {"_reshape_view", view_reshape, METH_O, "The same memory in another shape, all sizes given."},
     {"_detach", detach, METH_NOARGS, "The same array, unknown to the gradient tape."},
     {"_shares_memory", shares_memory, METH_O, "Whether two arrays have elements in common."},
     {"_adopt", adopt, METH_O, "Lets this object refer to another one's array."},
-    {"_stored_values", stored_part<&NDArray::stored_values>, METH_NOARGS, "The values that a sparse array stores."},
+    {"_stored_values", stored_part<&NDArray::stored_values>, METH_NOARGS,
+     "The values that a sparse array stores."},
     {"_stored_indices", stored_part<&NDArray::stored_indices>, METH_NOARGS, "Their rows or columns."},
-    {"_stored_indptr", stored_part<&NDArray::stored_indptr>, METH_NOARGS, "Where each row of a csr array starts."},
+    {"_stored_indptr", stored_part<&NDArray::stored_indptr>, METH_NOARGS,
+     "Where each row of a csr array starts."},
     {"_stored_count", stored_count, METH_NOARGS, "How many rows or values a sparse array stores."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -232,25 +242,27 @@ PyObject* empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* empty_sparse(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&] {
-    LOOMIX_CHECK(count == 4, TypeError, "[empty] got {} arguments; expected stype, shape, ctx and dtype.", count);
+    LOOMIX_CHECK(count == 4, TypeError, "[empty] got {} arguments; expected stype, shape, ctx and dtype.",
+                 count);
     const std::string stype = to_text(args[0]);
     LOOMIX_CHECK(stype == "row_sparse" || stype == "csr", ValueError,
                  "[sparse] unknown storage type '{}'; expected 'row_sparse' or 'csr'.", stype);
     return wrap(NDArray::sparse(engine(), stype == "csr" ? StorageType::csr : StorageType::row_sparse,
-                                to_shape(args[1], "sparse"), to_dtype(args[3], "sparse"), to_device(args[2], "sparse")));
+                                to_shape(args[1], "sparse"), to_dtype(args[3], "sparse"),
+                                to_device(args[2], "sparse")));
   });
 }
 
-PyMethodDef kFunctions[] = {
-    {"set_array_classes", set_array_classes, METH_VARARGS, nullptr},
-    {"empty", as_method(empty), METH_FASTCALL, nullptr},
-    {"empty_sparse", as_method(empty_sparse), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kFunctions[] = {{"set_array_classes", set_array_classes, METH_VARARGS, nullptr},
+                            {"empty", as_method(empty), METH_FASTCALL, nullptr},
+                            {"empty_sparse", as_method(empty_sparse), METH_FASTCALL, nullptr},
+                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 NDArray& to_array(PyObject* object, const char* who, const char* argument) {
-  LOOMIX_CHECK(is_array(object), TypeError, "[{}] {} is a {}; expected an NDArray.", who, argument, type_name(object));
+  LOOMIX_CHECK(is_array(object), TypeError, "[{}] {} is a {}; expected an NDArray.", who, argument,
+               type_name(object));
   return array_of(object);
 }
 
@@ -290,8 +302,8 @@ void add_array_type(PyObject* module) {
     for (; list->slot; ++list) slots.push_back(*list);
   }
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"loomix._core.NDArrayBase", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                      slots.data()};
+  PyType_Spec spec = {"loomix._core.NDArrayBase", sizeof(ArrayObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
   array_base_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   checked(PyModule_AddObjectRef(module, "NDArrayBase", reinterpret_cast<PyObject*>(array_base_type)));
   checked(PyModule_AddFunctions(module, kFunctions));

@@ -9,8 +9,7 @@ namespace loomix::python {
 
 // The C struct behind loomix.ndarray.NDArray and its subclasses: a handle, shared with tasks in flight.
 struct ArrayObject {
-  PyObject_HEAD
-  NDArray array;
+  PyObject_HEAD NDArray array;
 };
 
 // The base of the public class; number slots, properties and views are in C, the rest is Python's.

@@ -24,7 +24,9 @@ int find_name(const std::vector<PyObject*>& names, PyObject* name) {
   return -1;
 }
 
-bool is_name(PyObject* name, PyObject* wanted) { return name == wanted || PyUnicode_Compare(name, wanted) == 0; }
+bool is_name(PyObject* name, PyObject* wanted) {
+  return name == wanted || PyUnicode_Compare(name, wanted) == 0;
+}
 
 [[noreturn]] void fail_doubled(const OpSignature& signature, PyObject* name) {
   detail::throw_error<TypeError>("[{}] got two values for argument '{}'.", signature.op.name, to_text(name));
@@ -48,7 +50,8 @@ const OpSignature& signature_of(const ops::OpDef& op) {
   return *signature;
 }
 
-OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ssize_t count,
+                      PyObject* kwnames) {
   static PyObject* const out_name = PyUnicode_InternFromString("out");
   static PyObject* const name_name = PyUnicode_InternFromString("name");
   static PyObject* const attr_name = PyUnicode_InternFromString("attr");
@@ -61,8 +64,8 @@ OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ss
   } else {
     // MXNet's generated functions end in out and name, after the parameters.
     if (count > num_inputs + num_fields + 2) {
-      detail::throw_error<TypeError>("[{}] takes at most {} positional arguments but got {}.", signature.op.name,
-                                     num_inputs + num_fields + 2, count);
+      detail::throw_error<TypeError>("[{}] takes at most {} positional arguments but got {}.",
+                                     signature.op.name, num_inputs + num_fields + 2, count);
     }
     for (Py_ssize_t i = 0; i < num_inputs; ++i) {
       call.inputs.push_back(i < count && args[i] != Py_None ? args[i] : nullptr);
@@ -84,7 +87,8 @@ OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ss
     if (const int field = find_name(signature.field_names, name); field >= 0) {
       if (static_cast<size_t>(field) < positional_attrs) fail_doubled(signature, name);
       call.attrs.push_back({field, value});
-    } else if (const int input = signature.variadic ? -1 : find_name(signature.input_names, name); input >= 0) {
+    } else if (const int input = signature.variadic ? -1 : find_name(signature.input_names, name);
+               input >= 0) {
       if (call.inputs[input]) fail_doubled(signature, name);
       call.inputs[input] = value == Py_None ? nullptr : value;
     } else if (is_name(name, out_name)) {

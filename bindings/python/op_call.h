@@ -22,8 +22,8 @@ class OpSignature {
   const ops::OpDef& op;
   AttrCache& cache;
   bool variadic;
-  int context_field = -1;               // position of the parameter "ctx"
-  std::vector<PyObject*> input_names;   // interned; as long as the interpreter lives
+  int context_field = -1;              // position of the parameter "ctx"
+  std::vector<PyObject*> input_names;  // interned; as long as the interpreter lives
   std::vector<PyObject*> field_names;
 };
 // Made on first use.
@@ -31,7 +31,8 @@ const OpSignature& signature_of(const ops::OpDef& op);
 
 // One call's arguments, sorted; all references are borrowed.
 struct OpCall {
-  InlineVector<PyObject*, 8> inputs;    // one a schema input, null where absent; of variadic operators those given
+  InlineVector<PyObject*, 8>
+      inputs;  // one a schema input, null where absent; of variadic operators those given
   InlineVector<GivenAttr, 16> attrs;
   std::vector<std::pair<PyObject*, PyObject*>> others;  // keywords that the schema does not have
   PyObject* out = nullptr;
@@ -40,6 +41,7 @@ struct OpCall {
 };
 
 // Sorts the arguments of a vectorcall. Throws TypeError for surplus and doubled ones.
-OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ssize_t count,
+                      PyObject* kwnames);
 
 }  // namespace loomix::python

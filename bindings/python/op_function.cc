@@ -13,16 +13,15 @@
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/op_call.h"
 #include "bindings/python/op_info.h"
-#include "bindings/python/symbol_compose.h"
 #include "bindings/python/runtime.h"
+#include "bindings/python/symbol_compose.h"
 #include "ops/table.h"
 
 namespace loomix::python {
 namespace {
 
 struct OpFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const ops::OpDef* op;
   const OpSignature* signature;  // null until the first call
   OpFlavour flavour;
@@ -64,7 +63,8 @@ const OpSignature& signature_of(OpFunction& function) {
     if (wanted && !call.inputs[i]) missing += (missing.empty() ? "" : ", ") + signature.op.inputs[i].name;
     if (!wanted && call.inputs[i]) surplus += (surplus.empty() ? "" : ", ") + signature.op.inputs[i].name;
   }
-  std::string text = fmt::format("[{}] expects {} input{}", signature.op.name, expected, expected == 1 ? "" : "s");
+  std::string text =
+      fmt::format("[{}] expects {} input{}", signature.op.name, expected, expected == 1 ? "" : "s");
   if (!missing.empty()) text += "; missing: " + missing;
   if (!surplus.empty()) text += "; not used with these parameters: " + surplus;
   throw TypeError(text + ".");
@@ -113,7 +113,8 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
   return guarded([&]() -> PyObject* {
     const OpSignature& signature = signature_of(function_of(self));
     const OpCall call = sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames);
-    if (!call.others.empty()) [[unlikely]] fail_unknown(signature, call);
+    if (!call.others.empty()) [[unlikely]]
+      fail_unknown(signature, call);
     const int num_args = signature.variadic ? static_cast<int>(call.inputs.size()) : -1;
     const Ref<const AttrsBase> attrs = signature.cache.get(call.attrs, num_args);
     InlineVector<const NDArray*, 8> in;
@@ -124,8 +125,8 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
       const Owned outputs(single ? nullptr : PySequence_Fast(call.out, ""));
       if (!single && !outputs) {
         PyErr_Clear();
-        detail::throw_error<TypeError>("[{}] out is a {}; expected an NDArray or a list of them.", signature.op.name,
-                                       type_name(call.out));
+        detail::throw_error<TypeError>("[{}] out is a {}; expected an NDArray or a list of them.",
+                                       signature.op.name, type_name(call.out));
       }
       const Py_ssize_t count = single ? 1 : PySequence_Fast_GET_SIZE(outputs.get());
       for (Py_ssize_t i = 0; i < count; ++i) {
@@ -144,7 +145,8 @@ PyObject* call_on_symbols(PyObject* self, PyObject* const* args, size_t flags, P
   return guarded([&] {
     OpFunction& function = function_of(self);
     const OpSignature& signature = signature_of(function);
-    return compose_symbol(signature, function.name, sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames));
+    return compose_symbol(signature, function.name,
+                          sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames));
   });
 }
 
@@ -193,8 +195,9 @@ PyGetSetDef kProperties[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
                              {"operator", get_operator, nullptr, "The operator's canonical name.", nullptr},
                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef kMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef kMembers[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunction, vectorcall), READONLY, nullptr},
-                          {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef kMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunction, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
 // op_function(operator, name, module, is_symbol)
 PyObject* make_function(PyObject*, PyObject* args) {

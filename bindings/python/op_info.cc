@@ -28,8 +28,9 @@ PyObject* op_info(const ops::OpDef& op) {
   py::list outputs;
   for (const std::string& output : op.output_names) outputs.append(output);
   return py::dict(py::arg("name") = op.name, py::arg("aliases") = aliases, py::arg("doc") = op.doc,
-                  py::arg("inputs") = inputs, py::arg("variadic") = op.variadic_count, py::arg("params") = params,
-                  py::arg("outputs") = outputs, py::arg("differentiable") = static_cast<bool>(op.gradient),
+                  py::arg("inputs") = inputs, py::arg("variadic") = op.variadic_count,
+                  py::arg("params") = params, py::arg("outputs") = outputs,
+                  py::arg("differentiable") = static_cast<bool>(op.gradient),
                   py::arg("no_symbol") = op.no_symbol)
       .release()
       .ptr();

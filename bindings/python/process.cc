@@ -43,7 +43,8 @@ void set_random_state(const py::dict& states) {
 py::dict features() {
   py::dict features;
   for (const char* name : {"OPENMP", "BLAS_OPEN", "LAPACK", "MKLDNN", "F16C"}) features[name] = true;
-  for (const char* name : {"CUDA", "CUDNN", "NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"}) features[name] = false;
+  for (const char* name : {"CUDA", "CUDNN", "NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"})
+    features[name] = false;
   return features;
 }
 
@@ -61,7 +62,8 @@ void add_process_functions(PyObject* module) {
   m.def("empty_cache", [](int, int) {});
   m.def("num_gpus", [] { return 0; });
   m.def("gpu_memory_info", [](int id) {
-    detail::throw_error<DeviceError>("[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.", id);
+    detail::throw_error<DeviceError>(
+        "[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.", id);
   });
 }
 

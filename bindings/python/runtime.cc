@@ -30,7 +30,8 @@ Origin capture_line() {
   return {line.code, line.offset};
 }
 std::string origin_text(Origin origin) {
-  return line_text({static_cast<PyCodeObject*>(const_cast<void*>(origin.code)), static_cast<int32_t>(origin.offset)});
+  return line_text(
+      {static_cast<PyCodeObject*>(const_cast<void*>(origin.code)), static_cast<int32_t>(origin.offset)});
 }
 
 std::atomic<Runtime*> running{nullptr};
@@ -119,13 +120,12 @@ PyObject* same_dtype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-PyMethodDef kFunctions[] = {
-    {"waitall", wait_all, METH_NOARGS, nullptr},
-    {"shutdown", shutdown, METH_NOARGS, nullptr},
-    {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
-    {"dtype_number", dtype_number, METH_O, nullptr},
-    {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kFunctions[] = {{"waitall", wait_all, METH_NOARGS, nullptr},
+                            {"shutdown", shutdown, METH_NOARGS, nullptr},
+                            {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
+                            {"dtype_number", dtype_number, METH_O, nullptr},
+                            {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
+                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

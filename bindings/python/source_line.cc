@@ -92,7 +92,8 @@ std::string line_text(SourceLine line) {
   const char* file = PyUnicode_AsUTF8(line.code->co_filename);
   const char* function = PyUnicode_AsUTF8(line.code->co_name);
   std::string text = std::string(file ? file : "?") + ':' +
-                     std::to_string(PyCode_Addr2Line(line.code, line.offset)) + ", in " + (function ? function : "?");
+                     std::to_string(PyCode_Addr2Line(line.code, line.offset)) + ", in " +
+                     (function ? function : "?");
   if (!file || !function) PyErr_Clear();
   PyGILState_Release(state);
   return text;

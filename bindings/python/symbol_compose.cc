@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
-#include "bindings/python/symbol_object.h"
 #include "bindings/python/runtime.h"
+#include "bindings/python/symbol_object.h"
 #include "ops/table.h"
 #include "symbol/symbol.h"
 
@@ -21,8 +21,8 @@ std::string final_name(PyObject* name, PyObject* hint) {
   std::string lower = to_text(hint);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   const Owned manager(checked(PyObject_CallNoArgs(package_attribute("name", "current"))));
-  const Owned result(checked(
-      PyObject_CallMethod(manager.get(), "get", "Os", name ? name : Py_None, lower.c_str())));
+  const Owned result(
+      checked(PyObject_CallMethod(manager.get(), "get", "Os", name ? name : Py_None, lower.c_str())));
   return to_text(result.get());
 }
 
@@ -36,8 +36,8 @@ TextPairs scope_attrs(PyObject* attr, const char* who) {
 }
 
 Symbol to_symbol(PyObject* object, const OpSignature& signature, const std::string& input) {
-  LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is a {}; expected a Symbol.", signature.op.name, input,
-               type_name(object));
+  LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is a {}; expected a Symbol.", signature.op.name,
+               input, type_name(object));
   return symbol_of(object);
 }
 
@@ -71,7 +71,8 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
     attrs.emplace_back(op.variadic_count, std::to_string(inputs.size()));
   }
   for (auto& [key, value] : scope_attrs(call.attr, op.name.c_str())) {
-    const bool given = std::any_of(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == key; });
+    const bool given =
+        std::any_of(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == key; });
     if (!given) attrs.emplace_back(std::move(key), std::move(value));
   }
   return wrap(Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, hint)));

@@ -46,7 +46,8 @@ py::list dtype_list(const std::vector<DType>& dtypes) {
 }
 
 // Arrays and shapes of the arguments, the outputs and the auxiliary states, and whether all of them are known.
-py::tuple infer_shape(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known, bool numpy) {
+py::tuple infer_shape(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known,
+                      bool numpy) {
   const ShapeRule rule = numpy ? ShapeRule::numpy : ShapeRule::legacy;
   std::vector<std::pair<std::string, Shape>> shapes;
   for (const auto& [name, shape] : known) shapes.emplace_back(name, to_shape(shape.ptr(), "infer_shape"));
@@ -90,11 +91,13 @@ PyObject* wrap(Symbol symbol) {
 TextPairs to_text_pairs(PyObject* dict, const char* who) {
   TextPairs pairs;
   if (!dict || dict == Py_None) return pairs;
-  LOOMIX_CHECK(PyDict_Check(dict), TypeError, "[{}] attr is a {}; expected a dict of strings.", who, type_name(dict));
+  LOOMIX_CHECK(PyDict_Check(dict), TypeError, "[{}] attr is a {}; expected a dict of strings.", who,
+               type_name(dict));
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
   while (PyDict_Next(dict, &position, &key, &value)) {
-    LOOMIX_CHECK(PyUnicode_Check(key), TypeError, "[{}] attribute name {} is not a string.", who, to_text(key));
+    LOOMIX_CHECK(PyUnicode_Check(key), TypeError, "[{}] attribute name {} is not a string.", who,
+                 to_text(key));
     pairs.emplace_back(to_text(key), to_text(value));
   }
   return pairs;
@@ -104,9 +107,10 @@ void add_symbol_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   const ops::OpTable& table = operators();
   py::class_<Symbol>(m, "SymbolHandle")
-      .def_static("variable", [](const std::string& name, const py::object& attrs) {
-        return Symbol::variable(name, to_text_pairs(attrs.ptr(), "Variable"));
-      })
+      .def_static("variable",
+                  [](const std::string& name, const py::object& attrs) {
+                    return Symbol::variable(name, to_text_pairs(attrs.ptr(), "Variable"));
+                  })
       .def_static("group", [](const std::vector<Symbol>& symbols) { return Symbol::group(symbols); })
       .def_static("from_json", [&table](const std::string& text) { return Symbol::from_json(table, text); })
       .def_static("load", [&table](const std::string& path) { return Symbol::load(table, path); })
@@ -114,10 +118,11 @@ void add_symbol_type(PyObject* module) {
       .def("at", [](const Symbol& symbol, int i) { return symbol[i]; })
       .def("output", [](const Symbol& symbol, const std::string& name) { return symbol.output(name); })
       .def("internals", &Symbol::internals)
-      .def("children", [](const Symbol& symbol) -> py::object {
-        Symbol children = symbol.children();
-        return children.empty() ? py::object(py::none()) : py::cast(std::move(children));
-      })
+      .def("children",
+           [](const Symbol& symbol) -> py::object {
+             Symbol children = symbol.children();
+             return children.empty() ? py::object(py::none()) : py::cast(std::move(children));
+           })
       .def("copy", &Symbol::copy)
       .def("compose", &compose)
       .def("name", [](const Symbol& symbol) { return symbol.name(); })
@@ -127,14 +132,16 @@ void add_symbol_type(PyObject* module) {
       .def("list_inputs", &Symbol::list_inputs)
       .def("attr", [](const Symbol& symbol, const std::string& key) { return symbol.attr(key); })
       .def("list_attr", [](const Symbol& symbol) { return to_dict(symbol.list_attr()); })
-      .def("attr_dict", [](const Symbol& symbol) {
-        py::dict dict;
-        for (const auto& [name, attrs] : symbol.attr_dict()) dict[py::str(name)] = to_dict(attrs);
-        return dict;
-      })
-      .def("set_attr", [&table](Symbol& symbol, const py::dict& attrs) {
-        symbol.set_attr(table, to_text_pairs(attrs.ptr(), "_set_attr"));
-      })
+      .def("attr_dict",
+           [](const Symbol& symbol) {
+             py::dict dict;
+             for (const auto& [name, attrs] : symbol.attr_dict()) dict[py::str(name)] = to_dict(attrs);
+             return dict;
+           })
+      .def("set_attr",
+           [&table](Symbol& symbol, const py::dict& attrs) {
+             symbol.set_attr(table, to_text_pairs(attrs.ptr(), "_set_attr"));
+           })
       .def("infer_shape", &infer_shape)
       .def("infer_type", &infer_type)
       .def("to_json", &Symbol::to_json)

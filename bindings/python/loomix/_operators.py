@@ -25,7 +25,11 @@ def place_of(name):
     for prefix, namespace in _PREFIXES.items():
         if name.startswith(prefix) and len(name) > len(prefix):
             short = name[len(prefix) :]
-            return (namespace, short) if namespace != "random" or short.endswith("_like") else ("_internal", name)
+            return (
+                (namespace, short)
+                if namespace != "random" or short.endswith("_like")
+                else ("_internal", name)
+            )
     return ("_internal" if name.startswith("_") else "op"), name
 
 

@@ -87,7 +87,9 @@ def _as_list(value, what):
     if isinstance(value, _core.NDArrayBase):
         return [value]
     if not isinstance(value, (list, tuple)):
-        raise MXNetTypeError(f"[autograd] {what} is a {type(value).__name__}; expected an NDArray or a list of them.")
+        raise MXNetTypeError(
+            f"[autograd] {what} is a {type(value).__name__}; expected an NDArray or a list of them."
+        )
     return list(value)
 
 
@@ -123,7 +125,7 @@ def _heads(heads, head_grads):
     return heads, head_grads
 
 
-def backward(heads, head_grads=None, retain_graph=False, train_mode=True):  # noqa: F811
+def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     """Computes the gradients of ``heads`` into the buffers of the variables that they depend on.
 
     Parameters
@@ -140,7 +142,7 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):  # no
     _core.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
-def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):  # noqa: F811
+def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
     """The gradients of ``heads`` with respect to ``variables``, as new arrays.
 
     Parameters
@@ -163,7 +165,9 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     if not wanted:
         raise MXNetValueError("variables cannot be an empty list.")
     retain_graph = create_graph if retain_graph is None else retain_graph
-    gradients = _core.grad(heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode))
+    gradients = _core.grad(
+        heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode)
+    )
     return gradients[0] if isinstance(variables, _core.NDArrayBase) else gradients
 
 
@@ -203,7 +207,9 @@ class Function:
 
     def __call__(self, *inputs):
         if self._used:
-            raise MXNetValueError("Each Function instance can only be called once. Please create another instance.")
+            raise MXNetValueError(
+                "Each Function instance can only be called once. Please create another instance."
+            )
         self._used = True
         with pause(train_mode=is_training()):
             outputs = self.forward(*inputs)

@@ -35,7 +35,11 @@ class Executor:
         self._ctx = ctx
         self._grad_req = grad_req
         self._group2ctx = group2ctx
-        arguments, gradients, states = arrays or (handle.arguments(), handle.gradients(), handle.auxiliary_states())
+        arguments, gradients, states = arrays or (
+            handle.arguments(),
+            handle.gradients(),
+            handle.auxiliary_states(),
+        )
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arguments, gradients, states
         self.outputs = handle.outputs()
         self._dicts = {}
@@ -184,7 +188,9 @@ def _arrays(what, given, names, allow_missing):
     """Arrays in the order of the names, from a list or a dict; None where one is missing."""
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise MXNetValueError(f"Length of {what} do not match number of arguments: {len(given)} and {len(names)}.")
+            raise MXNetValueError(
+                f"Length of {what} do not match number of arguments: {len(given)} and {len(names)}."
+            )
         arrays = list(given)
     elif isinstance(given, dict):
         missing = [name for name in names if name not in given]
@@ -204,7 +210,9 @@ def bind(symbol, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_e
     names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     arguments = _arrays("args", args, names, False)
     gradients = _arrays("args_grad", {} if args_grad is None else args_grad, names, True)
-    states = _arrays("aux_states", [] if aux_states is None and not state_names else aux_states or {}, state_names, False)
+    states = _arrays(
+        "aux_states", [] if aux_states is None and not state_names else aux_states or {}, state_names, False
+    )
     requests = _requests(grad_req, names)
     gradients = [None if request == "null" else array for array, request in zip(gradients, requests)]
     effective = ["null" if array is None else request for array, request in zip(gradients, requests)]
@@ -215,7 +223,16 @@ def bind(symbol, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_e
 
 
 def simple_bind(
-    symbol, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, shapes
+    symbol,
+    ctx,
+    grad_req,
+    type_dict,
+    stype_dict,
+    group2ctx,
+    shared_arg_names,
+    shared_exec,
+    shared_buffer,
+    shapes,
 ):
     """What :meth:`Symbol.simple_bind` does."""
     names = symbol.list_arguments()
@@ -223,7 +240,16 @@ def simple_bind(
     types = list((type_dict or {}).items())
     if shared_buffer is not None or stype_dict:
         return _bind_buffered(
-            symbol, ctx, grad_req, requests, types, stype_dict or {}, group2ctx, shared_exec, shared_buffer, shapes
+            symbol,
+            ctx,
+            grad_req,
+            requests,
+            types,
+            stype_dict or {},
+            group2ctx,
+            shared_exec,
+            shared_buffer,
+            shapes,
         )
     shared = None if shared_exec is None else shared_exec._handle
     handle = _core.simple_bind(

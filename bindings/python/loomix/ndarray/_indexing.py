@@ -62,7 +62,9 @@ def expand(key, shape):
         parts.append((item, arrays))
     used = sum(len(arrays) if arrays else item is not None and item is not Ellipsis for item, arrays in parts)
     if used > ndim:
-        raise MXNetIndexError(f"[NDArray] too many indices: got {used} for an array of {ndim} axes, shape {shape}.")
+        raise MXNetIndexError(
+            f"[NDArray] too many indices: got {used} for an array of {ndim} axes, shape {shape}."
+        )
     expanded, axis, seen_ellipsis = [], 0, False
     for item, arrays in parts:
         if item is Ellipsis:
@@ -209,7 +211,9 @@ class _Advanced:
         before = places[0] if adjacent else 0
         self.before = sum(1 for entry in entries[:before] if entry is not None)
         # The final shape with new axes.
-        tail = [1 if entry is None else None for entry in entries if entry is None or isinstance(entry, slice)]
+        tail = [
+            1 if entry is None else None for entry in entries if entry is None or isinstance(entry, slice)
+        ]
         sizes = iter(self.rest_shape)
         full = [1 if item == 1 else next(sizes) for item in tail]
         head = sum(1 for entry in entries[:before] if entry is None or isinstance(entry, slice))
@@ -223,7 +227,9 @@ class _Advanced:
         parts = []
         for axis, item in zip(self.axes, arrays):
             if isinstance(item, np.ndarray):
-                item = make(np.ascontiguousarray(np.broadcast_to(item, self.block), dtype=np.int64), array.context)
+                item = make(
+                    np.ascontiguousarray(np.broadcast_to(item, self.block), dtype=np.int64), array.context
+                )
             else:
                 with autograd.pause():
                     item = item.astype(np.int64).as_in_context(array.context)
@@ -294,7 +300,9 @@ def _value_array(array, value, shape):
     except ValueError:
         fits = False
     if not fits:
-        raise MXNetValueError(f"[NDArray] cannot assign a value of shape {value.shape} to a part of shape {shape}.")
+        raise MXNetValueError(
+            f"[NDArray] cannot assign a value of shape {value.shape} to a part of shape {shape}."
+        )
     value = value._reshape((1,) * (len(shape) - len(have)) + tuple(have))
     return value if value.shape == tuple(shape) else op.broadcast_to(value, shape=shape)
 
@@ -302,7 +310,9 @@ def _value_array(array, value, shape):
 def _fill(array, value):
     """Overwrites the whole array."""
     if isinstance(value, numeric_types):
-        _internal._full(shape=array.shape, ctx=array.context, dtype=array.dtype, value=float(value), out=array)
+        _internal._full(
+            shape=array.shape, ctx=array.context, dtype=array.dtype, value=float(value), out=array
+        )
     elif isinstance(value, np.ndarray) and value.shape == array.shape and not autograd.is_recording():
         array._copy_from_numpy(np.ascontiguousarray(value, dtype=array.dtype))
     else:

@@ -9,11 +9,9 @@ from .. import _core, autograd
 from ..base import (
     MXNetTypeError,
     MXNetValueError,
-    NotImplementedForSymbol as _NotImplementedForSymbol,  # noqa: F401 - MXNet has it here
     numeric_types,
 )
 from ..context import Context, current_context
-from ..util import is_np_shape
 from . import _indexing, _internal, op
 
 __all__ = [
@@ -104,7 +102,9 @@ class NDArray(_core.NDArrayBase):
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
-            raise MXNetValueError("[NDArray] NumPy asked for an array without a copy; use numpy.from_dlpack(array).")
+            raise MXNetValueError(
+                "[NDArray] NumPy asked for an array without a copy; use numpy.from_dlpack(array)."
+            )
         data = self.asnumpy()
         return data if dtype is None else data.astype(dtype, copy=False)
 
@@ -123,7 +123,9 @@ class NDArray(_core.NDArrayBase):
 
     def __index__(self):
         if self.dtype not in (np.uint8, np.int8, np.int32, np.int64):
-            raise MXNetTypeError(f"[NDArray] only arrays of integers can be an index, not {self.dtype.__name__}.")
+            raise MXNetTypeError(
+                f"[NDArray] only arrays of integers can be an index, not {self.dtype.__name__}."
+            )
         return int(self._item())
 
     def __iter__(self):
@@ -154,7 +156,7 @@ class NDArray(_core.NDArrayBase):
         return self.asnumpy().tolist()
 
     @property
-    def T(self):  # noqa: N802 - MXNet's name
+    def T(self):
         """The array with its axes reversed; itself when it has fewer than two."""
         return self if self.ndim < 2 else op.transpose(self)
 
@@ -179,7 +181,9 @@ class NDArray(_core.NDArrayBase):
         try:
             source = np.ascontiguousarray(source_array, dtype=self.dtype)
         except (TypeError, ValueError):
-            raise MXNetTypeError("array must consist of array-like data, " + str(type(source_array))) from None
+            raise MXNetTypeError(
+                "array must consist of array-like data, " + str(type(source_array))
+            ) from None
         if source.shape != self.shape and not (source.size == self.size == 1):
             raise MXNetValueError(
                 f"Shape inconsistent: expected {self.shape} but got {source.shape}; the copy needs equal shapes."
@@ -243,7 +247,9 @@ class NDArray(_core.NDArrayBase):
             return op.expand_dims(self, axis=axis)
         ndim = self.ndim + 1
         if not -ndim <= axis < ndim:
-            raise MXNetValueError(f"[expand_dims] axis {axis} is out of range; expected {-ndim} to {ndim - 1}.")
+            raise MXNetValueError(
+                f"[expand_dims] axis {axis} is out of range; expected {-ndim} to {ndim - 1}."
+            )
         shape = list(self.shape)
         shape.insert(axis % ndim, 1)
         return self._reshape(shape)
@@ -269,7 +275,9 @@ class NDArray(_core.NDArrayBase):
         have = (1,) * (len(shape) - self.ndim) + self.shape
         fits = len(have) == len(shape) and all(a in (1, b) or b == 0 for a, b in zip(have, shape))
         if not fits:
-            raise MXNetValueError(f"[broadcast_to] an array of shape {self.shape} cannot be broadcast to {shape}.")
+            raise MXNetValueError(
+                f"[broadcast_to] an array of shape {self.shape} cannot be broadcast to {shape}."
+            )
         source = self if have == self.shape else self._reshape(have)
         return op.broadcast_to(source, shape=shape)
 
@@ -285,7 +293,7 @@ class NDArray(_core.NDArrayBase):
 
     def copy(self):
         """A copy on the same device."""
-        return op.identity(self) if autograd.is_recording() else self.copyto(self.context)
+        return self.copyto(self.context)
 
     def copyto(self, other):
         """Copies the elements into another array, or to a new one on a device.
@@ -302,9 +310,16 @@ class NDArray(_core.NDArrayBase):
         if isinstance(other, NDArray):
             if other is self:
                 return other
-            return _internal._copyto(self, out=other)
+            if autograd.is_recording() and other.context == self.context and other.dtype == self.dtype:
+                return op.identity(self, out=other)
+            _core.copy_array(self, other)
+            return other
         if isinstance(other, Context):
-            return _internal._copyto(self, out=_alloc_like(self, other))
+            if autograd.is_recording() and other == self.context:
+                return op.identity(self)
+            target = _alloc_like(self, other)
+            _core.copy_array(self, target)
+            return target
         raise MXNetTypeError(f"[copyto] other is a {type(other).__name__}; expected an NDArray or a Context.")
 
     def as_in_context(self, context):
@@ -368,7 +383,11 @@ class NDArray(_core.NDArrayBase):
         if stype is not None and stype != "default":
             grad = zeros(self.shape, ctx=self.context, dtype=self.dtype, stype=stype)
         else:
-            grad = op.zeros_like(self) if self.stype == "default" else zeros(self.shape, self.context, self.dtype)
+            grad = (
+                op.zeros_like(self)
+                if self.stype == "default"
+                else zeros(self.shape, self.context, self.dtype)
+            )
         autograd.mark_variables([self], [grad], [grad_req])
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
@@ -483,14 +502,20 @@ def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
 
         return sparse.zeros(stype, shape, ctx=ctx, dtype=dtype, **kwargs)
     return _internal._zeros(
-        shape=_shape_of(shape), ctx=ctx or current_context(), dtype=np.float32 if dtype is None else dtype, **kwargs
+        shape=_shape_of(shape),
+        ctx=ctx or current_context(),
+        dtype=np.float32 if dtype is None else dtype,
+        **kwargs,
     )
 
 
 def ones(shape, ctx=None, dtype=None, **kwargs):
     """A new array of ones; parameters as for :func:`zeros`."""
     return _internal._ones(
-        shape=_shape_of(shape), ctx=ctx or current_context(), dtype=np.float32 if dtype is None else dtype, **kwargs
+        shape=_shape_of(shape),
+        ctx=ctx or current_context(),
+        dtype=np.float32 if dtype is None else dtype,
+        **kwargs,
     )
 
 
@@ -531,7 +556,9 @@ def array(source_array, ctx=None, dtype=None):
     try:
         if result_dtype.names:  # bfloat16, which NumPy cannot convert to
             values = np.ascontiguousarray(source_array)
-            return _make(values if values.dtype == result_dtype else values.astype(np.float32), ctx).astype(dtype)
+            return _make(values if values.dtype == result_dtype else values.astype(np.float32), ctx).astype(
+                dtype
+            )
         values = np.asarray(source_array, dtype=result_dtype)
     except (TypeError, ValueError) as error:
         raise MXNetTypeError(f"source_array must be array like object: {error}") from None
@@ -577,7 +604,7 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype=np.float32):
     )
 
 
-def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):  # noqa: N803 - MXNet's names
+def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
     """A matrix with ones on its ``k``-th diagonal; M is the number of columns, N by default.
 
     >>> eye(2).asnumpy()
@@ -652,7 +679,9 @@ def moveaxis(tensor, source, destination):
     ndim = tensor.ndim
     for name, axes in (("source", source), ("destination", destination)):
         if any(not -ndim <= axis < ndim for axis in axes) or len({axis % ndim for axis in axes}) != len(axes):
-            raise MXNetValueError(f"[moveaxis] {name} {axes} must be different axes from {-ndim} to {ndim - 1}.")
+            raise MXNetValueError(
+                f"[moveaxis] {name} {axes} must be different axes from {-ndim} to {ndim - 1}."
+            )
     if len(source) != len(destination):
         raise MXNetValueError("`source` and `destination` arguments must have the same number of elements")
     source = [axis % ndim for axis in source]
@@ -662,60 +691,9 @@ def moveaxis(tensor, source, destination):
     return op.transpose(tensor, axes=tuple(order))
 
 
-# Function: what it does, its broadcasting operator, the operator with a number on the right, the one with it on the
-# left, and what two numbers give.
-_BINARY = {
-    "add": ("Sum", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add),
-    "subtract": ("Difference", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub),
-    "multiply": ("Product", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul),
-    "divide": ("Quotient", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv),
-    "modulo": ("Remainder", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod),
-    "power": ("Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow),
-    "maximum": ("Larger value", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max),
-    "minimum": ("Smaller value", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min),
-    "equal": ("1 where equal, else 0", "broadcast_equal", "_equal_scalar", "_equal_scalar", operator.eq),
-    "not_equal": ("1 where different, else 0", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar", operator.ne),
-    "greater": ("1 where lhs > rhs, else 0", "broadcast_greater", "_greater_scalar", "_lesser_scalar", operator.gt),
-    "greater_equal": (
-        "1 where lhs >= rhs, else 0",
-        "broadcast_greater_equal",
-        "_greater_equal_scalar",
-        "_lesser_equal_scalar",
-        operator.ge,
-    ),
-    "lesser": ("1 where lhs < rhs, else 0", "broadcast_lesser", "_lesser_scalar", "_greater_scalar", operator.lt),
-    "lesser_equal": (
-        "1 where lhs <= rhs, else 0",
-        "broadcast_lesser_equal",
-        "_lesser_equal_scalar",
-        "_greater_equal_scalar",
-        operator.le,
-    ),
-    "logical_and": (
-        "1 where both are true, else 0",
-        "broadcast_logical_and",
-        "_logical_and_scalar",
-        "_logical_and_scalar",
-        lambda a, b: bool(a) and bool(b),
-    ),
-    "logical_or": (
-        "1 where one is true, else 0",
-        "broadcast_logical_or",
-        "_logical_or_scalar",
-        "_logical_or_scalar",
-        lambda a, b: bool(a) or bool(b),
-    ),
-    "logical_xor": (
-        "1 where exactly one is true, else 0",
-        "broadcast_logical_xor",
-        "_logical_xor_scalar",
-        "_logical_xor_scalar",
-        lambda a, b: bool(a) != bool(b),
-    ),
-}
-
-
-def _make_binary(name, what, on_arrays, on_right, on_left, on_numbers):
+def _binary(name, what, on_arrays, on_right, on_left, on_numbers):
+    """A function of two arrays or numbers: the broadcasting operator, the one with a number on the right, the one with
+    it on the left, and what two numbers give."""
     on_arrays = getattr(op, on_arrays, None)
     on_right, on_left = getattr(_internal, on_right, None), getattr(_internal, on_left, None)
 
@@ -739,17 +717,43 @@ def _make_binary(name, what, on_arrays, on_right, on_left, on_numbers):
     return function
 
 
-for _name, _row in _BINARY.items():
-    globals()[_name] = _make_binary(_name, *_row)
-true_divide = globals()["divide"]
+def _compare(name, what, reverse, on_numbers):
+    return _binary(
+        name,
+        f"1 where {what}, else 0",
+        f"broadcast_{name}",
+        f"_{name}_scalar",
+        f"_{reverse}_scalar",
+        on_numbers,
+    )
+
+
+add = _binary("add", "Sum", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add)
+subtract = _binary("subtract", "Difference", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub)
+multiply = _binary("multiply", "Product", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul)
+divide = _binary("divide", "Quotient", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv)
+true_divide = divide
+modulo = _binary("modulo", "Remainder", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod)
+power = _binary("power", "Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
+maximum = _binary("maximum", "Larger value", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max)
+minimum = _binary("minimum", "Smaller value", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min)
+equal = _compare("equal", "equal", "equal", operator.eq)
+not_equal = _compare("not_equal", "different", "not_equal", operator.ne)
+greater = _compare("greater", "lhs > rhs", "lesser", operator.gt)
+greater_equal = _compare("greater_equal", "lhs >= rhs", "lesser_equal", operator.ge)
+lesser = _compare("lesser", "lhs < rhs", "greater", operator.lt)
+lesser_equal = _compare("lesser_equal", "lhs <= rhs", "greater_equal", operator.le)
+logical_and = _compare("logical_and", "both are true", "logical_and", lambda a, b: bool(a) and bool(b))
+logical_or = _compare("logical_or", "one is true", "logical_or", lambda a, b: bool(a) or bool(b))
+logical_xor = _compare("logical_xor", "exactly one is true", "logical_xor", lambda a, b: bool(a) != bool(b))
 
 
 def onehot_encode(indices, out):
     """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
-    return _internal._onehot_encode(indices, out, out=out)
+    return op.one_hot(indices, depth=out.shape[1], dtype=out.dtype, out=out)
 
 
-def histogram(a, bins=10, range=None):  # noqa: A002 - MXNet's name
+def histogram(a, bins=10, range=None):
     """Counts of the values in bins, and the bins' edges.
 
     Parameters
@@ -775,22 +779,16 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     >>> [part.shape for part in split_v2(zeros((4, 2)), 2)]
     [(2, 2), (2, 2)]
     """
-    size = ary.shape[axis]
     if isinstance(indices_or_sections, int):
+        size = ary.shape[axis]
         if indices_or_sections < 1 or size % indices_or_sections:
             raise MXNetValueError(
                 f"[split_v2] axis {axis} of size {size} cannot be split into {indices_or_sections} equal sections."
             )
-        step = size // indices_or_sections
-        cuts = list(range(0, size, step))
-    elif isinstance(indices_or_sections, (tuple, list, set)):
-        cuts = [0, *indices_or_sections]
-    else:
-        raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")
-    parts = [op.slice_axis(ary, axis=axis, begin=b, end=e) for b, e in zip(cuts, [*cuts[1:], size])]
-    if squeeze_axis:
-        parts = [op.squeeze(part, axis=axis) for part in parts]
-    return parts if len(parts) > 1 else parts[0]
+        return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)
+    if isinstance(indices_or_sections, (tuple, list, set)):
+        return _internal._split_v2(ary, (0, *indices_or_sections), axis, squeeze_axis)
+    raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")
 
 
 _core.set_array_classes(NDArray, NDArray, NDArray)  # sparse.py puts its classes in place

@@ -36,7 +36,7 @@ def _draw(name, params, shape, dtype, ctx, out, kwargs):
         if not all(isinstance(value, NDArray) for value in values):
             kinds = ", ".join(f"{key}: {type(value).__name__}" for key, value in params.items())
             raise MXNetValueError(
-                f"[random.{name}] Distribution parameters must all have the same type, NDArray or a number; got {kinds}."
+                f"[random.{name}] Distribution parameters must all be NDArrays or all be numbers; got {kinds}."
             )
         return getattr(_internal, f"_sample_{name}")(*values, out=out, **given)
     for key, value in params.items():
@@ -106,7 +106,7 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=Non
 
 
 def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32", **kwargs):
-    """Positions drawn with the probabilities in the last axis of ``data``; with ``get_prob`` their log-likelihood, too."""
+    """Positions drawn with the probabilities in the last axis of ``data``; ``get_prob`` adds their log-likelihood."""
     given = {} if shape is None else {"shape": shape}
     return _internal._sample_multinomial(data, get_prob=get_prob, out=out, dtype=dtype, **given, **kwargs)
 
@@ -115,7 +115,9 @@ def randint(low, high, shape=None, dtype=None, ctx=None, out=None, **kwargs):
     """Whole numbers from ``low`` below ``high``; int32 by default."""
     for value in (low, high):
         if not isinstance(value, numeric_types):
-            raise MXNetTypeError(f"[random.randint] a bound is a {type(value).__name__}; expected whole numbers.")
+            raise MXNetTypeError(
+                f"[random.randint] a bound is a {type(value).__name__}; expected whole numbers."
+            )
     return _draw("randint", {"low": int(low), "high": int(high)}, shape, dtype, ctx, out, kwargs)
 
 

@@ -11,7 +11,15 @@ from .ndarray import array as _dense_array
 
 globals().update(_operators.functions("ndarray", "sparse"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "array", "csr_matrix", "empty", "row_sparse_array"]
+__all__ += [
+    "BaseSparseNDArray",
+    "CSRNDArray",
+    "RowSparseNDArray",
+    "array",
+    "csr_matrix",
+    "empty",
+    "row_sparse_array",
+]
 __all__ += ["zeros"]
 
 
@@ -146,7 +154,9 @@ def _value_dtype(data, dtype):
 def convert(array, stype):
     """The values of an array in another storage type."""
     if stype not in ("default", "row_sparse", "csr"):
-        raise MXNetValueError(f"[tostype] unknown storage type {stype!r}; expected default, row_sparse or csr.")
+        raise MXNetValueError(
+            f"[tostype] unknown storage type {stype!r}; expected default, row_sparse or csr."
+        )
     return _core.cast_storage(array, stype)
 
 
@@ -162,7 +172,11 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
     dtype : NumPy type or str, optional
     """
     ctx = ctx or current_context()
-    if isinstance(arg1, tuple) and len(arg1) == 2 and all(isinstance(size, (int, np.integer)) for size in arg1):
+    if (
+        isinstance(arg1, tuple)
+        and len(arg1) == 2
+        and all(isinstance(size, (int, np.integer)) for size in arg1)
+    ):
         return zeros("csr", arg1, ctx=ctx, dtype=dtype)
     if isinstance(arg1, tuple) and len(arg1) == 2:
         data, (row, column) = arg1
@@ -177,7 +191,11 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
         starts = _host(indptr, np.int64)
         if shape is None:
             shape = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
-        return _checked(_core.make_csr(*(NDArray._from_numpy(part, ctx) for part in (values, columns, starts)), list(shape)))
+        return _checked(
+            _core.make_csr(
+                *(NDArray._from_numpy(part, ctx) for part in (values, columns, starts)), list(shape)
+            )
+        )
     if isinstance(arg1, tuple):
         raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected 2 or 3.")
     return _checked_shape(array(arg1, ctx, dtype, "csr"), shape)
@@ -209,7 +227,9 @@ def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
                 f"[row_sparse_array] data has shape {values.shape}; expected {(len(rows), *shape[1:])}."
             )
         order = np.argsort(rows, kind="stable")
-        values, rows = (NDArray._from_numpy(np.ascontiguousarray(part[order]), ctx) for part in (values, rows))
+        values, rows = (
+            NDArray._from_numpy(np.ascontiguousarray(part[order]), ctx) for part in (values, rows)
+        )
         return _checked(_core.make_row_sparse(values, rows, list(shape)))
     return _checked_shape(array(arg1, ctx, dtype, "row_sparse"), shape)
 
@@ -230,13 +250,17 @@ def array(source_array, ctx=None, dtype=None, stype=None):
     ctx = ctx or current_context()
     if hasattr(source_array, "tocsr") and not isinstance(source_array, NDArray):
         matrix = source_array.tocsr()
-        return csr_matrix((matrix.data, matrix.indices, matrix.indptr), matrix.shape, ctx, dtype or np.float32)
+        return csr_matrix(
+            (matrix.data, matrix.indices, matrix.indptr), matrix.shape, ctx, dtype or np.float32
+        )
     if isinstance(source_array, NDArray):
         stype = stype or source_array.stype
         kind = source_array.dtype if dtype is None else dtype
         return source_array.tostype(stype).astype(kind, copy=False).copyto(ctx)
     if stype is None:
-        raise MXNetTypeError(f"Unexpected source_array type: {type(source_array).__name__}; expected a sparse array.")
+        raise MXNetTypeError(
+            f"Unexpected source_array type: {type(source_array).__name__}; expected a sparse array."
+        )
     return convert(_dense_array(source_array, ctx, dtype), stype)
 
 

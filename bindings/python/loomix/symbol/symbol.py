@@ -144,7 +144,9 @@ class Symbol:
         if isinstance(index, str):
             return Symbol(self.handle.output(index))
         if not isinstance(index, (int, np.integer)):
-            raise MXNetTypeError(f"[Symbol] an index is a {type(index).__name__}; expected an int, a str or a slice.")
+            raise MXNetTypeError(
+                f"[Symbol] an index is a {type(index).__name__}; expected an int, a str or a slice."
+            )
         if not -len(self) <= index < len(self):
             raise MXNetIndexError(f"[Symbol] output {index} is out of range; the symbol has {len(self)}.")
         return Symbol(self.handle.at(int(index) % len(self)))
@@ -185,11 +187,15 @@ class Symbol:
         """A copy with other symbols in place of variables, given by name or in the order of the inputs."""
         name = kwargs.pop("name", None)
         if args and kwargs:
-            raise MXNetTypeError("compose only accept input Symbols either as positional or keyword arguments, not both")
+            raise MXNetTypeError(
+                "compose only accept input Symbols either as positional or keyword arguments, not both"
+            )
         pairs = [("", item) for item in args] + list(kwargs.items())
         for key, item in pairs:
             if not isinstance(item, Symbol):
-                raise MXNetTypeError(f"[compose] input {key or 'by position'} is a {type(item).__name__}; expected a Symbol.")
+                raise MXNetTypeError(
+                    f"[compose] input {key or 'by position'} is a {type(item).__name__}; expected a Symbol."
+                )
         return Symbol(self.handle.compose([(key, item.handle) for key, item in pairs], name or ""))
 
     def _compose(self, *args, **kwargs):
@@ -210,7 +216,9 @@ class Symbol:
     def list_attr(self, recursive=False):
         """The attributes of the node, a dict of str to str."""
         if recursive:
-            raise DeprecationWarning("Symbol.list_attr with recursive=True has been deprecated. Use attr_dict instead.")
+            raise DeprecationWarning(
+                "Symbol.list_attr with recursive=True has been deprecated. Use attr_dict instead."
+            )
         return self.handle.list_attr()
 
     def attr_dict(self):
@@ -220,14 +228,18 @@ class Symbol:
     def _set_attr(self, **kwargs):
         for key, value in kwargs.items():
             if not isinstance(value, str):
-                raise MXNetValueError(f"Set Attr only accepts string values; {key} is a {type(value).__name__}.")
+                raise MXNetValueError(
+                    f"Set Attr only accepts string values; {key} is a {type(value).__name__}."
+                )
         self.handle.set_attr(kwargs)
 
     # ---- inference ----
 
     def _known(self, what, args, kwargs):
         if args and kwargs:
-            raise MXNetValueError(f"Can only specify known argument {what}s either by positional or kwargs way.")
+            raise MXNetValueError(
+                f"Can only specify known argument {what}s either by positional or kwargs way."
+            )
         if not args:
             return [(key, value) for key, value in kwargs.items() if value is not None]
         names = self.list_arguments()
@@ -427,10 +439,11 @@ for _name in ("asnumpy", "asscalar", "as_in_context", "backward", "copy", "detac
 # Methods that are operators with the symbol as their first input.
 _FLUENT = (
     "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes "
-    "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space exp expm1 fix flip floor log log10 log1p "
-    "log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt reciprocal relu "
-    "repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like "
-    "softmax softmin sort space_to_depth split sqrt square sum swapaxes take tan tanh tile topk transpose trunc zeros_like"
+    "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space exp expm1 fix flip floor "
+    "log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod "
+    "radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh "
+    "size_array slice slice_axis slice_like softmax softmin sort space_to_depth split sqrt square sum "
+    "swapaxes take tan tanh tile topk transpose trunc zeros_like "
 ).split()
 for _name in _FLUENT:
     if hasattr(op, _name):
@@ -510,7 +523,7 @@ def var(
 Variable = var
 
 
-def Group(symbols, create_fn=Symbol):  # noqa: N802 - MXNet's name
+def Group(symbols, create_fn=Symbol):
     """Several symbols as one, with all their outputs."""
     symbols = list(symbols)
     if not symbols or any(not isinstance(item, Symbol) for item in symbols):
@@ -534,7 +547,9 @@ def load_json(json_str):
 
 
 def _function(name, what, on_symbols, on_right, on_left, on_numbers):
-    on_symbols, on_right, on_left = (getattr(_internal, item, None) for item in (on_symbols, on_right, on_left))
+    on_symbols, on_right, on_left = (
+        getattr(_internal, item, None) for item in (on_symbols, on_right, on_left)
+    )
 
     def function(left, right):
         if isinstance(left, Symbol) and isinstance(right, Symbol):
@@ -545,7 +560,9 @@ def _function(name, what, on_symbols, on_right, on_left, on_numbers):
             return on_left(right, scalar=_scalar(left))
         if isinstance(left, numeric_types) and isinstance(right, numeric_types):
             return on_numbers(left, right)
-        raise MXNetTypeError(f"types ({type(left)}, {type(right)}) not supported; expected Symbols and numbers.")
+        raise MXNetTypeError(
+            f"types ({type(left)}, {type(right)}) not supported; expected Symbols and numbers."
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what} of two symbols, or of a symbol and a number, for each element."
@@ -553,7 +570,7 @@ def _function(name, what, on_symbols, on_right, on_left, on_numbers):
 
 
 power = _function("power", "Power", "_power", "_PowerScalar", "_rpower_scalar", lambda a, b: a**b)
-pow = power  # noqa: A001 - MXNet's name
+pow = power
 maximum = _function("maximum", "Larger value", "_maximum", "_MaximumScalar", "_MaximumScalar", max)
 minimum = _function("minimum", "Smaller value", "_minimum", "_MinimumScalar", "_MinimumScalar", min)
 hypot = _function("hypot", "Hypotenuse", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot)
@@ -574,10 +591,12 @@ def ones(shape, dtype=None, **kwargs):
 
 def full(shape, val, dtype=None, **kwargs):
     """A symbol with one value everywhere."""
-    return _internal._full(shape=shape, dtype=np.float32 if dtype is None else dtype, value=float(val), **kwargs)
+    return _internal._full(
+        shape=shape, dtype=np.float32 if dtype is None else dtype, value=float(val), **kwargs
+    )
 
 
-def eye(N, M=0, k=0, dtype=None, **kwargs):  # noqa: N803 - MXNet's names
+def eye(N, M=0, k=0, dtype=None, **kwargs):
     """A matrix with ones on its ``k``-th diagonal."""
     return _internal._eye(N, M, k, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
@@ -598,11 +617,16 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     """``num`` evenly spaced values from ``start`` to ``stop``."""
     return _internal._linspace(
-        start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=np.float32 if dtype is None else dtype
+        start=start,
+        stop=stop,
+        num=num,
+        endpoint=endpoint,
+        name=name,
+        dtype=np.float32 if dtype is None else dtype,
     )
 
 
-def histogram(a, bins=10, range=None, **kwargs):  # noqa: A002 - MXNet's name
+def histogram(a, bins=10, range=None, **kwargs):
     """Counts of the values in bins, and the bins' edges."""
     if isinstance(bins, Symbol):
         return _internal._histogram(data=a, bins=bins, **kwargs)

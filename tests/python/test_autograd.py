@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording and gradients. Expected values are worked out by hand."""
+
+import threading
+
+import loomix as mx
+import numpy as np
+import pytest
+
+nd, autograd = mx.nd, mx.autograd
+
+
+def variable(values):
+    array = nd.array(values)
+    array.attach_grad()
+    return array
+
+
+def test_scopes_nest_and_restore():
+    assert not autograd.is_recording() and not autograd.is_training()
+    with autograd.record():
+        assert autograd.is_recording() and autograd.is_training()
+        with autograd.pause():
+            assert not autograd.is_recording() and not autograd.is_training()
+        with autograd.predict_mode():
+            assert autograd.is_recording() and not autograd.is_training()
+        with pytest.raises(KeyError), autograd.record(train_mode=False):
+            assert not autograd.is_training()
+            raise KeyError
+        assert autograd.is_recording() and autograd.is_training()
+    assert not autograd.is_recording()
+    assert autograd.set_recording(True) is False
+    assert autograd.set_recording(False) is True
+
+
+def test_flags_belong_to_threads():
+    seen = []
+    with autograd.record():
+        thread = threading.Thread(target=lambda: seen.append(autograd.is_recording()))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_chain():
+    x = variable([1, 2, 3])
+    with autograd.record():
+        y = (x * x + 3 * x).sum()
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [5, 7, 9]
+
+
+def test_head_gradient_and_requests():
+    x, y, z = variable([1, 2]), nd.array([3, 4]), nd.array([5, 6])
+    y.attach_grad(grad_req="add")
+    z.attach_grad(grad_req="null")
+    for _ in range(2):
+        with autograd.record():
+            out = x * y * z
+        out.backward(nd.array([1, 10]))
+    assert x.grad.asnumpy().tolist() == [15, 240]
+    assert y.grad.asnumpy().tolist() == [10, 240]
+    with pytest.raises(ValueError):
+        y.attach_grad(grad_req="sometimes")
+
+
+def test_paused_parts_are_constants():
+    x = variable([2.0])
+    with autograd.record():
+        with autograd.pause():
+            c = x * 5
+        y = x * c
+        z = x.detach() * x
+    autograd.backward([y, z])
+    assert x.grad.asnumpy().tolist() == [12]
+
+
+def test_grad_returns_arrays_and_leaves_buffers():
+    x = variable([3.0])
+    with autograd.record():
+        y = x * x * x
+    (dx,) = autograd.grad([y], [x])
+    assert dx.asnumpy().tolist() == [27] and x.grad.asnumpy().tolist() == [0]
+
+
+def test_second_order():
+    x = variable([3.0])
+    with autograd.record():
+        y = x * x * x
+        dx = autograd.grad(y, x, create_graph=True)
+    dx.backward()
+    assert x.grad.asnumpy().tolist() == [18]
+
+
+def test_retain_graph():
+    x = variable([3.0])
+    with autograd.record():
+        y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [6]
+    with pytest.raises(mx.MXNetError):
+        y.backward()
+
+
+def test_backward_of_what_was_not_recorded():
+    with pytest.raises(mx.MXNetError):
+        nd.ones(2).backward()
+
+
+def test_writing_in_place_while_recording():
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        y = x * 2
+        for write in (
+            lambda: x.__iadd__(1),
+            lambda: y.__setitem__(slice(None), 0),
+            lambda: x.__setitem__(0, 1),
+        ):
+            with pytest.raises(mx.MXNetError):
+                write()
+        free = nd.ones(2)
+        free += 1
+    assert free.asnumpy().tolist() == [2, 2]
+
+
+def test_views_are_recorded():
+    data = np.arange(6.0).reshape(2, 3)
+    x = variable(data)
+    with autograd.record():
+        y = (x.reshape((3, 2))[1] * x[0, 1:]).sum() + x.T[0].sum() + x.flatten()[1].sum()
+    y.backward()
+    expected = np.zeros((2, 3))
+    expected.reshape(3, 2)[1] += data[0, 1:]
+    expected[0, 1:] += data.reshape(3, 2)[1]
+    expected[:, 0] += 1
+    expected[1] += 1
+    assert x.grad.asnumpy().tolist() == expected.tolist()
+
+
+class Cube(autograd.Function):
+    def forward(self, x):
+        self.save_for_backward(x)
+        assert not autograd.is_recording()
+        return x * x * x
+
+    def backward(self, dy):
+        (x,) = self.saved_tensors
+        self.thread = threading.get_ident()
+        return 3 * x * x * dy
+
+
+def test_function_runs_on_the_calling_thread():
+    x = variable([1.0, 2.0])
+    cube = Cube()
+    with autograd.record():
+        y = (cube(x) * 2).sum()
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [6, 24]
+    assert cube.thread == threading.get_ident()
+    with pytest.raises(mx.MXNetError):
+        cube(x)
+
+
+def test_function_of_several_arrays():
+    class Swap(autograd.Function):
+        def forward(self, a, b):
+            return b + 1, a * 2
+
+        def backward(self, da, db):
+            return db * 2, da
+
+    a, b = variable([1.0]), variable([5.0])
+    with autograd.record():
+        first, second = Swap()(a, b)
+        loss = first * 10 + second
+    loss.backward()
+    assert (a.grad.asnumpy().tolist(), b.grad.asnumpy().tolist()) == ([2], [10])
+
+
+def test_errors_inside_a_function_keep_their_type():
+    class Broken(autograd.Function):
+        def forward(self, x):
+            return x * 1
+
+        def backward(self, dy):
+            raise ZeroDivisionError("mine")
+
+    x = variable([1.0])
+    with autograd.record():
+        y = Broken()(x)
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        y.backward()
+
+
+def test_arguments_of_wrong_kinds():
+    x = variable([1.0])
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(TypeError):
+        autograd.backward(3)
+    with pytest.raises(ValueError):
+        autograd.backward([y], [nd.ones(1), nd.ones(1)])
+    with pytest.raises(ValueError):
+        autograd.grad([y], [])
+    with pytest.raises(ValueError):
+        autograd.mark_variables([x], [])
