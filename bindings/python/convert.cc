@@ -163,8 +163,9 @@ PyObject* context_object(Device device) {
       checked(PyObject_CallFunction(package_attribute("context", "Context"), "si", "cpu", 0));
   if (device == Device::cpu()) return Py_NewRef(host);
   const std::string text = device.to_string();
-  return checked(PyObject_CallFunction(package_attribute("context", "Context"), "s#i", text.data(),
-                                       static_cast<Py_ssize_t>(text.find('(')), static_cast<int>(device.id)));
+  const std::string kind = text.substr(0, text.find('('));
+  return checked(PyObject_CallFunction(package_attribute("context", "Context"), "si", kind.c_str(),
+                                       static_cast<int>(device.id)));
 }
 
 double to_double(PyObject* object, const char* who) {
