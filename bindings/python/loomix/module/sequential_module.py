@@ -20,8 +20,8 @@ class SequentialModule(BaseModule):
     >>> first = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=8, name="fc1")
     >>> second = mx.sym.SoftmaxOutput(mx.sym.Variable("data"), name="softmax")
     >>> chain = mx.mod.SequentialModule()
-    >>> _ = chain.add(mx.mod.Module(first, label_names=None)).add(mx.mod.Module(second), take_labels=True,
-    auto_wiring=True)
+    >>> _ = chain.add(mx.mod.Module(first, label_names=None))
+    >>> _ = chain.add(mx.mod.Module(second), take_labels=True, auto_wiring=True)
     """
 
     META_TAKE_LABELS = "take_labels"

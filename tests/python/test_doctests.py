@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples in the documentation of the Python modules."""
+
+import doctest
+import importlib
+
+import pytest
+
+MODULES = [
+    "attribute",
+    "base",
+    "callback",
+    "context",
+    "engine",
+    "initializer",
+    "io.base",
+    "io.ndarray_iter",
+    "kvstore",
+    "lr_scheduler",
+    "metric.base",
+    "model",
+    "module.base_module",
+    "module.bucketing_module",
+    "module.executor_group",
+    "module.module",
+    "module.sequential_module",
+    "monitor",
+    "name",
+    "optimizer.base",
+    "profiler",
+    "random",
+    "runtime",
+    "test_utils.compare",
+    "test_utils.symbols",
+    "util",
+    "visualization",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name):
+    module = importlib.import_module(f"loomix.{name}")
+    results = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert results.failed == 0
