@@ -186,7 +186,7 @@ struct HardSigmoidParams {
 struct AddNParams {
   int num_args = 1;
   static void fields(FieldList<AddNParams>& f) {
-    f("num_args", &AddNParams::num_args, "Number of inputs.").required().at_least(1);
+    f("num_args", &AddNParams::num_args, "Number of inputs.").required().at_least(1).type("int");
   }
 };
 
@@ -219,7 +219,7 @@ struct AmpMulticastParams {
   static void fields(FieldList<AmpMulticastParams>& f) {
     f("num_outputs", &AmpMulticastParams::num_outputs, "Number of inputs and outputs.")
         .required()
-        .at_least(1);
+        .at_least(1).type("int");
     f("cast_narrow", &AmpMulticastParams::cast_narrow,
       "Cast to the narrowest type of the inputs, not the widest.");
   }

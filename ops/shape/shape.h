@@ -116,7 +116,7 @@ struct ConcatParams {
   int num_args = 1;
   int dim = 1;
   static void fields(FieldList<ConcatParams>& f) {
-    f("num_args", &ConcatParams::num_args, "Number of inputs.").required().at_least(1);
+    f("num_args", &ConcatParams::num_args, "Number of inputs.").required().at_least(1).type("int");
     f("dim", &ConcatParams::dim, "Axis along which they are joined.");
   }
 };
@@ -126,7 +126,7 @@ struct StackParams {
   int num_args = 1;
   static void fields(FieldList<StackParams>& f) {
     f("axis", &StackParams::axis, "Where the new axis stands in the output.");
-    f("num_args", &StackParams::num_args, "Number of inputs.").required().at_least(1);
+    f("num_args", &StackParams::num_args, "Number of inputs.").required().at_least(1).type("int");
   }
 };
 
@@ -135,7 +135,7 @@ struct SplitParams {
   int axis = 1;
   bool squeeze_axis = false;
   static void fields(FieldList<SplitParams>& f) {
-    f("num_outputs", &SplitParams::num_outputs, "Number of equal parts.").required().at_least(1);
+    f("num_outputs", &SplitParams::num_outputs, "Number of equal parts.").required().at_least(1).type("int");
     f("axis", &SplitParams::axis, "Axis to cut.");
     f("squeeze_axis", &SplitParams::squeeze_axis, "Drop the axis, which then has size 1 in every part.");
   }
@@ -150,7 +150,7 @@ struct SplitV2Params {
     f("indices", &SplitV2Params::indices, "Where each part begins, starting with 0.").required();
     f("axis", &SplitV2Params::axis, "Axis to cut.");
     f("squeeze_axis", &SplitV2Params::squeeze_axis, "Drop the axis, which then has size 1 in every part.");
-    f("sections", &SplitV2Params::sections, "If above 0: number of equal parts.").at_least(0);
+    f("sections", &SplitV2Params::sections, "If above 0: number of equal parts.").at_least(0).type("int");
   }
 };
 
@@ -174,7 +174,7 @@ struct RepeatParams {
   static void fields(FieldList<RepeatParams>& f) {
     f("repeats", &RepeatParams::repeats, "How often each element stands in the output.")
         .required()
-        .at_least(0);
+        .at_least(0).type("int");
     f("axis", &RepeatParams::axis, "Axis along which elements are repeated; without it, data is flat.");
   }
 };
@@ -198,7 +198,7 @@ struct PadParams {
 struct BlockParams {
   int block_size = 1;
   static void fields(FieldList<BlockParams>& f) {
-    f("block_size", &BlockParams::block_size, "Edge of a block of pixels.").required().at_least(1);
+    f("block_size", &BlockParams::block_size, "Edge of a block of pixels.").required().at_least(1).type("int");
   }
 };
 

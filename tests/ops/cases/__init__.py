@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Case tables of the operators, one module a family; `tests/ops/run.py` runs them."""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+FLOATS = ("float16", "float32", "float64")
+ALL = FLOATS + ("int8", "uint8", "int32", "int64")
+
+
+@dataclass
+class Case:
+    """One operator on inputs of some shapes, against a NumPy function of (inputs, **attrs)."""
+
+    op: str
+    shapes: list
+    reference: Callable
+    attrs: dict[str, Any] = field(default_factory=dict)
+    low: float = -2.0
+    high: float = 2.0
+    dtypes: tuple = FLOATS
+    grad: tuple | None = None  # which inputs to differentiate; None: all
+    loose: float = 1.0  # factor on the tolerances
+
+    @property
+    def id(self) -> str:
+        attrs = ",".join(f"{k}={v}" for k, v in self.attrs.items())
+        return f"{self.op}({attrs}){self.shapes}".replace(" ", "")
