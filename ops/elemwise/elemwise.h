@@ -219,7 +219,8 @@ struct AmpMulticastParams {
   static void fields(FieldList<AmpMulticastParams>& f) {
     f("num_outputs", &AmpMulticastParams::num_outputs, "Number of inputs and outputs.")
         .required()
-        .at_least(1).type("int");
+        .at_least(1)
+        .type("int");
     f("cast_narrow", &AmpMulticastParams::cast_narrow,
       "Cast to the narrowest type of the inputs, not the widest.");
   }

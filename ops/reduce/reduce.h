@@ -34,7 +34,8 @@ struct NormParams {
   static void fields(FieldList<NormParams>& f) {
     f("ord", &NormParams::ord, "1: sum of absolute values; 2: root of the sum of squares.")
         .at_least(1)
-        .at_most(2).type("int");
+        .at_most(2)
+        .type("int");
     f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.")
         .or_int()
         .type("Shape or None");

@@ -174,7 +174,8 @@ struct RepeatParams {
   static void fields(FieldList<RepeatParams>& f) {
     f("repeats", &RepeatParams::repeats, "How often each element stands in the output.")
         .required()
-        .at_least(0).type("int");
+        .at_least(0)
+        .type("int");
     f("axis", &RepeatParams::axis, "Axis along which elements are repeated; without it, data is flat.");
   }
 };
@@ -198,7 +199,10 @@ struct PadParams {
 struct BlockParams {
   int block_size = 1;
   static void fields(FieldList<BlockParams>& f) {
-    f("block_size", &BlockParams::block_size, "Edge of a block of pixels.").required().at_least(1).type("int");
+    f("block_size", &BlockParams::block_size, "Edge of a block of pixels.")
+        .required()
+        .at_least(1)
+        .type("int");
   }
 };
 

@@ -48,7 +48,8 @@ TEST(Schema, IsMxnets) {
       ASSERT_NE(op, nullptr) << columns[0];
       EXPECT_EQ(op->name, columns[0]);
       const auto aliases = split(columns[1], ',');
-      EXPECT_EQ(std::set(op->aliases.begin(), op->aliases.end()), std::set(aliases.begin(), aliases.end())) << op->name;
+      EXPECT_EQ(std::set(op->aliases.begin(), op->aliases.end()), std::set(aliases.begin(), aliases.end()))
+          << op->name;
       std::string inputs;
       for (const auto& input : op->inputs) inputs += (inputs.empty() ? "" : ",") + input.name;
       EXPECT_EQ(inputs, columns[2]) << op->name;
@@ -76,10 +77,12 @@ TEST(Dispatch, ReportsWhichKernelRuns) {
   const Req req = Req::write;
   std::string heard;
   const DispatchListener listener = [&](const std::string& line) { heard += line; };
-  op.choose(*attrs, {std::span(&view, 1), std::span(&view, 1), std::span(&req, 1)}, DeviceType::cpu, &listener);
+  op.choose(*attrs, {std::span(&view, 1), std::span(&view, 1), std::span(&req, 1)}, DeviceType::cpu,
+            &listener);
   EXPECT_EQ(heard, "exp: unary_cpu runs (float32 (2,))");
-  EXPECT_THROW(op.choose(*attrs, {std::span(&view, 1), std::span(&view, 1), std::span(&req, 1)}, DeviceType::gpu),
-               NotImplementedError);
+  EXPECT_THROW(
+      op.choose(*attrs, {std::span(&view, 1), std::span(&view, 1), std::span(&req, 1)}, DeviceType::gpu),
+      NotImplementedError);
   EXPECT_GT(op.estimate_ns(*attrs, {std::span(&view, 1), std::span(&view, 1), std::span(&req, 1)}), 0);
 }
 
