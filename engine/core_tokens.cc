@@ -20,10 +20,11 @@ int CoreTokens::try_take(int wanted) noexcept {
   return taken;
 }
 
-int CoreTokens::take(int wanted) noexcept {
+int CoreTokens::take(int wanted, int64_t patience_ns) noexcept {
   int taken = try_take(wanted);
-  if (taken >= wanted) return taken;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kPatienceNs);
+  if (taken >= wanted || patience_ns <= 0) return taken;
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(patience_ns, kPatienceNs));
   while (taken < wanted && std::chrono::steady_clock::now() < deadline) {
     for (int i = 0; i < 16; ++i) cpu_relax();
     taken += try_take(wanted - taken);

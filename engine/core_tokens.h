@@ -16,8 +16,8 @@ class CoreTokens {
   int cores() const noexcept { return cores_; }
   // Up to `wanted` tokens, at once.
   int try_take(int wanted) noexcept;
-  // The same, but waits up to kPatienceNs for more than came at once.
-  int take(int wanted) noexcept;
+  // The same, but waits up to `patience_ns` (at most kPatienceNs) for more than came at once.
+  int take(int wanted, int64_t patience_ns) noexcept;
   void give(int count) noexcept {
     if (count > 0) free_.fetch_add(count, std::memory_order_release);
   }

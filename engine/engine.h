@@ -20,6 +20,7 @@ namespace loomix::engine {
 
 class DeviceQueue;
 class DeviceRuntime;
+class Team;
 class Trace;
 
 // `write` carries data, and so errors; `use` orders exclusively but carries none (generators, workspaces, channels).
@@ -46,6 +47,7 @@ class RunContext {
  public:
   Device device;
   int cores = 1;                 // how many threads parallel_for may use here
+  Team* team = nullptr;          // those threads; null: only this one
   void* stream = nullptr;        // the device's native stream (cudaStream_t); null on hosts
   DeviceQueue* queue = nullptr;  // the same as an object of the engine's; null on hosts
 };

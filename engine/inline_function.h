@@ -21,9 +21,9 @@ class InlineFunction<R(Args...), Capacity> {
   InlineFunction() noexcept = default;
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, InlineFunction> &&
-           std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>) InlineFunction(F&& function)
-      : operations_(&kOperations<std::remove_cvref_t<F>>) {  // NOLINT: implicit by design
-    using Stored = std::remove_cvref_t<F>;
+           std::is_invocable_r_v<R, std::decay_t<F>&, Args...>) InlineFunction(F&& function)
+      : operations_(&kOperations<std::decay_t<F>>) {  // NOLINT: implicit by design
+    using Stored = std::decay_t<F>;
     if constexpr (kFits<Stored>) {
       ::new (storage_) Stored(std::forward<F>(function));
     } else {

@@ -14,6 +14,7 @@ namespace loomix::engine {
 
 struct NaiveEngine::Entry {
   TaskInfo info;
+  DeviceQueue* queue = nullptr;  // null on hosts
   std::vector<std::pair<VarRef, uintptr_t>> accesses;
   Work work;
   AsyncWork async;
@@ -28,7 +29,7 @@ struct NaiveEngine::Entry {
   }
 };
 
-NaiveEngine::NaiveEngine(EngineOptions options) : options_(options) {}
+NaiveEngine::NaiveEngine(EngineOptions options) : options_(options), devices_(options_, nullptr) {}
 NaiveEngine::~NaiveEngine() = default;
 
 void NaiveEngine::push(TaskInfo info, std::span<const Tag> tags, Work work) {
@@ -46,6 +47,7 @@ void NaiveEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork
 std::unique_ptr<NaiveEngine::Entry> NaiveEngine::make_entry(TaskInfo info, std::span<const Tag> tags) {
   LOOMIX_CHECK(!closed_, StateError, "[engine] work was pushed after shutdown().");
   auto entry = std::make_unique<Entry>();
+  entry->queue = devices_.get(info.device).queue(info.lane);
   entry->info = std::move(info);
   for (const Tag& tag : tags) {
     LOOMIX_CHECK(tag.var != nullptr, ValueError, "[engine] a tag of a pushed task names no Var.");
@@ -105,9 +107,12 @@ void NaiveEngine::run(Entry& entry) {
 std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   RunContext context;
   context.device = entry.info.device;
+  context.queue = entry.queue;
+  context.stream = context.queue ? context.queue->native() : nullptr;
   try {
     if (entry.work) {
       entry.work(context);
+      if (context.queue) context.queue->record()->wait();
       entry.work.reset();
       return nullptr;
     }
@@ -117,6 +122,7 @@ std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   }
   std::unique_lock lock(completion_mutex_);
   completed_.wait(lock, [&] { return entry.completed; });
+  if (context.queue) context.queue->record()->wait();
   entry.async.reset();
   return entry.error;
 }
@@ -147,10 +153,6 @@ void NaiveEngine::wait_all() {
   check_may_wait("wait_all()");
   const std::lock_guard lock(turn_);
   errors_.throw_first();
-}
-
-DeviceRuntime& NaiveEngine::device(Device device) {
-  throw DeviceError(fmt::format("[engine] there is no device {}.", device.to_string()));
 }
 
 }  // namespace loomix::engine

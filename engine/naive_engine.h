@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/device/device_runtime.h"
 #include "engine/engine.h"
 #include "engine/poison.h"
 #include "engine/trace.h"
@@ -29,7 +30,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   void wait_to_write(Var& var) override { wait(var); }
   void wait_all() override;
   bool is_ready(Var&) override { return true; }
-  DeviceRuntime& device(Device device) override;
+  DeviceRuntime& device(Device device) override { return devices_.get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override { return stats_; }
   Trace& trace() override { return trace_; }
@@ -54,6 +55,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   ErrorLog errors_;
   EngineStats stats_;
   Trace trace_;
+  Devices devices_;
   bool closed_ = false;
 };
 

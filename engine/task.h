@@ -23,6 +23,12 @@ enum TaskFlags : uint8_t {
   kCounted = 32,    // `bytes` was added to the device's bytes in flight
 };
 
+// A thread that waits for a Var; on its stack.
+struct Waiter {
+  Ref<Poison> poison;  // of the Var's data, once finished
+  std::atomic<uint32_t> finished{0};
+};
+
 // A pushed task. Belongs to the thread state that made it and goes back to it for reuse. The first cache line is what
 // ordering and hand-over touch; a task with one tag and a small closure uses two lines.
 struct alignas(64) Task {
@@ -38,6 +44,7 @@ struct alignas(64) Task {
   int8_t priority = 0;
   Device device;
   uint8_t max_cores = 1;
+  uint16_t patience_ns = 0;  // how long it waits for its cores
   union {
     AccessNode inline_nodes[kInlineNodes];
     struct {
@@ -48,6 +55,7 @@ struct alignas(64) Task {
   union {
     Work work;
     AsyncWork async;
+    Waiter* waiter;
   };
   Describe describe;
   int64_t bytes = 0;

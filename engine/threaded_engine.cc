@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
 #include "engine/fork.h"
+#include "engine/futex.h"
 #include "engine/omp_threads.h"
 
 namespace loomix::engine {
@@ -41,7 +42,6 @@ struct ThreadEntries {
   ~ThreadEntries() {
     t_last = {};
     for (const ThreadEntry& entry : all) {
-      entry.state->flush_returns();
       entry.state->owned.store(false, std::memory_order_release);
       entry.state->release();
     }
@@ -61,13 +61,21 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
         return options;
       }()),
       id_(g_next_id.fetch_add(1)),
-      cores_(options_.workers) {
+      cores_(options_.workers),
+      team_(options_.workers - 1),
+      devices_(std::make_unique<Devices>(options_, [this] { return reclaim(); })) {
   register_for_fork(*this);
 }
 
+void ThreadedEngine::operator delete(ThreadedEngine* engine, std::destroying_delete_t) {
+  unregister_for_fork(*engine);
+  if (!engine->end_threads()) return;
+  engine->~ThreadedEngine();
+  ::operator delete (engine, std::align_val_t{alignof(ThreadedEngine)});
+}
+
 ThreadedEngine::~ThreadedEngine() {
-  shutdown();
-  unregister_for_fork(*this);
+  devices_.reset();
   for (ThreadState* state = states_.load(); state != nullptr;) {
     ThreadState* const next = state->next_state;
     state->release();
@@ -144,9 +152,10 @@ Task* ThreadedEngine::prepare(ThreadState& state, TaskInfo& info, std::span<cons
   task->device = info.device;
   task->priority = info.priority;
   task->max_cores = std::max<uint8_t>(1, info.max_cores);
+  task->patience_ns = static_cast<uint16_t>(std::min<int64_t>(info.cost_ns / 8, CoreTokens::kPatienceNs));
   if (info.may_inline && info.cost_ns <= kHelpLimitNs && info.device.is_host()) task->flags |= kMayInline;
   if (info.describe.text || info.describe.name) {
-    ::new (&task->describe) Describe(std::move(info.describe));
+    task->describe = std::move(info.describe);
     task->flags |= kDescribed;
   }
   if (info.bytes > 0) {
@@ -264,6 +273,27 @@ bool ThreadedEngine::hold_for_tokens(Task& task) {
   return task.blockers.fetch_sub(done, std::memory_order_acq_rel) != done;
 }
 
+// Device work of the task starts after that of its Vars' earlier accesses; no host thread waits.
+void ThreadedEngine::wait_on_device(Task& task, DeviceQueue& queue) {
+  std::vector<TokenRef> pending;
+  for (AccessNode& node : task.accesses()) {
+    const std::lock_guard lock(node.var().lock_);
+    if (node.var().tokens_) node.var().tokens_->collect(node.exclusive(), pending);
+  }
+  for (const TokenRef& token : pending) queue.wait_for(*token);
+}
+
+void ThreadedEngine::record_on_device(Task& task, DeviceQueue& queue) {
+  if (task.node_count == 0) return;
+  const TokenRef token = queue.record();
+  for (AccessNode& node : task.accesses()) {
+    Var& var = node.var();
+    const std::lock_guard lock(var.lock_);
+    if (!var.tokens_) var.tokens_ = std::make_unique<TokenSet>();
+    node.exclusive() ? var.tokens_->set_writer(token) : var.tokens_->add_reader(token);
+  }
+}
+
 // ---- running ----------------------------------------------------------------------------------------------------
 
 void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& context) {
@@ -315,8 +345,9 @@ void ThreadedEngine::leave_body(ThreadState& state, Task* outer) noexcept {
 bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context, Task* outer) {
   context.device = task->device;
   const bool wide = task->max_cores > 1 && state.inline_depth == 0;
-  const int extra = wide ? cores_.take(task->max_cores - 1) : 0;
+  const int extra = wide ? cores_.take(task->max_cores - 1, task->patience_ns) : 0;
   context.cores = 1 + extra;
+  context.team = &team_;
   const bool own_thread = state.worker != nullptr;
   const int outer_threads = own_thread ? state.omp_threads : omp_threads();
   if (outer_threads != context.cores) {
@@ -327,23 +358,30 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
   if (task->flags & kAsync) [[unlikely]] {
     task->blockers.store(2, std::memory_order_relaxed);  // this function, and the Completion
     std::exception_ptr error;
+    if (context.queue != nullptr) wait_on_device(*task, *context.queue);
     try {
       task->async(context, Completion(*this, task));
     } catch (...) {
       error = std::current_exception();
     }
+    if (context.queue != nullptr) record_on_device(*task, *context.queue);
     task->async.reset();
     task->errors[0] = std::move(error);
     leave_body(state, outer);  // the Completion may end the task from here on
     finished = task->blockers.fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (finished) end_async(*task);
   } else {
+    const bool on_device = context.queue != nullptr;
+    if (on_device) [[unlikely]]
+      wait_on_device(*task, *context.queue);
     try {
       task->work(context);
       if (careful_.load(std::memory_order_relaxed)) heal(*task);
     } catch (...) {
       fail(*task, std::current_exception());
     }
+    if (on_device) [[unlikely]]
+      record_on_device(*task, *context.queue);  // before the body lets go of its memory
     task->work.reset();
     leave_body(state, outer);
   }
@@ -375,11 +413,15 @@ void ThreadedEngine::complete(void* opaque, std::exception_ptr error) noexcept {
   if (drain_waiters_.load(std::memory_order_relaxed) > 0) notify_drained();
 }
 
+// The access ends before the waiter goes on, so that what it pushes next finds the Var free.
 void ThreadedEngine::run_direct(Task* task, ThreadState& state, ReadyList& ready) {
-  RunContext context;
-  task->work(context);
-  task->work.reset();
+  Waiter& waiter = *task->waiter;
+  waiter.poison = data_poison(task->nodes()[0].var());
   finish(task, state, ready);
+  // The waiter may be gone after the store; waking an address that nobody sleeps on is harmless.
+  std::atomic<uint32_t>& finished = waiter.finished;
+  finished.store(1, std::memory_order_release);
+  futex_wake(finished, 1);
 }
 
 // Releases what the task holds. The task is gone afterwards.
@@ -394,7 +436,7 @@ void ThreadedEngine::finish(Task* task, ThreadState& state, ReadyList& ready) {
     });
   }
   if (task->flags & (kDescribed | kCounted)) [[unlikely]] {
-    if (task->flags & kDescribed) task->describe.~Describe();
+    if (task->flags & kDescribed) task->describe = {};
     if (task->flags & kCounted) {
       bytes_in_flight_[bytes_slot(task->device)].fetch_sub(task->bytes, std::memory_order_relaxed);
     }
@@ -410,10 +452,9 @@ void ThreadedEngine::finish(Task* task, ThreadState& state, ReadyList& ready) {
 bool ThreadedEngine::skip_poisoned(Task& task) {
   Ref<Poison> poison;
   for (AccessNode& node : task.accesses()) {
-    if (node.reads_data() && node.var().poison_) {
-      poison = node.var().poison_;
-      break;
-    }
+    if (!node.reads_data()) continue;
+    poison = data_poison(node.var());
+    if (poison) break;
   }
   if (!poison) return false;
   for (AccessNode& node : task.accesses()) {
@@ -421,6 +462,19 @@ bool ThreadedEngine::skip_poisoned(Task& task) {
   }
   (task.flags & kAsync) ? task.async.reset() : task.work.reset();
   return true;
+}
+
+// The error of the data, or of the device work that should have written it. Caller holds the Var's lock.
+Ref<Poison> ThreadedEngine::poison_of(const Var& var) {
+  if (var.poison_ || !var.tokens_) return var.poison_;
+  std::exception_ptr error = var.tokens_->writer_error();
+  return error ? make_ref<Poison>(std::move(error), std::string()) : Ref<Poison>();
+}
+
+// The same for the holder of an access.
+Ref<Poison> ThreadedEngine::data_poison(Var& var) {
+  const std::lock_guard lock(var.lock_);
+  return poison_of(var);
 }
 
 void ThreadedEngine::fail(Task& task, std::exception_ptr error) noexcept {
@@ -438,9 +492,14 @@ void ThreadedEngine::fail(Task& task, std::exception_ptr error) noexcept {
   errors_.add(poison);
 }
 
+// After success: what was overwritten is whole again, and host work has waited for the device work before it.
 void ThreadedEngine::heal(Task& task) noexcept {
   for (AccessNode& node : task.accesses()) {
     if (node.writes_data() && node.var().poison_) node.var().poison_.reset();
+    if (node.exclusive() && task.device.is_host()) {
+      const std::lock_guard lock(node.var().lock_);
+      if (node.var().tokens_) node.var().tokens_->clear();
+    }
   }
 }
 

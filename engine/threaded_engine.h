@@ -5,27 +5,30 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/core_tokens.h"
+#include "engine/device/device_runtime.h"
 #include "engine/engine.h"
 #include "engine/poison.h"
 #include "engine/task.h"
+#include "engine/team.h"
 #include "engine/thread_state.h"
 #include "engine/trace.h"
 #include "engine/worker_pool.h"
 
 namespace loomix::engine {
 
-class Devices;
-
 // The product: see the top of threaded_engine.cc for how it works. Every function may be called from any thread.
-class ThreadedEngine final : public Engine, public CompletionSink {
+class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
  public:
   explicit ThreadedEngine(EngineOptions options);
   ~ThreadedEngine() override;
+  // An engine whose work does not end by the exit deadline is left to the system, threads and all.
+  static void operator delete(ThreadedEngine* engine, std::destroying_delete_t);
 
   void push(TaskInfo info, std::span<const Tag> tags, Work work) override;
   void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) override;
@@ -33,7 +36,7 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   void wait_to_write(Var& var) override { wait_for(var, true); }
   void wait_all() override;
   bool is_ready(Var& var) override;
-  DeviceRuntime& device(Device device) override;
+  DeviceRuntime& device(Device device) override { return devices_->get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override;
   Trace& trace() override { return trace_; }
@@ -44,6 +47,8 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   ThreadState& enter_worker(Worker& worker);
   void leave_worker(ThreadState& state) noexcept;
   void worker_idle(ThreadState& state) noexcept;
+  void worker_sleeps(Worker& worker) noexcept;
+  void worker_wakes(Worker& worker) noexcept;
   void run_from_queue(Task* task, ThreadState& state, RunContext& context);
 
   // For fork, in this order. The first waits for host work and returns the name of a task that is late, or "".
@@ -67,6 +72,7 @@ class ThreadedEngine final : public Engine, public CompletionSink {
       return task;
     }
   };
+  static constexpr int kMaxDevices = 16;
   enum class Gate : uint32_t { open, forking, closed, broken };
 
   ThreadState& this_thread();
@@ -93,6 +99,10 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   bool invoke(Task* task, ThreadState& state, RunContext& context, Task* outer);
   void leave_body(ThreadState& state, Task* outer) noexcept;
   void run_direct(Task* task, ThreadState& state, ReadyList& ready);
+  void wait_on_device(Task& task, DeviceQueue& queue);
+  void record_on_device(Task& task, DeviceQueue& queue);
+  static Ref<Poison> poison_of(const Var& var);
+  static Ref<Poison> data_poison(Var& var);
   bool skip_poisoned(Task& task);
   void end_async(Task& task) noexcept;
   void fail(Task& task, std::exception_ptr error) noexcept;
@@ -102,11 +112,14 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   void record(const Task& task, const ThreadState& state, int64_t begin);
 
   void wait_for(Var& var, bool exclusive);
-  bool ready_now(Var& var, bool exclusive, std::exception_ptr& error);
+  bool ready_now(Var& var, bool exclusive, Ref<Poison>& poison);
   bool help(ThreadState& state, const std::atomic<uint32_t>& finished);
   void check_may_wait(const ThreadState& state, const char* what) const;
   int64_t in_flight() const noexcept;
   bool drain(int64_t timeout_ns) noexcept;
+  bool end_threads();
+  bool reclaim();
+  std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
   void unlock_after_fork() noexcept;
   void notify_drained() noexcept;
@@ -114,6 +127,7 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   const EngineOptions options_;
   const uint64_t id_;
   CoreTokens cores_;
+  Team team_;
   std::atomic<Gate> gate_{Gate::open};
   std::atomic<bool> careful_{
       false};  // some task has failed or some device is in use: look at poison and tokens
@@ -125,12 +139,14 @@ class ThreadedEngine final : public Engine, public CompletionSink {
   std::atomic<ThreadState*> states_{nullptr};  // all ever made, by next_state
   std::mutex pools_mutex_;                     // guards starting pools
   std::atomic<WorkerPool*> host_pools_[kLanes] = {};
+  std::atomic<WorkerPool*> device_pools_[2 * kMaxDevices][kLanes] = {};  // gpu, null
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<WorkerPool>> retired_pools_;  // in a forked child: the parent's
   std::mutex inspect_mutex_;                                // held while a running task's description is read
   std::atomic<int64_t> bytes_in_flight_[64] = {};
   ErrorLog errors_;
   Trace trace_;
+  std::unique_ptr<Devices> devices_;
 };
 
 }  // namespace loomix::engine

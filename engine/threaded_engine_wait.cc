@@ -131,67 +131,51 @@ void ThreadedEngine::check_may_wait(const ThreadState& state, const char* what) 
 }
 
 bool ThreadedEngine::is_ready(Var& var) {
-  std::exception_ptr error;
-  return ready_now(var, false, error);
+  Ref<Poison> poison;
+  return ready_now(var, false, poison);
 }
 
-// True if nothing has to be waited for; `error` is then what the data is poisoned with.
-bool ThreadedEngine::ready_now(Var& var, bool exclusive, std::exception_ptr& error) {
+// True if nothing has to be waited for; `poison` is then the data's.
+bool ThreadedEngine::ready_now(Var& var, bool exclusive, Ref<Poison>& poison) {
   const std::lock_guard lock(var.lock_);
   if (!VarQueue::free_for(var, exclusive)) return false;
-  if (var.tokens_) {
-    if (var.tokens_->pending(exclusive)) return false;
-    error = var.tokens_->writer_error();
-  }
-  if (var.poison_) {
-    var.poison_->mark_reported();
-    error = var.poison_->error();
-  }
+  if (var.tokens_ && var.tokens_->pending(exclusive)) return false;
+  poison = poison_of(var);
   return true;
 }
 
 void ThreadedEngine::wait_for(Var& var, bool exclusive) {
   ThreadState& state = this_thread();
   check_may_wait(state, exclusive ? "wait_to_write()" : "wait()");
-  std::exception_ptr error;
-  if (!ready_now(var, exclusive, error)) {
+  Waiter waiter;
+  if (!ready_now(var, exclusive, waiter.poison)) {
     const Blocked blocked(options_.block_hook);
-    std::atomic<uint32_t> finished{0};
     Task* const task = state.take_task(1);
     ThreadState::count(state.pushed);
     task->pool = &pool_for(Device::cpu(), Lane::compute);
     task->device = Device::cpu();
+    task->priority = 0;
     task->flags |= kDirect;
+    task->waiter = &waiter;
     task->node_count = 1;
     AccessNode& node = task->nodes()[0];
     node.next.store(nullptr, std::memory_order_relaxed);
     node.task = task;
     node.var_and_bits = reinterpret_cast<uintptr_t>(&var) | (exclusive ? uintptr_t{kExclusive} : 0);
-    ::new (&task->work) Work([&finished, &error, &var](RunContext&) {
-      if (var.tokens_) error = var.tokens_->writer_error();
-      if (var.poison_) {
-        var.poison_->mark_reported();
-        error = var.poison_->error();
-      }
-      // The waiter may be gone after the store; waking an address nobody sleeps on is harmless.
-      finished.store(1, std::memory_order_release);
-      futex_wake(finished, 1);
-    });
     launch(task, state, false);
     constexpr int kSpins = 64;
-    int spins = 0;
-    while (finished.load(std::memory_order_acquire) == 0) {
-      if (options_.help_while_waiting && help(state, finished)) {
+    for (int spins = 0; waiter.finished.load(std::memory_order_acquire) == 0;) {
+      if (options_.help_while_waiting && help(state, waiter.finished)) {
         spins = 0;
       } else if (++spins < kSpins) {
         cpu_relax();
       } else {
-        futex_wait(finished, 0);
+        futex_wait(waiter.finished, 0);
       }
     }
     state.flush_returns();
   }
-  if (error) std::rethrow_exception(error);
+  if (waiter.poison) waiter.poison->rethrow();
 }
 
 // Runs one ready host task, and then its successors while the waiter has to wait anyway.
@@ -220,6 +204,10 @@ void ThreadedEngine::wait_all() {
   if (in_flight() > 0) {
     const Blocked blocked(options_.block_hook);
     drain(-1);
+  }
+  for (DeviceRuntime* const runtime : devices_->opened()) {
+    const Blocked blocked(options_.block_hook);
+    runtime->synchronize();
   }
   errors_.throw_first();
 }
@@ -264,12 +252,21 @@ EngineStats ThreadedEngine::stats() const {
 ThreadState& ThreadedEngine::enter_worker(Worker& worker) {
   ThreadState& state = this_thread();
   state.worker = &worker;
+  worker_wakes(worker);
   set_omp_threads(1);
   state.omp_threads = 1;
   return state;
 }
 
+void ThreadedEngine::worker_sleeps(Worker& worker) noexcept { cores_.give(std::exchange(worker.cores, 0)); }
+
+void ThreadedEngine::worker_wakes(Worker& worker) noexcept {
+  if (worker.pool->device().is_host() && worker.pool->lane() == Lane::compute)
+    worker.cores = cores_.try_take(1);
+}
+
 void ThreadedEngine::leave_worker(ThreadState& state) noexcept {
+  worker_sleeps(*state.worker);
   worker_idle(state);
   state.worker = nullptr;
 }
@@ -281,30 +278,52 @@ void ThreadedEngine::worker_idle(ThreadState& state) noexcept {
   if (drain_waiters_.load(std::memory_order_seq_cst) > 0) notify_drained();
 }
 
+std::atomic<WorkerPool*>& ThreadedEngine::pool_slot(Device device, Lane lane) {
+  if (device.is_host()) [[likely]]
+    return host_pools_[static_cast<int>(lane)];
+  LOOMIX_CHECK(device.id >= 0 && device.id < kMaxDevices, DeviceError, "[engine] there is no device {}.",
+               device.to_string());
+  return device_pools_[(device.type == DeviceType::null ? kMaxDevices : 0) + device.id]
+                      [static_cast<int>(lane)];
+}
+
 WorkerPool& ThreadedEngine::pool_for(Device device, Lane lane) {
-  if (device.is_host()) [[likely]] {
-    if (WorkerPool* const pool = host_pools_[static_cast<int>(lane)].load(std::memory_order_acquire))
-      return *pool;
-  }
-  return start_pool(device, lane);
+  WorkerPool* const pool = pool_slot(device, lane).load(std::memory_order_acquire);
+  return pool != nullptr ? *pool : start_pool(device, lane);
 }
 
 WorkerPool& ThreadedEngine::start_pool(Device device, Lane lane) {
-  LOOMIX_CHECK(device.is_host(), DeviceError, "[engine] there is no device {}.", device.to_string());
+  DeviceRuntime& runtime = devices_->get(device);
   const std::lock_guard lock(pools_mutex_);
-  std::atomic<WorkerPool*>& slot = host_pools_[static_cast<int>(lane)];
+  std::atomic<WorkerPool*>& slot = pool_slot(device, lane);
   if (WorkerPool* const pool = slot.load(std::memory_order_relaxed)) return *pool;
   int threads = 1;
-  if (lane == Lane::compute) threads = options_.workers;
-  if (lane == Lane::io || lane == Lane::communicate) threads = options_.io_workers;
-  pools_.push_back(std::make_unique<WorkerPool>(*this, Device::cpu(), lane, threads));
+  if (device.is_host() && lane == Lane::compute) threads = options_.workers;
+  if (device.is_host() && (lane == Lane::io || lane == Lane::communicate)) threads = options_.io_workers;
+  pools_.push_back(std::make_unique<WorkerPool>(*this, runtime.device(), lane, threads));
+  if (!device.is_host()) {
+    careful_.store(true, std::memory_order_seq_cst);
+    pools_.back()->queue = runtime.queue(lane);
+  }
   pools_.back()->start();
   slot.store(pools_.back().get(), std::memory_order_release);
   return *pools_.back();
 }
 
-DeviceRuntime& ThreadedEngine::device(Device device) {
-  throw DeviceError(fmt::format("[engine] there is no device {}.", device.to_string()));
+// Waits until some task in flight has ended, as it may have freed memory.
+bool ThreadedEngine::reclaim() {
+  constexpr int64_t kPatience = 10'000 * kMillisecond;
+  constexpr int64_t kPatienceInTask = 200 * kMillisecond;  // the others may be waiting in the same way
+  const bool in_task = this_thread().current.load(std::memory_order_relaxed) != nullptr;
+  const int64_t before = in_flight();
+  if (before <= (in_task ? 1 : 0)) return false;
+  const Blocked blocked(options_.block_hook);
+  const int64_t end = Trace::now() + (in_task ? kPatienceInTask : kPatience);
+  while (in_flight() >= before) {
+    if (Trace::now() > end) return false;
+    sleep_ns(kMillisecond / 10);
+  }
+  return true;
 }
 
 void ThreadedEngine::record(const Task& task, const ThreadState& state, int64_t begin) {
@@ -320,15 +339,20 @@ void ThreadedEngine::record(const Task& task, const ThreadState& state, int64_t 
 }
 
 void ThreadedEngine::shutdown() {
-  {
-    ThreadState& state = this_thread();
-    check_may_wait(state, "shutdown()");
-  }
+  check_may_wait(this_thread(), "shutdown()");
+  const Blocked blocked(options_.block_hook);
+  end_threads();
+}
+
+// False if work did not end in time: the threads go on then.
+bool ThreadedEngine::end_threads() {
   const Gate before = gate_.exchange(Gate::closed, std::memory_order_seq_cst);
-  if (before == Gate::closed) return;
-  if (before != Gate::broken) drain(int64_t{options_.exit_deadline_ms} * kMillisecond);
+  if (before == Gate::broken) return false;
+  if (!drain(int64_t{options_.exit_deadline_ms} * kMillisecond)) return false;
   const std::lock_guard lock(pools_mutex_);
   for (auto& pool : pools_) pool->stop();
+  team_.stop();
+  return true;
 }
 
 // ---- fork -------------------------------------------------------------------------------------------------------
@@ -349,10 +373,12 @@ std::string ThreadedEngine::prepare_fork() {
   threads_mutex_.lock();
   inspect_mutex_.lock();
   for (auto& pool : pools_) pool->lock_all();
+  devices_->lock_for_fork();
   return late;
 }
 
 void ThreadedEngine::unlock_after_fork() noexcept {
+  devices_->unlock_after_fork();
   for (auto& pool : pools_) pool->unlock_all();
   inspect_mutex_.unlock();
   threads_mutex_.unlock();
@@ -368,6 +394,11 @@ void ThreadedEngine::resume_in_parent() noexcept {
 void ThreadedEngine::restart_in_child(const std::string& late_task) noexcept {
   unlock_after_fork();
   for (auto& slot : host_pools_) slot.store(nullptr, std::memory_order_relaxed);
+  for (auto& lanes : device_pools_) {
+    for (auto& slot : lanes) slot.store(nullptr, std::memory_order_relaxed);
+  }
+  devices_->close_in_child();
+  team_.forget_threads();
   for (auto& pool : pools_) {
     pool->forget_threads();
     retired_pools_.push_back(std::move(pool));

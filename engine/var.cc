@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/var.h"
 
+#include <mutex>
+
 #include "engine/block_cache.h"
 #include "engine/device/completion_token.h"
 
@@ -10,6 +12,14 @@ static_assert(sizeof(Var) == 64);
 
 Var::Var() noexcept = default;
 Var::~Var() = default;
+
+std::vector<TokenRef> Var::pending_tokens() const {
+  std::vector<TokenRef> pending;
+  const std::lock_guard lock(lock_);
+  if (tokens_) tokens_->collect(true, pending);
+  return pending;
+}
+
 void* Var::operator new(size_t) { return BlockCache<sizeof(Var)>::allocate(); }
 void Var::operator delete(void* memory) noexcept { BlockCache<sizeof(Var)>::free(memory); }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/ref_counted.h"
 #include "engine/poison.h"
@@ -12,6 +13,7 @@
 
 namespace loomix::engine {
 
+class CompletionToken;
 class TokenSet;
 struct AccessNode;
 
@@ -25,6 +27,9 @@ class alignas(64) Var final : public RefCounted {
   // Data writes pushed so far, in program order.
   uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
+  // Device work that may still use the data: what a buffer goes back to its pool with.
+  std::vector<Ref<CompletionToken>> pending_tokens() const;
+
   static void* operator new(size_t bytes);
   static void operator delete(void* memory) noexcept;
 
@@ -33,7 +38,7 @@ class alignas(64) Var final : public RefCounted {
   friend class NaiveEngine;
   friend class ThreadedEngine;
 
-  SpinLock lock_;                           // guards what follows, up to `poison_`
+  mutable SpinLock lock_;                   // guards what follows, up to `poison_`
   uint32_t readers_ = 0;                    // granted and not yet released
   std::atomic<AccessNode*> tail_{nullptr};  // last of the chain that starts at the active writer or at head_
   AccessNode* head_ = nullptr;              // first waiter, while readers are active

@@ -297,7 +297,9 @@ Task* WorkerPool::search(Worker& worker) {
         continue;
       }
     }
+    engine_.worker_sleeps(worker);
     while (!sleep()) {}
+    engine_.worker_wakes(worker);
     searches = true;
   }
 }
@@ -317,6 +319,7 @@ void WorkerPool::run_worker(Worker& worker) {
   RunContext context;
   context.device = device_;
   context.queue = queue;
+  context.stream = queue ? queue->native() : nullptr;
   for (;;) {
     Task* task = take(worker);
     if (task == nullptr) {

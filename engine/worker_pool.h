@@ -32,6 +32,7 @@ struct alignas(64) Worker {
   std::atomic<uint32_t> size{0};
   WorkerPool* pool = nullptr;
   int index = 0;
+  int cores = 0;  // core tokens that it holds: one while awake, if there was one
   std::thread thread;
   std::atomic<int64_t> ran{0};  // tasks out of the queues
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <exception>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
 
 #include "base/device.h"
 #include "engine/device/completion_token.h"
+#include "engine/device/memory_pool.h"
 #include "engine/engine.h"
 
 namespace loomix::engine {
@@ -18,6 +22,58 @@ class DeviceQueue {
   virtual void wait_for(
       CompletionToken& token) = 0;  // later work starts after the token; no host thread waits
   virtual TokenRef record() = 0;    // done when all earlier work is
+  virtual void copy(void* to, const void* from,
+                    size_t bytes) = 0;  // between any two places that the device reaches
 };
+
+// One device: its queues and its memory. Thread-safe.
+class DeviceRuntime {
+ public:
+  virtual ~DeviceRuntime() = default;
+  virtual Device device() const = 0;
+  virtual DeviceQueue* queue(Lane lane) = 0;        // null on hosts; made on first use
+  virtual MemoryPool& memory(MemoryKind kind) = 0;  // throws DeviceError for a kind that the device lacks
+  virtual std::vector<MemoryPool*> pools() = 0;     // all that it has
+  virtual void synchronize() = 0;                   // until all queues are done; throws the device's error
+};
+
+std::unique_ptr<DeviceRuntime> make_cpu_runtime(const EngineOptions& options);
+// Completes late, queues out of step with each other, so that schedulers are tested without hardware.
+std::unique_ptr<DeviceRuntime> make_null_runtime(Device device, const EngineOptions& options);
+
+// The devices of one engine, opened on first use.
+class Devices {
+ public:
+  // `reclaimer` is given to every pool.
+  Devices(const EngineOptions& options, std::function<bool()> reclaimer);
+  ~Devices();
+  DeviceRuntime& get(Device device);  // throws DeviceError where there is none
+  DeviceRuntime& cpu() noexcept { return *cpu_; }
+  std::vector<DeviceRuntime*> opened() const;
+  void lock_for_fork() noexcept;
+  void unlock_after_fork() noexcept;
+  // In a forked child: devices but the CPU are no longer usable, and their objects stay untouched.
+  void close_in_child() noexcept;
+
+ private:
+  struct State;
+  const EngineOptions& options_;
+  const std::function<bool()> reclaimer_;
+  const std::unique_ptr<DeviceRuntime> cpu_;
+  const std::unique_ptr<State> state_;
+};
+
+// Opens lib<name>.so from the folder of the library that holds this code and returns `symbol` of it; both stay for
+// the life of the process. Throws DeviceError with `hint` when it cannot.
+void* load_module_symbol(const char* name, const char* symbol, const char* hint);
+
+// What the CUDA module exports as `loomix_cuda_devices`.
+struct DeviceModule {
+  int interface_version;
+  int (*count)();
+  std::unique_ptr<DeviceRuntime> (*open)(Device device, const EngineOptions& options);
+  std::unique_ptr<MemorySource> (*pinned_source)();
+};
+inline constexpr int kDeviceModuleVersion = 1;
 
 }  // namespace loomix::engine
