@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kCopyGrain = 32768;  // elements that are worth another core
 constexpr int64_t kTile = 16;
+constexpr int64_t kPatch = 64;
 
 // Drops axes of size 1 and joins neighbours that are contiguous in both layouts.
 void simplify(StridedCopy& plan) {
@@ -53,18 +54,61 @@ void copy_row(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t 
   }
 }
 
-// The two innermost axes, of which one is contiguous in `to` and the other in `from`: tiles keep both in the cache.
 template <class T>
-void copy_tile(T* to, const T* from, const StridedCopy& plan, int64_t begin, int64_t end) {
-  const int rows = plan.ndim - 2, columns = plan.ndim - 1;
-  const int64_t width = plan.size[columns];
-  for (int64_t column = 0; column < width; column += kTile) {
-    const int64_t last = std::min(column + kTile, width);
-    for (int64_t row = begin; row < end; ++row) {
-      T* t = to + row * plan.to_stride[rows];
-      const T* f = from + row * plan.from_stride[rows];
-      for (int64_t i = column; i < last; ++i)
-        t[i * plan.to_stride[columns]] = f[i * plan.from_stride[columns]];
+void transpose_tile(const T* from, int64_t from_step, T (&to)[kTile][kTile]) {
+  for (int64_t c = 0; c < kTile; ++c) {
+    for (int64_t r = 0; r < kTile; ++r) to[r][c] = from[c * from_step + r];
+  }
+}
+
+// Four words at a time: squares of 4 x 4 by two rounds of interleaving.
+void transpose_tile(const uint32_t* from, int64_t from_step, uint32_t (&to)[kTile][kTile]) {
+  typedef uint32_t Words __attribute__((vector_size(16), aligned(4)));
+  for (int64_t c = 0; c < kTile; c += 4) {
+    for (int64_t r = 0; r < kTile; r += 4) {
+      Words line[4];
+      for (int i = 0; i < 4; ++i) line[i] = *reinterpret_cast<const Words*>(from + (c + i) * from_step + r);
+      const Words low02 = __builtin_shuffle(line[0], line[2], Words{0, 4, 1, 5});
+      const Words high02 = __builtin_shuffle(line[0], line[2], Words{2, 6, 3, 7});
+      const Words low13 = __builtin_shuffle(line[1], line[3], Words{0, 4, 1, 5});
+      const Words high13 = __builtin_shuffle(line[1], line[3], Words{2, 6, 3, 7});
+      *reinterpret_cast<Words*>(&to[r][c]) = __builtin_shuffle(low02, low13, Words{0, 4, 1, 5});
+      *reinterpret_cast<Words*>(&to[r + 1][c]) = __builtin_shuffle(low02, low13, Words{2, 6, 3, 7});
+      *reinterpret_cast<Words*>(&to[r + 2][c]) = __builtin_shuffle(high02, high13, Words{0, 4, 1, 5});
+      *reinterpret_cast<Words*>(&to[r + 3][c]) = __builtin_shuffle(high02, high13, Words{2, 6, 3, 7});
+    }
+  }
+}
+
+// One tile: `to` is contiguous along the columns, `from` along the rows. A whole one goes through a buffer, so that each
+// line of memory is read and written once.
+template <class T>
+void copy_tile(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows, int64_t columns) {
+  if (rows < kTile || columns < kTile) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) to[r * to_step + c] = from[c * from_step + r];
+    }
+    return;
+  }
+  alignas(64) T buffer[kTile][kTile];
+  transpose_tile(from, from_step, buffer);
+  for (int64_t r = 0; r < kTile; ++r) std::copy_n(buffer[r], kTile, to + r * to_step);
+}
+
+// Rows [begin, end) of the two innermost axes, in squares of kPatch elements, which touch few pages, and these in tiles.
+template <class T>
+void copy_transposed(T* to, const T* from, const StridedCopy& plan, int64_t begin, int64_t end) {
+  const int row_axis = plan.ndim - 2, column_axis = plan.ndim - 1;
+  const int64_t width = plan.size[column_axis];
+  const int64_t to_step = plan.to_stride[row_axis];
+  const int64_t from_step = plan.from_stride[column_axis];
+  for (int64_t patch = 0; patch < width; patch += kPatch) {
+    const int64_t last = std::min(width, patch + kPatch);
+    for (int64_t row = begin; row < end; row += kTile) {
+      for (int64_t column = patch; column < last; column += kTile) {
+        copy_tile(to + row * to_step + column, to_step, from + column * from_step + row, from_step,
+                  std::min(kTile, end - row), std::min(kTile, last - column));
+      }
     }
   }
 }
@@ -98,19 +142,20 @@ void run(const StridedCopy& plan, const T* from, T* to, const KernelArgs& args) 
     });
     return;
   }
-  const bool transposes = plan.to_stride[inner] == 1 && std::abs(plan.from_stride[inner]) > 1 &&
-                          std::abs(plan.from_stride[inner - 1]) == 1;
+  const bool transposes =
+      plan.to_stride[inner] == 1 && std::abs(plan.from_stride[inner]) > 1 && plan.from_stride[inner - 1] == 1;
   if (transposes) {
     const int64_t height = plan.size[inner - 1];
-    const int64_t strips = (height + kTile - 1) / kTile;
-    engine::parallel_for(*args.context, items_of(plan, inner - 1) * strips,
-                         std::max<int64_t>(1, kCopyGrain / (kTile * width)), [&](int64_t begin, int64_t end) {
-                           for (int64_t i = begin; i < end; ++i) {
-                             const auto [to_at, from_at] = offsets_of(plan, inner - 1, i / strips);
-                             const int64_t row = i % strips * kTile;
-                             copy_tile(to + to_at, from + from_at, plan, row, std::min(height, row + kTile));
-                           }
-                         });
+    const int64_t strips = (height + kPatch - 1) / kPatch;
+    engine::parallel_for(
+        *args.context, items_of(plan, inner - 1) * strips,
+        std::max<int64_t>(1, kCopyGrain / (kPatch * width)), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const auto [to_at, from_at] = offsets_of(plan, inner - 1, i / strips);
+            const int64_t row = i % strips * kPatch;
+            copy_transposed(to + to_at, from + from_at, plan, row, std::min(height, row + kPatch));
+          }
+        });
     return;
   }
   engine::parallel_for(*args.context, items_of(plan, inner), std::max<int64_t>(1, kCopyGrain / width),

@@ -8,39 +8,65 @@ namespace {
 
 constexpr int64_t kShortRow = 32;  // rows below are gathered into blocks: a call for each would cost more
 
-// Copies the operand's elements of rows, from `cursor` on, to `to`: `rows` rows of `size` elements.
-template <class T>
-void gather(const void* base, const BroadcastPlan& plan, int operand, RowCursor& cursor, int64_t rows,
-            void* to) {
-  const int64_t size = plan.row_size();
-  const int64_t step = plan.stride[operand][plan.ndim - 1];
-  T* out = static_cast<T*>(to);
-  for (int64_t row = 0; row < rows; ++row, cursor.next()) {
-    const T* from = static_cast<const T*>(base) + cursor.offset(operand);
-    for (int64_t i = 0; i < size; ++i) *out++ = from[i * step];
+// Brings the operand's elements of some rows into one contiguous piece.
+class RowGatherer {
+ public:
+  RowGatherer(const TensorView& view, const BroadcastPlan& plan, int operand, int64_t first_row)
+      : view_(view), plan_(plan), operand_(operand), cursor_(plan, first_row) {
+    int64_t elements = 1;
+    for (int axis = plan.ndim - 1; axis >= 0; --axis) {
+      whole_ &= plan.stride[operand][axis] == elements;
+      elements *= plan.size[axis];
+    }
+    repeats_ = plan.ndim == 2 && plan.stride[operand][0] == 0;
   }
-}
+
+  // Rows [row, row + rows); calls must follow each other.
+  const void* next(int64_t row, int64_t rows) {
+    if (whole_) return element(view_, row * plan_.row_size());
+    if (repeats_ && rows <= gathered_) return buffer_;  // every row is the same
+    dispatch_bits(view_.dtype, [&]<class T>(Type<T>) { gather<T>(rows); });
+    gathered_ = rows;
+    return buffer_;
+  }
+
+ private:
+  template <class T>
+  void gather(int64_t rows) {
+    const int64_t size = plan_.row_size();
+    const int64_t step = plan_.stride[operand_][plan_.ndim - 1];
+    T* out = reinterpret_cast<T*>(buffer_);
+    for (int64_t row = 0; row < rows; ++row, cursor_.next()) {
+      const T* from = static_cast<const T*>(view_.data) + cursor_.offset(operand_);
+      for (int64_t i = 0; i < size; ++i) *out++ = from[i * step];
+    }
+  }
+
+  const TensorView& view_;
+  const BroadcastPlan& plan_;
+  const int operand_;
+  RowCursor cursor_;
+  bool whole_ = true;
+  bool repeats_ = false;
+  int64_t gathered_ = 0;
+  alignas(64) double buffer_[kLoopBlock];
+};
 
 // Rows of a few elements each: both operands are laid out over a block, then computed as one row.
 void broadcast_short_rows(Binary op, const BroadcastPlan& plan, const TensorView& a, const TensorView& b,
                           const TensorView& y, const KernelArgs& args) {
   const int64_t size = plan.row_size();
-  const int64_t rows_a_block = std::max<int64_t>(1, kLoopBlock / size);
+  const int64_t rows_a_block = kLoopBlock / size;
   const int64_t blocks = (plan.rows() + rows_a_block - 1) / rows_a_block;
   engine::parallel_for(*args.context, blocks, kGrain / kLoopBlock, [&](int64_t begin, int64_t end) {
-    alignas(64) double left[kLoopBlock];
-    alignas(64) double right[kLoopBlock];
-    dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
-      RowCursor left_cursor(plan, begin * rows_a_block);
-      RowCursor right_cursor(plan, begin * rows_a_block);
-      for (int64_t row = begin * rows_a_block; row < std::min(end * rows_a_block, plan.rows());
-           row += rows_a_block) {
-        const int64_t rows = std::min(rows_a_block, plan.rows() - row);
-        gather<T>(a.data, plan, 0, left_cursor, rows, left);
-        gather<T>(b.data, plan, 1, right_cursor, rows, right);
-        binary_row(op, y.dtype, Spread::none, left, right, mutable_element(y, row * size), rows * size);
-      }
-    });
+    RowGatherer left(a, plan, 0, begin * rows_a_block);
+    RowGatherer right(b, plan, 1, begin * rows_a_block);
+    const int64_t last = std::min(end * rows_a_block, plan.rows());
+    for (int64_t row = begin * rows_a_block; row < last; row += rows_a_block) {
+      const int64_t rows = std::min(rows_a_block, last - row);
+      binary_row(op, y.dtype, Spread::none, left.next(row, rows), right.next(row, rows),
+                 mutable_element(y, row * size), rows * size);
+    }
   });
 }
 
