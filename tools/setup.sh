@@ -40,5 +40,6 @@ fi
 # The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation \
-  -C build-dir=build -C cmake.define.LOOMIX_TESTS=ON -C cmake.define.LOOMIX_WERROR=ON \
+  --config-settings=build-dir=build --config-settings=cmake.define.LOOMIX_TESTS=ON \
+  --config-settings=cmake.define.LOOMIX_WERROR=ON \
   ".[${extras// /,}]"
