@@ -10,7 +10,10 @@ import functools
 import operator
 from typing import ClassVar
 
+import numpy as np
+
 from .base import (
+    MXNetIndexError,
     MXNetKeyError,
     MXNetNotImplementedError,
     MXNetTypeError,
@@ -195,7 +198,7 @@ class KVStore(KVStoreBase):
             from .ndarray import add_n
 
             return add_n(*values)
-        return functools.reduce(operator.add, values)
+        return functools.reduce(operator.add, values).tostype(stored.stype)
 
     def push(self, key, value, priority=0):
         """Adds up the devices' values and updates the stored value by the sum, or replaces it without an
@@ -283,7 +286,7 @@ class KVStore(KVStoreBase):
         """
         if out is None or row_ids is None:
             raise MXNetTypeError("[KVStore] row_sparse_pull needs both arguments out and row_ids.")
-        from .ndarray import sparse
+        from .ndarray import array, sparse, take
 
         for one, outs in _by_key(key, out, "out"):
             stored = self._stored(one)
@@ -296,8 +299,19 @@ class KVStore(KVStoreBase):
                 raise MXNetValueError(
                     f"[KVStore] {len(outs)} outputs came with {len(rows)} arrays of row_ids."
                 )
+            dense = stored.tostype("default")
             for target, ids in zip(outs, rows):
-                sparse.retain(stored, ids.astype("int64").as_in_context(stored.context)).copyto(target)
+                ids = np.unique(ids.asnumpy().astype("int64"))
+                if len(ids) and not 0 <= ids[0] <= ids[-1] < stored.shape[0]:
+                    raise MXNetIndexError(
+                        f"[KVStore] row_ids go from {ids[0]} to {ids[-1]}; key {one!r} has rows 0 to "
+                        f"{stored.shape[0] - 1}."
+                    )
+                index = array(ids, ctx=stored.context, dtype="int64")
+                part = sparse.row_sparse_array(
+                    (take(dense, index), index), shape=stored.shape, ctx=stored.context, dtype=stored.dtype
+                )
+                part.copyto(target)
 
     def set_gradient_compression(self, compression_params):
         """Chooses how gradients are compressed between machines; a local store sends none."""

@@ -166,7 +166,9 @@ def assert_almost_equal(
     ]
     for flat in worst:
         place = tuple(int(i) for i in np.unravel_index(flat, excess.shape))
-        lines.append(f"  at {place}: {names[0]}={wide_a[place]!r}, {names[1]}={wide_b[place]!r}")
+        lines.append(
+            f"  at {place}: {names[0]}={float(wide_a[place])!r}, {names[1]}={float(wide_b[place])!r}"
+        )
     raise AssertionError("\n".join(lines))
 
 
