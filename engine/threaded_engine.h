@@ -82,6 +82,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   WorkerPool& start_pool(Device device, Lane lane);
 
   Task* prepare(ThreadState& state, TaskInfo& info, std::span<const Tag> tags);
+  void check_usable(Gate gate) const;
   void pass_gate(ThreadState& state);
   void admit(ThreadState& state, const TaskInfo& info);
   void take_credit(ThreadState& state);

@@ -59,18 +59,22 @@ void ThreadedEngine::admit(ThreadState& state, const TaskInfo& info) {
   if (info.bytes > 0 && options_.max_bytes > 0) await_bytes(info);
 }
 
+void ThreadedEngine::check_usable(Gate gate) const {
+  LOOMIX_CHECK(gate != Gate::closed, StateError, "[engine] work was pushed after shutdown().");
+  LOOMIX_CHECK(
+      gate != Gate::broken, StateError,
+      "[engine] this process was forked while task '{}' did not end; its arrays are incomplete here. Fork "
+      "after wait_all(), or start the child by spawn.",
+      late_task_);
+}
+
 // A push that has been counted but not begun gives its count back while it waits for a fork to end.
 void ThreadedEngine::pass_gate(ThreadState& state) {
   for (;;) {
     const Gate gate = gate_.load(std::memory_order_seq_cst);
     if (gate == Gate::open) return;
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
-    LOOMIX_CHECK(gate != Gate::closed, StateError, "[engine] work was pushed after shutdown().");
-    LOOMIX_CHECK(
-        gate != Gate::broken, StateError,
-        "[engine] this process was forked while task '{}' did not end; its arrays are incomplete here. Fork "
-        "after wait_all(), or start the child by spawn.",
-        late_task_);
+    check_usable(gate);
     {
       const Blocked blocked(options_.block_hook);
       while (gate_.load(std::memory_order_acquire) == Gate::forking) sleep_ns(kMillisecond / 10);
@@ -293,6 +297,7 @@ WorkerPool& ThreadedEngine::pool_for(Device device, Lane lane) {
 }
 
 WorkerPool& ThreadedEngine::start_pool(Device device, Lane lane) {
+  check_usable(gate_.load(std::memory_order_acquire));
   DeviceRuntime& runtime = devices_->get(device);
   const std::lock_guard lock(pools_mutex_);
   std::atomic<WorkerPool*>& slot = pool_slot(device, lane);

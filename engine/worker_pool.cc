@@ -319,6 +319,7 @@ void WorkerPool::run_worker(Worker& worker) {
   RunContext context;
   context.device = device_;
   context.queue = queue;
+  if (queue) queue->enter_thread();
   context.stream = queue ? queue->native() : nullptr;
   for (;;) {
     Task* task = take(worker);

@@ -18,7 +18,8 @@ class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
   virtual Device device() const = 0;
-  virtual void* native() = 0;  // cudaStream_t
+  virtual void enter_thread() {}  // called once by the worker that will issue here
+  virtual void* native() = 0;     // cudaStream_t
   virtual void wait_for(
       CompletionToken& token) = 0;  // later work starts after the token; no host thread waits
   virtual TokenRef record() = 0;    // done when all earlier work is

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A queue is a stream; a token is an event recorded on it. Each queue has a thread of its own that completes its tokens
+// in order, sleeping in the driver until the event has happened: workers issue and move on, and none of them waits.
+// Successors on other streams wait by cudaStreamWaitEvent. Events are kept for reuse; the mutex guards the list of
+// pending tokens and the free events.
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "engine/device/device_runtime.h"
+
+namespace loomix::engine {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw DeviceError(
+      fmt::format("[cuda] {} failed: {} ({}).", what, cudaGetErrorString(status), cudaGetErrorName(status)));
+}
+
+class CudaToken final : public CompletionToken {
+ public:
+  CudaToken(DeviceQueue& queue, cudaEvent_t happened) noexcept : CompletionToken(queue), event(happened) {}
+  const cudaEvent_t event;  // the queue's; valid until the token is done
+};
+
+class CudaQueue final : public DeviceQueue {
+ public:
+  CudaQueue(int device, bool urgent) : device_(device) {
+    check(cudaSetDevice(device_), "cudaSetDevice");
+    int least = 0;
+    int greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least),
+          "cudaStreamCreateWithPriority");
+    thread_ = std::thread([this] { complete_tokens(); });
+  }
+  ~CudaQueue() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    cudaSetDevice(device_);
+    for (const cudaEvent_t event : free_events_) cudaEventDestroy(event);
+    cudaStreamDestroy(stream_);
+  }
+
+  Device device() const override { return Device::gpu(device_); }
+  void enter_thread() override { check(cudaSetDevice(device_), "cudaSetDevice"); }
+  void* native() override { return stream_; }
+  void wait_for(CompletionToken& token) override {
+    if (&token.queue() == this || token.done()) return;
+    if (token.queue().device().type == DeviceType::gpu) {
+      check(cudaStreamWaitEvent(stream_, static_cast<CudaToken&>(token).event, 0), "cudaStreamWaitEvent");
+    } else {
+      token.wait();  // another kind of device: no stream of ours can wait for it
+    }
+  }
+  TokenRef record() override {
+    cudaEvent_t event = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_events_.empty()) {
+        event = free_events_.back();
+        free_events_.pop_back();
+      }
+    }
+    if (event == nullptr) {
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+            "cudaEventCreateWithFlags");
+    }
+    check(cudaEventRecord(event, stream_), "cudaEventRecord");
+    Ref<CudaToken> token = make_ref<CudaToken>(*this, event);
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.push_back(token);
+    }
+    changed_.notify_one();
+    return token;
+  }
+  void copy(void* to, const void* from, size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+  }
+
+ private:
+  void complete_tokens() {
+    cudaSetDevice(device_);
+    for (;;) {
+      Ref<CudaToken> token;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return stopping_ || !pending_.empty(); });
+        if (pending_.empty()) return;
+        token = pending_.front();
+        pending_.pop_front();
+      }
+      std::exception_ptr error;
+      try {
+        check(cudaEventSynchronize(token->event), "work on the device");
+      } catch (...) {
+        error = std::current_exception();
+      }
+      token->complete(std::move(error));
+      const std::lock_guard lock(mutex_);
+      free_events_.push_back(token->event);
+    }
+  }
+
+  const int device_;
+  cudaStream_t stream_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Ref<CudaToken>> pending_;
+  std::vector<cudaEvent_t> free_events_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+class CudaSource final : public MemorySource {
+ public:
+  CudaSource(int device, MemoryKind kind) noexcept : device_(device), kind_(kind) {}
+  void* allocate(size_t bytes) noexcept override {
+    void* memory = nullptr;
+    cudaSetDevice(device_);
+    cudaError_t status = cudaSuccess;
+    switch (kind_) {
+      case MemoryKind::host:
+      case MemoryKind::pinned: status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable); break;
+      case MemoryKind::cuda_managed: status = cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal); break;
+      case MemoryKind::device:
+      case MemoryKind::managed: status = cudaMalloc(&memory, bytes); break;
+    }
+    if (status == cudaSuccess) return memory;
+    cudaGetLastError();  // it was this allocation's; later calls must not see it
+    return nullptr;
+  }
+  void free(void* memory, size_t) noexcept override {
+    cudaSetDevice(device_);
+    kind_ == MemoryKind::pinned ? cudaFreeHost(memory) : cudaFree(memory);
+  }
+  size_t capacity() const noexcept override {
+    if (kind_ == MemoryKind::pinned) return make_host_source()->capacity() / 2;
+    size_t free_bytes = 0;
+    size_t total = 0;
+    cudaSetDevice(device_);
+    return cudaMemGetInfo(&free_bytes, &total) == cudaSuccess ? total : 0;
+  }
+  bool on_host() const noexcept override { return kind_ == MemoryKind::pinned; }
+
+ private:
+  const int device_;
+  const MemoryKind kind_;
+};
+
+class CudaRuntime final : public DeviceRuntime {
+ public:
+  CudaRuntime(Device device, const EngineOptions& options)
+      : device_(device),
+        device_memory_(device.to_string(), std::make_unique<CudaSource>(device.id, MemoryKind::device),
+                       options.pool_bytes),
+        pinned_memory_(device.to_string() + " pinned",
+                       std::make_unique<CudaSource>(device.id, MemoryKind::pinned), 0),
+        unified_memory_(device.to_string() + " unified",
+                        std::make_unique<CudaSource>(device.id, MemoryKind::cuda_managed),
+                        options.pool_bytes) {}
+
+  Device device() const override { return device_; }
+  DeviceQueue* queue(Lane lane) override {
+    const std::lock_guard lock(mutex_);
+    auto& queue = queues_[lane];
+    if (!queue) queue = std::make_unique<CudaQueue>(device_.id, lane != Lane::compute);
+    return queue.get();
+  }
+  MemoryPool& memory(MemoryKind kind) override {
+    switch (kind) {
+      case MemoryKind::device:
+      case MemoryKind::managed: return device_memory_;
+      case MemoryKind::pinned: return pinned_memory_;
+      case MemoryKind::cuda_managed: return unified_memory_;
+      case MemoryKind::host: break;
+    }
+    throw DeviceError(
+        fmt::format("[engine] {} has no host memory; it has device, pinned, managed and cuda_managed.",
+                    device_.to_string()));
+  }
+  std::vector<MemoryPool*> pools() override { return {&device_memory_, &pinned_memory_, &unified_memory_}; }
+  void synchronize() override {
+    std::vector<DeviceQueue*> queues;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto& [lane, queue] : queues_) queues.push_back(queue.get());
+    }
+    check(cudaSetDevice(device_.id), "cudaSetDevice");
+    for (DeviceQueue* const queue : queues) {
+      const TokenRef token = queue->record();
+      token->wait();
+      if (token->error()) std::rethrow_exception(token->error());
+    }
+  }
+
+ private:
+  const Device device_;
+  MemoryPool device_memory_;
+  MemoryPool pinned_memory_;
+  MemoryPool unified_memory_;
+  std::mutex mutex_;
+  std::map<Lane, std::unique_ptr<CudaQueue>> queues_;
+};
+
+int count_devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::unique_ptr<DeviceRuntime> open_device(Device device, const EngineOptions& options) {
+  return std::make_unique<CudaRuntime>(device, options);
+}
+
+std::unique_ptr<MemorySource> pinned_source() { return std::make_unique<CudaSource>(0, MemoryKind::pinned); }
+
+}  // namespace
+}  // namespace loomix::engine
+
+// The module's door: see load_module_symbol().
+extern "C" [[gnu::visibility("default")]] const loomix::engine::DeviceModule loomix_cuda_devices{
+    loomix::engine::kDeviceModuleVersion, loomix::engine::count_devices, loomix::engine::open_device,
+    loomix::engine::pinned_source};
