@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "eager_grad.h"
+
+namespace loomix::ops::testing {
+namespace {
+
+double tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::float64: return 1e-12;
+    case DType::float32: return 2e-5;
+    case DType::float16: return 5e-3;
+    default: return 4e-2;
+  }
+}
+
+// Every kernel of the operator against its last one, the reference.
+void compare_kernels(const std::string& op, const std::vector<Tensor>& inputs, const TextPairs& attrs,
+                     const RunOptions& options = {}) {
+  const OpDef& def = builtin_table().at(op);
+  auto reference_options = options;
+  reference_options.kernel = def.kernels.back().name;
+  auto reference_inputs = inputs;
+  const auto want = run_op(op, reference_inputs, attrs, reference_options).out;
+  for (int cores : {1, 2}) {
+    auto fast_options = options;
+    fast_options.cores = cores;
+    auto fast_inputs = inputs;
+    const auto got = run_op(op, fast_inputs, attrs, fast_options);
+    for (size_t i = 0; i < want.size(); ++i) {
+      expect_close(got.out[i], want[i], tolerance(inputs[0].dtype), op + " by " + got.kernel);
+    }
+  }
+}
+
+struct ConvCase {
+  Shape data;
+  Shape weight;
+  TextPairs attrs;
+};
+
+TextPairs conv_attrs(const char* kernel, int filters, const char* stride, const char* pad, const char* dilate,
+                     int groups, const char* layout = "None") {
+  return {{"kernel", kernel}, {"num_filter", std::to_string(filters)}, {"stride", stride}, {"pad", pad},
+          {"dilate", dilate}, {"num_group", std::to_string(groups)}, {"layout", layout}};
+}
+
+std::vector<ConvCase> conv_cases() {
+  return {
+      {{2, 3, 7, 9}, {5, 3, 3, 2}, conv_attrs("(3, 2)", 5, "(1, 1)", "(0, 0)", "(1, 1)", 1)},
+      {{3, 4, 11, 6}, {6, 2, 3, 3}, conv_attrs("(3, 3)", 6, "(2, 2)", "(1, 1)", "(1, 1)", 2)},
+      {{2, 3, 9, 9}, {4, 3, 2, 3}, conv_attrs("(2, 3)", 4, "(1, 2)", "(2, 1)", "(2, 2)", 1)},
+      {{1, 6, 8, 8}, {6, 1, 3, 3}, conv_attrs("(3, 3)", 6, "(1, 1)", "(1, 1)", "(1, 1)", 6)},
+      {{9, 1, 12, 13}, {20, 1, 5, 5}, conv_attrs("(5, 5)", 20, "(3, 1)", "(2, 0)", "(1, 1)", 1)},
+      {{1, 2, 5, 70}, {3, 2, 1, 9}, conv_attrs("(1, 9)", 3, "(1, 1)", "(0, 4)", "(1, 1)", 1)},
+      {{0, 2, 5, 5}, {3, 2, 2, 2}, conv_attrs("(2, 2)", 3, "(1, 1)", "(0, 0)", "(1, 1)", 1)},
+      {{2, 3, 11}, {4, 3, 3}, conv_attrs("(3,)", 4, "(2,)", "(1,)", "(1,)", 1)},
+      {{2, 2, 4, 5, 6}, {3, 2, 2, 3, 2}, conv_attrs("(2, 3, 2)", 3, "(1, 2, 1)", "(1, 0, 1)", "(1, 1, 2)", 1)},
+      {{2, 6, 5, 4}, {3, 2, 3, 2}, conv_attrs("(2, 3)", 3, "(1, 1)", "(0, 1)", "(1, 1)", 2, "NHWC")},
+  };
+}
+
+Shape conv_output(const ConvCase& c, DType dtype) {
+  std::vector<Tensor> inputs = {random_tensor(c.data, 1, dtype), random_tensor(c.weight, 2, dtype),
+                                random_tensor({c.weight[0]}, 3, dtype)};
+  return run_op("Convolution", inputs, c.attrs).out[0].shape;
+}
+
+TEST(Convolution, KernelsAgree) {
+  for (DType dtype : {DType::float32, DType::float64, DType::float16}) {
+    for (auto& c : conv_cases()) {
+      if (c.attrs.back().second == "NHWC") c.weight = Shape{3, 2, 3, 2};
+      const Shape data = c.attrs.back().second == "NHWC" ? Shape{2, 6, 5, 4} : c.data;
+      const Tensor x = random_tensor(data, 1, dtype), w = random_tensor(c.weight, 2, dtype);
+      const Tensor bias = random_tensor({c.weight[0]}, 3, dtype);
+      const Tensor grad = random_tensor(conv_output(c, dtype), 4, dtype);
+      compare_kernels("Convolution", {x, w, bias}, c.attrs);
+      compare_kernels("_backward_Convolution_data", {grad, w, x}, c.attrs);
+      compare_kernels("_backward_Convolution_weight", {grad, x, w}, c.attrs);
+    }
+  }
+}
+
+TEST(Convolution, Gradients) {
+  for (const auto& c : conv_cases()) {
+    if (c.data[0] > 3 || c.data[0] == 0) continue;
+    check_gradient("Convolution",
+                   {random_tensor(c.data, 1), random_tensor(c.weight, 2), random_tensor({c.weight[0]}, 3)}, c.attrs,
+                   {0, 1, 2});
+  }
+}
+
+TEST(Convolution, SecondOrder) {
+  const auto c = conv_cases()[1];
+  const Tensor grad = random_tensor(conv_output(c, DType::float64), 4);
+  check_gradient("_backward_Convolution_data", {grad, random_tensor(c.weight, 2), random_tensor(c.data, 1)}, c.attrs,
+                 {0, 1});
+  check_gradient("_backward_Convolution_weight", {grad, random_tensor(c.data, 1), random_tensor(c.weight, 2)}, c.attrs,
+                 {0, 1});
+}
+
+TEST(Convolution, InfersWeightFromData) {
+  const OpTable& table = builtin_table();
+  const OpDef& op = table.at("Convolution");
+  const auto attrs = table.parse(op, conv_attrs("(3, 3)", 8, "(2, 2)", "(1, 1)", "(1, 1)", 2));
+  std::vector<Shape> in = {Shape{kUnknownDim, 4, 10, 9}, Shape::unknown(), Shape::unknown()};
+  std::vector<Shape> out = {Shape::unknown()};
+  ShapeInfer infer(op, in, out);
+  op.infer_shape(*attrs, infer);
+  EXPECT_EQ(in[1], (Shape{8, 2, 3, 3}));
+  EXPECT_EQ(in[2], (Shape{8}));
+  EXPECT_EQ(out[0], (Shape{kUnknownDim, 8, 5, 5}));
+  out[0][0] = 7;
+  op.infer_shape(*attrs, infer);
+  EXPECT_EQ(in[0], (Shape{7, 4, 10, 9}));
+  std::vector<Shape> small = {Shape{1, 4, 1, 1}, Shape::unknown(), Shape::unknown()};
+  std::vector<Shape> none = {Shape::unknown()};
+  ShapeInfer bad(op, small, none);
+  const auto no_pad = table.parse(op, {{"kernel", "(3, 3)"}, {"num_filter", "8"}});
+  EXPECT_THROW(op.infer_shape(*no_pad, bad), ShapeError);
+}
+
+TEST(FullyConnected, KernelsAndGradients) {
+  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    for (int64_t rows : {0, 1, 5}) {
+      compare_kernels("FullyConnected",
+                      {random_tensor({rows, 3, 4}, 1, dtype), random_tensor({7, 12}, 2, dtype),
+                       random_tensor({7}, 3, dtype)},
+                      {{"num_hidden", "7"}});
+    }
+  }
+  check_gradient("FullyConnected", {random_tensor({3, 2, 4}, 1), random_tensor({5, 8}, 2), random_tensor({5}, 3)},
+                 {{"num_hidden", "5"}}, {0, 1, 2});
+  const TextPairs rest = {{"num_hidden", "5"}, {"flatten", "False"}, {"no_bias", "True"}};
+  check_gradient("FullyConnected", {random_tensor({3, 2, 4}, 1), random_tensor({5, 4}, 2)}, rest, {0, 1});
+  check_gradient("_backward_FullyConnected_data",
+                 {random_tensor({3, 2, 5}, 4), random_tensor({5, 4}, 2), random_tensor({3, 2, 4}, 1)}, rest, {0, 1});
+  check_gradient("_backward_FullyConnected_weight",
+                 {random_tensor({3, 2, 5}, 4), random_tensor({3, 2, 4}, 1), random_tensor({5, 4}, 2)}, rest, {0, 1});
+}
+
+TEST(Dot, KernelsAndGradients) {
+  for (const char* a : {"0", "1"}) {
+    for (const char* b : {"0", "1"}) {
+      const TextPairs attrs = {{"transpose_a", a}, {"transpose_b", b}};
+      const Tensor lhs = random_tensor(*a == '1' ? Shape{4, 2, 3} : Shape{2, 3, 4}, 1);
+      const Tensor rhs = random_tensor(*b == '1' ? Shape{5, 4} : Shape{4, 5}, 2);
+      compare_kernels("dot", {lhs, rhs}, attrs);
+      check_gradient("dot", {lhs, rhs}, attrs, {0, 1});
+      const Tensor left = random_tensor(*a == '1' ? Shape{3, 4, 2} : Shape{3, 2, 4}, 1);
+      const Tensor right = random_tensor(*b == '1' ? Shape{3, 5, 4} : Shape{3, 4, 5}, 2);
+      compare_kernels("batch_dot", {left, right}, attrs);
+      check_gradient("batch_dot", {left, right}, attrs, {0, 1});
+    }
+  }
+  check_gradient("dot", {random_tensor({4}, 1), random_tensor({4}, 2)}, {}, {0, 1});
+  std::vector<Tensor> mismatch = {random_tensor({2, 3}, 1), random_tensor({4, 2}, 2)};
+  EXPECT_THROW(run_op("dot", mismatch), ShapeError);
+}
+
+TEST(Pooling, KernelsAndGradients) {
+  for (const Shape& data : {Shape{2, 3, 8, 24}, Shape{2, 3, 9, 7}, Shape{0, 3, 8, 8}, Shape{1, 1, 2, 2}}) {
+    const TextPairs attrs = {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}};
+    const Tensor x = random_tensor(data, 1, DType::float32);
+    compare_kernels("Pooling", {x}, attrs);
+    std::vector<Tensor> inputs = {x};
+    const Tensor y = run_op("Pooling", inputs, attrs).out[0];
+    compare_kernels("_backward_Pooling", {random_tensor(y.shape, 2, DType::float32), x, y}, attrs);
+  }
+  for (const char* type : {"max", "avg", "sum", "lp"}) {
+    for (const char* convention : {"valid", "full", "same"}) {
+      for (const char* count : {"True", "False"}) {
+        check_gradient("Pooling", {random_tensor({2, 2, 7, 6}, 5)},
+                       {{"kernel", "(3, 2)"}, {"stride", "(2, 2)"}, {"pad", "(1, 0)"}, {"pool_type", type},
+                        {"pooling_convention", convention}, {"p_value", "2"}, {"count_include_pad", count}},
+                       {0});
+      }
+    }
+    check_gradient("Pooling", {random_tensor({2, 3, 5}, 6)},
+                   {{"global_pool", "True"}, {"pool_type", type}, {"p_value", "3"}}, {0});
+    check_gradient("Pooling", {random_tensor({1, 3, 4, 3, 2}, 7)},
+                   {{"kernel", "(2, 2, 1)"}, {"pool_type", type}, {"p_value", "1"}, {"layout", "NDHWC"}}, {0});
+  }
+}
+
+TEST(Activation, KernelsAndGradients) {
+  for (const char* type : {"relu", "sigmoid", "tanh", "softrelu", "softsign"}) {
+    for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+      compare_kernels("Activation", {random_tensor({37}, 1, dtype, -6, 6)}, {{"act_type", type}});
+      compare_kernels("_backward_Activation",
+                      {random_tensor({37}, 2, dtype), random_tensor({37}, 3, dtype, 0.01, 0.99)}, {{"act_type", type}});
+    }
+    check_gradient("Activation", {random_tensor({9}, 1)}, {{"act_type", type}}, {0});
+    check_gradient("_backward_Activation", {random_tensor({9}, 1), random_tensor({9}, 2, DType::float64, 0.1, 0.9)},
+                   {{"act_type", type}}, {0, 1});
+  }
+}
+
+TEST(LeakyReLU, KernelsAndGradients) {
+  for (const char* type : {"leaky", "elu", "selu", "gelu"}) {
+    const TextPairs attrs = {{"act_type", type}, {"slope", "0.3"}};
+    compare_kernels("LeakyReLU", {random_tensor({3, 13}, 1, DType::float32, -4, 4)}, attrs);
+    compare_kernels("_backward_LeakyReLU",
+                    {random_tensor({39}, 1, DType::float32), random_tensor({39}, 2, DType::float32, -4, 4)}, attrs);
+    check_gradient("LeakyReLU", {random_tensor({3, 4}, 1)}, attrs, {0});
+    check_gradient("_backward_LeakyReLU", {random_tensor({12}, 1), random_tensor({12}, 2)}, attrs, {0, 1});
+  }
+  const TextPairs prelu = {{"act_type", "prelu"}};
+  check_gradient("LeakyReLU", {random_tensor({2, 3, 2}, 1), random_tensor({3}, 2)}, prelu, {0, 1});
+  check_gradient("LeakyReLU", {random_tensor({2, 3, 2}, 1), random_tensor({1}, 2)}, prelu, {0, 1});
+}
+
+TEST(LeakyReLU, RandomSlopesStayInBounds) {
+  RunOptions options;
+  options.training = true;
+  std::vector<Tensor> inputs = {random_tensor({1000}, 1)};
+  const auto out = run_op("LeakyReLU", inputs, {{"act_type", "rrelu"}, {"lower_bound", "0.2"}, {"upper_bound", "0.3"}},
+                          options).out;
+  const auto x = inputs[0].values(), y = out[0].values(), slopes = out[1].values();
+  double mean = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_GE(slopes[i], 0.2 - 1e-6);
+    EXPECT_LE(slopes[i], 0.3 + 1e-6);
+    EXPECT_DOUBLE_EQ(y[i], x[i] > 0 ? x[i] : x[i] * slopes[i]);
+    mean += slopes[i] / 1000;
+  }
+  EXPECT_NEAR(mean, 0.25, 0.005);
+}
+
+TEST(Softmax, KernelsAndGradients) {
+  for (const char* op : {"softmax", "softmin", "log_softmax"}) {
+    for (const Shape& shape : {Shape{5, 33}, Shape{1, 1}, Shape{0, 4}, Shape{3, 16}}) {
+      compare_kernels(op, {random_tensor(shape, 1, DType::float32, -9, 9)}, {{"temperature", "0.7"}});
+    }
+    for (const char* axis : {"-1", "0", "1"}) {
+      const TextPairs attrs = {{"axis", axis}, {"temperature", "1.5"}};
+      check_gradient(op, {random_tensor({2, 3, 4}, 1)}, attrs, {0});
+      std::vector<Tensor> inputs = {random_tensor({2, 3, 4}, 1)};
+      const Tensor y = run_op(op, inputs, attrs).out[0];
+      check_gradient(std::string("_backward_") + op, {random_tensor({2, 3, 4}, 2), y, y}, attrs, {0, 1});
+    }
+  }
+  check_gradient("SoftmaxActivation", {random_tensor({2, 3, 4}, 1)}, {{"mode", "channel"}}, {0});
+  check_gradient("SoftmaxActivation", {random_tensor({2, 3, 4}, 1)}, {{"mode", "instance"}}, {0});
+  check_gradient("softmax_cross_entropy", {random_tensor({3, 4}, 1), Tensor({3}, DType::float64, {0, 3, 1})}, {}, {0});
+}
+
+TEST(Softmax, LengthMasksTheRest) {
+  std::vector<Tensor> inputs = {Tensor({2, 3}, DType::float32, {1, 2, 3, 4, 5, 6}), Tensor({2}, DType::int32, {2, 0})};
+  const auto y = run_op("softmax", inputs, {{"use_length", "True"}}).out[0].values();
+  EXPECT_NEAR(y[0], 1 / (1 + std::exp(1.0)), 1e-6);
+  for (size_t i : {2, 3, 4, 5}) EXPECT_EQ(y[i], 0);
+}
+
+TEST(SoftmaxOutput, GradientIsThatOfTheCrossEntropy) {
+  const Tensor data = random_tensor({3, 4}, 1);
+  const Tensor label({3}, DType::float64, {2, -1, 0});
+  const EagerGrad rule("SoftmaxOutput", {data, label},
+                       {{"use_ignore", "True"}, {"normalization", "valid"}, {"grad_scale", "3"}},
+                       {random_tensor({3, 4}, 2)}, {0}, {});
+  const auto grad = rule.grads().at(0).values();
+  const auto y = rule.outputs()[0].values();
+  for (size_t row = 0; row < 3; ++row) {
+    for (size_t i = 0; i < 4; ++i) {
+      const double target = (row == 0 && i == 2) || (row == 2 && i == 0) ? 1 : 0;
+      EXPECT_NEAR(grad[row * 4 + i], row == 1 ? 0 : 1.5 * (y[row * 4 + i] - target), 1e-12);
+    }
+  }
+}
+
+TEST(Norm, Gradients) {
+  RunOptions training;
+  training.training = true;
+  for (const char* axis : {"1", "-1", "0"}) {
+    for (const char* global : {"False", "True"}) {
+      const int64_t channels = *axis == '1' ? 4 : *axis == '0' ? 3 : 2;
+      check_gradient("BatchNorm",
+                     {random_tensor({3, 4, 2}, 1), random_tensor({channels}, 2), random_tensor({channels}, 3),
+                      random_tensor({channels}, 4), random_tensor({channels}, 5, DType::float64, 0.5, 2)},
+                     {{"axis", axis}, {"fix_gamma", "False"}, {"use_global_stats", global}}, {0, 1, 2}, 1, training);
+    }
+    const int64_t size = *axis == '1' ? 4 : *axis == '0' ? 3 : 2;
+    check_gradient("LayerNorm", {random_tensor({3, 4, 2}, 1), random_tensor({size}, 2), random_tensor({size}, 3)},
+                   {{"axis", axis}, {"eps", "0.1"}}, {0, 1, 2});
+  }
+  check_gradient("InstanceNorm", {random_tensor({2, 3, 4}, 1), random_tensor({3}, 2), random_tensor({3}, 3)}, {},
+                 {0, 1, 2});
+  check_gradient("GroupNorm", {random_tensor({2, 4, 3}, 1), random_tensor({2}, 2), random_tensor({2}, 3)},
+                 {{"num_groups", "2"}}, {0, 1, 2});
+}
+
+TEST(BatchNorm, MovingAveragesChangeInTheBackwardPass) {
+  RunOptions training;
+  training.training = true;
+  std::vector<Tensor> inputs = {Tensor({4, 1}, DType::float64, {1, 2, 3, 6}), Tensor({1}, DType::float64, {5}),
+                                Tensor({1}, DType::float64, {0}), Tensor({1}, DType::float64, {10}),
+                                Tensor({1}, DType::float64, {20})};
+  const TextPairs attrs = {{"momentum", "0.5"}};
+  const auto out = run_op("BatchNorm", inputs, attrs, training).out;
+  EXPECT_EQ(inputs[3].values()[0], 10);
+  std::vector<Tensor> backward = {random_tensor({4, 1}, 1), inputs[0], out[1], out[2], inputs[1], inputs[3], inputs[4]};
+  run_op("_backward_BatchNorm", backward, attrs, training);
+  EXPECT_NEAR(backward[5].values()[0], 6.5, 1e-9);   // (10 + 3) / 2
+  EXPECT_NEAR(backward[6].values()[0], 11.75, 1e-9);  // (20 + 3.5) / 2
+  EXPECT_EQ(backward[4].values()[0], 1);              // fixed
+}
+
+TEST(Dropout, DropsAndScales) {
+  RunOptions training;
+  training.training = true;
+  std::vector<Tensor> inputs = {Tensor({100, 100}, DType::float32, std::vector<double>(10000, 2.0))};
+  const auto out = run_op("Dropout", inputs, {{"p", "0.25"}}, training).out;
+  int64_t dropped = 0;
+  for (double value : out[0].values()) {
+    if (value == 0) ++dropped;
+    else EXPECT_NEAR(value, 2 / 0.75, 1e-6);
+  }
+  EXPECT_NEAR(static_cast<double>(dropped), 2500, 200);
+  training.cores = 2;
+  EXPECT_EQ(run_op("Dropout", inputs, {{"p", "0.25"}}, training).out[0].values(), out[0].values());
+  EXPECT_EQ(run_op("Dropout", inputs, {{"p", "0.25"}}).out[0].values(), inputs[0].values());
+  const auto rows = run_op("Dropout", inputs, {{"p", "0.5"}, {"axes", "(1,)"}}, training).out;
+  EXPECT_EQ(rows[1].shape, (Shape{100, 1}));
+  const auto values = rows[0].values();
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], values[i / 100 * 100]);
+}
+
+TEST(Update, SgdWithMomentumInEveryForm) {
+  const std::vector<double> weight = {1, -2, 3}, grad = {0.5, 0.25, -1}, mom = {0.1, 0, -0.2};
+  std::vector<double> want_mom, want;
+  for (size_t i = 0; i < 3; ++i) {
+    want_mom.push_back(0.9 * mom[i] - 0.1 * 0.01 * weight[i] - 0.1 * std::clamp(2 * grad[i], -0.75, 0.75));
+    want.push_back(weight[i] + want_mom[i]);
+  }
+  const TextPairs shared = {{"momentum", "0.9"}, {"rescale_grad", "2"}, {"clip_gradient", "0.75"}};
+  const auto with = [&](TextPairs more) {
+    more.insert(more.end(), shared.begin(), shared.end());
+    return more;
+  };
+  const auto expect = [&](const Tensor& out, const Tensor& state, double tolerance) {
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(out.values()[i], want[i], tolerance);
+      EXPECT_NEAR(state.values()[i], want_mom[i], tolerance);
+    }
+  };
+  for (DType dtype : {DType::float32, DType::float64}) {
+    std::vector<Tensor> in = {Tensor({3}, dtype, weight), Tensor({3}, dtype, grad), Tensor({3}, dtype, mom)};
+    auto single = in;
+    expect(run_op("sgd_mom_update", single, with({{"lr", "0.1"}, {"wd", "0.01"}})).out[0], single[2], 1e-6);
+    auto multi = in;
+    multi.insert(multi.end(), in.begin(), in.end());
+    const auto out = run_op("multi_sgd_mom_update", multi,
+                            with({{"lrs", "(0.1, 0.1)"}, {"wds", "(0.01, 0.01)"}, {"num_weights", "2"}})).out;
+    expect(out[1], multi[5], 1e-6);
+  }
+  std::vector<Tensor> mixed = {Tensor({3}, DType::float16, weight), Tensor({3}, DType::float16, grad),
+                               Tensor({3}, DType::float32, mom), Tensor({3}, DType::float32, weight)};
+  const auto out = run_op("mp_sgd_mom_update", mixed, with({{"lr", "0.1"}, {"wd", "0.01"}})).out;
+  EXPECT_EQ(out[0].dtype, DType::float16);
+  expect(mixed[3], mixed[2], 1e-6);
+  expect(out[0], mixed[2], 4e-3);
+  std::vector<Tensor> wrong = mixed;
+  EXPECT_THROW(run_op("multi_sgd_update", wrong, {{"lrs", "(0.1,)"}, {"wds", "(0, 0)"}, {"num_weights", "2"}}),
+               ValueError);
+}
+
+TEST(Update, AdamAndHelpers) {
+  std::vector<Tensor> in = {Tensor({1}, DType::float64, {2}), Tensor({1}, DType::float64, {0.5}),
+                            Tensor({1}, DType::float64, {0.1}), Tensor({1}, DType::float64, {0.2})};
+  const double mean = 0.9 * 0.1 + 0.1 * 0.5, var = 0.999 * 0.2 + 0.001 * 0.25;
+  EXPECT_NEAR(run_op("adam_update", in, {{"lr", "0.1"}}).out[0].values()[0], 2 - 0.1 * mean / (std::sqrt(var) + 1e-8),
+              1e-6);
+  EXPECT_NEAR(in[2].values()[0], mean, 1e-6);
+  std::vector<Tensor> finite = {Tensor({2}, DType::float32, {1, 2})};
+  EXPECT_EQ(run_op("all_finite", finite).out[0].values()[0], 1);
+  finite[0] = Tensor({2}, DType::float32, {1, INFINITY});
+  EXPECT_EQ(run_op("all_finite", finite).out[0].values()[0], 0);
+  std::vector<Tensor> arrays = {Tensor({2}, DType::float32, {1, 2}), Tensor({1}, DType::float64, {3})};
+  EXPECT_EQ(run_op("multi_sum_sq", arrays, {{"num_arrays", "2"}}).out[0].values(), (std::vector<double>{5, 9}));
+  run_op("reset_arrays", arrays, {{"num_arrays", "2"}});
+  EXPECT_EQ(arrays[0].values(), (std::vector<double>{0, 0}));
+}
+
+}  // namespace
+}  // namespace loomix::ops::testing
