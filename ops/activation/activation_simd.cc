@@ -79,7 +79,7 @@ void leaky_backward(LeakyType type, float slope, const float* grad, const float*
       });
     case LeakyType::selu:
       return map(grad, x, out, count, [](float g, float v) {
-        const float negative = kSeluAlpha * expf(v < 0 ? v : 0.0f);
+        const float negative = kSeluAlpha * (kSeluScale * expm1f(v < 0 ? v : 0.0f) + 1.0f);
         return g * kSeluScale * (v > 0 ? 1.0f : negative);
       });
     default: return map(grad, x, out, count, [=](float g, float v) { return v > 0 ? g : slope * g; });

@@ -30,7 +30,9 @@ A derivative(LeakyType type, A slope, A x) {
       return A(0.5) * (1 + std::erf(x * A(0.70710678118654752440))) + x * density;
     }
     case LeakyType::elu: return x > 0 ? A(1) : slope * std::exp(x);
-    case LeakyType::selu: return A(kSeluScale) * (x > 0 ? A(1) : A(kSeluAlpha) * std::exp(x));
+    // As MXNet has it: the scale stands twice in the exponential's part.
+    case LeakyType::selu:
+      return A(kSeluScale) * (x > 0 ? A(1) : A(kSeluAlpha) * (A(kSeluScale) * std::expm1(x) + 1));
     default: return x > 0 ? A(1) : slope;
   }
 }
@@ -40,7 +42,7 @@ A second_derivative(LeakyType type, A slope, A x) {
   switch (type) {
     case LeakyType::gelu: return A(0.39894228040143267794) * std::exp(A(-0.5) * x * x) * (2 - x * x);
     case LeakyType::elu: return x > 0 ? A(0) : slope * std::exp(x);
-    case LeakyType::selu: return x > 0 ? A(0) : A(kSeluScale) * A(kSeluAlpha) * std::exp(x);
+    case LeakyType::selu: return x > 0 ? A(0) : A(kSeluScale) * A(kSeluScale) * A(kSeluAlpha) * std::exp(x);
     default: return A(0);
   }
 }

@@ -45,13 +45,6 @@ void infer_forward(const Params& p, ShapeInfer& s) {
   infer_label(p, s, s.in(0), 1);
 }
 
-void infer_backward(const Params& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
-  infer_label(p, s, s.in(0), 1);
-  if (s.num_in() > 2) s.set_in(2, s.in(0));
-}
-
 }  // namespace
 
 void register_softmax_output(OpTable& table) {
@@ -65,17 +58,15 @@ void register_softmax_output(OpTable& table) {
       .inplace(0, 0)
       .element_cost(1)
       .loss()
-      .gradient([](const Params& p, GradBuilder& g) {
-        if (!g.wants(0)) return;
-        const GradValue with_head[] = {g.out(0), g.in(1), g.grad_of(0)};
-        g.set(0, g.call("_backward_SoftmaxOutput", std::span(with_head, p.out_grad ? 3 : 2), g.attrs())[0]);
+      .gradient([](const Params&, GradBuilder& g) {
+        const GradValue inputs[] = {g.out(0), g.in(1)};
+        if (g.wants(0)) g.set(0, g.call("_backward_SoftmaxOutput", inputs, g.attrs())[0]);
       });
   table.add<Params>("_backward_SoftmaxOutput")
       .hidden()
-      .inputs({"output", "label", "grad"})
-      .last_input_if([](const Params& p) { return p.out_grad; })
+      .inputs({"output", "label"})
       .output("output")
-      .infer_shape(infer_backward)
+      .infer_shape(infer_forward)
       .infer_type(infer_loss_type<Params>)
       .inplace(0, 0);
 

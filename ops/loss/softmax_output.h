@@ -31,7 +31,7 @@ struct SoftmaxOutputParams {
         .options({{"batch", LossNormalization::batch},
                   {"null", LossNormalization::null},
                   {"valid", LossNormalization::valid}});
-    f("out_grad", &P::out_grad, "Multiplies the gradient by the head gradient.");
+    f("out_grad", &P::out_grad, "Multiplies the gradient by the output.");
     f("smooth_alpha", &P::smooth_alpha, "How much of the label's weight goes to the other classes.")
         .at_least(0)
         .at_most(1);
@@ -40,7 +40,7 @@ struct SoftmaxOutputParams {
 
 // data, label -> softmax(data).
 void softmax_output_cpu(const SoftmaxOutputParams&, const KernelArgs&);
-// output, label, head gradient (with out_grad) -> gradient of the data.
+// output, label -> gradient of the data.
 void softmax_output_backward_cpu(const SoftmaxOutputParams&, const KernelArgs&);
 
 // data (n, k), label (n) -> minus the sum of the logarithms of the labels' probabilities, shape (1,).

@@ -48,9 +48,8 @@ void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs&
     using A = Accum<T>;
     const T* y = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
-    const T* head = p.out_grad ? args.in[2].as<T>() : nullptr;
     const auto put = [&](int64_t at, A value) {
-      out[at] = static_cast<T>(head ? value * static_cast<A>(head[at]) : value);
+      out[at] = static_cast<T>(p.out_grad ? value * static_cast<A>(y[at]) : value);
     };
     if (label.shape == args.in[0].shape && label.dtype == args.in[0].dtype &&
         rows.size != 1) {  // probabilities

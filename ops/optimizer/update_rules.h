@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "ops/optimizer/update_params.h"
 
@@ -12,11 +13,15 @@ namespace loomix::ops::update {
 template <class A>
 struct Rescale {
   A scale;
-  A limit;
+  A limit;  // infinite where nothing is clipped, so that the loop has no case for it
   template <class P>
-  explicit Rescale(const P& p) : scale(p.rescale_grad), limit(p.clip_gradient) {}
-  Rescale(A scale_value, A limit_value) : scale(scale_value), limit(limit_value) {}
-  A clip(A g) const { return limit < 0 ? g : g > limit ? limit : g < -limit ? -limit : g; }
+  explicit Rescale(const P& p) : Rescale(A(p.rescale_grad), A(p.clip_gradient)) {}
+  Rescale(A scale_value, A limit_value)
+      : scale(scale_value), limit(limit_value < 0 ? std::numeric_limits<A>::infinity() : limit_value) {}
+  A clip(A g) const {
+    const A low = g < -limit ? -limit : g;
+    return low > limit ? limit : low;
+  }
   A operator()(A g) const { return clip(scale * g); }
 };
 

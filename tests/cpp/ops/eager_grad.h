@@ -18,9 +18,11 @@ namespace loomix::ops::testing {
 class EagerGrad final : public GradBuilder {
  public:
   // `wanted` are the inputs whose gradient is asked for.
-  EagerGrad(const std::string& op, std::vector<Tensor> inputs, const TextPairs& attrs, std::vector<Tensor> heads,
-            std::vector<int> wanted, const RunOptions& options)
-      : op_(builtin_table().at(op)), attrs_(builtin_table().parse(op_, attrs)), wanted_(std::move(wanted)),
+  EagerGrad(const std::string& op, std::vector<Tensor> inputs, const TextPairs& attrs,
+            std::vector<Tensor> heads, std::vector<int> wanted, const RunOptions& options)
+      : op_(builtin_table().at(op)),
+        attrs_(builtin_table().parse(op_, attrs)),
+        wanted_(std::move(wanted)),
         options_(options) {
     inputs_ = keep(std::move(inputs));
     outputs_ = keep(run_op(op, *inputs_, attrs, options).out);
@@ -40,7 +42,8 @@ class EagerGrad final : public GradBuilder {
   bool has_grad_of(int i) override { return i < static_cast<int>(heads_->size()); }
   bool wants(int i) const override { return std::find(wanted_.begin(), wanted_.end(), i) != wanted_.end(); }
   using GradBuilder::call;
-  std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs, TextPairs attrs) override {
+  std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,
+                              TextPairs attrs) override {
     std::vector<Tensor> arguments;
     for (const GradValue& value : inputs) {
       arguments.push_back((*static_cast<std::vector<Tensor>*>(value.node))[static_cast<size_t>(value.index)]);
@@ -89,7 +92,8 @@ inline void expect_close(const Tensor& got, const Tensor& want, double tolerance
   const auto b = want.values();
   double scale = 1;
   for (double value : b) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance * scale) << what << " element " << i;
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a[i], b[i], tolerance * scale) << what << " element " << i;
 }
 
 // Compares the rule's gradients to central differences of sum(outputs * heads); float64 inputs. Only the first
@@ -130,7 +134,8 @@ inline void check_gradient(const std::string& op, const std::vector<Tensor>& inp
       target = Tensor(target.shape, target.dtype, shifted);
       const double below = loss(moved);
       const double want = (above - below) / (2 * kStep);
-      ASSERT_NEAR(got[i], want, 1e-6 * std::max(1.0, std::abs(want))) << op << " input " << input << " element " << i;
+      ASSERT_NEAR(got[i], want, 1e-6 * std::max(1.0, std::abs(want)))
+          << op << " input " << input << " element " << i;
     }
   }
 }
