@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbols bound to arrays."""
+
+import loomix as mx
+import numpy as np
+import pytest
+
+nd, sym = mx.nd, mx.sym
+
+
+def linear():
+    return sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc")
+
+
+def arrays():
+    rng = np.random.RandomState(0)
+    return {
+        "x": nd.array(rng.randn(3, 4)),
+        "fc_weight": nd.array(rng.randn(2, 4)),
+        "fc_bias": nd.array(rng.randn(2)),
+    }
+
+
+def expected(args):
+    x, w, b = (args[name].asnumpy() for name in ("x", "fc_weight", "fc_bias"))
+    return x @ w.T + b
+
+
+def close(array, value, rtol=1e-5):
+    np.testing.assert_allclose(array.asnumpy(), value, rtol=rtol, atol=1e-6)
+
+
+def test_forward_and_backward():
+    args = arrays()
+    grads = {name: nd.zeros(value.shape) for name, value in args.items()}
+    run = linear().bind(mx.cpu(), args, grads)
+    (out,) = run.forward(is_train=True)
+    close(out, expected(args))
+    head = np.random.RandomState(1).randn(3, 2).astype("float32")
+    run.backward(nd.array(head))
+    close(grads["x"], head @ args["fc_weight"].asnumpy())
+    close(grads["fc_weight"], head.T @ args["x"].asnumpy())
+    close(run.grad_dict["fc_bias"], head.sum(0))
+    assert run.arg_dict["x"] is args["x"] and run.grad_arrays[0] is grads["x"]
+    assert list(run.output_dict) == ["fc_output"] and run.aux_dict == {}
+
+
+def test_arguments_by_position_and_requests():
+    args = arrays()
+    values = [args[name] for name in ("x", "fc_weight", "fc_bias")]
+    grads = [nd.ones(value.shape) for value in values]
+    run = linear().bind(mx.cpu(), values, grads, grad_req=["null", "write", "add"])
+    for _ in range(2):
+        run.forward(is_train=True)
+        run.backward([nd.ones((3, 2))])
+    assert run.grad_arrays[0] is None
+    close(grads[0], np.ones((3, 4)))
+    close(grads[2], [7, 7])
+
+
+def test_new_values_by_name():
+    args = arrays()
+    run = linear().bind(mx.cpu(), args)
+    x = np.ones((3, 4), "float32")
+    close(run.forward(x=x)[0], x @ args["fc_weight"].asnumpy().T + args["fc_bias"].asnumpy())
+    with pytest.raises(TypeError, match="Unknown argument"):
+        run.forward(nothing=nd.ones(1))
+    with pytest.raises(ValueError, match="Shape not match"):
+        run.forward(x=nd.ones((2, 2)))
+    with pytest.raises(ValueError):
+        run.forward(x=3)
+
+
+def test_simple_bind():
+    run = linear().simple_bind(mx.cpu(), x=(3, 4), grad_req={"fc_weight": "write"})
+    assert run.arg_dict["fc_weight"].shape == (2, 4)
+    assert run.grad_dict["x"] is None and run.grad_dict["fc_weight"].shape == (2, 4)
+    run.copy_params_from({name: value for name, value in arrays().items() if name != "x"})
+    close(run.forward(x=arrays()["x"])[0], expected(arrays()))
+    with pytest.raises(ValueError):
+        run.copy_params_from({"nothing": nd.ones(1)})
+    run.copy_params_from({"nothing": nd.ones(1)}, allow_extra_params=True)
+    with pytest.raises(ValueError):
+        linear().simple_bind(mx.cpu(), fc_bias=(2,))
+    wide = linear().simple_bind(mx.cpu(), x=(3, 4), type_dict={"x": "float64"})
+    assert wide.arg_dict["fc_weight"].dtype == np.float64
+
+
+def test_shared_buffer():
+    buffer = {}
+    big = linear().simple_bind(mx.cpu(), x=(6, 4), shared_buffer=buffer)
+    small = linear().simple_bind(mx.cpu(), x=(3, 4), shared_buffer=buffer)
+    assert set(buffer) == {"x", "fc_weight", "fc_bias"}
+    big.arg_dict["fc_bias"][:] = 3
+    close(small.forward()[0], np.full((3, 2), 3))
+
+
+def test_reshape():
+    args = arrays()
+    run = linear().bind(mx.cpu(), args)
+    smaller = run.reshape(x=(2, 4))
+    smaller.arg_dict["x"][:] = 1
+    close(smaller.forward()[0], np.ones((2, 4)) @ args["fc_weight"].asnumpy().T + args["fc_bias"].asnumpy())
+    with pytest.raises(ValueError):
+        run.reshape(x=(9, 4))
+    assert run.reshape(x=(9, 4), allow_up_sizing=True).forward()[0].shape == (9, 2)
+
+
+def test_auxiliary_states():
+    bn = sym.BatchNorm(sym.var("x"), fix_gamma=False, momentum=0.5, name="bn")
+    run = bn.simple_bind(mx.cpu(), x=(8, 3))
+    run.arg_dict["bn_gamma"][:] = 1
+    run.aux_dict["bn_moving_var"][:] = 1
+    x = np.random.RandomState(0).randn(8, 3).astype("float32")
+    run.forward(is_train=True, x=x)
+    run.backward(nd.ones((8, 3)))
+    close(run.aux_dict["bn_moving_mean"], x.mean(0) * 0.5)
+
+
+def test_monitor():
+    seen = {}
+    run = linear().bind(mx.cpu(), arrays())
+    run.set_monitor_callback(lambda name, array: seen.__setitem__(name, array.asnumpy()))
+    run.forward()
+    assert "fc_output" in seen
+    assert "fc" in run.debug_str()
+
+
+def test_eval():
+    assert sym.var("x").__add__(1).eval(x=nd.ones(2))[0].asnumpy().tolist() == [2, 2]
+
+
+def test_mistakes():
+    args = arrays()
+    with pytest.raises(ValueError, match="fc_bias"):
+        linear().bind(mx.cpu(), {name: args[name] for name in ("x", "fc_weight")})
+    with pytest.raises(ValueError):
+        linear().bind(mx.cpu(), [args["x"]])
+    with pytest.raises(TypeError):
+        linear().bind(mx.cpu(), {**args, "x": 3})
+    with pytest.raises(ValueError):
+        linear().bind(mx.cpu(), {**args, "fc_bias": nd.ones(7)}).forward()
+    with pytest.raises(TypeError):
+        linear().bind("cpu", args)
+    with pytest.raises((ValueError, mx.MXNetError)):
+        linear().bind(mx.cpu(), args).backward(nd.ones((3, 2)))
+    with pytest.raises(ValueError):
+        linear().bind(mx.cpu(), args, {"x": nd.zeros((3, 4))}, grad_req="sometimes")

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process around the package: import, exit, threads, signals, fork."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+
+import loomix as mx
+import numpy as np
+import pytest
+
+nd = mx.nd
+
+
+def run(code, timeout=60, returncode=0):
+    """Runs a program in a process of its own; its output."""
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout
+    )
+    assert result.returncode == returncode, result.stderr
+    return result.stdout
+
+
+def test_import_is_lazy():
+    out = run(
+        """
+        import sys, os
+        import loomix as mx
+        assert "loomix._core" not in sys.modules and "loomix.gluon" not in sys.modules
+        assert os.environ["OMP_WAIT_POLICY"].lower() == "passive"
+        mx.nd
+        assert "loomix._core" in sys.modules
+        import threading
+        print(len(os.listdir("/proc/self/task")))
+        """
+    )
+    assert int(out) <= 2  # no engine or BLAS threads before there is work
+
+
+def test_exit_with_work_in_flight():
+    run(
+        """
+        import loomix as mx
+        x = mx.nd.ones((400, 400))
+        for _ in range(50):
+            x = mx.nd.dot(x, x) * 1e-3
+        kept = [x, x + 1]
+        """
+    )
+
+
+def test_exit_with_failed_work():
+    run(
+        """
+        import loomix as mx
+        x = mx.nd.take(mx.nd.arange(3), mx.nd.array([7]), mode="raise")
+        """
+    )
+
+
+def test_exit_while_a_thread_computes():
+    run(
+        """
+        import threading
+        import loomix as mx
+        def work():
+            x = mx.nd.ones((100, 100))
+            while True:
+                x = x * 1.0
+                x.wait_to_read()
+        threading.Thread(target=work, daemon=True).start()
+        mx.nd.ones(3).asnumpy()
+        """
+    )
+
+
+def test_interrupt_during_a_wait():
+    out = run(
+        """
+        import os, signal, threading, time
+        import loomix as mx
+        x = mx.nd.ones((1500, 1500))
+        for _ in range(200):
+            x = mx.nd.dot(x, x) * 1e-4
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begin = time.time()
+        try:
+            x.wait_to_read()
+            print("done")
+        except KeyboardInterrupt:
+            print("interrupted" if time.time() - begin < 5 else "late")
+        os._exit(0)
+        """
+    )
+    assert out.strip() in ("interrupted", "done")
+
+
+def test_child_of_fork_reads_arrays_and_computes():
+    run(
+        """
+        import os
+        import loomix as mx
+        x = mx.nd.ones((300, 300))
+        for _ in range(5):
+            x = mx.nd.dot(x, x) * 1e-3
+        child = os.fork()
+        if child == 0:
+            ok = (x * 2).asnumpy().shape == (300, 300) and mx.nd.arange(3).asnumpy().tolist() == [0, 1, 2]
+            os._exit(0 if ok else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        x.wait_to_read()
+        """
+    )
+
+
+def test_threads_share_arrays():
+    shared = nd.array(np.arange(100))
+    failures = []
+
+    def work(seed):
+        try:
+            for i in range(200):
+                result = (shared * seed + i).asnumpy()
+                assert (result == np.arange(100, dtype="float32") * seed + i).all()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_other_threads_run_while_one_waits():
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.wait(0.001):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    x = nd.ones((800, 800))
+    for _ in range(20):
+        x = nd.dot(x, x) * 1e-3
+    x.wait_to_read()
+    stop.set()
+    thread.join()
+    assert len(ticks) >= 3
+
+
+def test_namespaces_have_what_the_table_has():
+    from loomix import _core, _operators
+
+    for package, module in (("ndarray", mx.nd), ("symbol", mx.sym)):
+        for name, operator in _core.operator_names(package == "symbol"):
+            space, short = _operators.place_of(name)
+            function = getattr(getattr(module, space), short)
+            if type(function).__name__ == "OpFunction":
+                assert function.operator == operator
+            if space == "op":
+                assert hasattr(module, short)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_buffers_can_be_written_through(dtype):
+    array = nd.zeros((2, 2), dtype=dtype)
+    view = memoryview(array)
+    view[0, 1] = 3
+    assert array.asnumpy().tolist() == [[0, 3], [0, 0]]
