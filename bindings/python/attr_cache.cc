@@ -163,6 +163,14 @@ Operator find_operator(std::string_view name) {
   return op;
 }
 
+int field_position(const ops::OpDef& op, std::string_view field) {
+  const auto fields = op.params->fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == field) return static_cast<int>(i);
+  }
+  detail::throw_error<KeyError>("[{}] has no parameter '{}'.", op.name, field);
+}
+
 bool is_scalar(PyObject* object) {
   if (PyFloat_Check(object) || PyLong_Check(object)) return true;
   static PyObject* const generic = [] {

@@ -58,6 +58,9 @@ struct Operator {
 Operator find_operator(std::string_view name);
 AttrCache& cache_of(const ops::OpDef& op);
 
+// The position of a field in the operator's schema; KeyError.
+int field_position(const ops::OpDef& op, std::string_view field);
+
 // True for Python's and NumPy's numbers.
 bool is_scalar(PyObject* object);
 // The attributes {"scalar": value}.

@@ -4,6 +4,7 @@
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/runtime.h"
+#include "symbol/autograd/tape.h"
 #include "symbol/executor/run_node.h"
 
 namespace loomix::python {
@@ -24,6 +25,8 @@ PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::s
 
 void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
                  std::span<NDArray* const> out) {
+  // run_node checks this only where an input is recorded.
+  if (autograd::is_recording()) autograd::check_not_recorded(op, out);
   RunOptions options;
   options.out = out;
   run_node(runtime(), op, attrs, in, options);

@@ -4,6 +4,7 @@
 #include "bindings/python/array_functions.h"
 #include "bindings/python/autograd.h"
 #include "bindings/python/errors.h"
+#include "bindings/python/executor_object.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/op_function.h"
 #include "bindings/python/process.h"
@@ -32,6 +33,7 @@ PYBIND11_MODULE(_core, m) {
     add_autograd(m.ptr());
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());
+    add_executor_type(m.ptr());
   } catch (...) {
     set_python_error();
     throw pybind11::error_already_set();

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bindings/python/attr_cache.h"
 #include "bindings/python/autograd.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/runtime.h"
+#include "symbol/autograd/tape.h"
 
 namespace loomix::python {
 
@@ -111,6 +113,26 @@ PyObject* view_reshape(PyObject* self, PyObject* shape) {
   return guarded([&] { return wrap(checked_array(self, "reshape").reshape(to_shape(shape, "reshape"))); });
 }
 
+// reshape with MXNet's special sizes: a view, which the tape learns of as the operator.
+PyObject* reshape(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&] {
+    LOOMIX_CHECK(count == 2, TypeError, "[reshape] got {} arguments; expected shape and reverse.", count);
+    static const Operator op = find_operator("Reshape");
+    static const int shape_field = field_position(*op.def, "shape");
+    static const int reverse_field = field_position(*op.def, "reverse");
+    const GivenAttr given[] = {{shape_field, args[0]}, {reverse_field, args[1]}};
+    const Ref<const AttrsBase> attrs = op.cache->get(given, -1);
+    const NDArray& array = checked_array(self, "reshape");
+    Shape shapes[] = {array.shape(), Shape::unknown()};
+    ops::ShapeInfer infer(*op.def, std::span(shapes, 1), std::span(shapes + 1, 1));
+    op.def->infer_shape(*attrs, infer);
+    NDArray view = array.reshape(shapes[1]);
+    const NDArray* in[] = {&array};
+    if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
+    return wrap(std::move(view));
+  });
+}
+
 // A handle without the gradient tape's entry.
 PyObject* detach(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -194,6 +216,7 @@ PyMethodDef kMethods[] = {
     {"_at", view_at, METH_O, "The view of one item of the first axis."},
     {"_slice", as_method(view_slice), METH_FASTCALL, "The view of a range of the first axis."},
     {"_reshape_view", view_reshape, METH_O, "The same memory in another shape, all sizes given."},
+    {"_reshape_special", as_method(reshape), METH_FASTCALL, "Reshaped by the operator's rules; shares memory."},
     {"_detach", detach, METH_NOARGS, "The same array, unknown to the gradient tape."},
     {"_shares_memory", shares_memory, METH_O, "Whether two arrays have elements in common."},
     {"_adopt", adopt, METH_O, "Lets this object refer to another one's array."},

@@ -31,7 +31,7 @@ nd = mx.nd
         (lambda x: nd.Activation(x, act_type="foo"), ValueError, "foo"),
         (lambda x: nd.zeros((-1, 2)), ValueError, ""),
         (lambda x: nd.zeros("a"), (TypeError, ValueError), ""),
-        (lambda x: nd.zeros(2, ctx="cpu"), TypeError, "Context"),
+        (lambda x: nd.array([2], ctx="cpu"), TypeError, "Context"),
         (lambda x: nd.zeros(2, ctx=mx.gpu(0)), RuntimeError, "gpu"),
         (lambda x: x + nd.ones((2, 2), ctx=mx.cpu(1)), RuntimeError, "cpu"),
         (lambda x: nd.load("/nowhere/at/all"), OSError, "nowhere"),

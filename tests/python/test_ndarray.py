@@ -442,7 +442,7 @@ def test_sparse():
     same(nd.sparse.zeros("row_sparse", (2, 2)), np.zeros((2, 2)))
     same(pickle.loads(pickle.dumps(matrix)), dense)
     assert matrix.astype("float64").dtype == np.float64
-    with pytest.raises(ValueError):
+    with pytest.raises(IndexError):
         nd.sparse.csr_matrix(([1.0], [7], [0, 1]), shape=(1, 3))
     with pytest.raises(ValueError):
         nd.ones(3).tostype("csr")

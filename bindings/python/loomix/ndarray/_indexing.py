@@ -284,11 +284,13 @@ def _value_array(array, value, shape):
             value = value.astype(array.dtype)
     else:
         try:
-            data = np.asarray(value, dtype=array.dtype)
+            data = None if value is None else np.asarray(value, dtype=array.dtype)
         except (TypeError, ValueError):
+            data = None
+        if data is None:
             raise MXNetTypeError(
                 f"[NDArray] cannot assign {value!r} of type {type(value).__name__}; expected a number or an array."
-            ) from None
+            )
         value = type(array)._from_numpy(np.ascontiguousarray(data), array.context)
     if value.shape == shape:
         return value

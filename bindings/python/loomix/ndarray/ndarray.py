@@ -235,11 +235,7 @@ class NDArray(_core.NDArrayBase):
             raise MXNetTypeError(
                 f"[reshape] unknown argument {', '.join(map(repr, kwargs))}; expected 'shape' and 'reverse'."
             )
-        if autograd.is_recording():
-            return op.reshape(self, shape=shape, reverse=bool(reverse))
-        if all(isinstance(size, int) and size > 0 for size in shape):
-            return self._reshape_view(shape)
-        return op.reshape(self, shape=shape, reverse=bool(reverse))
+        return self._reshape_special(shape, bool(reverse))
 
     def expand_dims(self, axis, inplace=False):
         """The array with a new axis of size 1; shares memory when ``inplace``."""

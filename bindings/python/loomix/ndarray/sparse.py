@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse arrays: csr matrices, and arrays of which only some rows are stored."""
 
+import builtins
+
 import numpy as np
 
 from .. import _core, _operators
@@ -33,12 +35,12 @@ class BaseSparseNDArray(NDArray):
         return f"\n<{type(self).__name__} {shape} @{self.context}>"
 
     def _get_item(self, key):
-        if isinstance(key, slice) and key == slice(None):
+        if isinstance(key, builtins.slice) and key == builtins.slice(None):
             return self
         return self.tostype("default")[key]
 
     def _set_item(self, key, value):
-        if not (isinstance(key, slice) and key == slice(None)):
+        if not (isinstance(key, builtins.slice) and key == builtins.slice(None)):
             raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
         if isinstance(value, NDArray):
             _core.copy_array(value, self)
@@ -113,7 +115,7 @@ class CSRNDArray(BaseSparseNDArray):
         self.wait_to_read()
 
     def _get_item(self, key):
-        if isinstance(key, (int, slice)):
+        if isinstance(key, (int, builtins.slice)):
             rows = range(self.shape[0])[key]
             rows = range(rows, rows + 1) if isinstance(rows, int) else rows
             if rows.step != 1:

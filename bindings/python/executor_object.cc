@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/executor_object.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "base/error.h"
+#include "bindings/python/convert.h"
+#include "bindings/python/errors.h"
+#include "bindings/python/ndarray_object.h"
+#include "bindings/python/request.h"
+#include "bindings/python/runtime.h"
+#include "symbol/executor/bound_executor.h"
+
+namespace loomix::python {
+namespace {
+
+namespace py = pybind11;
+
+using Names = std::vector<std::pair<std::string, py::object>>;
+
+// What Python holds; pybind11 has no holder for counted handles that live in the object.
+struct Handle {
+  Ref<BoundExecutor> executor;
+};
+
+std::vector<NDArray> to_arrays(const py::list& list, const char* what) {
+  std::vector<NDArray> arrays;
+  for (const py::handle item : list) {
+    arrays.push_back(item.is_none() ? NDArray() : to_array(item.ptr(), "executor", what));
+  }
+  return arrays;
+}
+
+py::list to_list(std::span<const NDArray> arrays) {
+  py::list list;
+  for (const NDArray& array : arrays) {
+    list.append(array.is_none() ? py::object(py::none()) : py::reinterpret_steal<py::object>(wrap(array)));
+  }
+  return list;
+}
+
+std::vector<ops::Req> to_requests(const std::vector<std::string>& texts) {
+  std::vector<ops::Req> requests;
+  for (const std::string& text : texts) requests.push_back(to_request(text, "bind"));
+  return requests;
+}
+
+std::vector<std::pair<std::string, Shape>> to_shapes(const Names& given) {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const auto& [name, shape] : given) shapes.emplace_back(name, to_shape(shape.ptr(), name.c_str()));
+  return shapes;
+}
+
+BindOptions bind_options(const Names& groups, const py::object& shared) {
+  BindOptions options;
+  for (const auto& [name, context] : groups) options.groups.emplace(name, to_device(context.ptr(), "bind"));
+  if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
+  return options;
+}
+
+Handle bind(const Symbol& symbol, const py::object& context, const py::list& arguments,
+            const py::list& gradients, const std::vector<std::string>& requests, const py::list& states,
+            const Names& groups, const py::object& shared) {
+  BoundArrays arrays{to_arrays(arguments, "an argument"), to_arrays(gradients, "a gradient"),
+                     to_requests(requests), to_arrays(states, "an auxiliary state")};
+  return {BoundExecutor::bind(runtime(), symbol, to_device(context.ptr(), "bind"), std::move(arrays),
+                              bind_options(groups, shared))};
+}
+
+Handle simple_bind(const Symbol& symbol, const py::object& context, const Names& shapes, const Names& dtypes,
+                   const std::vector<std::string>& requests, const std::vector<std::string>& shared_arguments,
+                   const Names& groups, const py::object& shared) {
+  SimpleBindRequest request;
+  request.shapes = to_shapes(shapes);
+  for (const auto& [name, dtype] : dtypes)
+    request.dtypes.emplace_back(name, to_dtype(dtype.ptr(), "simple_bind"));
+  request.requests = to_requests(requests);
+  request.shared_arguments = shared_arguments;
+  return {BoundExecutor::simple_bind(runtime(), symbol, to_device(context.ptr(), "simple_bind"), request,
+                                     bind_options(groups, shared))};
+}
+
+void set_monitor(const Handle& handle, const py::object& callback) {
+  if (callback.is_none()) {
+    handle.executor->set_monitor({});
+    return;
+  }
+  handle.executor->set_monitor([callback](const std::string& name, const NDArray& array) {
+    const py::gil_scoped_acquire gil;
+    callback(name, py::reinterpret_steal<py::object>(wrap(array)));
+  });
+}
+
+RunMode mode_of(bool training) { return training ? RunMode::training : RunMode::inference; }
+
+}  // namespace
+
+void add_executor_type(PyObject* module) {
+  auto m = py::reinterpret_borrow<py::module_>(module);
+  m.def("bind", &bind);
+  m.def("simple_bind", &simple_bind);
+  py::class_<Handle>(m, "ExecutorHandle")
+      .def("forward",
+           [](const Handle& handle, bool training) { handle.executor->forward(mode_of(training)); })
+      .def("backward",
+           [](const Handle& handle, const py::list& head_gradients) {
+             handle.executor->backward(to_arrays(head_gradients, "a head gradient"));
+           })
+      .def("reshape",
+           [](const Handle& handle, const Names& shapes, bool partial, bool grow) {
+             return Handle{handle.executor->reshape(to_shapes(shapes), {.partial = partial, .grow = grow})};
+           })
+      .def("outputs", [](const Handle& handle) { return to_list(handle.executor->outputs()); })
+      .def("arguments", [](const Handle& handle) { return to_list(handle.executor->arrays().arguments); })
+      .def("gradients", [](const Handle& handle) { return to_list(handle.executor->arrays().gradients); })
+      .def("auxiliary_states",
+           [](const Handle& handle) { return to_list(handle.executor->arrays().auxiliary_states); })
+      .def("set_monitor", &set_monitor)
+      .def("explain",
+           [](const Handle& handle, bool training) { return handle.executor->explain(mode_of(training)); });
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,908 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/generate_ops.py from the operator table.
+from collections.abc import Sequence
+
+from numpy.typing import DTypeLike
+
+from ..context import Context
+from .ndarray import NDArray
+
+def _Div(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _DivScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _EqualScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Greater(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _GreaterEqualScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _GreaterScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Greater_Equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Hypot(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _HypotScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Lesser(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _LesserEqualScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _LesserScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Lesser_Equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _LogicalAndScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _LogicalOrScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _LogicalXorScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Logical_And(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Logical_Or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Logical_Xor(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Maximum(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _MaximumScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Minimum(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _MinimumScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Minus(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _MinusScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Mod(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _ModScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Mul(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _MulScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _NotEqualScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Not_Equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Plus(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _PlusScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _Power(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _PowerScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _RDivScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _RMinusScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _RModScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _RPowerScalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: NDArray,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    eta: float | None = None,
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _add(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _copy(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def _crop_assign(
+    lhs: NDArray,
+    rhs: NDArray,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
+    step: int | Sequence[int] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _crop_assign_scalar(
+    data: NDArray,
+    scalar: float = 0.0,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _div(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _div_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _equal_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _full(
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    value: float | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _grad_add(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _greater(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _greater_equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _greater_equal_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _greater_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _hypot(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _hypot_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _identity_with_attr_like_rhs(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _lesser(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _lesser_equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _lesser_equal_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _lesser_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_and(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_and_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_or_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_xor(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _logical_xor_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _maximum(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _maximum_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _minimum(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _minimum_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _minus(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _minus_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _mod(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _mod_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _mp_adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: NDArray,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    eta: float | None = None,
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _mul(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _mul_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _multi_adamw_update(
+    *data: NDArray,
+    lrs: Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wds: Sequence[float],
+    etas: Sequence[float],
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _multi_lamb_update(
+    *data: NDArray,
+    learning_rates: Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    wds: Sequence[float],
+    rescale_grad: float = 1.0,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    clip_gradient: float = -1.0,
+    bias_correction: bool = True,
+    step_count: int | Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _multi_mp_adamw_update(
+    *data: NDArray,
+    lrs: Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wds: Sequence[float],
+    etas: Sequence[float],
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _multi_mp_lamb_update(
+    *data: NDArray,
+    learning_rates: Sequence[float],
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    wds: Sequence[float],
+    rescale_grad: float = 1.0,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    clip_gradient: float = -1.0,
+    bias_correction: bool = True,
+    step_count: int | Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _not_equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _not_equal_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _ones(
+    shape: int | Sequence[int] = (),
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _plus(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _plus_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _power(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _power_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_negative_binomial(
+    k: float = 1.0,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_randint(
+    low: int,
+    high: int,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _ravel_multi_index(
+    data: NDArray,
+    shape: int | Sequence[int] | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _rdiv_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _rminus_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _rmod_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _rpower_scalar(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_exponential(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_gamma(
+    alpha: NDArray,
+    beta: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_generalized_negative_binomial(
+    mu: NDArray,
+    alpha: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_multinomial(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: DTypeLike = "int32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
+def _sample_negative_binomial(
+    k: NDArray,
+    p: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_normal(
+    mu: NDArray,
+    sigma: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_poisson(
+    lam: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _sample_uniform(
+    low: NDArray,
+    high: NDArray,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _scatter_set_nd(
+    lhs: NDArray,
+    rhs: NDArray,
+    indices: NDArray,
+    shape: int | Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _shuffle(
+    data: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _slice_assign(
+    lhs: NDArray,
+    rhs: NDArray,
+    begin: int | Sequence[int],
+    end: int | Sequence[int],
+    step: int | Sequence[int] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _slice_assign_scalar(
+    data: NDArray,
+    scalar: float = 0.0,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _split_v2(
+    data: NDArray,
+    indices: int | Sequence[int],
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
+def _sub(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _unravel_index(
+    data: NDArray,
+    shape: int | Sequence[int] | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _zeros(
+    shape: int | Sequence[int] = (),
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _zeros_without_dtype(
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike = -1,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...

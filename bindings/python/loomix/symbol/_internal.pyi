@@ -1,0 +1,941 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/generate_ops.py from the operator table.
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import DTypeLike
+
+from ..context import Context
+from .symbol import Symbol
+
+def _Div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _DivScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _EqualScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _GreaterEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _GreaterScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Greater_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _HypotScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _LesserEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _LesserScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Lesser_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _LogicalAndScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _LogicalOrScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _LogicalXorScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Logical_And(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Logical_Or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Logical_Xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _MaximumScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _MinimumScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _MinusScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _ModScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _MulScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _NotEqualScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Not_Equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _PlusScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _Power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _PowerScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _RDivScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _RMinusScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _RModScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _RPowerScalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _copy(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _crop_assign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _crop_assign_scalar(
+    data: Symbol | None = None,
+    scalar: float = 0.0,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _div(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _div_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _full(
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    value: float | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _grad_add(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _greater(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _greater_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _greater_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _greater_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _hypot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _hypot_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _lesser(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _lesser_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _lesser_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _lesser_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_and_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_or_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _logical_xor_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _maximum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _maximum_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _minimum(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _minimum_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _minus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _minus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _mod(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _mod_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _mul(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _mul_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _not_equal(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _not_equal_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _ones(
+    shape: int | Sequence[int] = (),
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _plus(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _plus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _power(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _power_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_exponential(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_gamma(
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_negative_binomial(
+    k: float = 1.0,
+    p: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_normal(
+    loc: float = 0.0,
+    scale: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_poisson(
+    lam: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_randint(
+    low: int,
+    high: int,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _random_uniform(
+    low: float = 0.0,
+    high: float = 1.0,
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _ravel_multi_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _rdiv_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _rminus_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _rmod_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _rpower_scalar(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_exponential(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_gamma(
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_generalized_negative_binomial(
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_multinomial(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    get_prob: bool = False,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_negative_binomial(
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_normal(
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_poisson(
+    lam: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sample_uniform(
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _scatter_set_nd(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    indices: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _shuffle(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _slice_assign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _slice_assign_scalar(
+    data: Symbol | None = None,
+    scalar: float = 0.0,
+    begin: int | Sequence[int] | None = None,
+    end: int | Sequence[int] | None = None,
+    step: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _split_v2(
+    data: Symbol | None = None,
+    indices: int | Sequence[int] | None = None,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: int = 0,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _sub(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _unravel_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _zeros(
+    shape: int | Sequence[int] = (),
+    ctx: Context | str = "",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _zeros_without_dtype(
+    shape: int | Sequence[int] | None = None,
+    ctx: Context | str = "",
+    dtype: DTypeLike = -1,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
