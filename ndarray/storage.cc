@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ndarray/storage.h"
 
-#include <new>
 #include <utility>
 
 #include "engine/block_cache.h"
+#include "engine/device/device_runtime.h"
 
 namespace loomix {
 
@@ -61,15 +61,20 @@ void Storage::allocate(int64_t bytes) {
   if (bytes <= kInlineBytes && device_.is_host()) {
     data_ = inline_;
   } else {
-    data_ = ::operator new(static_cast<size_t>(bytes), std::align_val_t{64});
-    owned_ = true;
+    engine::DeviceRuntime& runtime = engine_->device(device_);
+    pool_ = &runtime.memory(kind_);
+    data_ = pool_->allocate(static_cast<size_t>(bytes), runtime.queue(engine::Lane::compute));
   }
   bytes_ = bytes;
 }
 
 void Storage::free() noexcept {
-  if (owned_) ::operator delete(data_, std::align_val_t{64});
-  owned_ = false;
+  if (pool_ && device_.is_host()) {
+    pool_->free(data_, static_cast<size_t>(bytes_));
+  } else if (pool_) {
+    pool_->free(data_, static_cast<size_t>(bytes_), var_->pending_tokens());
+  }
+  pool_ = nullptr;
   data_ = nullptr;
   bytes_ = 0;
 }

@@ -10,12 +10,12 @@
 #include "base/dtype.h"
 #include "base/ref_counted.h"
 #include "base/shape.h"
+#include "engine/device/memory_pool.h"
 #include "engine/engine.h"
 
 namespace loomix {
 
 enum class StorageType : int8_t { undefined = -1, dense = 0, row_sparse = 1, csr = 2 };
-enum class MemoryKind : uint8_t { host, pinned, device, managed, cuda_managed };
 
 const char* name_of(StorageType stype);  // MXNet's: "default", "row_sparse", "csr"
 
@@ -68,10 +68,10 @@ class alignas(64) Storage final : public RefCounted {
   StorageType stype_ = StorageType::dense;
   MemoryKind kind_ = MemoryKind::host;
   bool deferred_ = false;
-  bool owned_ = false;  // data_ came from the device's pool
   Device device_;
   engine::Engine* engine_;
   engine::VarRef var_;
+  engine::MemoryPool* pool_ = nullptr;  // where data_ came from; null for inline and foreign memory
   void* data_ = nullptr;
   int64_t bytes_ = 0;
   std::unique_ptr<Extra> extra_;  // what only sparse, deferred and foreign storage needs
