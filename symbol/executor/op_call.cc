@@ -72,11 +72,12 @@ void add_to(engine::RunContext& context, const TensorView& from, const TensorVie
   });
 }
 
+// Of a variadic operator, a pair names one of its inputs, not all of them.
 bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input, size_t output) {
-  const int position = op.inplace.empty() ? 0 : op.schema_position(attrs, static_cast<int>(input));
-  return std::any_of(op.inplace.begin(), op.inplace.end(), [&](const std::pair<int, int>& pair) {
-    return pair.first == position && pair.second == static_cast<int>(output);
-  });
+  if (op.inplace.empty()) return false;
+  const int i = static_cast<int>(input);
+  const std::pair<int, int> pair{op.variadic_count.empty() ? op.schema_position(attrs, i) : i, static_cast<int>(output)};
+  return std::find(op.inplace.begin(), op.inplace.end(), pair) != op.inplace.end();
 }
 
 bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, size_t input) {

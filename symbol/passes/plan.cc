@@ -36,24 +36,27 @@ void find_views(const Graph& graph, const ValueIndex& index, const Inference& kn
   }
 }
 
+// Of a variadic operator, a pair names one of its inputs, not all of them.
+bool allows_inplace(const Node& node, int input, int output) {
+  const bool variadic = !node.op->variadic_count.empty();
+  const std::pair<int, int> pair{variadic ? input : node.op->schema_position(*node.attrs, input), output};
+  return std::find(node.op->inplace.begin(), node.op->inplace.end(), pair) != node.op->inplace.end();
+}
+
 // In-place candidates of one node: the input goes nowhere else within the node but to inputs that may be overwritten.
 void find_pairs(const Graph& graph, const ValueIndex& index, NodeId id, const GraphPlan& plan,
                 std::vector<memplan::InplacePair>& pairs) {
   const Node& node = graph[id];
   const auto inputs = graph.inputs(id);
-  const auto allowed = [&](int input, int output) {
-    const std::pair<int, int> pair{node.op->schema_position(*node.attrs, input), output};
-    return std::find(node.op->inplace.begin(), node.op->inplace.end(), pair) != node.op->inplace.end();
-  };
-  for (const auto& [position, output] : node.op->inplace) {
-    if (output >= node.num_outputs) continue;
+  for (int output = 0; output < node.num_outputs; ++output) {
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      if (node.op->schema_position(*node.attrs, i) != position) continue;
+      if (!allows_inplace(node, i, output)) continue;
       const int from = plan.root[index[inputs[i]]], to = index(id, output);
       if (plan.values[from].pinned || plan.values[to].pinned || plan.values[from].bytes != plan.values[to].bytes) continue;
       bool elsewhere = is_shape_only(node, i);
       for (int j = 0; j < static_cast<int>(inputs.size()); ++j) {
-        elsewhere = elsewhere || (plan.root[index[inputs[j]]] == from && !allowed(j, output) && !is_shape_only(node, j));
+        elsewhere = elsewhere || (plan.root[index[inputs[j]]] == from && !is_shape_only(node, j) &&
+                                  !allows_inplace(node, j, output));
       }
       if (!elsewhere) pairs.push_back({from, to});
     }

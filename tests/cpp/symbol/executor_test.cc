@@ -273,6 +273,10 @@ TEST(Executor, RandomPlansUnderEightWorkersEqualTheNaiveEngine) {
         plan.poison = true;
         const auto got = train(threaded, symbol, plan, request);
         ASSERT_EQ(got.size(), want.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+          ASSERT_EQ(got[i], want[i]) << "element " << i << ", inplace " << inplace << ", ordering "
+                                     << static_cast<int>(ordering);
+        }
         ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
       }
     }
