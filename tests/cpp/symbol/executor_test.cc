@@ -269,6 +269,7 @@ TEST(Executor, RandomPlansUnderEightWorkersEqualTheNaiveEngine) {
       for (auto ordering : {memplan::Ordering::keep, memplan::Ordering::extend}) {
         PlanOptions plan;
         plan.inplace = inplace;
+        plan.co_share = true;
         plan.ordering = ordering;
         plan.poison = true;
         const auto got = train(threaded, symbol, plan, request);
