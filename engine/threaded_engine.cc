@@ -283,14 +283,20 @@ void ThreadedEngine::wait_on_device(Task& task, DeviceQueue& queue) {
   for (const TokenRef& token : pending) queue.wait_for(*token);
 }
 
-void ThreadedEngine::record_on_device(Task& task, DeviceQueue& queue) {
-  if (task.node_count == 0) return;
-  const TokenRef token = queue.record();
-  for (AccessNode& node : task.accesses()) {
-    Var& var = node.var();
-    const std::lock_guard lock(var.lock_);
-    if (!var.tokens_) var.tokens_ = std::make_unique<TokenSet>();
-    node.exclusive() ? var.tokens_->set_writer(token) : var.tokens_->add_reader(token);
+// Returns the device's error, if it takes no more work.
+std::exception_ptr ThreadedEngine::record_on_device(Task& task, DeviceQueue& queue) noexcept {
+  if (task.node_count == 0) return nullptr;
+  try {
+    const TokenRef token = queue.record();
+    for (AccessNode& node : task.accesses()) {
+      Var& var = node.var();
+      const std::lock_guard lock(var.lock_);
+      if (!var.tokens_) var.tokens_ = std::make_unique<TokenSet>();
+      node.exclusive() ? var.tokens_->set_writer(token) : var.tokens_->add_reader(token);
+    }
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
   }
 }
 
@@ -321,15 +327,20 @@ void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& 
 bool ThreadedEngine::run(Task* task, ThreadState& state, RunContext& context) {
   const bool careful = careful_.load(std::memory_order_relaxed);
   if (careful && skip_poisoned(*task)) return true;
-  const bool traced = trace_.enabled();
-  const int64_t begin = traced ? Trace::now() : 0;
   Task* const outer = state.current.load(std::memory_order_relaxed);
   state.current.store(task, std::memory_order_release);
+  if (!trace_.enabled()) [[likely]]
+    return invoke(task, state, context, outer);
+  // An asynchronous task may be gone after its body.
+  const std::string track = track_of(*task, state);
+  std::string name = (task->flags & kDescribed) ? task->name() : "task";
+  const char* const category = !task->device.is_host()  ? "issue"
+                               : (task->flags & kAsync) ? "asynchronous"
+                                                        : "task";
+  const int64_t begin = Trace::now();
   const bool finished = invoke(task, state, context, outer);
-  if (!finished) return false;
-  if (traced) [[unlikely]]
-    record(*task, state, begin);
-  return true;
+  trace_.add(track, std::move(name), category, begin, Trace::now());
+  return finished;
 }
 
 // Marks the body as ended. While a fork is prepared, somebody may be reading the task's name.
@@ -358,13 +369,16 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
   if (task->flags & kAsync) [[unlikely]] {
     task->blockers.store(2, std::memory_order_relaxed);  // this function, and the Completion
     std::exception_ptr error;
-    if (context.queue != nullptr) wait_on_device(*task, *context.queue);
     try {
+      if (context.queue != nullptr) wait_on_device(*task, *context.queue);
       task->async(context, Completion(*this, task));
     } catch (...) {
       error = std::current_exception();
     }
-    if (context.queue != nullptr) record_on_device(*task, *context.queue);
+    if (context.queue != nullptr) {
+      std::exception_ptr device_error = record_on_device(*task, *context.queue);
+      if (!error) error = std::move(device_error);
+    }
     task->async.reset();
     task->errors[0] = std::move(error);
     leave_body(state, outer);  // the Completion may end the task from here on
@@ -372,16 +386,17 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
     if (finished) end_async(*task);
   } else {
     const bool on_device = context.queue != nullptr;
-    if (on_device) [[unlikely]]
-      wait_on_device(*task, *context.queue);
     try {
+      if (on_device) [[unlikely]]
+        wait_on_device(*task, *context.queue);
       task->work(context);
       if (careful_.load(std::memory_order_relaxed)) heal(*task);
     } catch (...) {
       fail(*task, std::current_exception());
     }
-    if (on_device) [[unlikely]]
-      record_on_device(*task, *context.queue);  // before the body lets go of its memory
+    if (on_device) [[unlikely]] {  // before the body lets go of its memory
+      if (std::exception_ptr error = record_on_device(*task, *context.queue)) fail(*task, std::move(error));
+    }
     task->work.reset();
     leave_body(state, outer);
   }

@@ -101,7 +101,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void leave_body(ThreadState& state, Task* outer) noexcept;
   void run_direct(Task* task, ThreadState& state, ReadyList& ready);
   void wait_on_device(Task& task, DeviceQueue& queue);
-  void record_on_device(Task& task, DeviceQueue& queue);
+  std::exception_ptr record_on_device(Task& task, DeviceQueue& queue) noexcept;
   static Ref<Poison> poison_of(const Var& var);
   static Ref<Poison> data_poison(Var& var);
   bool skip_poisoned(Task& task);
@@ -110,7 +110,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void heal(Task& task) noexcept;
   void finish(Task* task, ThreadState& state, ReadyList& ready);
   void grant(AccessNode& node, ReadyList& ready);
-  void record(const Task& task, const ThreadState& state, int64_t begin);
+  static std::string track_of(const Task& task, const ThreadState& state);
 
   void wait_for(Var& var, bool exclusive);
   bool ready_now(Var& var, bool exclusive, Ref<Poison>& poison);

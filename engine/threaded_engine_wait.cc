@@ -331,16 +331,11 @@ bool ThreadedEngine::reclaim() {
   return true;
 }
 
-void ThreadedEngine::record(const Task& task, const ThreadState& state, int64_t begin) {
-  const int64_t end = Trace::now();
-  std::string track =
-      fmt::format("{} {}", task.device.to_string(), kLaneNames[static_cast<int>(task.pool->lane())]);
-  if (state.worker) {
-    fmt::format_to(std::back_inserter(track), " {}", state.worker->index);
-  } else {
-    track += state.inline_depth > 0 ? " (pushing thread)" : " (waiting thread)";
-  }
-  trace_.add(track, (task.flags & kDescribed) ? task.name() : "task", "task", begin, end);
+std::string ThreadedEngine::track_of(const Task& task, const ThreadState& state) {
+  const char* const lane = kLaneNames[static_cast<int>(task.pool->lane())];
+  if (state.inline_depth > 0) return fmt::format("{} {} (pushing thread)", task.device.to_string(), lane);
+  if (state.worker == nullptr) return fmt::format("{} {} (waiting thread)", task.device.to_string(), lane);
+  return fmt::format("{} {} {}", task.device.to_string(), lane, state.worker->index);
 }
 
 void ThreadedEngine::shutdown() {

@@ -27,7 +27,8 @@ class Trace {
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  // A task on `track` ("cpu(0) compute 1"); `category` says how it got there ("task", "inline", "device").
+  // A task on `track` ("cpu(0) compute 1"); `category`: "task", "asynchronous" or
+  // "issue" (of a device task; the device works later).
   void add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
            int64_t end_ns);
 
