@@ -24,6 +24,8 @@ class BlockCache {
   }
   static void free(void* block) noexcept {
     Local& local = local_;
+    if (local.count == 0) [[unlikely]]
+      returner_.armed = true;
     if (local.count == 2 * kBatch) [[unlikely]]
       spill(local);
     local.blocks[local.count++] = block;
@@ -67,10 +69,7 @@ class BlockCache {
     for (size_t i = kSlabBlocks - 1; i > 0; --i) local_.blocks[local_.count++] = slab + i * kBytes;
     return slab;
   }
-  static void spill(Local& local) noexcept {
-    returner_.armed = true;
-    give_back(local, kBatch);
-  }
+  static void spill(Local& local) noexcept { give_back(local, kBatch); }
   static void give_back(Local& local, size_t count) noexcept {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
