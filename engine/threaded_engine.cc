@@ -357,7 +357,8 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
   context.device = task->device;
   const bool wide = task->max_cores > 1 && state.inline_depth == 0;
   const int extra = wide ? cores_.take(task->max_cores - 1, task->patience_ns) : 0;
-  context.cores = 1 + extra;
+  // How work is cut into parts decides how sums are rounded, so it must not depend on what else runs.
+  context.cores = options_.deterministic ? std::clamp<int>(task->max_cores, 1, cores_.cores()) : 1 + extra;
   context.team = &team_;
   const bool own_thread = state.worker != nullptr;
   const int outer_threads = own_thread ? state.omp_threads : omp_threads();

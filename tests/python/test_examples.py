@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples run, and a resumed run of the training example gives the same bits."""
 
+import json
+import os
 import runpy
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,20 +37,13 @@ def data(tmp_path):
 def test_training(network, data, tmp_path):
     for package in ("tqdm", "matplotlib"):
         pytest.importorskip(package)
-    example = runpy.run_path(str(EXAMPLES / "train_fashion_mnist.py"))
 
     def run(output, epochs, *more):
-        options = [
-            "--network",
-            network,
-            "--epochs",
-            str(epochs),
-            "--batch-size",
-            "32",
-            "--data-dir",
-            str(data),
-        ]
-        example["train"](example["parse"]([*options, "--output", str(output), *more]))
+        options = ["--network", network, "--epochs", str(epochs), "--batch-size", "32", "--lr", "0.005"]
+        options += ["--data-dir", str(data), "--output", str(output), *more]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, str(EXAMPLES / "train_fashion_mnist.py"), *options]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
         arrays = mx.nd.load(str(output / f"{network}-{epochs:04d}.params"))
         return {name: array.asnumpy() for name, array in arrays.items()}
 
@@ -60,11 +56,9 @@ def test_training(network, data, tmp_path):
         tmp_path / "whole" / f"{network}-0004.states"
     ).read_bytes()
     assert (tmp_path / "whole" / f"{network}-curve.png").stat().st_size > 1000
-    if network == "mlp":  # the other needs more steps
-        module = mx.mod.Module.load(str(tmp_path / "whole" / network), 4)
-        validation = example["batches"](data, "t10k", 32, False)
-        module.bind(validation.provide_data, validation.provide_label, for_training=False)
-        assert module.score(validation, "acc")[0][1] > 0.5
+    history = json.loads((tmp_path / "whole" / f"{network}-0004.run.json").read_text())["history"]
+    assert len(history) == 4
+    assert history[-1]["train"]["cross-entropy"] < history[0]["train"]["cross-entropy"]
 
 
 def test_missing_data(tmp_path):
