@@ -176,7 +176,8 @@ def files():
             ("linalg", "linalg"),
             ("image", "image"),
         ):
-            result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
+            if spaces[space]:
+                result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
     return result
 
 

