@@ -135,9 +135,11 @@ void Program::find_gates() {
       const auto leave = [&](int value) {
         if (!followed[id]) ends.push_back(engine::VarRef(&arrays_[value].var()));
       };
-      for (const ValueRef& input : graph_.inputs(id)) {
-        const int value = plan_.root[index[input]];
-        if (!is_planned(value)) continue;
+      const auto inputs = graph_.inputs(id);
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        const int value = plan_.root[index[inputs[k]]];
+        // The call has no tag for a value of which it needs the shape only.
+        if (!is_planned(value) || is_shape_only(*graph_[id].op, *graph_[id].attrs, static_cast<int>(k))) continue;
         reads = true;
         leave(value);
         followed[plan_.values[value].writer] = true;

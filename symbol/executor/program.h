@@ -15,7 +15,7 @@ namespace loomix {
 
 struct PlanOptions {
   bool inplace = true;
-  bool co_share = false;  // off: random graphs still show wrong gradients with it (executor_test, seed 18)
+  bool co_share = true;
   memplan::Ordering ordering = memplan::Ordering::keep;
   bool own_memory = false;  // every value in memory of its own: for monitors that look at values later
   bool poison = false;      // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes

@@ -4,14 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
+#include "ndarray/copy.h"
 
 namespace loomix {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -214,6 +219,38 @@ TEST(Executor, SharedMemoryIsNoticedByALateBackward) {
   first->forward(RunMode::training);
   second->forward(RunMode::training);
   EXPECT_THROW(first->backward({&head, 1}), StateError);
+}
+
+// The first task of the backward pass reads of the arena's values only a shape, so that nothing but the gate keeps it from
+// overwriting what the run before still needs.
+TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
+  Bench bench = Bench::threaded(4);
+  Symbol net = op("elemwise_mul", {}, {{"", Symbol::variable("x")}, {"", Symbol::variable("y")}}, "product");
+  for (int i = 0; i < 2; ++i) net = op("_mul_scalar", {{"scalar", "0.5"}}, {{"", net}}, "half" + std::to_string(i));
+  net = op("Reshape", {{"shape", "(16,)"}}, {{"", net}}, "flat");
+  PlanOptions plan;
+  plan.inplace = false;
+  BoundArrays arrays;
+  arrays.arguments = {bench.ones({16}), bench.ones({16})};
+  arrays.gradients = {zeros(*bench.engine, {16}, DType::float32, Device::cpu()), NDArray()};
+  arrays.requests = {ops::Req::add, ops::Req::null};
+  auto executor = BoundExecutor::bind(bench.runtime, net, Device::cpu(), arrays, {.plan = plan, .groups = {}, .shared = {}});
+  const memplan::Plan& memory = executor->plan(RunMode::training).memory;
+  ASSERT_EQ(memory.naive(), 6 * 64);
+  ASSERT_EQ(memory.bytes(), 4 * 64) << "the gradients of 'flat' and 'half0' should share memory";
+
+  const NDArray first = bench.ones({16}), second = array_of(*bench.engine, {16}, std::vector<float>(16, 100));
+  executor->forward(RunMode::training);
+  executor->forward(RunMode::training)[0].wait_to_read();
+  std::promise<void> release;  // what the last step of the first run waits for
+  const engine::Tag tag{&arrays.arguments[1].var(), engine::Access::write};
+  bench.engine->push({}, {&tag, 1}, [done = release.get_future().share()](engine::RunContext&) { done.wait(); });
+  executor->backward({&first, 1});
+  executor->forward(RunMode::training);
+  executor->backward({&second, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // time for a step that does not wait
+  release.set_value();
+  EXPECT_THAT(values_of(arrays.gradients[0]), Each((1 + 100) * 0.25F));
 }
 
 // A random graph of elementwise operators and reshapes over arrays of one size.
