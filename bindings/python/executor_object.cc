@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
@@ -54,6 +55,8 @@ std::vector<std::pair<std::string, Shape>> to_shapes(const Names& given) {
 
 BindOptions bind_options(const Names& groups, const py::object& shared) {
   BindOptions options;
+  options.plan.inplace = settings().inplace;
+  options.plan.co_share = settings().coshare;
   for (const auto& [name, context] : groups) options.groups.emplace(name, to_device(context.ptr(), "bind"));
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbols bound to arrays."""
 
+import os
+import re
+import subprocess
+import sys
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -124,6 +129,22 @@ def test_monitor():
     run.forward()
     assert "fc_output" in seen
     assert "fc" in run.debug_str()
+
+
+@pytest.mark.parametrize("inplace, coshare, megabytes", [(1, 1, 4), (1, 0, 4), (0, 1, 8), (0, 0, 12)])
+def test_settings_switch_off_the_sharing_of_memory(inplace, coshare, megabytes):
+    code = """if True:
+        import loomix as mx
+        net = mx.sym.var("x")
+        for _ in range(4):
+            net = mx.sym.tanh(net)
+        print(net.simple_bind(mx.cpu(), grad_req="null", x=(1024, 1024)).debug_str())
+    """
+    environment = {**os.environ, "LOOMIX_INPLACE": str(inplace), "LOOMIX_COSHARE": str(coshare)}
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert float(re.search(r"planned ([0-9.]+) MB", result.stdout)[1]) == megabytes
 
 
 def test_eval():
