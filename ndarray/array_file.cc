@@ -44,7 +44,8 @@ template <class Size>
 Shape read_sizes(ByteSource& in, int64_t ndim) {
   if (ndim > Shape::kMaxDims) in.fail("{} axes; at most {} are allowed", ndim, Shape::kMaxDims);
   Shape shape;
-  for (int64_t axis = 0; axis < ndim; ++axis) shape.push_back(static_cast<int64_t>(in.number<Size>("a shape")));
+  for (int64_t axis = 0; axis < ndim; ++axis)
+    shape.push_back(static_cast<int64_t>(in.number<Size>("a shape")));
   return shape;
 }
 
@@ -78,7 +79,8 @@ struct IndexPart {
   Shape shape;
 };
 
-void read_indices(ByteSource& in, const IndexPart& part, int64_t* destination, int64_t limit, const char* what) {
+void read_indices(ByteSource& in, const IndexPart& part, int64_t* destination, int64_t limit,
+                  const char* what) {
   const int64_t count = part.shape.size();
   if (part.dtype == DType::int64) {
     in.read(destination, count * 8, what);
@@ -99,14 +101,15 @@ void check_increasing(const ByteSource& in, const int64_t* first, const int64_t*
   if (bad != last) in.fail("{}: {} follows {}; they must increase", what, bad[1], bad[0]);
 }
 
-NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, const Shape& stored, const Shape& shape,
-                    DType dtype) {
+NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, const Shape& stored,
+                    const Shape& shape, DType dtype) {
   const bool csr = stype == StorageType::csr;
   InlineVector<IndexPart, 2> parts(csr ? 2 : 1);
   for (IndexPart& part : parts) {
     part.dtype = read_dtype(in);
     part.shape = read_shape(in);
-    if (is_floating(part.dtype) || part.shape.ndim() != 1) in.fail("an index array is not a list of integers");
+    if (is_floating(part.dtype) || part.shape.ndim() != 1)
+      in.fail("an index array is not a list of integers");
   }
   bool fits = stored.is_known() && shape.is_known();
   if (fits && csr) {
@@ -177,7 +180,8 @@ NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options)
 ArrayList read_list(ByteSource in, engine::Engine& engine, LoadOptions options) {
   ArrayList list;
   const uint64_t magic = in.number<uint64_t>("the header");
-  if (magic != kListMagic) in.fail("this is no array file: it begins with {:#x}, expected {:#x}", magic, kListMagic);
+  if (magic != kListMagic)
+    in.fail("this is no array file: it begins with {:#x}, expected {:#x}", magic, kListMagic);
   in.number<uint64_t>("the header");
   const auto count = static_cast<int64_t>(in.number<uint64_t>("the header"));
   constexpr int64_t kSmallestRecord = 12;
@@ -255,7 +259,8 @@ void write_sparse(Writer& out, const NDArray& array) {
 }
 
 void write_none(Writer& out, ArrayFormat format) {
-  LOOMIX_CHECK(format != ArrayFormat::v0, ValueError, "[save] format version 0 cannot hold an empty (none) array.");
+  LOOMIX_CHECK(format != ArrayFormat::v0, ValueError,
+               "[save] format version 0 cannot hold an empty (none) array.");
   if (format == ArrayFormat::v1) {
     out.number(kMagicV1);
     return out.number<int32_t>(0);
@@ -280,7 +285,8 @@ void write_record(Writer& out, const NDArray& array, ArrayFormat format) {
     case ArrayFormat::v0:
       out.number<uint32_t>(static_cast<uint32_t>(shape.ndim()));
       for (int64_t dim : shape) {
-        LOOMIX_CHECK(dim <= UINT32_MAX, ValueError, "[save] the size {} does not fit into format version 0.", dim);
+        LOOMIX_CHECK(dim <= UINT32_MAX, ValueError, "[save] the size {} does not fit into format version 0.",
+                     dim);
         out.number(static_cast<uint32_t>(dim));
       }
       break;
@@ -305,15 +311,15 @@ ArrayList load_arrays(engine::Engine& engine, const std::string& path, LoadOptio
   return read_list(ByteSource::file(path), engine, options);
 }
 
-ArrayList load_arrays_from_buffer(engine::Engine& engine, std::span<const std::byte> bytes, LoadOptions options,
-                                  const std::string& name) {
+ArrayList load_arrays_from_buffer(engine::Engine& engine, std::span<const std::byte> bytes,
+                                  LoadOptions options, const std::string& name) {
   return read_list(ByteSource::memory(bytes, name), engine, options);
 }
 
 std::string save_arrays_to_buffer(std::span<const NDArray> arrays, std::span<const std::string> names,
                                   ArrayFormat format) {
-  LOOMIX_CHECK(names.empty() || names.size() == arrays.size(), ValueError, "[save] {} names were given for {} arrays.",
-               names.size(), arrays.size());
+  LOOMIX_CHECK(names.empty() || names.size() == arrays.size(), ValueError,
+               "[save] {} names were given for {} arrays.", names.size(), arrays.size());
   Writer out;
   out.number(kListMagic);
   out.number<uint64_t>(0);

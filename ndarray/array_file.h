@@ -27,8 +27,8 @@ struct LoadOptions {
 
 ArrayList load_arrays(engine::Engine& engine, const std::string& path, LoadOptions options = {});
 // `name` stands for the file in errors.
-ArrayList load_arrays_from_buffer(engine::Engine& engine, std::span<const std::byte> bytes, LoadOptions options = {},
-                                  const std::string& name = "buffer");
+ArrayList load_arrays_from_buffer(engine::Engine& engine, std::span<const std::byte> bytes,
+                                  LoadOptions options = {}, const std::string& name = "buffer");
 // `names` is empty or has one name an array. The file appears whole or not at all.
 void save_arrays(const std::string& path, std::span<const NDArray> arrays, std::span<const std::string> names,
                  ArrayFormat format = ArrayFormat::v2);

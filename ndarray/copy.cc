@@ -36,7 +36,8 @@ To convert(From value) {
 
 template <class Fn>
 void dispatch_pair(DType from, DType to, Fn&& fn) {
-  dispatch_all(from, "copy", [&](auto source) { dispatch_all(to, "copy", [&](auto target) { fn(source, target); }); });
+  dispatch_all(from, "copy",
+               [&](auto source) { dispatch_all(to, "copy", [&](auto target) { fn(source, target); }); });
 }
 
 void copy_range(const TensorView& from, const TensorView& to, int64_t begin, int64_t end) {
@@ -111,8 +112,8 @@ bool is_whole(const Strided& box, const Shape& shape, const NDArray& array) {
          std::equal(box.strides.begin(), box.strides.end(), Strided::whole(shape).strides.begin());
 }
 
-void move_boxes(const TensorView& source, const Strided& from, const TensorView& destination, const Strided& to,
-                const Shape& shape) {
+void move_boxes(const TensorView& source, const Strided& from, const TensorView& destination,
+                const Strided& to, const Shape& shape) {
   const auto last = static_cast<size_t>(shape.ndim()) - 1;
   const bool scalar = shape.ndim() == 0;
   const int64_t count = scalar ? 1 : shape[shape.ndim() - 1];
@@ -143,7 +144,8 @@ void move_boxes(const TensorView& source, const Strided& from, const TensorView&
     const From* const typed_in = reinterpret_cast<const From*>(in);
     To* const typed_out = reinterpret_cast<To*>(out);
     for_each_row(shape, from, to, [&](int64_t a, int64_t b) {
-      for (int64_t i = 0; i < count; ++i) typed_out[b + i * step_to] = convert<To>(typed_in[a + i * step_from]);
+      for (int64_t i = 0; i < count; ++i)
+        typed_out[b + i * step_to] = convert<To>(typed_in[a + i * step_from]);
     });
   });
 }
@@ -214,9 +216,10 @@ void copy(const NDArray& source, const NDArray& destination) {
                           source.offset() == destination.offset() && source.dtype() == destination.dtype();
   if (same_place) return;
   const Device device = source.device().is_host() ? destination.device() : source.device();
-  LOOMIX_CHECK(source.device().is_host() || destination.device().is_host() || source.device() == destination.device(),
-               NotImplementedError, "[copy] directly from {} to {}; copy through the host.",
-               source.device().to_string(), destination.device().to_string());
+  LOOMIX_CHECK(
+      source.device().is_host() || destination.device().is_host() || source.device() == destination.device(),
+      NotImplementedError, "[copy] directly from {} to {}; copy through the host.",
+      source.device().to_string(), destination.device().to_string());
   LOOMIX_CHECK(device.is_host() || source.dtype() == destination.dtype(), NotImplementedError,
                "[copy] from {} on {} to {} on {}; convert the type on the host.", name_of(source.dtype()),
                source.device().to_string(), name_of(destination.dtype()), destination.device().to_string());
@@ -244,24 +247,24 @@ void copy(const NDArray& source, const NDArray& destination) {
     }
   };
   static_assert(sizeof(Move) <= 64);
-  destination.engine().push(std::move(info), tags.tags(),
-                            Move{source.storage_ref(), destination.storage_ref(), source.offset(),
-                                 destination.offset(), destination.size(), source.dtype(), destination.dtype(),
-                                 source.overlaps(destination)});
+  destination.engine().push(
+      std::move(info), tags.tags(),
+      Move{source.storage_ref(), destination.storage_ref(), source.offset(), destination.offset(),
+           destination.size(), source.dtype(), destination.dtype(), source.overlaps(destination)});
 }
 
 NDArray copy_to(const NDArray& source, Device device) {
-  NDArray copied = source.is_dense()
-                       ? NDArray(source.engine(), source.shape(), source.dtype(), device)
-                       : NDArray::sparse(source.engine(), source.stype(), source.shape(), source.dtype(), device);
+  NDArray copied = source.is_dense() ? NDArray(source.engine(), source.shape(), source.dtype(), device)
+                                     : NDArray::sparse(source.engine(), source.stype(), source.shape(),
+                                                       source.dtype(), device);
   copy(source, copied);
   return copied;
 }
 
 NDArray cast(const NDArray& source, DType dtype) {
-  NDArray copied = source.is_dense()
-                       ? NDArray(source.engine(), source.shape(), dtype, source.device())
-                       : NDArray::sparse(source.engine(), source.stype(), source.shape(), dtype, source.device());
+  NDArray copied = source.is_dense() ? NDArray(source.engine(), source.shape(), dtype, source.device())
+                                     : NDArray::sparse(source.engine(), source.stype(), source.shape(), dtype,
+                                                       source.device());
   copy(source, copied);
   return copied;
 }
@@ -271,8 +274,8 @@ void copy_strided(const NDArray& source, const Strided& from, const NDArray& des
   check_box(source, from, shape, "copy_strided");
   check_box(destination, to, shape, "copy_strided");
   LOOMIX_CHECK(source.device() == destination.device(), DeviceError,
-               "[copy_strided] the arrays are on {} and {}; expected one device.", source.device().to_string(),
-               destination.device().to_string());
+               "[copy_strided] the arrays are on {} and {}; expected one device.",
+               source.device().to_string(), destination.device().to_string());
   LOOMIX_CHECK(source.device().is_host(), NotImplementedError, "[copy_strided] on {}; only hosts can.",
                source.device().to_string());
   ArrayTags tags;
@@ -286,7 +289,8 @@ void copy_strided(const NDArray& source, const Strided& from, const NDArray& des
       copy_task(destination.device(), shape.size() * (size_of(source.dtype()) + size_of(destination.dtype())),
                 name_copy),
       tags.tags(), [source, from, destination, to, shape](engine::RunContext&) {
-        if (!source.overlaps(destination)) return move_boxes(source.view(), from, destination.view(), to, shape);
+        if (!source.overlaps(destination))
+          return move_boxes(source.view(), from, destination.view(), to, shape);
         TensorView held = source.view();
         std::vector<std::byte> bytes(static_cast<size_t>(held.bytes()));
         std::memcpy(bytes.data(), held.data, bytes.size());
@@ -302,14 +306,16 @@ void fill(const NDArray& destination, double value) {
                destination.device().to_string());
   ArrayTags tags;
   tags.write(destination);
-  destination.engine().push(
-      copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
-      [storage = destination.storage_ref(), offset = destination.offset(), count = destination.size(),
-       dtype = destination.dtype(), scalar = scalar_of(value, destination.dtype())](engine::RunContext& context) {
-        std::byte* const data = static_cast<std::byte*>(storage->data()) + offset;
-        engine::parallel_for(context, count, kParallelBytes / size_of(dtype),
-                             [&](int64_t begin, int64_t end) { fill_range(data, dtype, scalar, begin, end); });
-      });
+  destination.engine().push(copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
+                            [storage = destination.storage_ref(), offset = destination.offset(),
+                             count = destination.size(), dtype = destination.dtype(),
+                             scalar = scalar_of(value, destination.dtype())](engine::RunContext& context) {
+                              std::byte* const data = static_cast<std::byte*>(storage->data()) + offset;
+                              engine::parallel_for(context, count, kParallelBytes / size_of(dtype),
+                                                   [&](int64_t begin, int64_t end) {
+                                                     fill_range(data, dtype, scalar, begin, end);
+                                                   });
+                            });
 }
 
 void fill_strided(const NDArray& destination, const Strided& to, const Shape& shape, double value) {

@@ -32,8 +32,8 @@ DType type_from_dlpack(DLDataType type) {
     const DLDataType known = type_to_dlpack(dtype);
     if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes) return dtype;
   }
-  detail::throw_error<TypeError>("[from_dlpack] type code {}, {} bits, {} lanes has no match here.", type.code, type.bits,
-                                 type.lanes);
+  detail::throw_error<TypeError>("[from_dlpack] type code {}, {} bits, {} lanes has no match here.",
+                                 type.code, type.bits, type.lanes);
 }
 
 template <class Managed>
@@ -47,8 +47,8 @@ template <class Managed>
 Managed* export_array(const NDArray& array) {
   LOOMIX_CHECK(array.is_dense(), TypeError, "[to_dlpack] the array's storage is {}; expected a dense one.",
                name_of(array.stype()));
-  LOOMIX_CHECK(array.device().is_host(), NotImplementedError, "[to_dlpack] from {}; only host memory is exported.",
-               array.device().to_string());
+  LOOMIX_CHECK(array.device().is_host(), NotImplementedError,
+               "[to_dlpack] from {}; only host memory is exported.", array.device().to_string());
   array.wait_to_read();
   auto exported = std::make_unique<Exported<Managed>>();
   exported->array = array.detach();
@@ -130,12 +130,14 @@ DLManagedTensorVersioned* to_dlpack_versioned(const NDArray& array) {
   return managed;
 }
 
-NDArray from_dlpack(engine::Engine& engine, DLManagedTensor* tensor) { return import_tensor(engine, tensor, false); }
+NDArray from_dlpack(engine::Engine& engine, DLManagedTensor* tensor) {
+  return import_tensor(engine, tensor, false);
+}
 
 NDArray from_dlpack(engine::Engine& engine, DLManagedTensorVersioned* tensor) {
   LOOMIX_CHECK(tensor->version.major == DLPACK_MAJOR_VERSION, ValueError,
-               "[from_dlpack] the tensor follows DLPack {}.{}; expected major version {}.", tensor->version.major,
-               tensor->version.minor, DLPACK_MAJOR_VERSION);
+               "[from_dlpack] the tensor follows DLPack {}.{}; expected major version {}.",
+               tensor->version.major, tensor->version.minor, DLPACK_MAJOR_VERSION);
   return import_tensor(engine, tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0);
 }
 

@@ -17,7 +17,8 @@ int64_t checked_bytes(const Shape& shape, DType dtype, const char* who) {
     LOOMIX_CHECK(dim >= 0, ShapeError, "[{}] the shape {} is not complete; every size must be known.", who,
                  shape.to_string());
     LOOMIX_CHECK(!__builtin_mul_overflow(bytes, dim, &bytes), MemoryError,
-                 "[{}] an array of shape {} has more bytes than memory can be addressed.", who, shape.to_string());
+                 "[{}] an array of shape {} has more bytes than memory can be addressed.", who,
+                 shape.to_string());
   }
   return bytes;
 }
@@ -41,13 +42,14 @@ NDArray::NDArray(Ref<Storage> storage, const Shape& shape, DType dtype, int64_t 
                         offset + shape.size() * size_of(dtype) <= storage_->bytes());
 }
 
-NDArray NDArray::sparse(engine::Engine& engine, StorageType stype, const Shape& shape, DType dtype, Device device) {
+NDArray NDArray::sparse(engine::Engine& engine, StorageType stype, const Shape& shape, DType dtype,
+                        Device device) {
   checked_bytes(shape, dtype, "NDArray");
   LOOMIX_CHECK(stype != StorageType::csr || shape.ndim() == 2, ShapeError,
                "[NDArray] a csr array needs two axes; the shape is {}.", shape.to_string());
   LOOMIX_CHECK(shape.ndim() >= 1, ShapeError, "[NDArray] a row_sparse array needs an axis; the shape is ().");
-  LOOMIX_CHECK(device.is_host(), NotImplementedError, "[NDArray] sparse storage on {}; it is kept on hosts only.",
-               device.to_string());
+  LOOMIX_CHECK(device.is_host(), NotImplementedError,
+               "[NDArray] sparse storage on {}; it is kept on hosts only.", device.to_string());
   auto storage = make_ref<Storage>(engine, stype, device);
   const int64_t row_starts = stype == StorageType::csr ? shape[0] + 1 : 0;
   storage->resize_sparse(0, size_of(dtype), row_starts);
@@ -62,7 +64,8 @@ NDArray NDArray::deferred(engine::Engine& engine, DType dtype, Device device) {
 NDArray NDArray::from_external(engine::Engine& engine, void* data, const Shape& shape, DType dtype,
                                std::function<void()> release) {
   const int64_t bytes = checked_bytes(shape, dtype, "from_external");
-  LOOMIX_CHECK(data != nullptr || bytes == 0, ValueError, "[from_external] no memory was given for {} bytes.", bytes);
+  LOOMIX_CHECK(data != nullptr || bytes == 0, ValueError, "[from_external] no memory was given for {} bytes.",
+               bytes);
   return NDArray(make_ref<Storage>(engine, data, bytes, Device::cpu(), std::move(release)), shape, dtype);
 }
 
@@ -70,7 +73,8 @@ void NDArray::resolve_shape() const {
   LOOMIX_CHECK(storage_, ValueError, "[NDArray] the array is empty (none) and has no shape.");
   engine().wait(var());
   const Shape* shape = storage_->deferred_shape();
-  LOOMIX_CHECK(shape, StateError, "[NDArray] the array's shape depends on data, and no task has written it yet.");
+  LOOMIX_CHECK(shape, StateError,
+               "[NDArray] the array's shape depends on data, and no task has written it yet.");
   shape_ = *shape;
 }
 
@@ -95,9 +99,10 @@ bool NDArray::overlaps(const NDArray& other) const {
 
 NDArray NDArray::reshape(const Shape& shape) const {
   check_dense(*this, "reshape");
-  LOOMIX_CHECK(shape.is_known() && shape.size() == size(), ShapeError,
-               "[reshape] an array of shape {} cannot take the shape {}; the number of elements must stay {}.",
-               this->shape().to_string(), shape.to_string(), size());
+  LOOMIX_CHECK(
+      shape.is_known() && shape.size() == size(), ShapeError,
+      "[reshape] an array of shape {} cannot take the shape {}; the number of elements must stay {}.",
+      this->shape().to_string(), shape.to_string(), size());
   return NDArray(storage_, shape, dtype_, offset_);
 }
 
@@ -117,7 +122,8 @@ NDArray NDArray::at(int64_t index) const {
   check_dense(*this, "at");
   const Shape& whole = shape();
   LOOMIX_CHECK(whole.ndim() > 0 && 0 <= index && index < whole[0], IndexError,
-               "[at] the index {} is outside of the first axis of an array of shape {}.", index, whole.to_string());
+               "[at] the index {} is outside of the first axis of an array of shape {}.", index,
+               whole.to_string());
   const Shape rest(whole.dims().subspan(1));
   return NDArray(storage_, rest, dtype_, offset_ + index * rest.size() * size_of(dtype_));
 }
@@ -127,8 +133,8 @@ void NDArray::wait_to_write() const { engine().wait_to_write(var()); }
 
 void NDArray::copy_to_host(void* data, int64_t bytes) const {
   check_dense(*this, "copy_to_host");
-  LOOMIX_CHECK(bytes == this->bytes(), ShapeError, "[copy_to_host] {} bytes were offered for an array of {}.", bytes,
-               this->bytes());
+  LOOMIX_CHECK(bytes == this->bytes(), ShapeError, "[copy_to_host] {} bytes were offered for an array of {}.",
+               bytes, this->bytes());
   if (!device().is_host()) {
     NDArray host(engine(), shape(), dtype_, Device::cpu());
     copy(*this, host);
@@ -140,18 +146,18 @@ void NDArray::copy_to_host(void* data, int64_t bytes) const {
 
 void NDArray::copy_from_host(const void* data, int64_t bytes) {
   check_dense(*this, "copy_from_host");
-  LOOMIX_CHECK(bytes == this->bytes(), ShapeError, "[copy_from_host] {} bytes were given for an array of {}.", bytes,
-               this->bytes());
-  const NDArray source(make_ref<Storage>(engine(), const_cast<void*>(data), bytes, Device::cpu(), nullptr), shape(),
-                       dtype_);
+  LOOMIX_CHECK(bytes == this->bytes(), ShapeError, "[copy_from_host] {} bytes were given for an array of {}.",
+               bytes, this->bytes());
+  const NDArray source(make_ref<Storage>(engine(), const_cast<void*>(data), bytes, Device::cpu(), nullptr),
+                       shape(), dtype_);
   copy(source, *this);
   source.wait_to_write();
   wait_to_read();
 }
 
 int64_t NDArray::stored_count() const {
-  LOOMIX_CHECK(storage_ && !is_dense(), TypeError, "[stored_count] the array's storage is {}; expected a sparse one.",
-               name_of(stype()));
+  LOOMIX_CHECK(storage_ && !is_dense(), TypeError,
+               "[stored_count] the array's storage is {}; expected a sparse one.", name_of(stype()));
   wait_to_read();
   return storage_->count();
 }
@@ -176,8 +182,8 @@ NDArray NDArray::stored_indices() const {
 }
 
 NDArray NDArray::stored_indptr() const {
-  LOOMIX_CHECK(stype() == StorageType::csr, TypeError, "[stored_indptr] the array's storage is {}; expected csr.",
-               name_of(stype()));
+  LOOMIX_CHECK(stype() == StorageType::csr, TypeError,
+               "[stored_indptr] the array's storage is {}; expected csr.", name_of(stype()));
   wait_to_read();
   NDArray copied(engine(), Shape{shape()[0] + 1}, DType::int64, device());
   copied.copy_from_host(storage_->indptr(), copied.bytes());
@@ -185,8 +191,9 @@ NDArray NDArray::stored_indptr() const {
 }
 
 void ArrayTags::need(engine::Var* var, engine::Access access) {
-  const bool known = std::any_of(tags_.begin(), tags_.end(),
-                                 [&](const engine::Tag& tag) { return tag.var == var && tag.access == access; });
+  const bool known = std::any_of(tags_.begin(), tags_.end(), [&](const engine::Tag& tag) {
+    return tag.var == var && tag.access == access;
+  });
   if (!known) tags_.push_back({var, access});
 }
 

@@ -15,15 +15,18 @@ namespace {
 
 // A sparse task sees whole arrays: handles are captured by value, through one allocation.
 template <class Fn>
-void push_sparse(const char* (*name)(const void*), std::initializer_list<NDArray> reads, const NDArray& writes, Fn fn) {
+void push_sparse(const char* (*name)(const void*), std::initializer_list<NDArray> reads,
+                 const NDArray& writes, Fn fn) {
   ArrayTags tags;
   for (const NDArray& array : reads) {
-    LOOMIX_CHECK(array.device() == writes.device(), DeviceError, "[{}] the arrays are on {} and {}; expected one device.",
-                 name(nullptr), array.device().to_string(), writes.device().to_string());
+    LOOMIX_CHECK(array.device() == writes.device(), DeviceError,
+                 "[{}] the arrays are on {} and {}; expected one device.", name(nullptr),
+                 array.device().to_string(), writes.device().to_string());
     tags.read(array);
   }
-  LOOMIX_CHECK(writes.device().is_host(), NotImplementedError, "[{}] on {}; sparse arrays are kept on hosts only.",
-               name(nullptr), writes.device().to_string());
+  LOOMIX_CHECK(writes.device().is_host(), NotImplementedError,
+               "[{}] on {}; sparse arrays are kept on hosts only.", name(nullptr),
+               writes.device().to_string());
   tags.write(writes);
   engine::TaskInfo info;
   info.device = writes.device();
@@ -46,7 +49,9 @@ bool any_set(const void* data, DType dtype, int64_t count) {
   });
 }
 
-std::byte* bytes_at(const Storage& storage, int64_t offset) { return static_cast<std::byte*>(storage.data()) + offset; }
+std::byte* bytes_at(const Storage& storage, int64_t offset) {
+  return static_cast<std::byte*>(storage.data()) + offset;
+}
 
 void dense_to_row_sparse(const NDArray& source, Storage& to, DType dtype) {
   const Shape& shape = source.shape();
@@ -102,8 +107,8 @@ void sparse_to_dense(const NDArray& source, std::byte* out, DType dtype) {
   if (source.stype() == StorageType::row_sparse) {
     const int64_t items = row_items(shape);
     for (int64_t k = 0; k < from.count(); ++k) {
-      convert_elements(bytes_at(from, k * items * in_size), source.dtype(), out + from.indices()[k] * items * out_size,
-                       dtype, items);
+      convert_elements(bytes_at(from, k * items * in_size), source.dtype(),
+                       out + from.indices()[k] * items * out_size, dtype, items);
     }
     return;
   }
@@ -129,14 +134,17 @@ void same_kind(const NDArray& source, Storage& to, DType dtype) {
 
 std::vector<int64_t> as_int64(const NDArray& array) {
   std::vector<int64_t> items(static_cast<size_t>(array.size()));
-  convert_elements(bytes_at(array.storage(), array.offset()), array.dtype(), items.data(), DType::int64, array.size());
+  convert_elements(bytes_at(array.storage(), array.offset()), array.dtype(), items.data(), DType::int64,
+                   array.size());
   return items;
 }
 
-void check_sorted(const std::vector<int64_t>& ids, size_t first, size_t last, int64_t limit, const char* who) {
+void check_sorted(const std::vector<int64_t>& ids, size_t first, size_t last, int64_t limit,
+                  const char* who) {
   for (size_t i = first; i < last; ++i) {
-    LOOMIX_CHECK(0 <= ids[i] && ids[i] < limit, IndexError, "[{}] index {} at position {} is out of range; expected 0 to {}.",
-                 who, ids[i], i, limit - 1);
+    LOOMIX_CHECK(0 <= ids[i] && ids[i] < limit, IndexError,
+                 "[{}] index {} at position {} is out of range; expected 0 to {}.", who, ids[i], i,
+                 limit - 1);
     LOOMIX_CHECK(i == first || ids[i - 1] < ids[i], ValueError,
                  "[{}] index {} at position {} follows {}; they must increase.", who, ids[i], i, ids[i - 1]);
   }
@@ -170,9 +178,10 @@ NDArray cast_storage(const NDArray& source, StorageType stype) {
   LOOMIX_CHECK(stype != StorageType::undefined, ValueError,
                "[cast_storage] the storage type is undefined; expected default, row_sparse or csr.");
   if (source.stype() == stype) return source;
-  const NDArray result = stype == StorageType::dense
-                             ? NDArray(source.engine(), source.shape(), source.dtype(), source.device())
-                             : NDArray::sparse(source.engine(), stype, source.shape(), source.dtype(), source.device());
+  const NDArray result =
+      stype == StorageType::dense
+          ? NDArray(source.engine(), source.shape(), source.dtype(), source.device())
+          : NDArray::sparse(source.engine(), stype, source.shape(), source.dtype(), source.device());
   copy_sparse(source, result);
   return result;
 }
@@ -182,8 +191,8 @@ NDArray retain(const NDArray& source, const NDArray& ids) {
                "[sparse_retain] the array's storage is {}; expected row_sparse.", name_of(source.stype()));
   LOOMIX_CHECK(ids.is_dense() && ids.shape().ndim() == 1, ShapeError,
                "[sparse_retain] the row ids must be a dense array with one axis.");
-  const NDArray result =
-      NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(), source.dtype(), source.device());
+  const NDArray result = NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(),
+                                         source.dtype(), source.device());
   push_sparse(name_retain, {source, ids}, result, [source, ids, result] {
     std::vector<int64_t> wanted = as_int64(ids);
     std::sort(wanted.begin(), wanted.end());
@@ -207,8 +216,8 @@ NDArray retain(const NDArray& source, const NDArray& ids) {
 void fill_sparse(const NDArray& destination, double value) {
   LOOMIX_CHECK(value == 0, ValueError, "[fill] a {} array can only be filled with zero; the value is {}.",
                name_of(destination.stype()), value);
-  copy_sparse(NDArray::sparse(destination.engine(), destination.stype(), destination.shape(), destination.dtype(),
-                              destination.device()),
+  copy_sparse(NDArray::sparse(destination.engine(), destination.stype(), destination.shape(),
+                              destination.dtype(), destination.device()),
               destination);
 }
 
@@ -216,7 +225,8 @@ NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& 
   LOOMIX_CHECK(values.is_dense() && ids.is_dense() && ids.shape().ndim() == 1 && shape.ndim() >= 1 &&
                    values.shape().ndim() == shape.ndim() && values.shape()[0] == ids.shape()[0] &&
                    std::equal(shape.begin() + 1, shape.end(), values.shape().begin() + 1),
-               ShapeError, "[row_sparse_array] values of shape {} with ids of shape {} do not fit the shape {}.",
+               ShapeError,
+               "[row_sparse_array] values of shape {} with ids of shape {} do not fit the shape {}.",
                values.shape().to_string(), ids.shape().to_string(), shape.to_string());
   const NDArray result =
       NDArray::sparse(values.engine(), StorageType::row_sparse, shape, values.dtype(), values.device());
@@ -224,31 +234,36 @@ NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& 
     const std::vector<int64_t> rows = as_int64(ids);
     check_sorted(rows, 0, rows.size(), result.shape()[0], "row_sparse_array");
     Storage& to = result.storage();
-    to.resize_sparse(static_cast<int64_t>(rows.size()), row_items(result.shape()) * size_of(values.dtype()), 0);
+    to.resize_sparse(static_cast<int64_t>(rows.size()), row_items(result.shape()) * size_of(values.dtype()),
+                     0);
     std::copy(rows.begin(), rows.end(), to.indices());
     if (values.size() > 0) std::memcpy(to.data(), values.view().data, static_cast<size_t>(values.bytes()));
   });
   return result;
 }
 
-NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& row_starts, const Shape& shape) {
+NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& row_starts,
+                 const Shape& shape) {
   LOOMIX_CHECK(values.is_dense() && columns.is_dense() && row_starts.is_dense() && shape.ndim() == 2 &&
                    values.shape().ndim() == 1 && columns.shape() == values.shape() &&
                    row_starts.shape() == Shape{shape[0] + 1},
                ShapeError,
-               "[csr_matrix] values of shape {}, columns of shape {} and row starts of shape {} do not fit the shape {}.",
+               "[csr_matrix] values of shape {}, columns of shape {} and row starts of shape {} do not fit "
+               "the shape {}.",
                values.shape().to_string(), columns.shape().to_string(), row_starts.shape().to_string(),
                shape.to_string());
-  const NDArray result = NDArray::sparse(values.engine(), StorageType::csr, shape, values.dtype(), values.device());
+  const NDArray result =
+      NDArray::sparse(values.engine(), StorageType::csr, shape, values.dtype(), values.device());
   push_sparse(name_csr, {values, columns, row_starts}, result, [values, columns, row_starts, result] {
     const std::vector<int64_t> starts = as_int64(row_starts);
     const std::vector<int64_t> ids = as_int64(columns);
-    LOOMIX_CHECK(starts.front() == 0 && starts.back() == values.size() && std::is_sorted(starts.begin(), starts.end()),
-                 ValueError, "[csr_matrix] the row starts must increase from 0 to the number of values, {}.",
-                 values.size());
+    LOOMIX_CHECK(
+        starts.front() == 0 && starts.back() == values.size() && std::is_sorted(starts.begin(), starts.end()),
+        ValueError, "[csr_matrix] the row starts must increase from 0 to the number of values, {}.",
+        values.size());
     for (size_t row = 0; row + 1 < starts.size(); ++row) {
-      check_sorted(ids, static_cast<size_t>(starts[row]), static_cast<size_t>(starts[row + 1]), result.shape()[1],
-                   "csr_matrix");
+      check_sorted(ids, static_cast<size_t>(starts[row]), static_cast<size_t>(starts[row + 1]),
+                   result.shape()[1], "csr_matrix");
     }
     Storage& to = result.storage();
     to.resize_sparse(values.size(), size_of(values.dtype()), result.shape()[0] + 1);

@@ -18,6 +18,7 @@ void fill_sparse(const NDArray& destination, double value);
 // Arrays from their parts, which are copied when the task runs. Ids, columns and row starts are checked by the task:
 // sorted, in range; the error is stored in the array.
 NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& shape);
-NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& row_starts, const Shape& shape);
+NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& row_starts,
+                 const Shape& shape);
 
 }  // namespace loomix

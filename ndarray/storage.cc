@@ -11,9 +11,9 @@ namespace loomix {
 using Blocks = engine::BlockCache<sizeof(Storage)>;
 
 struct Storage::Extra {
-  std::function<void()> release;          // foreign memory
-  std::unique_ptr<Shape> shape;           // deferred
-  int64_t count = 0;                      // sparse
+  std::function<void()> release;  // foreign memory
+  std::unique_ptr<Shape> shape;   // deferred
+  int64_t count = 0;              // sparse
   std::unique_ptr<int64_t[]> indices;
   std::unique_ptr<int64_t[]> indptr;
 };
@@ -36,13 +36,18 @@ Storage::Storage(engine::Engine& engine, int64_t bytes, Device device)
   allocate(bytes);
 }
 
-Storage::Storage(engine::Engine& engine, void* data, int64_t bytes, Device device, std::function<void()> release)
+Storage::Storage(engine::Engine& engine, void* data, int64_t bytes, Device device,
+                 std::function<void()> release)
     : device_(device), engine_(&engine), var_(engine.new_var()), data_(data), bytes_(bytes) {
   extra().release = std::move(release);
 }
 
 Storage::Storage(engine::Engine& engine, StorageType stype, Device device)
-    : stype_(stype), deferred_(stype == StorageType::dense), device_(device), engine_(&engine), var_(engine.new_var()) {
+    : stype_(stype),
+      deferred_(stype == StorageType::dense),
+      device_(device),
+      engine_(&engine),
+      var_(engine.new_var()) {
   extra();
 }
 
@@ -94,7 +99,8 @@ int64_t* Storage::indptr() const noexcept { return extra_ ? extra_->indptr.get()
 void Storage::resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_count) {
   Extra& parts = extra();
   auto indices = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count));
-  auto indptr = indptr_count ? std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(indptr_count)) : nullptr;
+  auto indptr =
+      indptr_count ? std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(indptr_count)) : nullptr;
   free();
   allocate(count * item_bytes);
   parts.count = count;

@@ -46,7 +46,8 @@ class alignas(64) Storage final : public RefCounted {
 
   // For the task that writes an array whose shape depends on data: takes memory and publishes the shape.
   void set_shape(const Shape& shape, int64_t bytes);
-  const Shape* deferred_shape() const noexcept;  // null until the writer is done, and for arrays of fixed shape
+  const Shape* deferred_shape()
+      const noexcept;  // null until the writer is done, and for arrays of fixed shape
   bool is_deferred() const noexcept { return deferred_; }
 
   // Sparse content, for tasks that hold the Var. `count` is the number of stored rows (row_sparse) or values (csr).

@@ -52,7 +52,8 @@ NodeId Graph::add_copy(const Node& node, std::span<const ValueRef> inputs) { ret
 std::string Graph::name_of(NodeId id) const {
   const Node& node = nodes_[id];
   if (node.info && !node.info->name.empty()) return node.info->name;
-  if (node.forward >= 0) return fmt::format("gradient of {} ({} #{})", name_of(node.forward), op_name(id), id);
+  if (node.forward >= 0)
+    return fmt::format("gradient of {} ({} #{})", name_of(node.forward), op_name(id), id);
   return fmt::format("{} #{}", node.is_variable() ? "variable" : op_name(id), id);
 }
 

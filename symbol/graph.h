@@ -30,19 +30,19 @@ struct ValueRef {
 class NodeInfo : public RefCounted {
  public:
   std::string name;
-  TextPairs extra;            // sorted by key: `__ctx_group__` and the like; of a variable, whatever it was given
-  std::string unknown_op;     // the operator's name where the table has none of that name
+  TextPairs extra;  // sorted by key: `__ctx_group__` and the like; of a variable, whatever it was given
+  std::string unknown_op;            // the operator's name where the table has none of that name
   std::vector<int> unknown_mutated;  // inputs that such an operator changes, as far as a file said so
   // The value of `key` in `extra`; null if absent.
   const std::string* find(std::string_view key) const;
 };
 
 struct Node {
-  const ops::OpDef* op = nullptr;   // null: a variable, or an operator that the table does not know
+  const ops::OpDef* op = nullptr;  // null: a variable, or an operator that the table does not know
   Ref<const AttrsBase> attrs;
-  Ref<const NodeInfo> info;         // may be empty for nodes without a name
-  NodeId forward = -1;              // of a gradient node: the node whose gradient it computes
-  uint32_t first_input = 0;         // in Graph's pool of inputs
+  Ref<const NodeInfo> info;  // may be empty for nodes without a name
+  NodeId forward = -1;       // of a gradient node: the node whose gradient it computes
+  uint32_t first_input = 0;  // in Graph's pool of inputs
   uint32_t num_inputs = 0;
   uint16_t num_outputs = 1;
   uint16_t num_saved = 0;
@@ -78,7 +78,10 @@ class Graph {
   std::string name_of(NodeId id) const;
   // "null" for variables.
   std::string_view op_name(NodeId id) const;
-  void reserve(int nodes) { nodes_.reserve(nodes); inputs_.reserve(2 * static_cast<size_t>(nodes)); }
+  void reserve(int nodes) {
+    nodes_.reserve(nodes);
+    inputs_.reserve(2 * static_cast<size_t>(nodes));
+  }
 
   std::vector<ValueRef> outputs;
 

@@ -46,7 +46,8 @@ std::vector<T> start_values(const Graph& graph, T unknown, std::span<const std::
     if (found != by_name.end()) values[index(id, 0)] = convert(*found->second);
   }
   for (const auto& [name, value] : by_name) {
-    LOOMIX_CHECK(seen.contains(name), ValueError, "[Symbol] no input is called '{}'; expected one of {}.", name, names);
+    LOOMIX_CHECK(seen.contains(name), ValueError, "[Symbol] no input is called '{}'; expected one of {}.",
+                 name, names);
   }
   return values;
 }
@@ -71,9 +72,11 @@ Inferred<T> collect(const Graph& graph, const std::vector<T>& values, Convert co
 
 }  // namespace
 
-Inferred<Shape> Symbol::infer_shape(std::span<const std::pair<std::string, Shape>> known, ShapeRule rule) const {
+Inferred<Shape> Symbol::infer_shape(std::span<const std::pair<std::string, Shape>> known,
+                                    ShapeRule rule) const {
   const Graph graph = this->graph();
-  auto shapes = start_values<Shape>(graph, Shape::unknown(), known, [&](const Shape& s) { return from_api(s, rule); });
+  auto shapes =
+      start_values<Shape>(graph, Shape::unknown(), known, [&](const Shape& s) { return from_api(s, rule); });
   apply_variable_attrs(graph, shapes, {});
   infer_shapes(graph, shapes);
   return collect(graph, shapes, [&](const Shape& shape) { return to_api(shape, rule); });

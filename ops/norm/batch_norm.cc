@@ -16,7 +16,8 @@ DType parameter_type(DType data) {
 // The number of channels if it is known, from the data or from any of the parameters [first, last).
 int64_t channels_of(const BatchNormParams& p, ShapeInfer& s, const Shape& data, int first, int last) {
   if (data.ndim_known()) {
-    LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.", s.who());
+    LOOMIX_CHECK(data.ndim() >= 1, ShapeError, "[{}] the data is a scalar; expected at least one axis.",
+                 s.who());
     const int64_t size = data[normalize_axis(p.axis, data.ndim(), s.who())];
     if (size >= 0) return size;
   }
@@ -104,7 +105,8 @@ void add(OpTable& table, const char* name, const char* doc) {
 }  // namespace
 
 void register_batch_norm(OpTable& table) {
-  add<BatchNormParams>(table, "BatchNorm", "Normalises each channel over the batch, then scales by gamma and adds beta.");
+  add<BatchNormParams>(table, "BatchNorm",
+                       "Normalises each channel over the batch, then scales by gamma and adds beta.");
   add<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm over axis 1, for old files.");
 }
 

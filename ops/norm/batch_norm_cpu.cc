@@ -54,9 +54,8 @@ template <class T, class Fn>
 double sum_channel(const Channels& channels, int64_t c, Fn&& fn) {
   using A = Accum<T>;
   double sum = 0;
-  channels.each_run(c, [&](int64_t first, int64_t length) {
-    sum += static_cast<double>(sum_run<A>(first, length, fn));
-  });
+  channels.each_run(
+      c, [&](int64_t first, int64_t length) { sum += static_cast<double>(sum_run<A>(first, length, fn)); });
   return sum;
 }
 
@@ -78,7 +77,8 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
     A var = moving_var[c];
     if (by_batch && channels.items() > 0) {
       const double count = static_cast<double>(channels.items());
-      mean = static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(x[i]); }) / count);
+      mean = static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(x[i]); }) /
+                            count);
       const auto square = [&](int64_t i) {
         const A distance = static_cast<A>(x[i]) - mean;
         return distance * distance;
@@ -90,7 +90,8 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
     const A scale = (p.fix_gamma ? A{1} : gamma[c]) / std::sqrt(var + static_cast<A>(p.eps));
     const A shift = beta[c] - mean * scale;
     channels.each_run(c, [&](int64_t first, int64_t length) {
-      for (int64_t i = first; i < first + length; ++i) y[i] = static_cast<T>(static_cast<A>(x[i]) * scale + shift);
+      for (int64_t i = first; i < first + length; ++i)
+        y[i] = static_cast<T>(static_cast<A>(x[i]) * scale + shift);
     });
   });
 }
@@ -112,7 +113,8 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
     const A mean = means[c];
     const A inverse = 1 / std::sqrt(vars[c] + static_cast<A>(p.eps));
     if (p.fix_gamma) gamma[c] = A{1};
-    const A sum = static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(grad[i]); }));
+    const A sum =
+        static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(grad[i]); }));
     const A product = static_cast<A>(sum_channel<T>(
         channels, c, [&](int64_t i) { return static_cast<A>(grad[i]) * (static_cast<A>(x[i]) - mean); }));
     if (wanted(0)) {
@@ -123,7 +125,8 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
       const A slope = by_batch ? product * inverse * inverse / count : A{0};
       channels.each_run(c, [&](int64_t first, int64_t length) {
         for (int64_t i = first; i < first + length; ++i) {
-          out[i] = static_cast<T>(scale * (static_cast<A>(grad[i]) - constant - (static_cast<A>(x[i]) - mean) * slope));
+          out[i] = static_cast<T>(
+              scale * (static_cast<A>(grad[i]) - constant - (static_cast<A>(x[i]) - mean) * slope));
         }
       });
     }

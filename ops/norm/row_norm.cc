@@ -42,8 +42,8 @@ Parts parts(const GroupNormParams& p, const char* who, const Shape& data) {
   LOOMIX_CHECK(data.ndim() >= 3, ShapeError, "[{}] the data has shape {}; expected 3 axes or more.", who,
                data.to_string());
   LOOMIX_CHECK(data[1] < 0 || data[1] % p.num_groups == 0, ShapeError,
-               "[{}] the data has shape {}; its {} channels are no multiple of num_groups {}.", who, data.to_string(),
-               data[1], p.num_groups);
+               "[{}] the data has shape {}; its {} channels are no multiple of num_groups {}.", who,
+               data.to_string(), data[1], p.num_groups);
   return {p.num_groups, Shape{data[0], p.num_groups}};
 }
 
@@ -120,7 +120,8 @@ NormRows norm_rows(const GroupNormParams& p, const Shape& data) {
 void register_row_norm(OpTable& table) {
   add<LayerNormParams>(table, "Normalises along one axis, then scales by gamma and adds beta.");
   add<InstanceNormParams>(table, "Normalises each channel of each item, then scales by gamma and adds beta.");
-  add<GroupNormParams>(table, "Normalises each group of channels of each item; one gamma and one beta a group.");
+  add<GroupNormParams>(table,
+                       "Normalises each group of channels of each item; one gamma and one beta a group.");
 }
 
 }  // namespace loomix::ops

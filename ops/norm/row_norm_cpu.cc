@@ -11,9 +11,13 @@ namespace {
 
 constexpr int64_t kElementsPerThread = 8192;
 
-int64_t first_of(const NormRows& rows, int64_t row) { return row / rows.step * rows.size * rows.step + row % rows.step; }
+int64_t first_of(const NormRows& rows, int64_t row) {
+  return row / rows.step * rows.size * rows.step + row % rows.step;
+}
 
-int64_t parameter_of(const NormRows& rows, int64_t row, int64_t i) { return rows.by_row ? row % rows.parameters : i; }
+int64_t parameter_of(const NormRows& rows, int64_t row, int64_t i) {
+  return rows.by_row ? row % rows.parameters : i;
+}
 
 template <class Fn>
 void each_row(const NormRows& rows, engine::RunContext& context, Fn&& fn) {
@@ -70,9 +74,12 @@ void backward(const NormRows& rows, const KernelArgs& args) {
       const A mean = static_cast<A>(means[row]);
       const A inverse = 1 / static_cast<A>(deviations[row]);
       const auto head = [&](int64_t i) {
-        return static_cast<A>(grad[first + i * rows.step]) * static_cast<A>(gamma[parameter_of(rows, row, i)]);
+        return static_cast<A>(grad[first + i * rows.step]) *
+               static_cast<A>(gamma[parameter_of(rows, row, i)]);
       };
-      const auto normal = [&](int64_t i) { return (static_cast<A>(x[first + i * rows.step]) - mean) * inverse; };
+      const auto normal = [&](int64_t i) {
+        return (static_cast<A>(x[first + i * rows.step]) - mean) * inverse;
+      };
       A sum = 0, product = 0;
       for (int64_t i = 0; i < rows.size; ++i) {
         sum += head(i);
@@ -80,7 +87,8 @@ void backward(const NormRows& rows, const KernelArgs& args) {
       }
       const A count = static_cast<A>(rows.size);
       for (int64_t i = 0; i < rows.size; ++i) {
-        out[first + i * rows.step] = static_cast<T>(inverse * (head(i) - sum / count - normal(i) * product / count));
+        out[first + i * rows.step] =
+            static_cast<T>(inverse * (head(i) - sum / count - normal(i) * product / count));
       }
     });
   }

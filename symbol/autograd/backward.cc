@@ -33,7 +33,8 @@ std::vector<Ref<TapeNode>> reachable(std::span<const NDArray> heads) {
   for (size_t next = 0; next < found.size(); ++next) {
     const TapeNode& node = *found[next];
     LOOMIX_CHECK(!node.cleared, StateError,
-                 "[backward] the recorded computation behind operator {} was freed by an earlier backward; call that one "
+                 "[backward] the recorded computation behind operator {} was freed by an earlier backward; "
+                 "call that one "
                  "with retain_graph=True.",
                  node.op ? node.op->name : "variable");
     for (const TapeNode::Input& input : node.inputs) visit(input.array);
@@ -74,7 +75,8 @@ TapeGraph build_graph(std::span<const NDArray> heads) {
     tape.ids[node.get()] = tape.graph.add_op(*node->op, node->attrs, inputs, info_of(*node));
     append(node, {});
   }
-  for (const NDArray& head : heads) tape.graph.outputs.push_back({tape.ids.at(node_of(head)), head.tape_index()});
+  for (const NDArray& head : heads)
+    tape.graph.outputs.push_back({tape.ids.at(node_of(head)), head.tape_index()});
   return tape;
 }
 
@@ -104,7 +106,8 @@ class BackwardRun {
   std::vector<NDArray> run(std::span<const NDArray> targets, std::span<const ops::Req> reqs) {
     values_.resize(static_cast<size_t>(tape_.graph.size()));
     for (size_t i = 0; i < grads_.size(); ++i) {
-      if (grads_[i] && !targets[i].is_none() && !options_.create_graph) offer_target(grads_[i], targets[i], reqs[i]);
+      if (grads_[i] && !targets[i].is_none() && !options_.create_graph)
+        offer_target(grads_[i], targets[i], reqs[i]);
     }
     for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
       if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
@@ -153,7 +156,8 @@ class BackwardRun {
 
   // The array behind a value; `user` is the gradient node that needs it, for the check that it is still the same.
   NDArray value(ValueRef ref, NodeId user) const {
-    if (ref.node >= first_added()) return values_[static_cast<size_t>(ref.node)][static_cast<size_t>(ref.index)];
+    if (ref.node >= first_added())
+      return values_[static_cast<size_t>(ref.node)][static_cast<size_t>(ref.index)];
     if (ref.node >= forward_size_) return seeds_[static_cast<size_t>(ref.node - forward_size_)];
     if (user >= 0) check_unchanged(ref, user);
     const Ref<TapeNode>& node = tape_.nodes[static_cast<size_t>(ref.node)];
@@ -175,18 +179,22 @@ class BackwardRun {
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] != ref || recorded.op->mutates(*recorded.attrs, static_cast<int>(i))) continue;
-      check_version(recorded, recorded.inputs[i].array, recorded.inputs[i].version, "input", static_cast<int>(i));
+      check_version(recorded, recorded.inputs[i].array, recorded.inputs[i].version, "input",
+                    static_cast<int>(i));
     }
   }
 
-  static void check_version(const TapeNode& node, const NDArray& array, uint64_t version, const char* kind, int index) {
+  static void check_version(const TapeNode& node, const NDArray& array, uint64_t version, const char* kind,
+                            int index) {
     if (array.is_none() || array.storage().version() == version) return;
-    const std::string name = kind[0] == 'i' ? node.op->input_name(*node.attrs, index)
-                                            : node.op->output_name(*node.attrs, index);
+    const std::string name =
+        kind[0] == 'i' ? node.op->input_name(*node.attrs, index) : node.op->output_name(*node.attrs, index);
     detail::throw_error<StateError>(
-        "[backward] {} '{}' (shape {}) of operator {}{} was overwritten after the operator ran, and its gradient needs "
+        "[backward] {} '{}' (shape {}) of operator {}{} was overwritten after the operator ran, and its "
+        "gradient needs "
         "it; write to a new array, or call backward first.",
-        kind, name, array.shape().to_string(), node.op->name, node.name.empty() ? "" : " (" + node.name + ")");
+        kind, name, array.shape().to_string(), node.op->name,
+        node.name.empty() ? "" : " (" + node.name + ")");
   }
 
   void run_one(NodeId id) {
@@ -245,16 +253,17 @@ class BackwardRun {
     const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
     const std::vector<NDArray> grads = recorded->custom->backward(inputs);
     LOOMIX_CHECK(grads.size() == recorded->inputs.size(), ValueError,
-                 "[{}] its backward returned {} gradients; expected {}, one an input.", recorded->name, grads.size(),
-                 recorded->inputs.size());
+                 "[{}] its backward returned {} gradients; expected {}, one an input.", recorded->name,
+                 grads.size(), recorded->inputs.size());
     NDArrays outputs;
     for (size_t i = 0; i < grads.size(); ++i) {
       const NDArray& input = recorded->inputs[i].array;
       LOOMIX_CHECK(grads[i].is_none() || grads[i].shape() == input.shape(), ShapeError,
-                   "[{}] its backward returned a gradient of shape {} for input {} of shape {}.", recorded->name,
-                   grads[i].shape().to_string(), i, input.shape().to_string());
-      outputs.push_back(grads[i].is_none() ? zeros(input.engine(), input.shape(), input.dtype(), input.device())
-                                           : grads[i]);
+                   "[{}] its backward returned a gradient of shape {} for input {} of shape {}.",
+                   recorded->name, grads[i].shape().to_string(), i, input.shape().to_string());
+      outputs.push_back(grads[i].is_none()
+                            ? zeros(input.engine(), input.shape(), input.dtype(), input.device())
+                            : grads[i]);
     }
     return outputs;
   }
@@ -280,12 +289,13 @@ std::vector<NDArray> complete_head_grads(std::span<const NDArray> heads, std::sp
   for (size_t i = 0; i < heads.size(); ++i) {
     const NDArray& head = heads[i];
     LOOMIX_CHECK(head.tape(), StateError,
-                 "[backward] head {} of shape {} was not recorded: no operator made it from a variable under record().", i,
-                 head.shape().to_string());
+                 "[backward] head {} of shape {} was not recorded: no operator made it from a variable under "
+                 "record().",
+                 i, head.shape().to_string());
     if (i < head_grads.size() && !head_grads[i].is_none()) {
       LOOMIX_CHECK(head_grads[i].shape() == head.shape(), ShapeError,
-                   "[backward] head {} has shape {}, its gradient {}; they must be equal.", i, head.shape().to_string(),
-                   head_grads[i].shape().to_string());
+                   "[backward] head {} has shape {}, its gradient {}; they must be equal.", i,
+                   head.shape().to_string(), head_grads[i].shape().to_string());
       complete.push_back(options.create_graph ? head_grads[i] : head_grads[i].detach());
     } else {
       complete.emplace_back(head.engine(), head.shape(), head.dtype(), head.device());
@@ -322,8 +332,9 @@ void backward(Runtime& runtime, std::span<const NDArray> heads, std::span<const 
     targets.push_back(node->grad);
     reqs.push_back(node->req);
   }
-  LOOMIX_CHECK(!wrt.empty(), StateError,
-               "[backward] no variable is behind the heads; call attach_grad or mark_variables before recording.");
+  LOOMIX_CHECK(
+      !wrt.empty(), StateError,
+      "[backward] no variable is behind the heads; call attach_grad or mark_variables before recording.");
   BackwardRun run(runtime, std::move(tape), options);
   run.differentiate(seeds, wrt);
   const std::vector<NDArray> grads = run.run(targets, reqs);
@@ -339,15 +350,17 @@ void backward(Runtime& runtime, std::span<const NDArray> heads, std::span<const 
   if (!options.retain_graph && !options.create_graph) run.free_tape();
 }
 
-std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads, std::span<const NDArray> variables,
-                          std::span<const NDArray> head_grads, const BackwardOptions& options) {
+std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads,
+                          std::span<const NDArray> variables, std::span<const NDArray> head_grads,
+                          const BackwardOptions& options) {
   const std::vector<NDArray> seeds = complete_head_grads(heads, head_grads, options);
   const Scope scope(options.create_graph, options.train_mode);
   TapeGraph tape = build_graph(heads);
   std::vector<ValueRef> wrt;
   for (size_t i = 0; i < variables.size(); ++i) {
     const TapeNode* const node = node_of(variables[i]);
-    LOOMIX_CHECK(node, ValueError, "[grad] variable {} takes no part in any recorded computation; mark it first.", i);
+    LOOMIX_CHECK(node, ValueError,
+                 "[grad] variable {} takes no part in any recorded computation; mark it first.", i);
     const auto found = tape.ids.find(node);
     LOOMIX_CHECK(found != tape.ids.end(), ValueError, "[grad] the heads do not depend on variable {}.", i);
     wrt.push_back({found->second, variables[i].tape_index()});
@@ -359,7 +372,8 @@ std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads, std:
   std::vector<NDArray> grads = run.run(targets, reqs);
   for (size_t i = 0; i < grads.size(); ++i) {
     const NDArray& variable = variables[i];
-    if (grads[i].is_none()) grads[i] = zeros(variable.engine(), variable.shape(), variable.dtype(), variable.device());
+    if (grads[i].is_none())
+      grads[i] = zeros(variable.engine(), variable.shape(), variable.dtype(), variable.device());
   }
   if (!options.retain_graph && !options.create_graph) run.free_tape();
   return grads;

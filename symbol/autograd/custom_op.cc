@@ -17,8 +17,8 @@ void custom_gradient(const CustomParams& params, ops::GradBuilder& g) {
 }
 
 void refuse_to_run(const CustomParams&, const ops::KernelArgs&) {
-  detail::throw_error<StateError>("[{}] a custom function runs on the tape of the thread that recorded it only.",
-                                  kCustomOp);
+  detail::throw_error<StateError>(
+      "[{}] a custom function runs on the tape of the thread that recorded it only.", kCustomOp);
 }
 
 }  // namespace

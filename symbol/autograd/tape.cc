@@ -76,7 +76,8 @@ bool should_record(std::span<const NDArray* const> inputs) noexcept {
 void check_not_recorded(const ops::OpDef& op, std::span<NDArray* const> outputs) {
   for (const NDArray* output : outputs) {
     LOOMIX_CHECK(!output->tape(), StateError,
-                 "[{}] an array that takes part in the recorded computation cannot be written in place while recording; "
+                 "[{}] an array that takes part in the recorded computation cannot be written in place while "
+                 "recording; "
                  "write to a new array.",
                  op.name);
   }
@@ -102,20 +103,23 @@ void record(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<c
   }
 }
 
-void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input, NDArray& output) {
+void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input,
+                 NDArray& output) {
   const NDArray* const pointer = &input;
   if (!should_record({&pointer, 1})) return;
   record(op, attrs, {&pointer, 1}, {&output, 1}, NDArrays(), {});
 }
 
-void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> grads, std::span<const ops::Req> reqs) {
+void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> grads,
+                    std::span<const ops::Req> reqs) {
   LOOMIX_CHECK(arrays.size() == grads.size() && arrays.size() == reqs.size(), ValueError,
                "[mark_variables] {} arrays, {} gradients and {} requests were given; expected equal numbers.",
                arrays.size(), grads.size(), reqs.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
     NDArray& array = *arrays[i];
     LOOMIX_CHECK(!array.is_none(), ValueError, "[mark_variables] array {} is empty (none).", i);
-    LOOMIX_CHECK(reqs[i] == ops::Req::null || (!grads[i].is_none() && grads[i].shape() == array.shape()), ShapeError,
+    LOOMIX_CHECK(reqs[i] == ops::Req::null || (!grads[i].is_none() && grads[i].shape() == array.shape()),
+                 ShapeError,
                  "[mark_variables] the gradient of array {} has another shape than the array, {}.", i,
                  array.shape().to_string());
     Ref<TapeNode> node(new TapeNode);

@@ -43,7 +43,8 @@ class Scope {
 
 // Makes arrays the variables that gradients are for; the handles given leave the graph that they came from. Gradients
 // go to the memory of `grads`, by `reqs` (null, write, add). Sizes are equal.
-void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> grads, std::span<const ops::Req> reqs);
+void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> grads,
+                    std::span<const ops::Req> reqs);
 // The gradient array of a variable; none if the handle is not a variable.
 NDArray gradient_of(const NDArray& array);
 
@@ -59,8 +60,9 @@ struct BackwardOptions {
 void backward(Runtime& runtime, std::span<const NDArray> heads, std::span<const NDArray> head_grads,
               const BackwardOptions& options);
 // The same, returned for the given arrays instead.
-std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads, std::span<const NDArray> variables,
-                          std::span<const NDArray> head_grads, const BackwardOptions& options);
+std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads,
+                          std::span<const NDArray> variables, std::span<const NDArray> head_grads,
+                          const BackwardOptions& options);
 
 // A node whose gradient somebody else computes, on the thread that calls backward.
 class CustomFunction : public RefCounted {
@@ -76,7 +78,8 @@ void record_custom(Runtime& runtime, Ref<CustomFunction> function, std::span<con
 void register_operators(ops::OpTable& table);
 
 // Records that `output`, a view of `input`, is what `op` would give (reshape and slices share memory).
-void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input, NDArray& output);
+void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input,
+                 NDArray& output);
 
 // The recorded computation of the arrays, for Symbol: heads as outputs, named nodes.
 Graph recorded_graph(std::span<const NDArray> heads);

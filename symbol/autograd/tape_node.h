@@ -28,7 +28,7 @@ class TapeNode final : public RefCounted {
   // Lets go of the arrays, and so of the nodes behind; the node is useless then.
   void clear() noexcept;
 
-  uint64_t number;                // increases along every path of the graph
+  uint64_t number;  // increases along every path of the graph
   const ops::OpDef* op = nullptr;
   Ref<const AttrsBase> attrs;
   InlineVector<Input, 2> inputs;

@@ -10,8 +10,8 @@ NDArray ArenaBlock::place(int64_t offset, const Shape& shape, DType dtype) {
   const int64_t bytes = shape.size() * size_of(dtype);
   LOOMIX_INTERNAL_CHECK(offset >= 0 && offset + bytes <= memory_->bytes());
   const Ref<ArenaBlock> self(this);
-  auto storage = make_ref<Storage>(memory_->engine(), static_cast<std::byte*>(memory_->data()) + offset, bytes,
-                                   memory_->device(), [self] {});
+  auto storage = make_ref<Storage>(memory_->engine(), static_cast<std::byte*>(memory_->data()) + offset,
+                                   bytes, memory_->device(), [self] {});
   return NDArray(std::move(storage), shape, dtype);
 }
 

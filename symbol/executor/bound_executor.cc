@@ -12,15 +12,20 @@ namespace loomix {
 
 BoundExecutor::BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                              BindOptions options)
-    : runtime_(runtime), symbol_(symbol), device_(device), arrays_(std::move(arrays)), options_(std::move(options)) {
+    : runtime_(runtime),
+      symbol_(symbol),
+      device_(device),
+      arrays_(std::move(arrays)),
+      options_(std::move(options)) {
   arena_ = options_.shared ? options_.shared->arena_ : make_ref<Arena>();
   options_.shared.reset();
 }
 
-Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
-                                       BindOptions options) {
+Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, Device device,
+                                       BoundArrays arrays, BindOptions options) {
   LOOMIX_CHECK(!symbol.empty(), ValueError, "[Symbol.bind] the symbol has no outputs.");
-  Ref<BoundExecutor> executor(new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
+  Ref<BoundExecutor> executor(
+      new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
   executor->check_arrays();
   executor->make_outputs();
   return executor;
@@ -35,14 +40,17 @@ void BoundExecutor::check_arrays() const {
   LOOMIX_CHECK(arrays_.auxiliary_states.size() == states.size(), ValueError,
                "[Symbol.bind] got {} auxiliary arrays; the symbol has {} auxiliary states.",
                arrays_.auxiliary_states.size(), states.size());
-  LOOMIX_CHECK(arrays_.requests.size() == arguments.size() && arrays_.gradients.size() == arguments.size(), ValueError,
-               "[Symbol.bind] got {} gradient arrays and {} requests; expected one of each for the {} arguments.",
-               arrays_.gradients.size(), arrays_.requests.size(), arguments.size());
+  LOOMIX_CHECK(
+      arrays_.requests.size() == arguments.size() && arrays_.gradients.size() == arguments.size(), ValueError,
+      "[Symbol.bind] got {} gradient arrays and {} requests; expected one of each for the {} arguments.",
+      arrays_.gradients.size(), arrays_.requests.size(), arguments.size());
   const auto check = [&](const NDArray& array, const std::string& name, const char* kind) {
     LOOMIX_CHECK(!array.is_none(), ValueError, "[Symbol.bind] {} '{}' has no array.", kind, name);
-    LOOMIX_CHECK(array.is_dense(), NotImplementedError, "[Symbol.bind] {} '{}' is {}; a bound symbol takes dense arrays.",
-                 kind, name, loomix::name_of(array.stype()));
-    LOOMIX_CHECK(array.device() == device_ || !options_.groups.empty() || (array.device().is_host() && device_.is_host()),
+    LOOMIX_CHECK(array.is_dense(), NotImplementedError,
+                 "[Symbol.bind] {} '{}' is {}; a bound symbol takes dense arrays.", kind, name,
+                 loomix::name_of(array.stype()));
+    LOOMIX_CHECK(array.device() == device_ || !options_.groups.empty() ||
+                     (array.device().is_host() && device_.is_host()),
                  DeviceError, "[Symbol.bind] {} '{}' is on {}; the executor is bound to {}.", kind, name,
                  array.device().to_string(), device_.to_string());
   };
@@ -54,8 +62,8 @@ void BoundExecutor::check_arrays() const {
     const NDArray& gradient = arrays_.gradients[i];
     LOOMIX_CHECK(gradient.shape() == argument.shape() && gradient.dtype() == argument.dtype(), ShapeError,
                  "[Symbol.bind] the gradient array of '{}' is {} {}; the argument is {} {}.", arguments[i],
-                 loomix::name_of(gradient.dtype()), gradient.shape().to_string(), loomix::name_of(argument.dtype()),
-                 argument.shape().to_string());
+                 loomix::name_of(gradient.dtype()), gradient.shape().to_string(),
+                 loomix::name_of(argument.dtype()), argument.shape().to_string());
   }
   for (size_t i = 0; i < states.size(); ++i) check(arrays_.auxiliary_states[i], states[i], "auxiliary state");
 }
@@ -68,10 +76,11 @@ void BoundExecutor::make_outputs() {
   int argument = 0, state = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    LOOMIX_CHECK(!node.is_unknown(), NotImplementedError,
-                 "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
-                 "listed and the symbol can be saved, but not run.",
-                 graph.name_of(id), graph.op_name(id));
+    LOOMIX_CHECK(
+        !node.is_unknown(), NotImplementedError,
+        "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
+        "listed and the symbol can be saved, but not run.",
+        graph.name_of(id), graph.op_name(id));
     if (!node.is_variable()) continue;
     variables_.emplace(node.info.get(), Variable{mutated[id] ? state++ : argument++, mutated[id] != 0});
   }
@@ -104,7 +113,8 @@ int BoundExecutor::argument_of(const Graph& graph, NodeId variable) const {
 }
 
 bool BoundExecutor::wants_gradients() const {
-  return std::any_of(arrays_.requests.begin(), arrays_.requests.end(), [](ops::Req r) { return r != ops::Req::null; });
+  return std::any_of(arrays_.requests.begin(), arrays_.requests.end(),
+                     [](ops::Req r) { return r != ops::Req::null; });
 }
 
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
@@ -117,13 +127,15 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients) {
                "[Executor] backward: no gradient was asked for; bind with args_grad and grad_req.");
   Program& training = program(RunMode::training);
   LOOMIX_CHECK(head_gradients.empty() || head_gradients.size() == outputs_.size(), ValueError,
-               "[Executor] backward: got {} head gradients; the symbol has {} outputs.", head_gradients.size(),
-               outputs_.size());
+               "[Executor] backward: got {} head gradients; the symbol has {} outputs.",
+               head_gradients.size(), outputs_.size());
   const auto names = symbol_.list_outputs();
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     if (head_gradients_[i].is_none()) continue;
-    LOOMIX_CHECK(i < head_gradients.size() && !head_gradients[i].is_none(), ValueError,
-                 "[Executor] backward: output '{}' is no loss, so its head gradient is needed; pass out_grads.", names[i]);
+    LOOMIX_CHECK(
+        i < head_gradients.size() && !head_gradients[i].is_none(), ValueError,
+        "[Executor] backward: output '{}' is no loss, so its head gradient is needed; pass out_grads.",
+        names[i]);
     LOOMIX_CHECK(head_gradients[i].shape() == outputs_[i].shape(), ShapeError,
                  "[Executor] backward: the head gradient of output '{}' has shape {}; expected {}.", names[i],
                  head_gradients[i].shape().to_string(), outputs_[i].shape().to_string());
@@ -142,7 +154,8 @@ void BoundExecutor::set_monitor(Monitor monitor) {
 
 std::string BoundExecutor::explain(RunMode mode) { return program(mode).explain(); }
 
-Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes, ReshapePolicy policy) {
+Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes,
+                                          ReshapePolicy policy) {
   const auto inferred = symbol_.infer_shape(shapes);
   const auto named = [&](const std::string& name) {
     return std::any_of(shapes.begin(), shapes.end(), [&](const auto& pair) { return pair.first == name; });
@@ -152,13 +165,15 @@ Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string,
                  "[Executor.reshape] the shape of '{}' cannot be inferred from the shapes given.", name);
     if (array.shape() == shape) return array;
     LOOMIX_CHECK(policy.partial || named(name), ShapeError,
-                 "[Executor.reshape] the shape of '{}' would change from {} to {} though it was not named; allow it with "
+                 "[Executor.reshape] the shape of '{}' would change from {} to {} though it was not named; "
+                 "allow it with "
                  "partial_shaping=True.",
                  name, array.shape().to_string(), shape.to_string());
-    if (shape.size() <= array.size()) return NDArray(array.storage_ref(), shape, array.dtype(), array.offset());
+    if (shape.size() <= array.size())
+      return NDArray(array.storage_ref(), shape, array.dtype(), array.offset());
     LOOMIX_CHECK(policy.grow, ShapeError,
-                 "[Executor.reshape] '{}' would grow from {} to {}; allow it with allow_up_sizing=True.", name,
-                 array.shape().to_string(), shape.to_string());
+                 "[Executor.reshape] '{}' would grow from {} to {}; allow it with allow_up_sizing=True.",
+                 name, array.shape().to_string(), shape.to_string());
     return zeros(runtime_.engine(), shape, array.dtype(), array.device());
   };
   BoundArrays arrays;
@@ -167,11 +182,13 @@ Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string,
   for (size_t i = 0; i < names.size(); ++i) {
     arrays.arguments.push_back(fit(arrays_.arguments[i], inferred.arguments[i], names[i]));
     const NDArray& gradient = arrays_.gradients[i];
-    arrays.gradients.push_back(gradient.is_none() ? gradient : fit(gradient, inferred.arguments[i], names[i]));
+    arrays.gradients.push_back(gradient.is_none() ? gradient
+                                                  : fit(gradient, inferred.arguments[i], names[i]));
   }
   const auto states = symbol_.list_auxiliary_states();
   for (size_t i = 0; i < states.size(); ++i) {
-    arrays.auxiliary_states.push_back(fit(arrays_.auxiliary_states[i], inferred.auxiliary_states[i], states[i]));
+    arrays.auxiliary_states.push_back(
+        fit(arrays_.auxiliary_states[i], inferred.auxiliary_states[i], states[i]));
   }
   BindOptions options = options_;
   options.shared = Ref<BoundExecutor>(this);

@@ -30,15 +30,15 @@ struct BoundArrays {
 struct BindOptions {
   PlanOptions plan;
   std::map<std::string, Device> groups;  // ctx_group -> device
-  Ref<BoundExecutor> shared;             // whose planned memory is used, too; the two must not interleave their passes
+  Ref<BoundExecutor> shared;  // whose planned memory is used, too; the two must not interleave their passes
 };
 
 // What simple_bind is told; the rest is inferred. Types that nothing decides are float32.
 struct SimpleBindRequest {
   std::vector<std::pair<std::string, Shape>> shapes;  // legacy rule: 0 is unknown
   std::vector<std::pair<std::string, DType>> dtypes;
-  std::vector<ops::Req> requests;                     // one an argument
-  std::vector<std::string> shared_arguments;          // taken over from BindOptions::shared with their gradients
+  std::vector<ops::Req> requests;             // one an argument
+  std::vector<std::string> shared_arguments;  // taken over from BindOptions::shared with their gradients
 };
 
 // A symbol bound to arrays: what Python calls an Executor. Compiled on the first pass in each mode; afterwards a pass
@@ -78,7 +78,8 @@ class BoundExecutor final : public RefCounted {
   const GraphPlan& plan(RunMode mode) { return program(mode).plan(); }
 
  private:
-  BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays, BindOptions options);
+  BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
+                BindOptions options);
   void check_arrays() const;
   void make_outputs();
   Program& program(RunMode mode);
@@ -95,7 +96,7 @@ class BoundExecutor final : public RefCounted {
   Device device_;
   BoundArrays arrays_;
   BindOptions options_;
-  Graph graph_;                       // as composed, simplified
+  Graph graph_;  // as composed, simplified
   struct Variable {
     int position;  // among the arguments, or the auxiliary states
     bool mutated;

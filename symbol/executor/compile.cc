@@ -15,7 +15,8 @@ namespace loomix {
 // Shapes and types of all values, from the arrays of the variables. Everything must follow from them.
 Inference BoundExecutor::infer(const Graph& graph) const {
   const ValueIndex index(graph);
-  Inference known{std::vector<Shape>(index.size(), Shape::unknown()), std::vector<DType>(index.size(), DType::unknown)};
+  Inference known{std::vector<Shape>(index.size(), Shape::unknown()),
+                  std::vector<DType>(index.size(), DType::unknown)};
   const auto set = [&](ValueRef value, const NDArray& array) {
     known.shapes[index[value]] = array.shape();
     known.dtypes[index[value]] = array.dtype();
@@ -36,11 +37,13 @@ Inference BoundExecutor::infer(const Graph& graph) const {
   for (NodeId id = 0; id < graph.size(); ++id) {
     for (int i = 0; i < graph[id].num_outputs; ++i) {
       LOOMIX_CHECK(known.shapes[index(id, i)].is_known(), ShapeError,
-                   "[Symbol.bind] the shape of output {} of node '{}' ({}) does not follow from the arguments; it is {}.", i,
-                   graph.name_of(id), graph.op_name(id), known.shapes[index(id, i)].to_string());
-      LOOMIX_CHECK(known.dtypes[index(id, i)] != DType::unknown, TypeError,
-                   "[Symbol.bind] the type of output {} of node '{}' ({}) does not follow from the arguments.", i,
-                   graph.name_of(id), graph.op_name(id));
+                   "[Symbol.bind] the shape of output {} of node '{}' ({}) does not follow from the "
+                   "arguments; it is {}.",
+                   i, graph.name_of(id), graph.op_name(id), known.shapes[index(id, i)].to_string());
+      LOOMIX_CHECK(
+          known.dtypes[index(id, i)] != DType::unknown, TypeError,
+          "[Symbol.bind] the type of output {} of node '{}' ({}) does not follow from the arguments.", i,
+          graph.name_of(id), graph.op_name(id));
     }
   }
   infer_saved(graph, known);
@@ -70,7 +73,8 @@ Graph BoundExecutor::training_graph() {
   const ops::OpDef& zero = runtime_.table().at("zeros_like");
   for (size_t i = 0; i < wrt.size(); ++i) {
     if (!result.grads[i]) {
-      result.grads[i] = {graph.add_op(zero, runtime_.table().parse(zero, {}), {&wrt[i], 1}, {}, wrt[i].node), 0};
+      result.grads[i] = {graph.add_op(zero, runtime_.table().parse(zero, {}), {&wrt[i], 1}, {}, wrt[i].node),
+                         0};
     }
     graph.outputs.push_back(result.grads[i]);
   }
@@ -127,7 +131,8 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (!(heads_[i] == graph[id].info)) continue;
-      head_gradients_[i] = NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
+      head_gradients_[i] =
+          NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
       bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
     }
   }
@@ -145,8 +150,8 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
     bindings.requests.push_back({output, arrays_.requests[argument]});
     ++argument;
   }
-  auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known), std::move(placed.devices), bindings,
-                                   training, *arena_, options_.plan);
+  auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
+                                   std::move(placed.devices), bindings, training, *arena_, options_.plan);
   if (monitor_) {
     program->set_visitor([this](NodeId id, const Graph& g, std::span<const NDArray> outputs) {
       const Node& node = g[id];

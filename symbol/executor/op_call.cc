@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kBlockBytes = (sizeof(OpCall) + 63) / 64 * 64;
 using Blocks = engine::BlockCache<kBlockBytes>;
-constexpr double kNsPerCore = 20'000;        // work below this is not worth another core
-constexpr size_t kKeptWorkspace = 1 << 24;   // larger ones go back after each use
+constexpr double kNsPerCore = 20'000;       // work below this is not worth another core
+constexpr size_t kKeptWorkspace = 1 << 24;  // larger ones go back after each use
 constexpr int64_t kAddGrain = 1 << 14;
 
 std::string describe_call(const void* context) {
@@ -76,7 +76,8 @@ void add_to(engine::RunContext& context, const TensorView& from, const TensorVie
 bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input, size_t output) {
   if (op.inplace.empty()) return false;
   const int i = static_cast<int>(input);
-  const std::pair<int, int> pair{op.variadic_count.empty() ? op.schema_position(attrs, i) : i, static_cast<int>(output)};
+  const std::pair<int, int> pair{op.variadic_count.empty() ? op.schema_position(attrs, i) : i,
+                                 static_cast<int>(output)};
   return std::find(op.inplace.begin(), op.inplace.end(), pair) != op.inplace.end();
 }
 
@@ -170,8 +171,9 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   for (engine::Var* var : spec.order) self.tags_.use(*var);
 
   const ops::KernelSpec kernel_spec = self.kernel_spec();
-  self.kernel_ = &spec.op.choose(*spec.attrs, kernel_spec,
-                                 spec.device.is_host() ? DeviceType::cpu : spec.device.type, runtime.dispatch_listener);
+  self.kernel_ =
+      &spec.op.choose(*spec.attrs, kernel_spec, spec.device.is_host() ? DeviceType::cpu : spec.device.type,
+                      runtime.dispatch_listener);
   LOOMIX_CHECK(self.kernel_->deterministic || !runtime.engine().options().deterministic, StateError,
                "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
                self.kernel_->name);
@@ -228,8 +230,8 @@ std::string OpCall::describe() const {
   std::string inputs;
   for (size_t i = 0; i < num_in_; ++i) {
     if (!inputs.empty()) inputs += ", ";
-    inputs += fmt::format("{}: {} {}", op_->input_name(*attrs_, static_cast<int>(i)), name_of(views_[i].dtype),
-                          views_[i].shape.to_string());
+    inputs += fmt::format("{}: {} {}", op_->input_name(*attrs_, static_cast<int>(i)),
+                          name_of(views_[i].dtype), views_[i].shape.to_string());
   }
   text += fmt::format(" on {}, inputs ({})", device_.to_string(), inputs);
   std::string attributes;

@@ -28,8 +28,8 @@ class OpCall final : public RefCounted {
     std::span<const ops::Req> req;  // one an output
     Device device;
     bool training = false;
-    std::string_view node_name = {};              // for errors
-    std::span<engine::Var* const> order = {};     // further Vars to use exclusively (planned memory)
+    std::string_view node_name = {};           // for errors
+    std::span<engine::Var* const> order = {};  // further Vars to use exclusively (planned memory)
   };
   static Ref<OpCall> make(Runtime& runtime, const Spec& spec);
 
@@ -77,8 +77,8 @@ class OpCall final : public RefCounted {
   Origin origin_;
   const OriginHook* origin_hook_ = nullptr;
   std::string node_name_;
-  InlineVector<TensorView, 4> views_;        // inputs, outputs, saved values
-  InlineVector<Ref<Storage>, 4> storages_;   // of the views, kept alive
+  InlineVector<TensorView, 4> views_;       // inputs, outputs, saved values
+  InlineVector<Ref<Storage>, 4> storages_;  // of the views, kept alive
   InlineVector<ops::Req, 4> req_;
   ArrayTags tags_;
   InlineVector<Detour, 1> detours_;

@@ -23,19 +23,22 @@ void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::V
 }
 
 bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, int input) {
-  return std::find(op.shape_only.begin(), op.shape_only.end(), op.schema_position(attrs, input)) != op.shape_only.end();
+  return std::find(op.shape_only.begin(), op.shape_only.end(), op.schema_position(attrs, input)) !=
+         op.shape_only.end();
 }
 
 }  // namespace
 
-Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices, const Bindings& bindings,
-                 bool training, Arena& arena, const PlanOptions& options)
+Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
+                 const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options)
     : runtime_(runtime), graph_(std::move(graph)), known_(std::move(known)), devices_(std::move(devices)) {
   const ValueIndex index(graph_);
   std::vector<char> pinned(index.size(), options.own_memory);
   for (const auto& [value, array] : bindings.arrays) pinned[index[value]] = true;
   plan_ = plan_memory(graph_, known_, devices_, pinned,
-                      {.inplace = options.inplace && !options.own_memory, .co_share = options.co_share, .ordering = options.ordering});
+                      {.inplace = options.inplace && !options.own_memory,
+                       .co_share = options.co_share,
+                       .ordering = options.ordering});
   for (const memplan::Arena& needed : plan_.memory.arenas) {
     blocks_.push_back(arena.block(runtime_.engine(), needed.device, needed.bytes));
   }
@@ -68,7 +71,8 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
         array = arrays_[plan_.root[value]].reshape(shape);
       } else if (plan_.planned(value)) {
         const auto& arenas = plan_.memory.arenas;
-        const auto at = std::find_if(arenas.begin(), arenas.end(), [&](const auto& a) { return a.device == devices_[id]; });
+        const auto at = std::find_if(arenas.begin(), arenas.end(),
+                                     [&](const auto& a) { return a.device == devices_[id]; });
         array = blocks_[at - arenas.begin()]->place(plan_.memory.offset[value], shape, dtype);
       } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
         array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
@@ -124,7 +128,8 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
 void Program::find_gates() {
   const auto is_planned = [&](int value) { return plan_.planned(value); };
   const ValueIndex index(graph_);
-  std::vector<char> followed(graph_.size(), false);  // a later step of the same segment reads what it wrote to the arena
+  std::vector<char> followed(graph_.size(),
+                             false);  // a later step of the same segment reads what it wrote to the arena
   for (int segment = 0; segment < 2; ++segment) {
     const size_t end = segment == 0 ? first_backward_ : steps_.size();
     std::fill(followed.begin(), followed.end(), false);
@@ -139,7 +144,8 @@ void Program::find_gates() {
       for (size_t k = 0; k < inputs.size(); ++k) {
         const int value = plan_.root[index[inputs[k]]];
         // The call has no tag for a value of which it needs the shape only.
-        if (!is_planned(value) || is_shape_only(*graph_[id].op, *graph_[id].attrs, static_cast<int>(k))) continue;
+        if (!is_planned(value) || is_shape_only(*graph_[id].op, *graph_[id].attrs, static_cast<int>(k)))
+          continue;
         reads = true;
         leave(value);
         followed[plan_.values[value].writer] = true;
@@ -191,7 +197,8 @@ void Program::push(const Step& step) {
   step.call->push(runtime_);
   if (!visit_) return;
   const ValueIndex index(graph_);
-  visit_(step.node, graph_, std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
+  visit_(step.node, graph_,
+         std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
 }
 
 void Program::run_forward() {
@@ -204,11 +211,13 @@ void Program::run_forward() {
 
 void Program::run_backward() {
   LOOMIX_CHECK(forward_ran_, StateError,
-               "[Executor] backward: there is no forward pass to go back from; call forward(is_train=True) before each "
+               "[Executor] backward: there is no forward pass to go back from; call forward(is_train=True) "
+               "before each "
                "backward.");
   for (size_t i = 0; i < blocks_.size(); ++i) {
     LOOMIX_CHECK(blocks_[i]->run == runs_[i], StateError,
-                 "[Executor] backward: the values kept by the forward pass are gone, since another forward pass has used "
+                 "[Executor] backward: the values kept by the forward pass are gone, since another forward "
+                 "pass has used "
                  "the shared memory; call forward(is_train=True) just before.");
   }
   for (size_t i = first_backward_; i < steps_.size(); ++i) push(steps_[i]);
@@ -220,18 +229,19 @@ void Program::run_backward() {
 std::string Program::explain() const {
   const memplan::Plan& memory = plan_.memory;
   const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  const auto inplace = std::count_if(memory.inplace_of.begin(), memory.inplace_of.end(), [](int v) { return v >= 0; });
+  const auto inplace =
+      std::count_if(memory.inplace_of.begin(), memory.inplace_of.end(), [](int v) { return v >= 0; });
   const auto views = std::count(plan_.elided.begin(), plan_.elided.end(), char{true});
   std::string text = fmt::format(
       "{} nodes, {} calls ({} forward), {} views, {} in place\n"
       "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
-      graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()), megabytes(memory.naive()),
-      megabytes(memory.lower_bound()));
+      graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()),
+      megabytes(memory.naive()), megabytes(memory.lower_bound()));
   const ValueIndex index(graph_);
   for (const Step& step : steps_) {
     const Node& node = graph_[step.node];
-    text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node), graph_.name_of(step.node),
-                        step.call->kernel().name);
+    text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),
+                        graph_.name_of(step.node), step.call->kernel().name);
     for (int i = 0; i < node.num_values(); ++i) {
       const int value = index(step.node, i);
       text += fmt::format("  {} {}", known_.shapes[value].to_string(), name_of(known_.dtypes[value]));

@@ -18,21 +18,22 @@ struct PlanOptions {
   bool co_share = true;
   memplan::Ordering ordering = memplan::Ordering::keep;
   bool own_memory = false;  // every value in memory of its own: for monitors that look at values later
-  bool poison = false;      // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
+  bool poison =
+      false;  // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
 };
 
 // What a graph is compiled with: each array belongs to one value.
 struct Bindings {
-  std::vector<std::pair<ValueRef, NDArray>> arrays;            // variables, outputs, gradients
-  std::vector<std::pair<ValueRef, ops::Req>> requests;         // where it is not `write`
+  std::vector<std::pair<ValueRef, NDArray>> arrays;     // variables, outputs, gradients
+  std::vector<std::pair<ValueRef, ops::Req>> requests;  // where it is not `write`
 };
 
 // A graph that is ready to run: kernels chosen, memory planned, tags prepared. Nodes with `forward` set make up the
 // second segment. Running pushes the calls in order and allocates nothing.
 class Program final : public RefCounted {
  public:
-  Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices, const Bindings& bindings,
-          bool training, Arena& arena, const PlanOptions& options);
+  Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
+          const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options);
 
   // Waits, in the engine, for what still uses the arena; then pushes the forward segment.
   void run_forward();
@@ -51,7 +52,7 @@ class Program final : public RefCounted {
   struct Step {
     NodeId node;
     Ref<OpCall> call;
-    std::vector<engine::Tag> poison_tags;    // of the poisoning task before it, if any
+    std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<TensorView> poisoned;
   };
   void make_steps(const Bindings& bindings, bool training, const PlanOptions& options);
@@ -65,15 +66,15 @@ class Program final : public RefCounted {
   std::vector<Device> devices_;
   GraphPlan plan_;
   std::vector<Ref<ArenaBlock>> blocks_;
-  std::vector<uint64_t> runs_;          // of each block: this program's last run
-  std::vector<NDArray> arrays_;         // one a value; none where there is no memory
+  std::vector<uint64_t> runs_;   // of each block: this program's last run
+  std::vector<NDArray> arrays_;  // one a value; none where there is no memory
   std::vector<Step> steps_;
-  size_t first_backward_ = 0;           // in steps_
-  std::vector<engine::VarRef> starts_;  // written by the steps that nothing planned precedes
+  size_t first_backward_ = 0;             // in steps_
+  std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment
   int last_segment_ = 0;
-  bool forward_ran_ = false;              // and no backward since
+  bool forward_ran_ = false;  // and no backward since
   Visit visit_;
 };
 

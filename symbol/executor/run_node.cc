@@ -27,9 +27,10 @@ Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& at
       first = in[i];
       first_position = i;
     } else if (in[i]->device() != first->device()) {
-      detail::throw_error<DeviceError>("[{}] argument '{}' is on {} and '{}' on {}; all must be on one device.", op.name,
-                                       argument_text(op, attrs, first_position), first->device().to_string(),
-                                       argument_text(op, attrs, i), in[i]->device().to_string());
+      detail::throw_error<DeviceError>(
+          "[{}] argument '{}' is on {} and '{}' on {}; all must be on one device.", op.name,
+          argument_text(op, attrs, first_position), first->device().to_string(), argument_text(op, attrs, i),
+          in[i]->device().to_string());
     }
   }
   if (!first && !options.out.empty()) first = options.out[0];
@@ -45,14 +46,15 @@ Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& at
 void check_counts(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
                   const RunOptions& options, size_t visible) {
   const auto expected = static_cast<size_t>(op.count_inputs(attrs));
-  LOOMIX_CHECK(in.size() == expected, ValueError, "[{}] {} inputs were given; expected {}.", op.name, in.size(),
-               expected);
+  LOOMIX_CHECK(in.size() == expected, ValueError, "[{}] {} inputs were given; expected {}.", op.name,
+               in.size(), expected);
   for (size_t i = 0; i < in.size(); ++i) {
     LOOMIX_CHECK(!in[i]->is_none(), ValueError, "[{}] argument '{}' is an empty (none) array.", op.name,
                  argument_text(op, attrs, i));
   }
   LOOMIX_CHECK(options.out.empty() || options.out.size() == visible, ValueError,
-               "[{}] {} arrays were given for the output; expected {}.", op.name, options.out.size(), visible);
+               "[{}] {} arrays were given for the output; expected {}.", op.name, options.out.size(),
+               visible);
 }
 
 // Complete shapes and types of one call.
@@ -113,7 +115,8 @@ struct Dense {
 void make_dense(std::span<const NDArray* const> in, Dense& dense) {
   dense.held.reserve(in.size());
   for (const NDArray* array : in) {
-    dense.in.push_back(array->is_dense() ? array : &dense.held.emplace_back(cast_storage(*array, StorageType::dense)));
+    dense.in.push_back(
+        array->is_dense() ? array : &dense.held.emplace_back(cast_storage(*array, StorageType::dense)));
   }
 }
 
@@ -150,7 +153,8 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       if (is_given && options.out[i]->is_dense()) {
         out[i] = *options.out[i];
       } else {
-        out[i] = NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
+        out[i] =
+            NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
       }
       req[i] = i < options.req.size() ? options.req[i] : ops::Req::write;
     }
@@ -184,8 +188,8 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   return out;
 }
 
-NDArrays run_node(Runtime& runtime, std::string_view name, std::initializer_list<NDArray> in, const TextPairs& attrs,
-                  const RunOptions& options) {
+NDArrays run_node(Runtime& runtime, std::string_view name, std::initializer_list<NDArray> in,
+                  const TextPairs& attrs, const RunOptions& options) {
   const ops::OpDef& op = runtime.table().at(name);
   InlineVector<const NDArray*, 4> pointers;
   for (const NDArray& array : in) pointers.push_back(&array);

@@ -17,11 +17,11 @@ namespace loomix {
 using NDArrays = InlineVector<NDArray, 2>;
 
 struct RunOptions {
-  std::span<NDArray* const> out = {};       // arrays to write to, one a visible output; else they are allocated
-  std::span<const ops::Req> req = {};       // one a visible output; else all are written
-  std::optional<Device> device = {};        // of operators without inputs; else the runtime's default
+  std::span<NDArray* const> out = {};  // arrays to write to, one a visible output; else they are allocated
+  std::span<const ops::Req> req = {};  // one a visible output; else all are written
+  std::optional<Device> device = {};   // of operators without inputs; else the runtime's default
   int8_t priority = 0;
-  std::string_view node_name = {};          // for errors
+  std::string_view node_name = {};  // for errors
 };
 
 // Pushes one operator and returns its visible outputs. Bad shapes, types, devices and counts throw here; what fails

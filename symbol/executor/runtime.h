@@ -17,8 +17,8 @@ struct Origin {
 };
 
 struct OriginHook {
-  Origin (*capture)() = nullptr;            // of the calling thread; at most 50 ns
-  std::string (*text)(Origin) = nullptr;    // "train.py:12, in main"; on any thread
+  Origin (*capture)() = nullptr;          // of the calling thread; at most 50 ns
+  std::string (*text)(Origin) = nullptr;  // "train.py:12, in main"; on any thread
 };
 
 // What running operators needs: an engine, the operators, the random generators. One a process, or one a test.

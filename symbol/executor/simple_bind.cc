@@ -39,19 +39,21 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   const auto arguments = symbol.list_arguments();
   const auto states = symbol.list_auxiliary_states();
   LOOMIX_CHECK(request.requests.size() == arguments.size(), ValueError,
-               "[Symbol.simple_bind] got {} gradient requests; the symbol has {} arguments.", request.requests.size(),
-               arguments.size());
+               "[Symbol.simple_bind] got {} gradient requests; the symbol has {} arguments.",
+               request.requests.size(), arguments.size());
   std::vector<std::string> unknown;
   const auto collect = [&](const std::vector<Shape>& found, const std::vector<std::string>& names) {
     for (size_t i = 0; i < names.size(); ++i) {
-      const bool known = found[i].ndim() > 0 && std::all_of(found[i].begin(), found[i].end(), [](auto d) { return d > 0; });
+      const bool known =
+          found[i].ndim() > 0 && std::all_of(found[i].begin(), found[i].end(), [](auto d) { return d > 0; });
       if (!known) unknown.push_back(fmt::format("{}: {}", names[i], found[i].to_string()));
     }
   };
   collect(shapes.arguments, arguments);
   collect(shapes.auxiliary_states, states);
   LOOMIX_CHECK(unknown.empty(), ShapeError,
-               "[Symbol.simple_bind] these shapes do not follow from those given (0 is unknown): {}.", join(unknown));
+               "[Symbol.simple_bind] these shapes do not follow from those given (0 is unknown): {}.",
+               join(unknown));
 
   const BoundExecutor* shared = options.shared.get();
   const auto shared_names = shared ? shared->symbol_.list_arguments() : std::vector<std::string>();
@@ -63,7 +65,9 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   const auto fits = [](const NDArray& array, const Shape& shape, DType dtype) {
     return !array.is_none() && array.shape() == shape && array.dtype() == dtype;
   };
-  const auto make = [&](const Shape& shape, DType dtype) { return zeros(runtime.engine(), shape, dtype, device); };
+  const auto make = [&](const Shape& shape, DType dtype) {
+    return zeros(runtime.engine(), shape, dtype, device);
+  };
   BoundArrays arrays;
   arrays.requests = request.requests;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -74,12 +78,15 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
     const int at = must_share ? position(shared_names, arguments[i]) : -1;
     if (at >= 0) {
       const NDArray& array = shared->arrays_.arguments[at];
-      LOOMIX_CHECK(fits(array, shape, dtype), ShapeError,
-                   "[Symbol.simple_bind] argument '{}' is {} {} in the shared executor; here it must be {} {}.",
-                   arguments[i], name_of(array.dtype()), array.shape().to_string(), name_of(dtype), shape.to_string());
+      LOOMIX_CHECK(
+          fits(array, shape, dtype), ShapeError,
+          "[Symbol.simple_bind] argument '{}' is {} {} in the shared executor; here it must be {} {}.",
+          arguments[i], name_of(array.dtype()), array.shape().to_string(), name_of(dtype), shape.to_string());
       arrays.arguments.push_back(array);
       const NDArray& gradient = shared->arrays_.gradients[at];
-      arrays.gradients.push_back(!wanted ? NDArray() : fits(gradient, shape, dtype) ? gradient : make(shape, dtype));
+      arrays.gradients.push_back(!wanted                        ? NDArray()
+                                 : fits(gradient, shape, dtype) ? gradient
+                                                                : make(shape, dtype));
       continue;
     }
     arrays.arguments.push_back(make(shape, dtype));

@@ -30,8 +30,8 @@ bool read(std::string_view text, T& value) {
 // may have been filled in.
 bool merge(DType& known, DType now) {
   if (now == DType::unknown || now == known) return false;
-  LOOMIX_CHECK(known == DType::unknown, TypeError, "[Symbol] a value is asked to be both {} and {}.", name_of(known),
-               name_of(now));
+  LOOMIX_CHECK(known == DType::unknown, TypeError, "[Symbol] a value is asked to be both {} and {}.",
+               name_of(known), name_of(now));
   known = now;
   return true;
 }
@@ -106,7 +106,8 @@ class FixedPoint {
   void update(ValueRef value, const T& now, NodeId by) {
     if (!merge(known_[index_[value]], now)) return;
     if (graph_[value.node].op) dirty_[value.node] = dirty_[value.node] || value.node != by;
-    for (int i = first_[value.node]; i < first_[value.node + 1]; ++i) dirty_[consumers_[i]] = graph_[consumers_[i]].op != nullptr;
+    for (int i = first_[value.node]; i < first_[value.node + 1]; ++i)
+      dirty_[consumers_[i]] = graph_[consumers_[i]].op != nullptr;
   }
 
   std::string describe(NodeId id) const {
@@ -114,7 +115,8 @@ class FixedPoint {
     const Node& node = graph_[id];
     const auto inputs = graph_.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      text += fmt::format("{} {}={} from '{}'", i ? "," : " with", node.op->input_name(*node.attrs, static_cast<int>(i)),
+      text += fmt::format("{} {}={} from '{}'", i ? "," : " with",
+                          node.op->input_name(*node.attrs, static_cast<int>(i)),
                           text_of(known_[index_[inputs[i]]]), graph_.name_of(inputs[i].node));
     }
     return text;
@@ -124,9 +126,9 @@ class FixedPoint {
   ValueIndex index_;
   std::span<T> known_;
   std::vector<char> dirty_;
-  std::vector<int> first_;           // of a node's consumers
+  std::vector<int> first_;  // of a node's consumers
   std::vector<NodeId> consumers_;
-  std::vector<T> in_, out_;          // of the node at hand
+  std::vector<T> in_, out_;  // of the node at hand
 };
 
 }  // namespace
@@ -143,8 +145,8 @@ void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span
       Shape& known = shapes[index(id, 0)];
       Shape shape;
       LOOMIX_CHECK(read(*text, shape), ValueError,
-                   "[Symbol] __shape__='{}' of variable '{}' is no shape; expected the like of '(2, 3)'.", *text,
-                   graph.name_of(id));
+                   "[Symbol] __shape__='{}' of variable '{}' is no shape; expected the like of '(2, 3)'.",
+                   *text, graph.name_of(id));
       for (int64_t& size : shape) size = size <= 0 ? kUnknownDim : size;
       if (shape.ndim() == 0) shape = Shape::unknown();
       if (!known.ndim_known()) known = shape;
@@ -171,7 +173,9 @@ void infer_saved(const Graph& graph, Inference& known) {
     const Node& node = graph[id];
     if (node.num_saved == 0) continue;
     std::vector<TensorView> in, out;
-    const auto view = [&](ValueRef v) { return TensorView{nullptr, known.dtypes[index[v]], known.shapes[index[v]]}; };
+    const auto view = [&](ValueRef v) {
+      return TensorView{nullptr, known.dtypes[index[v]], known.shapes[index[v]]};
+    };
     for (const ValueRef& input : graph.inputs(id)) in.push_back(view(input));
     for (int i = 0; i < node.num_outputs; ++i) out.push_back(view({id, i}));
     const std::vector<ops::Req> req(out.size(), ops::Req::write);

@@ -43,7 +43,8 @@ Placement place(const Graph& graph, const ops::OpTable& table, Device device,
     if (graph[id].forward >= 0) result.graph[new_id[id]].forward = new_id[graph[id].forward];
     result.devices.push_back(wanted[id]);
   }
-  for (const ValueRef& output : graph.outputs) result.graph.outputs.push_back({new_id[output.node], output.index});
+  for (const ValueRef& output : graph.outputs)
+    result.graph.outputs.push_back({new_id[output.node], output.index});
   return result;
 }
 

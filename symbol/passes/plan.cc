@@ -14,8 +14,8 @@ bool is_shape_only(const Node& node, int input) {
 }
 
 // Marks the nodes whose one output is their input under another shape.
-void find_views(const Graph& graph, const ValueIndex& index, const Inference& known, std::span<const Device> devices,
-                std::span<const char> pinned, GraphPlan& plan) {
+void find_views(const Graph& graph, const ValueIndex& index, const Inference& known,
+                std::span<const Device> devices, std::span<const char> pinned, GraphPlan& plan) {
   const auto mutated = mutated_variables(graph);
   std::vector<char> changes(index.size(), false);  // later content must not show through a view
   for (NodeId id = 0; id < graph.size(); ++id) changes[index(id, 0)] = mutated[id];
@@ -27,7 +27,9 @@ void find_views(const Graph& graph, const ValueIndex& index, const Inference& kn
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (node.op->schema_position(*node.attrs, static_cast<int>(i)) != wanted) continue;
       const int input = index[inputs[i]], output = index(id, 0);
-      if (known.dtypes[input] != known.dtypes[output] || known.shapes[input].size() != known.shapes[output].size()) break;
+      if (known.dtypes[input] != known.dtypes[output] ||
+          known.shapes[input].size() != known.shapes[output].size())
+        break;
       if (devices[inputs[i].node] != devices[id] || changes[plan.root[input]]) break;
       plan.root[output] = plan.root[input];
       plan.elided[id] = true;
@@ -52,7 +54,9 @@ void find_pairs(const Graph& graph, const ValueIndex& index, NodeId id, const Gr
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
       if (!allows_inplace(node, i, output)) continue;
       const int from = plan.root[index[inputs[i]]], to = index(id, output);
-      if (plan.values[from].pinned || plan.values[to].pinned || plan.values[from].bytes != plan.values[to].bytes) continue;
+      if (plan.values[from].pinned || plan.values[to].pinned ||
+          plan.values[from].bytes != plan.values[to].bytes)
+        continue;
       bool elsewhere = is_shape_only(node, i);
       for (int j = 0; j < static_cast<int>(inputs.size()); ++j) {
         elsewhere = elsewhere || (plan.root[index[inputs[j]]] == from && !is_shape_only(node, j) &&

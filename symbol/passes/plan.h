@@ -12,8 +12,8 @@ namespace loomix {
 
 // Memory of a graph's values, numbered as ValueIndex does; node numbers are the steps of the schedule.
 struct GraphPlan {
-  std::vector<int> root;           // the value whose memory this one is a view of: itself as a rule
-  std::vector<char> elided;        // one a node: its output is a view of its input, so it need not run
+  std::vector<int> root;     // the value whose memory this one is a view of: itself as a rule
+  std::vector<char> elided;  // one a node: its output is a view of its input, so it need not run
   std::vector<memplan::Value> values;
   memplan::Plan memory;
   bool planned(int value) const { return memory.offset[value] >= 0; }

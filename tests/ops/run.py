@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every case of `tests/ops/cases`: forward in each dtype, gradient, grad_req='add', nd against sym.
 
-    pytest tests/ops/run.py [-k broadcast]
+pytest tests/ops/run.py [-k broadcast]
 """
 
 import importlib
@@ -10,13 +10,12 @@ import sys
 import zlib
 from pathlib import Path
 
+import loomix as mx
 import numpy as np
 import pytest
 
-import loomix as mx
-
 sys.path.insert(0, str(Path(__file__).parent))
-import cases  # noqa: E402
+import cases
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
 ALL_CASES = [

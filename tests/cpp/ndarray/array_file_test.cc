@@ -117,8 +117,7 @@ TEST_F(ArrayFileTest, DamagedFilesNeverCrash) {
     for (const bool numpy : {false, true}) {
       try {
         load_arrays_from_buffer(*engine_, bytes_of(text), {.numpy_shapes = numpy});
-      } catch (const Error&) {
-      }
+      } catch (const Error&) {}
     }
   };
   for (const char* name : {"dict.params", "list.nd", "sparse.params", "legacy_v0.params", "legacy_v1.params",

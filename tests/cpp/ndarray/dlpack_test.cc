@@ -43,7 +43,9 @@ struct Foreign {
   Foreign() {
     tensor.version = {DLPACK_MAJOR_VERSION, 0};
     tensor.manager_ctx = this;
-    tensor.deleter = [](DLManagedTensorVersioned* self) { ++static_cast<Foreign*>(self->manager_ctx)->deleted; };
+    tensor.deleter = [](DLManagedTensorVersioned* self) {
+      ++static_cast<Foreign*>(self->manager_ctx)->deleted;
+    };
     tensor.dl_tensor = {items, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
   }
 };

@@ -39,7 +39,8 @@ TEST_F(ArrayTest, RefusesBadViews) {
   EXPECT_THROW(a.reshape({4}), ShapeError);
   EXPECT_THROW(a.slice(2, 4), IndexError);
   EXPECT_THROW(a.at(3), IndexError);
-  EXPECT_THROW(NDArray(*engine_, Shape{int64_t{1} << 40, int64_t{1} << 40}, DType::float32, Device::cpu()), MemoryError);
+  EXPECT_THROW(NDArray(*engine_, Shape{int64_t{1} << 40, int64_t{1} << 40}, DType::float32, Device::cpu()),
+               MemoryError);
   EXPECT_THROW(NDArray(*engine_, Shape{2, kUnknownDim}, DType::float32, Device::cpu()), ShapeError);
 }
 
@@ -50,13 +51,15 @@ TEST_F(ArrayTest, EmptyArraysWork) {
 }
 
 TEST_F(ArrayTest, CastsEveryPairOfTypes) {
-  const std::vector<DType> types = {DType::float32, DType::float64, DType::float16, DType::uint8,   DType::int32,
-                                    DType::int8,    DType::int64,   DType::boolean, DType::bfloat16};
+  const std::vector<DType> types = {DType::float32, DType::float64, DType::float16,
+                                    DType::uint8,   DType::int32,   DType::int8,
+                                    DType::int64,   DType::boolean, DType::bfloat16};
   const NDArray source = array<float>({4}, {0, 1, 1, 0});
   for (DType from : types) {
     for (DType to : types) {
       const NDArray back = cast(cast(cast(source, from), to), DType::float32);
-      EXPECT_EQ(values<float>(back), (std::vector<float>{0, 1, 1, 0})) << name_of(from) << " to " << name_of(to);
+      EXPECT_EQ(values<float>(back), (std::vector<float>{0, 1, 1, 0}))
+          << name_of(from) << " to " << name_of(to);
     }
   }
   const NDArray odd = array<double>({3}, {-1.5, 300, 2.9});
@@ -131,7 +134,8 @@ TEST_F(ArrayTest, ForeignMemoryIsReleasedOnce) {
   std::vector<float> memory = {1, 2, 3};
   int released = 0;
   {
-    NDArray a = NDArray::from_external(*engine_, memory.data(), Shape{3}, DType::float32, [&] { ++released; });
+    NDArray a =
+        NDArray::from_external(*engine_, memory.data(), Shape{3}, DType::float32, [&] { ++released; });
     const NDArray view = a.slice(1, 3);
     a = NDArray();
     EXPECT_EQ(released, 0);

@@ -53,8 +53,10 @@ TEST_F(SparseTest, BadPartsPoisonTheResult) {
   const NDArray values_part = array<float>({2, 1}, {1, 2});
   const NDArray good = make_row_sparse(values_part, array<int64_t>({2}, {0, 2}), Shape{3, 1});
   EXPECT_EQ(values<float>(cast_storage(good, StorageType::dense)), (std::vector<float>{1, 0, 2}));
-  EXPECT_THROW(make_row_sparse(values_part, array<int64_t>({2}, {2, 0}), Shape{3, 1}).wait_to_read(), ValueError);
-  EXPECT_THROW(make_row_sparse(values_part, array<int64_t>({2}, {0, 3}), Shape{3, 1}).wait_to_read(), IndexError);
+  EXPECT_THROW(make_row_sparse(values_part, array<int64_t>({2}, {2, 0}), Shape{3, 1}).wait_to_read(),
+               ValueError);
+  EXPECT_THROW(make_row_sparse(values_part, array<int64_t>({2}, {0, 3}), Shape{3, 1}).wait_to_read(),
+               IndexError);
   const NDArray flat = array<float>({2}, {1, 2});
   EXPECT_THROW(
       make_csr(flat, array<int64_t>({2}, {0, 5}), array<int64_t>({3}, {0, 1, 2}), Shape{2, 3}).wait_to_read(),

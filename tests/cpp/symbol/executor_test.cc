@@ -20,7 +20,8 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Symbol op(const char* name, const TextPairs& attrs, std::vector<NamedSymbol> inputs, const std::string& node) {
+Symbol op(const char* name, const TextPairs& attrs, std::vector<NamedSymbol> inputs,
+          const std::string& node) {
   return Symbol::create(ops::builtin_table(), name, attrs, inputs, node);
 }
 
@@ -37,7 +38,8 @@ std::vector<float> values_of(const NDArray& array) {
 }
 
 struct Bench {
-  explicit Bench(std::unique_ptr<engine::Engine> made) : engine(std::move(made)), runtime(*engine, ops::builtin_table()) {}
+  explicit Bench(std::unique_ptr<engine::Engine> made)
+      : engine(std::move(made)), runtime(*engine, ops::builtin_table()) {}
   static Bench threaded(int workers) {
     engine::EngineOptions options;
     options.workers = workers;
@@ -47,7 +49,8 @@ struct Bench {
   static Bench naive() { return Bench(engine::make_naive_engine()); }
 
   // Fills arguments with small numbers that depend on their position.
-  Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& shape, ops::Req request, const BindOptions& options = {}) {
+  Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& shape, ops::Req request,
+                          const BindOptions& options = {}) {
     SimpleBindRequest wanted;
     for (const auto& name : symbol.list_arguments()) wanted.shapes.emplace_back(name, shape);
     wanted.requests.assign(wanted.shapes.size(), request);
@@ -75,7 +78,8 @@ struct Bench {
 TEST(Executor, ForwardAndBackward) {
   Bench bench = Bench::threaded(2);
   const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
-  const Symbol z = op("elemwise_mul", {}, {{"", op("elemwise_add", {}, {{"", x}, {"", y}}, "s")}, {"", x}}, "z");
+  const Symbol z =
+      op("elemwise_mul", {}, {{"", op("elemwise_add", {}, {{"", x}, {"", y}}, "s")}, {"", x}}, "z");
   auto executor = bench.bind(z, {2}, ops::Req::write);
   NDArray(executor->arrays().arguments[0]).copy_from_host(std::vector<float>{2, 3}.data(), 8);
   NDArray(executor->arrays().arguments[1]).copy_from_host(std::vector<float>{5, 7}.data(), 8);
@@ -145,7 +149,8 @@ TEST(Executor, OutputsMayBeVariablesAndEqual) {
 
 TEST(Executor, WrongArraysAreNamed) {
   Bench bench = Bench::naive();
-  const Symbol net = op("elemwise_add", {}, {{"", Symbol::variable("x")}, {"", Symbol::variable("y")}}, "sum");
+  const Symbol net =
+      op("elemwise_add", {}, {{"", Symbol::variable("x")}, {"", Symbol::variable("y")}}, "sum");
   BoundArrays arrays;
   arrays.arguments = {bench.ones({2}), bench.ones({3})};
   arrays.gradients.resize(2);
@@ -165,7 +170,8 @@ TEST(Executor, WrongArraysAreNamed) {
   EXPECT_THROW(bind(), ShapeError);
   arrays.arguments.pop_back();
   EXPECT_THROW(bind(), ValueError);
-  const Symbol unknown = Symbol::from_json(ops::builtin_table(), R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
+  const Symbol unknown =
+      Symbol::from_json(ops::builtin_table(), R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
       {"op": "no_such_op", "name": "n", "inputs": [[0, 0, 0]]}], "arg_nodes": [0], "heads": [[1, 0, 0]]})");
   arrays.gradients.resize(1);
   arrays.requests.resize(1);
@@ -186,7 +192,8 @@ TEST(Executor, ReshapeSharesMemory) {
   EXPECT_EQ(&smaller->arrays().arguments[0].var(), &executor->arrays().arguments[0].var());
   EXPECT_EQ(smaller->forward(RunMode::inference)[0].shape(), (Shape{2, 3}));
   EXPECT_THROW(executor->reshape(Shapes{{"x", {5, 3}}}, {}), ShapeError);
-  EXPECT_EQ(executor->reshape(Shapes{{"x", {5, 3}}}, {.partial = false, .grow = true})->outputs()[0].shape(), (Shape{5, 3}));
+  EXPECT_EQ(executor->reshape(Shapes{{"x", {5, 3}}}, {.partial = false, .grow = true})->outputs()[0].shape(),
+            (Shape{5, 3}));
 }
 
 TEST(Executor, MonitorSeesEveryValueLater) {
@@ -195,7 +202,8 @@ TEST(Executor, MonitorSeesEveryValueLater) {
   for (int i = 0; i < 4; ++i) x = op("tanh", {}, {{"", x}}, "t" + std::to_string(i));
   auto executor = bench.bind(x, {4}, ops::Req::null);
   std::vector<std::pair<std::string, NDArray>> seen;
-  executor->set_monitor([&](const std::string& name, const NDArray& array) { seen.emplace_back(name, array); });
+  executor->set_monitor(
+      [&](const std::string& name, const NDArray& array) { seen.emplace_back(name, array); });
   executor->forward(RunMode::inference);
   ASSERT_EQ(seen.size(), 4u);
   EXPECT_EQ(seen[0].first, "t0_output");
@@ -226,7 +234,8 @@ TEST(Executor, SharedMemoryIsNoticedByALateBackward) {
 TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
   Bench bench = Bench::threaded(4);
   Symbol net = op("elemwise_mul", {}, {{"", Symbol::variable("x")}, {"", Symbol::variable("y")}}, "product");
-  for (int i = 0; i < 2; ++i) net = op("_mul_scalar", {{"scalar", "0.5"}}, {{"", net}}, "half" + std::to_string(i));
+  for (int i = 0; i < 2; ++i)
+    net = op("_mul_scalar", {{"scalar", "0.5"}}, {{"", net}}, "half" + std::to_string(i));
   net = op("Reshape", {{"shape", "(16,)"}}, {{"", net}}, "flat");
   PlanOptions plan;
   plan.inplace = false;
@@ -234,7 +243,8 @@ TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
   arrays.arguments = {bench.ones({16}), bench.ones({16})};
   arrays.gradients = {zeros(*bench.engine, {16}, DType::float32, Device::cpu()), NDArray()};
   arrays.requests = {ops::Req::add, ops::Req::null};
-  auto executor = BoundExecutor::bind(bench.runtime, net, Device::cpu(), arrays, {.plan = plan, .groups = {}, .shared = {}});
+  auto executor = BoundExecutor::bind(bench.runtime, net, Device::cpu(), arrays,
+                                      {.plan = plan, .groups = {}, .shared = {}});
   const memplan::Plan& memory = executor->plan(RunMode::training).memory;
   ASSERT_EQ(memory.naive(), 6 * 64);
   ASSERT_EQ(memory.bytes(), 4 * 64) << "the gradients of 'flat' and 'half0' should share memory";
@@ -244,7 +254,8 @@ TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
   executor->forward(RunMode::training)[0].wait_to_read();
   std::promise<void> release;  // what the last step of the first run waits for
   const engine::Tag tag{&arrays.arguments[1].var(), engine::Access::write};
-  bench.engine->push({}, {&tag, 1}, [done = release.get_future().share()](engine::RunContext&) { done.wait(); });
+  bench.engine->push({}, {&tag, 1},
+                     [done = release.get_future().share()](engine::RunContext&) { done.wait(); });
   executor->backward({&first, 1});
   executor->forward(RunMode::training);
   executor->backward({&second, 1});

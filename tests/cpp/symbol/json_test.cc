@@ -55,8 +55,8 @@ TEST(SymbolJson, UnknownOperatorsListTheirArguments) {
 
 TEST(SymbolJson, FilesOf08GetTheirAuxiliaryStates) {
   const Symbol net = Symbol::load(test_table(), kFiles / "old_0800-symbol.json");
-  EXPECT_THAT(net.list_arguments(), ElementsAre("data", "conv_weight", "conv_bias", "bn_gamma", "bn_beta", "fc_weight",
-                                                "fc_bias", "softmax_label"));
+  EXPECT_THAT(net.list_arguments(), ElementsAre("data", "conv_weight", "conv_bias", "bn_gamma", "bn_beta",
+                                                "fc_weight", "fc_bias", "softmax_label"));
   EXPECT_THAT(net.list_auxiliary_states(), ElementsAre("bn_moving_mean", "bn_moving_var"));
   const Symbol inside = net.internals();
   EXPECT_EQ(inside.output("conv_weight").attr("lr_mult"), "2.0");
@@ -87,7 +87,8 @@ TEST(SymbolJson, OldArgmaxOverMinusOneMeantEverything) {
 TEST(SymbolJson, SharedStatesCountTheirVersions) {
   const Symbol mean = Symbol::variable("m");
   const auto norm = [&](const Symbol& data, const char* name) {
-    return Symbol::create(test_table(), "BatchNorm", {}, std::vector<NamedSymbol>{{"", data}, {"moving_mean", mean}}, name);
+    return Symbol::create(test_table(), "BatchNorm", {},
+                          std::vector<NamedSymbol>{{"", data}, {"moving_mean", mean}}, name);
   };
   const std::string text = norm(norm(Symbol::variable("x"), "a"), "b").to_json();
   EXPECT_NE(text.find("[3, 0, 1], [4, 0, 1]]"), std::string::npos);
@@ -101,7 +102,8 @@ TEST(SymbolJson, TextIsEscaped) {
 
 TEST(SymbolJson, BadGraphsAreErrors) {
   const auto load = [](const std::string& nodes, const std::string& rest) {
-    return Symbol::from_json(test_table(), "{\"nodes\": [" + nodes + "], " + rest + R"(, "attrs": {"mxnet_version": ["int", 10901]}})");
+    return Symbol::from_json(test_table(), "{\"nodes\": [" + nodes + "], " + rest +
+                                               R"(, "attrs": {"mxnet_version": ["int", 10901]}})");
   };
   const std::string x = R"({"op": "null", "name": "x", "inputs": []})";
   const std::string end = R"("arg_nodes": [0], "heads": [[0, 0, 0]])";
@@ -112,10 +114,13 @@ TEST(SymbolJson, BadGraphsAreErrors) {
   EXPECT_THROW(load(x, R"("arg_nodes": [0], "heads": [[18446744073709551615, 0, 0]])"), ValueError);
   EXPECT_THROW(load(x, R"("arg_nodes": [0], "heads": [])"), ValueError);
   EXPECT_THROW(load(x, end + R"(, "colour": 1)"), ValueError);
-  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[1, 0, 0]]})", end), ValueError);  // itself
+  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[1, 0, 0]]})", end),
+               ValueError);  // itself
   EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": []})", end), ValueError);
-  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "attrs": {"no": "x"}})", end), ValueError);
-  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "size": 1})", end), ValueError);
+  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "attrs": {"no": "x"}})", end),
+               ValueError);
+  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "size": 1})", end),
+               ValueError);
   EXPECT_THROW(load(R"({"op": "null", "name": "x", "inputs": [], "attrs": {"k": 1}})", end), ValueError);
   EXPECT_THROW(Symbol::from_json(test_table(), "[]"), ValueError);
   EXPECT_THROW(Symbol::from_json(test_table(), ""), ValueError);
@@ -135,7 +140,8 @@ TEST(SymbolJson, DamagedFilesGiveErrors) {
       for (int flips = i % 3 == 0 ? 0 : 1 + i % 4; flips > 0; --flips) {
         static constexpr char kLikely[] = "0123456789-[]{},\":e.";
         char& c = text[random() % text.size()];
-        c = i % 3 == 1 ? static_cast<char>(c ^ (1 << random() % 8)) : kLikely[random() % (sizeof kLikely - 1)];
+        c = i % 3 == 1 ? static_cast<char>(c ^ (1 << random() % 8))
+                       : kLikely[random() % (sizeof kLikely - 1)];
       }
       try {
         const Symbol net = Symbol::from_json(test_table(), text);

@@ -46,7 +46,8 @@ TEST(Gradient, SumsWhatMeetsInOneValue) {
 
 TEST(Gradient, LeavesOutWhatNobodyWants) {
   Graph graph;
-  const NodeId x = variable(graph, "x"), y = variable(graph, "y"), z = variable(graph, "z"), head = variable(graph, "head");
+  const NodeId x = variable(graph, "x"), y = variable(graph, "y"), z = variable(graph, "z"),
+               head = variable(graph, "head");
   const NodeId product = add(graph, "elemwise_mul", {{x, 0}, {y, 0}});
   add(graph, "tanh", {{z, 0}});
   const ValueRef heads[] = {{product, 0}}, head_grads[] = {{head, 0}}, wrt[] = {{y, 0}, {z, 0}};
@@ -97,7 +98,8 @@ TEST(Simplify, MergesEqualNodesButNotAcrossChangedStates) {
 
 TEST(Place, CopiesWhereDevicesDiffer) {
   const Symbol x = Symbol::variable("x");
-  const Symbol a = Symbol::create(test_table(), "tanh", {{"ctx_group", "one"}}, std::vector<NamedSymbol>{{"", x}}, "a");
+  const Symbol a =
+      Symbol::create(test_table(), "tanh", {{"ctx_group", "one"}}, std::vector<NamedSymbol>{{"", x}}, "a");
   const Symbol b = Symbol::create(test_table(), "elemwise_add", {{"ctx_group", "two"}},
                                   std::vector<NamedSymbol>{{"", a}, {"", a}}, "b");
   const Placement placed = place(b.graph(), test_table(), Device::cpu(0), {{"two", Device::cpu(1)}});

@@ -67,8 +67,9 @@ TEST_F(RunNodeTest, RefusesAtTheCall) {
   EXPECT_THROW(call("elemwise_add", {a}), ValueError);
   EXPECT_THROW(call("elemwise_add", {a, NDArray()}), ValueError);
   EXPECT_THROW(call("no_such_operator", {a}), KeyError);
-  const std::string mixed =
-      message_of([&] { call("elemwise_add", {a, array({2}, {1, 2}, Device::cpu(1))}); });
+  const std::string mixed = message_of([&] {
+    call("elemwise_add", {a, array({2}, {1, 2}, Device::cpu(1))});
+  });
   EXPECT_NE(mixed.find("'lhs' is on cpu(0) and 'rhs' on cpu(1)"), std::string::npos) << mixed;
 }
 
@@ -80,7 +81,8 @@ TEST_F(RunNodeTest, FailuresSayWhatFailedAndWhere) {
   const NDArray bad = run_node(runtime_, "_test_fail", {array({2, 1}, {1, 2})}, {{"code", "3"}}, options)[0];
   const NDArray after = call("elemwise_add", {bad, bad});
   const std::string text = message_of([&] { after.wait_to_read(); });
-  for (const char* part : {"code 3", "_test_fail", "'boom'", "float32 (2, 1)", "cpu(0)", "code=3", "train.py:12"}) {
+  for (const char* part :
+       {"code 3", "_test_fail", "'boom'", "float32 (2, 1)", "cpu(0)", "code=3", "train.py:12"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
   EXPECT_THROW(bad.wait_to_read(), ValueError);
@@ -113,8 +115,13 @@ TEST_F(RunNodeTest, PreparedCallsRunAgainAndAgain) {
   const Ref<const AttrsBase> attrs = table().parse(op, {});
   const NDArray* const in[] = {&a, &out};
   const ops::Req req = ops::Req::write;
-  const Ref<OpCall> prepared = OpCall::make(
-      runtime_, {.op = op, .attrs = attrs, .in = in, .out = {&out, 1}, .saved = {}, .req = {&req, 1}, .device = a.device()});
+  const Ref<OpCall> prepared = OpCall::make(runtime_, {.op = op,
+                                                       .attrs = attrs,
+                                                       .in = in,
+                                                       .out = {&out, 1},
+                                                       .saved = {},
+                                                       .req = {&req, 1},
+                                                       .device = a.device()});
   for (int i = 0; i < 100; ++i) prepared->push(runtime_);
   EXPECT_EQ(values(out), (Floats{100, 200}));
 }

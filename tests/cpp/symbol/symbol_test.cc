@@ -54,7 +54,11 @@ TEST(Symbol, AuxiliaryStatesAreWhatOperatorsChange) {
   EXPECT_EQ(bn.list_inputs().size(), 8u);
   EXPECT_EQ(bn.internals().output("bn_moving_var").attr("__init__"), R"(["one", {}])");
   EXPECT_EQ(bn.internals().output("bn_gamma").attr("__init__"), std::nullopt);
-  expect_error<ValueError>([&] { op("BatchNorm", {}, {{"moving_mean", mlp()}}, "bad"); }, "must be a variable");
+  expect_error<ValueError>(
+      [&] {
+        op("BatchNorm", {}, {{"moving_mean", mlp()}}, "bad");
+      },
+      "must be a variable");
 }
 
 TEST(Symbol, SeveralOutputsAndGroups) {
@@ -76,29 +80,45 @@ TEST(Symbol, BadCallsAreNamed) {
   const Symbol x = Symbol::variable("x");
   expect_error<KeyError>([&] { op("no_such_operator", {}, {}, "n"); }, "no_such_operator");
   expect_error<ValueError>([&] { op("FullyConnected", {}, {{"", x}}, "n"); }, "num_hidden");
-  expect_error<ValueError>([&] { op("FullyConnected", {{"num_hidden", "2"}, {"colour", "red"}}, {{"", x}}, "n"); }, "colour");
+  expect_error<ValueError>(
+      [&] {
+        op("FullyConnected", {{"num_hidden", "2"}, {"colour", "red"}}, {{"", x}}, "n");
+      },
+      "colour");
   expect_error<ValueError>([&] { op("tanh", {}, {{"", x}, {"", x}}, "n"); }, "more than its 1 inputs");
   expect_error<ValueError>([&] { op("tanh", {}, {{"weight", x}}, "n"); }, "no input 'weight'");
   expect_error<ValueError>([&] { op("tanh", {}, {{"", x}, {"data", x}}, "n"); }, "given twice");
   expect_error<ValueError>(
-      [&] { op("FullyConnected", {{"num_hidden", "2"}, {"no_bias", "1"}}, {{"", x}, {"bias", x}}, "n"); }, "no input 'bias'");
-  expect_error<ValueError>([&] { op("FullyConnected", {{"num_hidden", "2"}, {"weight_lr_mult", "2"}}, {{"", x}}, "n"); },
-                           "weight_lr_mult");
-  expect_error<ValueError>([&] { op("SliceChannel", {{"num_outputs", "2000000000"}}, {{"", x}}, "n"); }, "outputs");
+      [&] {
+        op("FullyConnected", {{"num_hidden", "2"}, {"no_bias", "1"}}, {{"", x}, {"bias", x}}, "n");
+      },
+      "no input 'bias'");
+  expect_error<ValueError>(
+      [&] {
+        op("FullyConnected", {{"num_hidden", "2"}, {"weight_lr_mult", "2"}}, {{"", x}}, "n");
+      },
+      "weight_lr_mult");
+  expect_error<ValueError>(
+      [&] {
+        op("SliceChannel", {{"num_outputs", "2000000000"}}, {{"", x}}, "n");
+      },
+      "outputs");
 }
 
 TEST(Symbol, HiddenKeysAreListedTwice) {
   Symbol x = Symbol::variable("x", {{"lr_mult", "2"}, {"__tag__", "t"}});
   EXPECT_EQ(x.attr("lr_mult"), "2");
   EXPECT_EQ(x.attr("__lr_mult__"), "2");
-  EXPECT_THAT(x.list_attr(), ElementsAre(Pair("__lr_mult__", "2"), Pair("lr_mult", "2"), Pair("__tag__", "t")));
+  EXPECT_THAT(x.list_attr(),
+              ElementsAre(Pair("__lr_mult__", "2"), Pair("lr_mult", "2"), Pair("__tag__", "t")));
   x.set_attr(test_table(), {{"wd_mult", "0"}});
   EXPECT_EQ(x.attr("__wd_mult__"), "0");
   Symbol fc = op("FullyConnected", {{"num_hidden", "3"}, {"ctx_group", "a"}}, {{"", x}}, "fc");
   const auto dict = fc.attr_dict();
   ASSERT_EQ(dict.size(), 4u);
   EXPECT_EQ(dict[1].first, "fc_weight");
-  EXPECT_THAT(dict[1].second, ElementsAre(Pair("__ctx_group__", "a"), Pair("ctx_group", "a"), Pair("num_hidden", "3")));
+  EXPECT_THAT(dict[1].second,
+              ElementsAre(Pair("__ctx_group__", "a"), Pair("ctx_group", "a"), Pair("num_hidden", "3")));
   fc.set_attr(test_table(), {{"num_hidden", "5"}});
   EXPECT_EQ(fc.attr("num_hidden"), "5");
   EXPECT_THROW(fc.set_attr(test_table(), {{"num_hidden", "many"}}), ValueError);
@@ -114,7 +134,11 @@ TEST(Symbol, ComposeReplacesVariablesInACopy) {
   EXPECT_EQ(whole.name(), "again");
   EXPECT_EQ(net.name(), "fc2");
   EXPECT_EQ(net.list_arguments()[0], "data");
-  expect_error<ValueError>([&] { net.compose(std::vector<NamedSymbol>{{"nothing", front}}); }, "'fc1_weight'");
+  expect_error<ValueError>(
+      [&] {
+        net.compose(std::vector<NamedSymbol>{{"nothing", front}});
+      },
+      "'fc1_weight'");
 }
 
 TEST(Symbol, ShapesAreInferredBothWays) {
@@ -142,7 +166,8 @@ TEST(Symbol, ContradictionsNameTheNode) {
 
 TEST(Symbol, TypesAndVariablesOwnAttributes) {
   const Symbol x = Symbol::variable("data", {{"__dtype__", "1"}, {"__shape__", "(2, 0)"}});
-  const Symbol y = op("elemwise_add", {}, {{"", x}, {"", Symbol::variable("b", {{"__shape__", "(0, 3)"}})}}, "y");
+  const Symbol y =
+      op("elemwise_add", {}, {{"", x}, {"", Symbol::variable("b", {{"__shape__", "(0, 3)"}})}}, "y");
   EXPECT_EQ(y.infer_type({}).arguments[1], DType::float64);
   EXPECT_EQ(y.infer_shape({}).outputs[0], (Shape{2, 3}));
   EXPECT_THROW(Symbol::variable("z", {{"__shape__", "wide"}}).infer_shape({}), ValueError);

@@ -115,7 +115,10 @@ inline void add_test_ops(ops::OpTable& table) {
   for (const char* name : {"elemwise_add", "elemwise_mul"}) {
     const bool add = std::string_view(name) == "elemwise_add";
     auto builder = table.add<NoParams>(name);
-    builder.inputs({"lhs", "rhs"}).output("output").infer_shape(ops::same_shape<NoParams>).infer_type(ops::same_type<NoParams>);
+    builder.inputs({"lhs", "rhs"})
+        .output("output")
+        .infer_shape(ops::same_shape<NoParams>)
+        .infer_type(ops::same_type<NoParams>);
     if (add) {
       builder.gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.grad_of(0));
@@ -130,7 +133,10 @@ inline void add_test_ops(ops::OpTable& table) {
   }
   for (const char* name : {"zeros_like", "_copy", "amp_cast", "tanh"}) {
     auto builder = table.add<NoParams>(name);
-    builder.input("data").output("output").infer_shape(ops::same_shape<NoParams>).infer_type(ops::same_type<NoParams>);
+    builder.input("data")
+        .output("output")
+        .infer_shape(ops::same_shape<NoParams>)
+        .infer_type(ops::same_type<NoParams>);
     if (std::string_view(name) == "tanh") {
       builder.gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("elemwise_mul", {g.grad_of(0), g.out(0)}));

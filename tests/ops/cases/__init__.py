@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Case tables of the operators, one module a family; `tests/ops/run.py` runs them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 FLOATS = ("float16", "float32", "float64")
 ALL = FLOATS + ("int8", "uint8", "int32", "int64")

@@ -63,9 +63,14 @@ STEPS = {
     "zeros_like": np.zeros_like,
 }
 
-CASES = [Case(op, [shape], ref, low=low, high=high) for op, (ref, low, high) in UNARY.items() for shape in ODD]
+CASES = [
+    Case(op, [shape], ref, low=low, high=high) for op, (ref, low, high) in UNARY.items() for shape in ODD
+]
 CASES += [Case(op, [(3, 4)], ref, low=0.6, high=0.9, grad=()) for op, ref in STEPS.items()]
-CASES += [Case("abs", [(4, 3)], np.abs, dtypes=ALL, low=0.1), Case("square", [(5,)], np.square, dtypes=ALL, low=0)]
+CASES += [
+    Case("abs", [(4, 3)], np.abs, dtypes=ALL, low=0.1),
+    Case("square", [(5,)], np.square, dtypes=ALL, low=0),
+]
 
 SHAPES = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((1,), (2, 3)), ((0, 2), (1, 2))]
 BINARY = {
@@ -99,7 +104,8 @@ CASES += [
     Case("broadcast_" + op, list(pair), ref, low=low) for op, (ref, low) in BINARY.items() for pair in SHAPES
 ]
 CASES += [
-    Case("broadcast_" + op, [(3, 4), (3, 1)], _as_input(ref), grad=(), dtypes=ALL, low=0) for op, ref in LOGIC.items()
+    Case("broadcast_" + op, [(3, 4), (3, 1)], _as_input(ref), grad=(), dtypes=ALL, low=0)
+    for op, ref in LOGIC.items()
 ]
 CASES += [Case("broadcast_mod", [(3, 4), (4,)], np.mod, low=0.5, grad=(0,))]
 CASES += [Case("elemwise_" + op, [(3, 5)] * 2, BINARY[op][0], low=0, dtypes=ALL) for op in ("add", "mul")]
@@ -118,7 +124,9 @@ SCALAR = {
     "_minimum_scalar": (lambda x, scalar: np.minimum(x, scalar), -2),
     "_hypot_scalar": (lambda x, scalar: np.hypot(x, scalar), 0.5),
 }
-CASES += [Case("_internal." + op, [(3, 4)], ref, {"scalar": 1.5}, low=low) for op, (ref, low) in SCALAR.items()]
+CASES += [
+    Case("_internal." + op, [(3, 4)], ref, {"scalar": 1.5}, low=low) for op, (ref, low) in SCALAR.items()
+]
 
 
 def _smooth_l1(x, scalar):
@@ -127,7 +135,14 @@ def _smooth_l1(x, scalar):
 
 CASES += [
     Case("clip", [(3, 4)], lambda x, a_min, a_max: np.clip(x, a_min, a_max), {"a_min": -1.0, "a_max": 0.5}),
-    Case("hard_sigmoid", [(3, 4)], lambda x, alpha: np.clip(alpha * x + 0.5, 0, 1), {"alpha": 0.25}, low=-3, high=3),
+    Case(
+        "hard_sigmoid",
+        [(3, 4)],
+        lambda x, alpha: np.clip(alpha * x + 0.5, 0, 1),
+        {"alpha": 0.25},
+        low=-3,
+        high=3,
+    ),
     Case("smooth_l1", [(3, 4)], _smooth_l1, {"scalar": 1.5}),
     Case("where", [(3, 4)] * 3, lambda c, x, y: np.where(c != 0, x, y), grad=(1, 2)),
     Case("where", [(3,), (3, 4), (3, 4)], lambda c, x, y: np.where((c != 0)[:, None], x, y), grad=(1, 2)),

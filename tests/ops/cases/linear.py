@@ -23,7 +23,12 @@ def batch_dot(a, b, transpose_a=False, transpose_b=False):
 CASES = [
     Case("FullyConnected", [(3, 2, 4), (5, 8), (5,)], fully_connected, {"num_hidden": 5}),
     Case("FullyConnected", [(1, 7), (3, 7), (3,)], fully_connected, {"num_hidden": 3}),
-    Case("FullyConnected", [(3, 2, 4), (5, 4)], fully_connected, {"num_hidden": 5, "no_bias": True, "flatten": False}),
+    Case(
+        "FullyConnected",
+        [(3, 2, 4), (5, 4)],
+        fully_connected,
+        {"num_hidden": 5, "no_bias": True, "flatten": False},
+    ),
     Case("dot", [(2, 3), (3, 4)], dot),
     Case("dot", [(3, 2), (4, 3)], dot, {"transpose_a": True, "transpose_b": True}),
     Case("dot", [(2, 3, 4), (4, 5)], dot),

@@ -50,7 +50,9 @@ REDUCTIONS = {
     "min": np.min,
 }
 
-CASES = [Case(op, [SHAPE], _reduced(f), attrs, low=0.4, loose=2) for op, f in REDUCTIONS.items() for attrs in AXES]
+CASES = [
+    Case(op, [SHAPE], _reduced(f), attrs, low=0.4, loose=2) for op, f in REDUCTIONS.items() for attrs in AXES
+]
 CASES += [
     Case(op, [(3, 5)], _reduced(f), {"axis": 1}, dtypes=("int32", "int64"), low=1)
     for op, f in REDUCTIONS.items()

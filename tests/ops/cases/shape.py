@@ -23,7 +23,9 @@ def _depth_to_space(x, block_size):
 def _space_to_depth(x, block_size):
     n, c, h, w = x.shape
     b = block_size
-    return x.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b**2, h // b, w // b)
+    return (
+        x.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b**2, h // b, w // b)
+    )
 
 
 CASES = [
@@ -45,9 +47,13 @@ CASES = [
         {"begin": (None, 1), "end": (None, 5), "step": (-2, 2)},
         dtypes=ALL,
     ),
-    Case("slice_axis", [(3, 5)], lambda x, axis, begin, end: x[:, -3:], {"axis": -1, "begin": -3, "end": None}),
+    Case(
+        "slice_axis", [(3, 5)], lambda x, axis, begin, end: x[:, -3:], {"axis": -1, "begin": -3, "end": None}
+    ),
     Case("slice_like", [(4, 5), (2, 3)], lambda x, y: x[:2, :3], grad=(0,)),
-    Case("concat", [(2, 3), (2, 1), (2, 2)], lambda *xs, dim: np.concatenate(xs, dim), {"dim": 1}, dtypes=ALL),
+    Case(
+        "concat", [(2, 3), (2, 1), (2, 2)], lambda *xs, dim: np.concatenate(xs, dim), {"dim": 1}, dtypes=ALL
+    ),
     Case("stack", [(2, 3), (2, 3)], lambda *xs, axis: np.stack(xs, axis), {"axis": 1}),
     Case("split", [(2, 6)], lambda x, num_outputs, axis: np.split(x, 3, 1), {"num_outputs": 3, "axis": 1}),
     Case(
