@@ -32,8 +32,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
   fi
   echo "Installing ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt_log=$(mktemp)
+  {
+    "${as_root[@]}" apt-get update -q &&
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+  } >"$apt_log" 2>&1 || { cat "$apt_log" >&2 && exit 1; }
+  rm -f "$apt_log"
 fi
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
