@@ -6,14 +6,16 @@
 
 #include "engine/parallel_for.h"
 #include "ops/kernel.h"
+#include "ops/optimizer/update_loops.h"
 
 namespace loomix::ops::update {
 
 // Applies the rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
 template <bool mixed, class Rule, class T, class S>
-void apply_range(const Rule& rule, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32,
+void apply_range(const Rule& given, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32,
                  T* out, int64_t begin, int64_t end) {
   using A = Accum<T>;
+  const Rule rule = given;  // a copy, which no store can change
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     A s[3] = {};
@@ -43,6 +45,17 @@ void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::s
     const T* w = weight.as<T>();
     const T* g = grad.as<T>();
     T* to = out.mutable_as<T>();
+    using Rule = std::remove_const_t<decltype(rule)>;
+    if constexpr (std::is_same_v<T, float> && loop_of<Rule> != nullptr) {
+      if (weight32 == nullptr) {
+        float* const floats[3] = {static_cast<float*>(state[0]), static_cast<float*>(state[1]),
+                                  static_cast<float*>(state[2])};
+        const UpdateLoop loop = update_loops().*loop_of<Rule>;
+        engine::parallel_for(context, weight.size(), kGrain,
+                             [&](int64_t begin, int64_t end) { loop(&rule, w, g, floats, to, begin, end); });
+        return;
+      }
+    }
     const auto run = [&]<class S, bool mixed>(Type<S>, std::bool_constant<mixed>) {
       float* copy = mixed ? weight32->mutable_as<float>() : nullptr;
       engine::parallel_for(context, weight.size(), kGrain, [&](int64_t begin, int64_t end) {

@@ -92,6 +92,8 @@ void multi_type(const P& p, TypeInfer& t) {
   }
 }
 
+constexpr int kMostInPlace = 64;  // of more weights the further ones are updated by way of copies
+
 // Lists of rates must have one value for each weight; shape inference is the first place that can tell.
 template <class P, int stride, int shared>
 void checked_multi_shape(const P& p, ShapeInfer& s) {
@@ -119,8 +121,9 @@ void add_multi(OpTable& table, const char* name, const char* doc) {
     field = &P::num_tensors;
     count = "num_tensors";
   }
-  table.add<P>(name)
-      .doc(doc)
+  auto op = table.add<P>(name);
+  for (int i = 0; i < kMostInPlace; ++i) op.inplace(i * stride, i);
+  op.doc(doc)
       .variadic("data", count, field)
       .mutates_all()
       .num_inputs([](const P& p) { return stride * count_of(p) + shared; })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eager_grad.h"
+#include "ops/linear/gemm.h"
 
 namespace loomix::ops::testing {
 namespace {
@@ -117,6 +118,24 @@ TEST(Convolution, InfersWeightFromData) {
   ShapeInfer bad(op, small, none);
   const auto no_pad = table.parse(op, {{"kernel", "(3, 3)"}, {"num_filter", "8"}});
   EXPECT_THROW(op.infer_shape(*no_pad, bad), ShapeError);
+}
+
+TEST(MatMul, BlocksForSeveralCores) {
+  for (const auto& [m, n] :
+       {std::pair(70, 300), std::pair(300, 70), std::pair(129, 161), std::pair(1, 9000)}) {
+    for (int form = 0; form < 8; ++form) {
+      const MatMul shape{m, n, 37, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0};
+      Tensor a = random_tensor({m * 37}, 1, DType::float32), b = random_tensor({n * 37}, 2, DType::float32);
+      Tensor got = random_tensor({m * n}, 3, DType::float32), want = got;
+      engine::RunContext context;
+      context.cores = 4;
+      matmul_cblas(shape, DType::float32, a.bytes.data(), b.bytes.data(), got.bytes.data(), context);
+      matmul_reference(shape, DType::float32, a.bytes.data(), b.bytes.data(), want.bytes.data(), context);
+      const auto x = got.values(), y = want.values();
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_NEAR(x[i], y[i], 1e-4) << m << " x " << n << " form " << form;
+    }
+  }
 }
 
 TEST(FullyConnected, KernelsAndGradients) {
@@ -381,6 +400,38 @@ TEST(Update, SgdWithMomentumInEveryForm) {
   EXPECT_THROW(
       run_op("multi_sgd_update", wrong, {{"lrs", "(0.1,)"}, {"wds", "(0, 0)"}, {"num_weights", "2"}}),
       ValueError);
+}
+
+TEST(Update, VectorLoopsAgreeWithDouble) {
+  struct Case {
+    const char* name;
+    int states;
+    TextPairs attrs;
+  };
+  const std::vector<Case> cases = {{"sgd_update", 0, {}},
+                                   {"sgd_mom_update", 1, {{"momentum", "0.9"}}},
+                                   {"nag_mom_update", 1, {{"momentum", "0.9"}}},
+                                   {"adam_update", 2, {}},
+                                   {"rmsprop_update", 1, {{"clip_weights", "0.9"}}}};
+  for (Case c : cases) {
+    c.attrs.insert(c.attrs.end(), {{"lr", "0.1"}, {"wd", "0.01"}, {"clip_gradient", "0.5"}});
+    std::vector<Tensor> single, wide;
+    for (int i = 0; i < 2 + c.states; ++i) {
+      const std::vector<double> drawn = random_tensor({133}, i + 1, DType::float32).values();
+      std::vector<double> values;
+      for (double value : drawn) values.push_back(i < 2 ? value : std::abs(value));
+      single.emplace_back(Shape{133}, DType::float32, values);
+      wide.emplace_back(Shape{133}, DType::float64, values);
+    }
+    const auto got = run_op(c.name, single, c.attrs).out[0].values();
+    const auto want = run_op(c.name, wide, c.attrs).out[0].values();
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5) << c.name << " at " << i;
+    for (size_t state = 2; state < single.size(); ++state) {
+      const auto kept = single[state].values(), kept_wide = wide[state].values();
+      for (size_t i = 0; i < kept.size(); ++i)
+        ASSERT_NEAR(kept[i], kept_wide[i], 1e-5) << c.name << " state " << state << " at " << i;
+    }
+  }
 }
 
 TEST(Update, AdamAndHelpers) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/optimizer/update_loops.h"
+
+namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
+namespace {
+
+template <class Rule>
+void run(const void* given, const float* weight, const float* grad, float* const* states, float* out,
+         int64_t begin, int64_t end) {
+  const Rule rule = *static_cast<const Rule*>(given);  // a copy, which no store can change
+  float* const s0 = states[0];
+  float* const s1 = states[1];
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    float s[2] = {};
+    if constexpr (Rule::kStates > 0) s[0] = s0[i];
+    if constexpr (Rule::kStates > 1) s[1] = s1[i];
+    const float next = rule(weight[i], grad[i], s);
+    if constexpr (Rule::kStates > 0) s0[i] = s[0];
+    if constexpr (Rule::kStates > 1) s1[i] = s[1];
+    out[i] = next;
+  }
+}
+
+}  // namespace
+
+const update::UpdateLoops& update_loops() {
+  using namespace update;
+  static constexpr UpdateLoops loops = {run<Sgd<float>>,  run<SgdMom<float>>, run<Nag<float>>,
+                                        run<Adam<float>>, run<AdamW<float>>,  run<RmsProp<float>>};
+  return loops;
+}
+
+}  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE
