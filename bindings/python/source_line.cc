@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/source_line.h"
 
+#include <frameobject.h>  // before Python 3.11 the frame is opaque without it
+
 #include <string>
 #include <string_view>
 #include <unordered_map>
