@@ -40,6 +40,7 @@ class NetworkError : public Error { using Error::Error; };         // Connection
 class NotImplementedError : public Error { using Error::Error; };  // NotImplementedError
 class StateError : public Error { using Error::Error; };           // RuntimeError: a call in the wrong order or place
 class InternalError : public Error { using Error::Error; };        // RuntimeError: a broken invariant, our fault
+class Interrupted : public Error { using Error::Error; };          // what a signal's handler raised: KeyboardInterrupt
 // clang-format on
 
 namespace detail {

@@ -6,10 +6,12 @@
 namespace loomix::engine {
 
 // Called around every stretch in which a push or wait may block, so that a binding can let go of its global lock.
-// `enter` returns a state for `leave`. Neither is called where nothing blocks.
+// `enter` returns a state for `leave`. Neither is called where nothing blocks. `interrupted` is asked every 50 ms in
+// between; true makes the push or wait throw Interrupted. The work that was waited for goes on.
 struct BlockHook {
   void* (*enter)() = nullptr;
   void (*leave)(void* state) = nullptr;
+  bool (*interrupted)(void* state) = nullptr;
 };
 
 // What an engine is built with; the settings table of `base/` fills it at the top.

@@ -23,10 +23,12 @@ enum TaskFlags : uint8_t {
   kCounted = 32,    // `bytes` was added to the device's bytes in flight
 };
 
-// A thread that waits for a Var; on its stack.
+// A thread that waits for a Var. The thread and the task that ends its wait both move `state`; whoever comes second
+// owns it: the thread as a rule, the task if the thread was interrupted.
 struct Waiter {
+  static constexpr uint32_t kWaiting = 0, kFinished = 1, kGone = 2;
   Ref<Poison> poison;  // of the Var's data, once finished
-  std::atomic<uint32_t> finished{0};
+  std::atomic<uint32_t> state{kWaiting};
 };
 
 // A pushed task. Belongs to the thread state that made it and goes back to it for reuse. The first cache line is what

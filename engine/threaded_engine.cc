@@ -434,10 +434,13 @@ void ThreadedEngine::run_direct(Task* task, ThreadState& state, ReadyList& ready
   Waiter& waiter = *task->waiter;
   waiter.poison = data_poison(task->nodes()[0].var());
   finish(task, state, ready);
-  // The waiter may be gone after the store; waking an address that nobody sleeps on is harmless.
-  std::atomic<uint32_t>& finished = waiter.finished;
-  finished.store(1, std::memory_order_release);
-  futex_wake(finished, 1);
+  // The waiter may be gone after the exchange; waking an address that nobody sleeps on is harmless.
+  std::atomic<uint32_t>& waiter_state = waiter.state;
+  if (waiter_state.exchange(Waiter::kFinished, std::memory_order_acq_rel) == Waiter::kGone) {
+    delete &waiter;
+  } else {
+    futex_wake(waiter_state, 1);
+  }
 }
 
 // Releases what the task holds. The task is gone afterwards.

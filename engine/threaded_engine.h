@@ -86,7 +86,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void pass_gate(ThreadState& state);
   void admit(ThreadState& state, const TaskInfo& info);
   void take_credit(ThreadState& state);
-  void await_bytes(const TaskInfo& info);
+  void await_bytes(ThreadState& state, const TaskInfo& info);
   void set_nodes(Task& task, std::span<const Tag> tags);
   uint32_t enter_queues(Task& task);
   bool hold_for_tokens(Task& task);
@@ -114,7 +114,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
 
   void wait_for(Var& var, bool exclusive);
   bool ready_now(Var& var, bool exclusive, Ref<Poison>& poison);
-  bool help(ThreadState& state, const std::atomic<uint32_t>& finished);
+  bool help(ThreadState& state, const Waiter& waiter);
   void check_may_wait(const ThreadState& state, const char* what) const;
   int64_t in_flight() const noexcept;
   bool drain(int64_t timeout_ns) noexcept;

@@ -24,9 +24,10 @@ namespace loomix::engine {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kInterruptPeriod = 50 * kMillisecond;
 constexpr const char* kLaneNames[kLanes] = {"compute", "copy_in", "copy_out", "communicate", "io"};
 
-// Lets the binding's lock go for as long as it lives.
+// Lets the binding's lock go for as long as it lives, and asks the binding whether to go on.
 class Blocked {
  public:
   explicit Blocked(const BlockHook& hook) : hook_(hook), state_(hook.enter ? hook.enter() : nullptr) {}
@@ -36,14 +37,38 @@ class Blocked {
   Blocked(const Blocked&) = delete;
   Blocked& operator=(const Blocked&) = delete;
 
+  // Whether the wait has to end early; asks once a period.
+  bool interrupted() {
+    if (!hook_.interrupted || Trace::now() < next_) return false;
+    next_ = Trace::now() + kInterruptPeriod;
+    return hook_.interrupted(state_);
+  }
+  void check() {
+    LOOMIX_CHECK(!interrupted(), Interrupted, "[engine] a wait was interrupted by a signal.");
+  }
+
  private:
   const BlockHook& hook_;
   void* state_;
+  int64_t next_ = hook_.interrupted ? Trace::now() + kInterruptPeriod : 0;
 };
 
 void sleep_ns(int64_t duration) {
   const timespec time{0, static_cast<long>(duration)};
   nanosleep(&time, nullptr);
+}
+
+// Sleeps until `may_go`. A push that is interrupted is taken out of the count again.
+template <class MayGo>
+void hold_push(const BlockHook& hook, ThreadState& state, MayGo may_go) {
+  Blocked blocked(hook);
+  for (int64_t pause = 20'000; !may_go(); pause = std::min(pause * 2, kMillisecond)) {
+    sleep_ns(pause);
+    if (blocked.interrupted()) {
+      state.pushed.fetch_sub(1, std::memory_order_seq_cst);
+      throw Interrupted("[engine] a push that waited for work in flight was interrupted by a signal.");
+    }
+  }
 }
 
 }  // namespace
@@ -56,7 +81,7 @@ void ThreadedEngine::admit(ThreadState& state, const TaskInfo& info) {
   if (gate_.load(std::memory_order_acquire) != Gate::open) [[unlikely]]
     pass_gate(state);
   if (--state.credit < 0) take_credit(state);
-  if (info.bytes > 0 && options_.max_bytes > 0) await_bytes(info);
+  if (info.bytes > 0 && options_.max_bytes > 0) await_bytes(state, info);
 }
 
 void ThreadedEngine::check_usable(Gate gate) const {
@@ -76,8 +101,11 @@ void ThreadedEngine::pass_gate(ThreadState& state) {
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
     check_usable(gate);
     {
-      const Blocked blocked(options_.block_hook);
-      while (gate_.load(std::memory_order_acquire) == Gate::forking) sleep_ns(kMillisecond / 10);
+      Blocked blocked(options_.block_hook);
+      while (gate_.load(std::memory_order_acquire) == Gate::forking) {
+        sleep_ns(kMillisecond / 10);
+        blocked.check();
+      }
     }
     state.pushed.fetch_add(1, std::memory_order_seq_cst);
   }
@@ -91,23 +119,19 @@ void ThreadedEngine::take_credit(ThreadState& state) {
   }
   const int64_t chunk = std::clamp<int64_t>(options_.max_tasks / 16, 1, 64);
   if (in_flight() - 1 + chunk > options_.max_tasks) {
-    const Blocked blocked(options_.block_hook);
     const int64_t low = std::max<int64_t>(options_.max_tasks - options_.max_tasks / 4 - chunk, 0);
-    for (int64_t pause = 20'000; in_flight() - 1 > low; pause = std::min(pause * 2, kMillisecond))
-      sleep_ns(pause);
+    hold_push(options_.block_hook, state, [&] { return in_flight() - 1 <= low; });
   }
   state.credit = chunk - 1;
 }
 
-void ThreadedEngine::await_bytes(const TaskInfo& info) {
+void ThreadedEngine::await_bytes(ThreadState& state, const TaskInfo& info) {
   const std::atomic<int64_t>& bytes = bytes_in_flight_[bytes_slot(info.device)];
   const auto fits = [&] {
     const int64_t now = bytes.load(std::memory_order_relaxed);
     return now <= 0 || now + info.bytes <= options_.max_bytes;
   };
-  if (fits()) return;
-  const Blocked blocked(options_.block_hook);
-  for (int64_t pause = 20'000; !fits(); pause = std::min(pause * 2, kMillisecond)) sleep_ns(pause);
+  if (!fits()) hold_push(options_.block_hook, state, fits);
 }
 
 int64_t ThreadedEngine::in_flight() const noexcept {
@@ -151,16 +175,17 @@ bool ThreadedEngine::ready_now(Var& var, bool exclusive, Ref<Poison>& poison) {
 void ThreadedEngine::wait_for(Var& var, bool exclusive) {
   ThreadState& state = this_thread();
   check_may_wait(state, exclusive ? "wait_to_write()" : "wait()");
-  Waiter waiter;
-  if (!ready_now(var, exclusive, waiter.poison)) {
-    const Blocked blocked(options_.block_hook);
+  Ref<Poison> poison;
+  if (!ready_now(var, exclusive, poison)) {
+    Blocked blocked(options_.block_hook);
+    auto waiter = std::make_unique<Waiter>();
     Task* const task = state.take_task(1);
     ThreadState::count(state.pushed);
     task->pool = &pool_for(Device::cpu(), Lane::compute);
     task->device = Device::cpu();
     task->priority = 0;
     task->flags |= kDirect;
-    task->waiter = &waiter;
+    task->waiter = waiter.get();
     task->node_count = 1;
     AccessNode& node = task->nodes()[0];
     node.next.store(nullptr, std::memory_order_relaxed);
@@ -168,22 +193,31 @@ void ThreadedEngine::wait_for(Var& var, bool exclusive) {
     node.var_and_bits = reinterpret_cast<uintptr_t>(&var) | (exclusive ? uintptr_t{kExclusive} : 0);
     launch(task, state, false);
     constexpr int kSpins = 64;
-    for (int spins = 0; waiter.finished.load(std::memory_order_acquire) == 0;) {
-      if (options_.help_while_waiting && help(state, waiter.finished)) {
+    const int64_t timeout = options_.block_hook.interrupted ? kInterruptPeriod : -1;
+    for (int spins = 0; waiter->state.load(std::memory_order_acquire) == Waiter::kWaiting;) {
+      if (options_.help_while_waiting && help(state, *waiter)) {
         spins = 0;
       } else if (++spins < kSpins) {
         cpu_relax();
+        continue;
       } else {
-        futex_wait(waiter.finished, 0);
+        futex_wait(waiter->state, Waiter::kWaiting, timeout);
+      }
+      if (blocked.interrupted()) {
+        state.flush_returns();
+        if (waiter->state.exchange(Waiter::kGone, std::memory_order_acq_rel) == Waiter::kWaiting)
+          static_cast<void>(waiter.release());  // the task's now
+        throw Interrupted("[engine] a wait for an array was interrupted by a signal.");
       }
     }
     state.flush_returns();
+    poison = std::move(waiter->poison);
   }
-  if (waiter.poison) waiter.poison->rethrow();
+  if (poison) poison->rethrow();
 }
 
 // Runs one ready host task, and then its successors while the waiter has to wait anyway.
-bool ThreadedEngine::help(ThreadState& state, const std::atomic<uint32_t>& finished) {
+bool ThreadedEngine::help(ThreadState& state, const Waiter& waiter) {
   Task* task = pool_for(Device::cpu(), Lane::compute).take_for_guest();
   if (task == nullptr) return false;
   RunContext context;
@@ -194,7 +228,8 @@ bool ThreadedEngine::help(ThreadState& state, const std::atomic<uint32_t>& finis
     if (run(task, state, context)) finish(task, state, ready);
     task = nullptr;
     if (Task* const first = ready.first; first && first->pool == pool && (first->flags & kMayInline) &&
-                                         !careful_.load(std::memory_order_relaxed) && finished.load() == 0) {
+                                         !careful_.load(std::memory_order_relaxed) &&
+                                         waiter.state.load() == Waiter::kWaiting) {
       task = ready.take();
     }
     dispatch(ready, state);
@@ -206,8 +241,8 @@ void ThreadedEngine::wait_all() {
   ThreadState& state = this_thread();
   check_may_wait(state, "wait_all()");
   if (in_flight() > 0) {
-    const Blocked blocked(options_.block_hook);
-    drain(-1);
+    Blocked blocked(options_.block_hook);
+    while (!drain(kInterruptPeriod)) blocked.check();
   }
   for (DeviceRuntime* const runtime : devices_->opened()) {
     const Blocked blocked(options_.block_hook);

@@ -59,6 +59,8 @@ void set_python_error() noexcept {
     error.restore();
   } catch (const pybind11::builtin_exception& error) {
     error.set_error();
+  } catch (const Interrupted&) {  // the signal's handler has set the indicator
+    if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const Error& error) {
     set_error(class_name(error), error.what());
   } catch (const std::bad_alloc&) {

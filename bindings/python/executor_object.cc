@@ -103,6 +103,7 @@ void add_executor_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   m.def("bind", &bind);
   m.def("simple_bind", &simple_bind);
+  m.def("check_can_run", &BoundExecutor::check_can_run);
   py::class_<Handle>(m, "ExecutorHandle")
       .def("forward",
            [](const Handle& handle, bool training) { handle.executor->forward(mode_of(training)); })

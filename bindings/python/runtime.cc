@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/runtime.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -22,6 +23,14 @@ namespace {
 void* let_go_of_gil() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_gil_back(void* state) {
   if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+}
+// Runs the handlers of signals; they run on the main thread only. What they raise stays in Python's error indicator.
+bool signal_raised(void* state) {
+  if (state == nullptr || gettid() != getpid()) return false;
+  take_gil_back(state);
+  const bool raised = PyErr_CheckSignals() != 0;
+  PyEval_SaveThread();
+  return raised;
 }
 
 Origin capture_line() {
@@ -47,7 +56,7 @@ Runtime& start_runtime() {
   options.deterministic = given.enforce_determinism;
   options.pool_bytes = std::max<int64_t>(given.host_pool_bytes, 0);
   if (!given.inline_execution) options.inline_cost_ns = 0;
-  options.block_hook = {let_go_of_gil, take_gil_back};
+  options.block_hook = {let_go_of_gil, take_gil_back, signal_raised};
   // Neither is ever deleted: arrays that Python's teardown forgets still point to the engine. `shutdown` ends its threads.
   const bool naive = given.engine_type == "NaiveEngine";
   engine::Engine* engine =

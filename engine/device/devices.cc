@@ -13,15 +13,14 @@
 namespace loomix::engine {
 namespace {
 
-constexpr const char* kCudaHint =
-    "GPU support is a module of its own: build Loomix with CUDA's toolkit installed (LOOMIX_CUDA=ON) or "
-    "install the "
-    "package with CUDA, or use cpu()";
-
-const DeviceModule& cuda_module() {
+const DeviceModule& cuda_module(Device device) {
   static const DeviceModule& module = [&]() -> const DeviceModule& {
-    const auto* found =
-        static_cast<const DeviceModule*>(load_module_symbol("loomix_cuda", "loomix_cuda_devices", kCudaHint));
+    const std::string hint = fmt::format(
+        "{} needs GPU support, which is a module of its own: build Loomix with CUDA's toolkit installed "
+        "(LOOMIX_CUDA=ON) or install the package with CUDA, or use cpu()",
+        device.to_string());
+    const auto* found = static_cast<const DeviceModule*>(
+        load_module_symbol("loomix_cuda", "loomix_cuda_devices", hint.c_str()));
     LOOMIX_CHECK(found->interface_version == kDeviceModuleVersion, DeviceError,
                  "[engine] the CUDA module was built for another version of Loomix (interface {}, not {}); "
                  "install both "
@@ -58,8 +57,9 @@ class CpuRuntime final : public DeviceRuntime {
     if (pinned_tried_) return pinned_ ? *pinned_ : memory_;
     pinned_tried_ = true;
     try {
-      if (cuda_module().count() > 0) {
-        pinned_ = std::make_unique<MemoryPool>("cpu_pinned", cuda_module().pinned_source(), 0);
+      const DeviceModule& module = cuda_module(Device::gpu());
+      if (module.count() > 0) {
+        pinned_ = std::make_unique<MemoryPool>("cpu_pinned", module.pinned_source(), 0);
       }
     } catch (const DeviceError&) {}
     return pinned_ ? *pinned_ : memory_;
@@ -124,7 +124,7 @@ DeviceRuntime& Devices::get(Device device) {
                  "[engine] there is no {}; null devices have ids 0 to 15.", device.to_string());
     runtime = make_null_runtime(device, options_);
   } else {
-    const DeviceModule& module = cuda_module();
+    const DeviceModule& module = cuda_module(device);
     const int count = module.count();
     LOOMIX_CHECK(device.id >= 0 && device.id < count, DeviceError,
                  "[engine] there is no {}; CUDA sees {} device(s).", device.to_string(), count);

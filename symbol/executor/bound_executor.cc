@@ -23,12 +23,24 @@ BoundExecutor::BoundExecutor(Runtime& runtime, const Symbol& symbol, Device devi
 
 Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, Device device,
                                        BoundArrays arrays, BindOptions options) {
-  LOOMIX_CHECK(!symbol.empty(), ValueError, "[Symbol.bind] the symbol has no outputs.");
+  check_can_run(symbol);
   Ref<BoundExecutor> executor(
       new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
   executor->check_arrays();
   executor->make_outputs();
   return executor;
+}
+
+void BoundExecutor::check_can_run(const Symbol& symbol) {
+  LOOMIX_CHECK(!symbol.empty(), ValueError, "[Symbol.bind] the symbol has no outputs.");
+  const Graph graph = symbol.graph();
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    LOOMIX_CHECK(
+        !graph[id].is_unknown(), NotImplementedError,
+        "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
+        "listed and the symbol can be saved, but not run.",
+        graph.name_of(id), graph.op_name(id));
+  }
 }
 
 void BoundExecutor::check_arrays() const {
@@ -76,11 +88,6 @@ void BoundExecutor::make_outputs() {
   int argument = 0, state = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    LOOMIX_CHECK(
-        !node.is_unknown(), NotImplementedError,
-        "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
-        "listed and the symbol can be saved, but not run.",
-        graph.name_of(id), graph.op_name(id));
     if (!node.is_variable()) continue;
     variables_.emplace(node.info.get(), Variable{mutated[id] ? state++ : argument++, mutated[id] != 0});
   }

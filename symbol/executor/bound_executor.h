@@ -51,6 +51,9 @@ class BoundExecutor final : public RefCounted {
   static Ref<BoundExecutor> simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
                                         const SimpleBindRequest& request, BindOptions options = {});
 
+  // Throws NotImplementedError that names the node whose operator does not exist here.
+  static void check_can_run(const Symbol& symbol);
+
   // The arrays are the same in every pass; each overwrites them.
   std::span<const NDArray> forward(RunMode mode);
   // After forward(training). One head gradient an output, or none where every output that needs one is a loss.

@@ -34,6 +34,7 @@ std::string join(const std::vector<std::string>& names) {
 
 Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
                                               const SimpleBindRequest& request, BindOptions options) {
+  check_can_run(symbol);
   const auto shapes = symbol.infer_shape(request.shapes, ShapeRule::legacy);
   const auto dtypes = infer_all_types(symbol, request.dtypes);
   const auto arguments = symbol.list_arguments();

@@ -269,6 +269,7 @@ def _bind_buffered(
     symbol, ctx, grad_req, requests, types, stypes, group2ctx, shared_exec, shared_buffer, shapes
 ):
     """Binds to arrays that come from a dict of buffers by name, where they are large enough, and go into it if not."""
+    _core.check_can_run(symbol.handle)
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
         raise MXNetValueError(f"[simple_bind] the shapes given, {shapes}, do not decide all others.")

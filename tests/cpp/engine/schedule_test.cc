@@ -184,6 +184,57 @@ TEST(Schedule, BlockHookSurroundsOnlyWhatBlocks) {
   EXPECT_EQ(left, 1);
 }
 
+// Whatever waits ends by Interrupted when the hook says so; the engine goes on, and the work is done in the end.
+TEST(Schedule, WaitsAndBlockedPushesCanBeInterrupted) {
+  static std::atomic<bool> interrupt;
+  static std::atomic<int> asked, left;
+  interrupt = false;
+  asked = left = 0;
+  const auto engine = make_threaded_engine(
+      {.workers = 1,
+       .max_tasks = 4,
+       .max_bytes = 1000,
+       .block_hook = {.enter = []() -> void* { return &asked; },
+                      .leave = [](void*) { ++left; },
+                      .interrupted = [](void* state) { return state == &asked && ++asked > 1 && interrupt; }}});
+  const VarRef a = engine->new_var();
+  std::latch open(1);
+  std::atomic<int> ran{0};
+  push(*engine, {{a.get(), Access::write}},
+       [&](RunContext&) {
+         open.wait();
+         ++ran;
+       },
+       {.may_inline = false, .bytes = 900});
+  std::thread user([] {
+    std::this_thread::sleep_for(200ms);
+    interrupt = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(engine->wait(*a), Interrupted);
+  user.join();
+  EXPECT_GE(asked, 2);
+  EXPECT_LE(asked, (std::chrono::steady_clock::now() - begin) / 50ms);
+  EXPECT_THROW(engine->wait_to_write(*a), Interrupted);
+  EXPECT_THROW(engine->wait_all(), Interrupted);
+  EXPECT_THROW(push(*engine, {}, [&](RunContext&) { ++ran; }, {.bytes = 900}), Interrupted);
+  int pushed = 0;
+  EXPECT_THROW(
+      for (; pushed < 10; ++pushed)
+          push(*engine, {{a.get(), Access::write}}, [&](RunContext&) { ++ran; }, {.may_inline = false}),
+      Interrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_EQ(left, 5);
+  interrupt = false;
+  open.count_down();
+  engine->wait_all();
+  engine->wait(*a);
+  EXPECT_EQ(ran, 1 + pushed);
+  push(*engine, {{a.get(), Access::write}}, [&](RunContext&) { ran = 100; }, {.bytes = 900});
+  engine->wait(*a);
+  EXPECT_EQ(ran, 100);
+}
+
 TEST(Schedule, WaitToWriteWaitsForReaders) {
   const auto engine = make_threaded_engine({.workers = 2, .help_while_waiting = false});
   const VarRef a = engine->new_var();
