@@ -43,9 +43,7 @@ class Blocked {
     next_ = Trace::now() + kInterruptPeriod;
     return hook_.interrupted(state_);
   }
-  void check() {
-    LOOMIX_CHECK(!interrupted(), Interrupted, "[engine] a wait was interrupted by a signal.");
-  }
+  void check() { LOOMIX_CHECK(!interrupted(), Interrupted, "[engine] a wait was interrupted by a signal."); }
 
  private:
   const BlockHook& hook_;

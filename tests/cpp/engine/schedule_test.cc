@@ -194,9 +194,10 @@ TEST(Schedule, WaitsAndBlockedPushesCanBeInterrupted) {
       {.workers = 1,
        .max_tasks = 4,
        .max_bytes = 1000,
-       .block_hook = {.enter = []() -> void* { return &asked; },
-                      .leave = [](void*) { ++left; },
-                      .interrupted = [](void* state) { return state == &asked && ++asked > 1 && interrupt; }}});
+       .block_hook = {
+           .enter = []() -> void* { return &asked; },
+           .leave = [](void*) { ++left; },
+           .interrupted = [](void* state) { return state == &asked && ++asked > 1 && interrupt; }}});
   const VarRef a = engine->new_var();
   std::latch open(1);
   std::atomic<int> ran{0};
@@ -219,10 +220,9 @@ TEST(Schedule, WaitsAndBlockedPushesCanBeInterrupted) {
   EXPECT_THROW(engine->wait_all(), Interrupted);
   EXPECT_THROW(push(*engine, {}, [&](RunContext&) { ++ran; }, {.bytes = 900}), Interrupted);
   int pushed = 0;
-  EXPECT_THROW(
-      for (; pushed < 10; ++pushed)
-          push(*engine, {{a.get(), Access::write}}, [&](RunContext&) { ++ran; }, {.may_inline = false}),
-      Interrupted);
+  EXPECT_THROW(for (; pushed < 10; ++pushed) push(*engine, {{a.get(), Access::write}},
+                                                  [&](RunContext&) { ++ran; }, {.may_inline = false}),
+               Interrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
   EXPECT_EQ(left, 5);
   interrupt = false;
