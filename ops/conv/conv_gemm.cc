@@ -10,7 +10,7 @@ namespace loomix::ops {
 namespace {
 
 constexpr int64_t kUnfoldedFloats = 65536;  // a quarter of a megabyte: stays in the second cache
-constexpr int64_t kWeightParts = 8;         // partial sums of the weight's gradient, whatever the number of threads
+constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, whatever the number of threads
 
 const ConvGemmKernels& kernels() {
   if constexpr (LOOMIX_ISA_LEVELS > 1) {
@@ -106,7 +106,8 @@ void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args)
   const int64_t padded = padded_depth(g, k.lanes);
   const int64_t part_size = g.groups * g.filters * padded;
   const int64_t parts = std::clamp<int64_t>(g.batch, 1, kWeightParts);
-  const int64_t at_once = std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
+  const int64_t at_once =
+      std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
   float* sums = scratch(kSums, parts * part_size);
   engine::parallel_for(*args.context, parts, 1, [&](int64_t begin, int64_t end) {
     const int64_t image_size = padded_image_size(g) + kSurplus;
@@ -118,8 +119,8 @@ void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args)
         for (int64_t group = 0; group < g.groups; ++group) {
           const int64_t item = image * g.groups + group;
           k.pad(g, data + item * g.channels * g.in_size(), padded_image);
-          k.to_weight(g, grad + item * g.filters * g.out_size(), padded_image, at_once, padded_image + image_size,
-                      to + group * g.filters * padded);
+          k.to_weight(g, grad + item * g.filters * g.out_size(), padded_image, at_once,
+                      padded_image + image_size, to + group * g.filters * padded);
         }
       }
     }

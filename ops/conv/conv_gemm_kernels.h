@@ -19,18 +19,20 @@ struct ConvGemmKernels {
 
   // Packs a (count, depth) matrix into blocks of at most `rows` rows, each stored [depth][rows of the block]: element
   // (i, k) is read at from[i * row_step + k * depth_step].
-  void (*pack_rows)(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step, float* to);
+  void (*pack_rows)(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step,
+                    float* to);
   // Copies an image with its zeros at the sides. The functions below read up to kSurplus floats behind it.
   void (*pad)(const ConvGeometry& g, const float* image, float* to);
   // The output's pixels [first, first + width) of all filters. `panel` holds depth * width + kSurplus floats.
-  void (*forward)(const ConvGeometry& g, const float* padded_image, const float* packed_weight, const float* bias,
-                  int64_t first, float* panel, float* out);
+  void (*forward)(const ConvGeometry& g, const float* padded_image, const float* packed_weight,
+                  const float* bias, int64_t first, float* panel, float* out);
   // The whole gradient of the data, from that of the output; `scratch` holds (rows + filters) * width floats and a
   // padded image.
-  void (*to_data)(const ConvGeometry& g, const float* grad, const float* packed_weight, float* scratch, float* out);
+  void (*to_data)(const ConvGeometry& g, const float* grad, const float* packed_weight, float* scratch,
+                  float* out);
   // Adds to sums[filters][padded depth]; `unfolded` holds pixels_at_once * padded depth + kSurplus floats.
-  void (*to_weight)(const ConvGeometry& g, const float* grad, const float* padded_image, int64_t pixels_at_once,
-                    float* unfolded, float* sums);
+  void (*to_weight)(const ConvGeometry& g, const float* grad, const float* padded_image,
+                    int64_t pixels_at_once, float* unfolded, float* sums);
 };
 
 inline constexpr int64_t kSurplus = 16;
@@ -40,10 +42,18 @@ inline int64_t padded_image_size(const ConvGeometry& g) {
 }
 
 // Columns of the weight gradient's sums: whole vectors.
-inline int64_t padded_depth(const ConvGeometry& g, int64_t lanes) { return (g.depth() + lanes - 1) / lanes * lanes; }
+inline int64_t padded_depth(const ConvGeometry& g, int64_t lanes) {
+  return (g.depth() + lanes - 1) / lanes * lanes;
+}
 
-namespace isa_base { const ConvGemmKernels& conv_gemm_kernels(); }
-namespace isa_v3 { const ConvGemmKernels& conv_gemm_kernels(); }
-namespace isa_v4 { const ConvGemmKernels& conv_gemm_kernels(); }
+namespace isa_base {
+const ConvGemmKernels& conv_gemm_kernels();
+}
+namespace isa_v3 {
+const ConvGemmKernels& conv_gemm_kernels();
+}
+namespace isa_v4 {
+const ConvGemmKernels& conv_gemm_kernels();
+}
 
 }  // namespace loomix::ops

@@ -23,8 +23,8 @@ inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // c[R][V vectors] = start + a b: a is element (r, k) at a[r * a_row + k * a_step], b[k * b_row + column].
 template <int R, int V>
-void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_row, float* c,
-          int64_t c_row, const float* bias, bool add) {
+void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_row,
+          float* c, int64_t c_row, const float* bias, bool add) {
   Vector sums[R][V];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
@@ -79,7 +79,8 @@ void tile_any(int64_t rows, int64_t columns, int64_t depth, const float* a, int6
 int64_t block_count(int64_t rows) { return (rows + kRows - 1) / kRows; }
 int64_t block_begin(int64_t block, int64_t blocks, int64_t rows) { return rows * block / blocks; }
 
-void pack_rows(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step, float* to) {
+void pack_rows(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step,
+               float* to) {
   const int64_t blocks = block_count(count);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = block_begin(block, blocks, count);
@@ -234,9 +235,9 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
   const int64_t depth = g.depth();
   const int64_t taps = g.kernel_size();
   const size_t image_bytes = static_cast<size_t>(g.channels * padded.plane) * sizeof(float);
-  float* part = scratch;                             // [kRows][kWidth]
-  float* tail = part + kRows * kWidth;               // [filters][kWidth]
-  float* image = tail + g.filters * kWidth;          // padded
+  float* part = scratch;                     // [kRows][kWidth]
+  float* tail = part + kRows * kWidth;       // [filters][kWidth]
+  float* image = tail + g.filters * kWidth;  // padded
   std::memset(image, 0, image_bytes);
   const int64_t blocks = block_count(depth);
   for (int64_t first = 0; first < pixels; first += kWidth) {
@@ -246,7 +247,8 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
     int64_t columns_row = pixels;
     if (used < kWidth) {
       for (int64_t f = 0; f < g.filters; ++f) {
-        for (int64_t i = 0; i < kWidth; ++i) tail[f * kWidth + i] = i < used ? grad[f * pixels + first + i] : 0.0f;
+        for (int64_t i = 0; i < kWidth; ++i)
+          tail[f * kWidth + i] = i < used ? grad[f * pixels + first + i] : 0.0f;
       }
       columns = tail;
       columns_row = kWidth;
@@ -256,14 +258,14 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t begin = block_begin(block, blocks, depth);
       const int64_t rows = block_begin(block + 1, blocks, depth) - begin;
-      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part, kWidth, nullptr,
-               false);
+      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part, kWidth,
+               nullptr, false);
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t tap = (begin + r) % taps;
-        const int64_t offset = (begin + r) / taps * padded.plane +
-                               padded.offset(tap / (g.kernel[1] * g.kernel[2]) * g.dilate[0],
-                                             tap / g.kernel[2] % g.kernel[1] * g.dilate[1],
-                                             tap % g.kernel[2] * g.dilate[2]);
+        const int64_t offset =
+            (begin + r) / taps * padded.plane + padded.offset(tap / (g.kernel[1] * g.kernel[2]) * g.dilate[0],
+                                                              tap / g.kernel[2] % g.kernel[1] * g.dilate[1],
+                                                              tap % g.kernel[2] * g.dilate[2]);
         for (int i = 0; i < count; ++i) {
           add_run(part + r * kWidth + runs[i].at, image + offset + runs[i].base, runs[i].length, g.stride[2]);
         }
@@ -279,14 +281,15 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
 }
 
 // unfolded[pixel][padded depth]: what each pixel of the output reads, in the order of the weight.
-void unfold(const ConvGeometry& g, const float* image, int64_t first, int64_t last, int64_t row, float* unfolded) {
+void unfold(const ConvGeometry& g, const float* image, int64_t first, int64_t last, int64_t row,
+            float* unfolded) {
   const Padded padded(g);
   const int64_t taps = g.kernel[2];
   const bool dense = g.dilate[2] == 1;
   for (int64_t pixel = first; pixel < last; ++pixel, unfolded += row) {
-    const float* start = image + padded.offset(pixel / (g.out[2] * g.out[1]) * g.stride[0],
-                                               pixel / g.out[2] % g.out[1] * g.stride[1],
-                                               pixel % g.out[2] * g.stride[2]);
+    const float* start =
+        image + padded.offset(pixel / (g.out[2] * g.out[1]) * g.stride[0],
+                              pixel / g.out[2] % g.out[1] * g.stride[1], pixel % g.out[2] * g.stride[2]);
     float* to = unfolded;
     for (int64_t c = 0; c < g.channels; ++c) {
       for (int64_t z = 0; z < g.kernel[0]; ++z) {
@@ -304,8 +307,8 @@ void unfold(const ConvGeometry& g, const float* image, int64_t first, int64_t la
   }
 }
 
-void to_weight(const ConvGeometry& g, const float* grad, const float* image, int64_t pixels_at_once, float* unfolded,
-               float* sums) {
+void to_weight(const ConvGeometry& g, const float* grad, const float* image, int64_t pixels_at_once,
+               float* unfolded, float* sums) {
   const int64_t pixels = g.out_size();
   const int64_t padded = padded_depth(g, kLanes);
   const int64_t blocks = block_count(g.filters);
@@ -316,8 +319,8 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t begin = block_begin(block, blocks, g.filters);
         const int64_t rows = block_begin(block + 1, blocks, g.filters) - begin;
-        tile_any(rows, lesser(kWidth, padded - column), last - first, grad + begin * pixels + first, pixels, 1,
-                 unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
+        tile_any(rows, lesser(kWidth, padded - column), last - first, grad + begin * pixels + first, pixels,
+                 1, unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
       }
     }
   }

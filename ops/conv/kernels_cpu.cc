@@ -25,9 +25,9 @@ void add(OpTable& table, const std::string& name) {
   constexpr DeviceType cpu = DeviceType::cpu;
   table.kernel<P, as<P, convolution_gemm>, gemm_support<P>>(name, "convolution_gemm", cpu);
   table.kernel<P, as<P, convolution_data_gemm>, gemm_support<P>>("_backward_" + name + "_data",
-                                                                  "convolution_data_gemm", cpu);
+                                                                 "convolution_data_gemm", cpu);
   table.kernel<P, as<P, convolution_weight_gemm>, gemm_support<P>>("_backward_" + name + "_weight",
-                                                                    "convolution_weight_gemm", cpu);
+                                                                   "convolution_weight_gemm", cpu);
   table.kernel<P, as<P, convolution_cpu>>(name, "convolution_cpu", cpu);
   table.kernel<P, as<P, convolution_data_cpu>>("_backward_" + name + "_data", "convolution_data_cpu", cpu);
   table.kernel<P, as<P, convolution_weight_cpu>>("_backward_" + name + "_weight", "convolution_weight_cpu",
