@@ -30,6 +30,7 @@ void kernels_random_cpu(OpTable& table);
 
 void register_linear(OpTable& table);
 void kernels_linear_cpu(OpTable& table);
+void kernels_linear_dnnl(OpTable& table);  // called by the one above
 
 void register_conv(OpTable& table);
 void kernels_conv_cpu(OpTable& table);

@@ -28,6 +28,9 @@ void matmul_reference(const MatMul& shape, DType dtype, const void* a, const voi
 // By BLAS; half types through float32 copies.
 void matmul_cblas(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
                   engine::RunContext& context);
+// By oneDNN, float32 only: its blocks are a fifth faster than BLAS's where there is AVX-512.
+void matmul_dnnl(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
+                 engine::RunContext& context);
 // The same for `count` independent products at consecutive places.
 void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a,
                   const void* b, void* c, engine::RunContext& context);

@@ -7,7 +7,7 @@
 namespace loomix::ops {
 namespace {
 
-// BLAS first; the reference is reached only by asking for it.
+// BLAS next; the reference is reached only by asking for it.
 template <class P, void (*Fast)(const P&, const KernelArgs&), void (*Reference)(const P&, const KernelArgs&)>
 void pair(OpTable& table, const char* op, const char* fast, const char* reference) {
   table.kernel<P, Fast>(op, fast, DeviceType::cpu);
@@ -19,6 +19,7 @@ void pair(OpTable& table, const char* op, const char* fast, const char* referenc
 void kernels_linear_cpu(OpTable& table) {
   using FC = FullyConnectedParams;
   using Dot = DotParams;
+  kernels_linear_dnnl(table);
   pair<FC, fully_connected_cblas, fully_connected_cpu>(table, "FullyConnected", "fully_connected_cblas",
                                                        "fully_connected_cpu");
   pair<FC, fully_connected_data_cblas, fully_connected_data_cpu>(

@@ -81,6 +81,7 @@ def interrupted(wait):
         f"""
         import os, signal, threading, time
         import loomix as mx
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores the signal
         sent = []
         def interrupt():
             sent.append(time.time())
@@ -122,6 +123,7 @@ def test_work_goes_on_after_an_interrupt():
         """
         import os, signal, threading
         import loomix as mx
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         x = mx.nd.ones((800, 800))
         for _ in range(100):
             x = mx.nd.dot(x, x) * (1 / 800)

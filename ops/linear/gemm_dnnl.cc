@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/linear/gemm_blocks.h"
+
+namespace loomix::ops {
+namespace {
+
+void block_dnnl(const MatMul& s, const Leading& ld, const float* a, const float* b, float* c) {
+  const dnnl_status_t status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k,
+                                          1.0f, a, ld.a, b, ld.b, s.add ? 1.0f : 0.0f, c, ld.c);
+  LOOMIX_CHECK(status == dnnl_success, Error,
+               "[matmul] oneDNN returned status {} for a product of {} x {} and {} x {}.",
+               static_cast<int>(status), s.m, s.k, s.k, s.n);
+}
+
+}  // namespace
+
+void matmul_dnnl(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
+                 engine::RunContext& context) {
+  LOOMIX_CHECK(dtype == DType::float32, TypeError, "[matmul] oneDNN's product is for float32, not {}.",
+               name_of(dtype));
+  if (s.m == 0 || s.n == 0) return;
+  float* out = static_cast<float*>(c);
+  if (s.k == 0) {
+    if (!s.add) std::fill_n(out, s.m * s.n, 0.0f);
+    return;
+  }
+  gemm_by_blocks(s, static_cast<const float*>(a), static_cast<const float*>(b), out, context, block_dnnl);
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/families.h"
+#include "ops/linear/dot_kernels.h"
+#include "ops/linear/fully_connected_kernels.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+template <class P>
+Support large_float(const P&, const KernelSpec& spec) {
+  if (spec.out[0].dtype != DType::float32) return Support::no("not float32");
+  return Support::yes();
+}
+
+template <class P, void (*Run)(const P&, const KernelArgs&)>
+void add(OpTable& table, const char* op, const char* name) {
+  table.kernel<P, Run, large_float<P>>(op, name, DeviceType::cpu);
+}
+
+}  // namespace
+
+void kernels_linear_dnnl(OpTable& table) {
+  using FC = FullyConnectedParams;
+  using Dot = DotParams;
+  add<FC, fully_connected_forward<matmul_dnnl>>(table, "FullyConnected", "fully_connected_dnnl");
+  add<FC, fully_connected_backward_data<matmul_dnnl>>(table, "_backward_FullyConnected_data",
+                                                      "fully_connected_data_dnnl");
+  add<FC, fully_connected_backward_weight<matmul_dnnl>>(table, "_backward_FullyConnected_weight",
+                                                        "fully_connected_weight_dnnl");
+  add<Dot, dot_product<matmul_dnnl, dot_sizes>>(table, "dot", "dot_dnnl");
+  add<Dot, dot_to_lhs<matmul_dnnl, dot_sizes>>(table, "_backward_dot_lhs", "dot_lhs_dnnl");
+  add<Dot, dot_to_rhs<matmul_dnnl, dot_sizes>>(table, "_backward_dot_rhs", "dot_rhs_dnnl");
+  add<Dot, dot_product<matmul_dnnl, batch_dot_sizes>>(table, "batch_dot", "batch_dot_dnnl");
+  add<Dot, dot_to_lhs<matmul_dnnl, batch_dot_sizes>>(table, "_backward_batch_dot_lhs", "batch_dot_lhs_dnnl");
+  add<Dot, dot_to_rhs<matmul_dnnl, batch_dot_sizes>>(table, "_backward_batch_dot_rhs", "batch_dot_rhs_dnnl");
+}
+
+}  // namespace loomix::ops
