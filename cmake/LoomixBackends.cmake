@@ -2,7 +2,7 @@
 # Finds the libraries behind the backends. A backend NAME owns the sources *_name.cc; where it is off, the
 # stubs no_name.cc are built instead. After this file LOOMIX_<NAME>_FOUND and LOOMIX_<NAME>_LIBRARIES are set.
 
-set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png)
+set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png curl)
 set(LOOMIX_CUDA_BACKENDS cuda cudnn cublas nccl)  # built into a module of their own
 
 find_package(Threads REQUIRED)
@@ -63,6 +63,12 @@ else()
   # Our pragmas are ignored then, but BLAS still brings its OpenMP runtime and is told how many threads to use.
   list(APPEND LOOMIX_CBLAS_LIBRARIES gomp)
 endif()
+
+# libcurl's headers only: io/record/ loads the library when the first address is opened.
+find_path(LOOMIX_CURL_INCLUDE curl/curl.h)
+mark_as_advanced(LOOMIX_CURL_INCLUDE)
+loomix_decide(CURL LOOMIX_CURL_INCLUDE "install libcurl4-openssl-dev")
+set(LOOMIX_CURL_LIBRARIES ${CMAKE_DL_LIBS})
 
 foreach(backend ZMQ MPI JPEG PNG)  # no sources yet
   set(LOOMIX_${backend}_FOUND FALSE)

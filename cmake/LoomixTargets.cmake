@@ -2,14 +2,20 @@
 # How the folders become targets.
 
 set(LOOMIX_FOLDERS "" CACHE INTERNAL "")
+set(LOOMIX_FOLDER_PATHS "" CACHE INTERNAL "")
 set(LOOMIX_CUDA_SOURCES "" CACHE INTERNAL "")
 
-# loomix_folder(name LINK public-libraries... PRIVATE private-libraries...)
-# Makes the static library loomix_<name> of <name>/**/*.cc, less the files of backends that are off. CUDA files are
-# collected for the module loomix_cuda.
-function(loomix_folder name)
+# loomix_folder(path LINK public-libraries... PRIVATE private-libraries...)
+# Makes the static library loomix_<name> of <path>/**/*.cc, less the files of backends that are off; the name is the
+# last part of the path. A folder inside another one comes first, and is left out there. CUDA files are collected for
+# the module loomix_cuda.
+function(loomix_folder path)
   cmake_parse_arguments(arg "" "" "LINK;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${name}/*.cc" "${PROJECT_SOURCE_DIR}/${name}/*.cu")
+  cmake_path(GET path FILENAME name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${path}/*.cc" "${PROJECT_SOURCE_DIR}/${path}/*.cu")
+  foreach(inner IN LISTS LOOMIX_FOLDER_PATHS)
+    list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${inner}/")
+  endforeach()
   set(kept "")
   set(cuda "")
   set(simd "")
@@ -55,6 +61,7 @@ function(loomix_folder name)
     loomix_isa_variants(loomix_${name} ${simd})
   endif()
   set(LOOMIX_FOLDERS ${LOOMIX_FOLDERS} ${name} CACHE INTERNAL "")
+  set(LOOMIX_FOLDER_PATHS ${LOOMIX_FOLDER_PATHS} ${path} CACHE INTERNAL "")
   set(LOOMIX_CUDA_SOURCES ${LOOMIX_CUDA_SOURCES} ${cuda} CACHE INTERNAL "")
 endfunction()
 

@@ -37,9 +37,9 @@ BACKEND_HEADER = re.compile(
 BACKEND_CONDITION = re.compile(
     r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b("
     r"__CUDACC__|__CUDA_ARCH__|(LOOMIX|MXNET)_(HAS|USE|WITH|ENABLE)_?\w*|(USE|HAVE|WITH)_[A-Z0-9_]+|"
-    r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|ZMQ|OPENMP|JPEG|PNG|CBLAS)\w*)\b"
+    r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|ZMQ|OPENMP|JPEG|PNG|CURL|CBLAS)\w*)\b"
 )
-SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png)\.(cc|h)$")
+SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png|curl)\.(cc|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
 MAX_LINES = 1000
