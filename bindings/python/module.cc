@@ -5,6 +5,7 @@
 #include "bindings/python/autograd.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/executor_object.h"
+#include "bindings/python/kvstore_object.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/op_function.h"
 #include "bindings/python/process.h"
@@ -34,6 +35,7 @@ PYBIND11_MODULE(_core, m) {
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());
     add_executor_type(m.ptr());
+    add_store_type(m.ptr());
   } catch (...) {
     set_python_error();
     throw pybind11::error_already_set();

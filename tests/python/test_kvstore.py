@@ -134,6 +134,68 @@ def test_row_sparse():
         dense_store.row_sparse_pull("d", out=out, row_ids=mx.nd.array([1]))
 
 
+def test_compression():
+    made = store("k", kind="device")
+    made.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    sums = []
+    for _ in range(3):
+        made.push("k", devices(0.3, 0.3))
+        sums.append(pulled(made, "k"))
+    assert sums == [0, 1, 0]
+    made.set_gradient_compression({"type": "fp16"})
+    made.push("k", devices(0.1, 1))
+    assert pulled(made, "k") == np.float32(np.float16(0.1)) + 1
+    made.set_gradient_compression({"type": "none"})
+    made.push("k", devices(0.1, 1))
+    assert pulled(made, "k") == np.float32(0.1) + np.float32(1)
+
+
+def test_an_error_in_the_updater_reaches_the_caller():
+    made = store("k")
+
+    def updater(key, value, stored):
+        raise ZeroDivisionError(key)
+
+    made.set_updater(updater)
+    with pytest.raises(ZeroDivisionError, match="k"):
+        made.push("k", devices(1))
+
+
+def test_late_errors_name_key_and_line():
+    made = mx.kv.create()
+    made.init("e", mx.nd.sparse.zeros("row_sparse", (4, 2)))
+    out = mx.nd.sparse.zeros("row_sparse", (4, 2))
+    made.row_sparse_pull("e", out=out, row_ids=mx.nd.array([1, 4]))
+    with pytest.raises(IndexError, match=r"(?s)row_ids go from 1 to 4.*key 'e'.*test_kvstore.py"):
+        out.wait_to_read()
+
+
+def test_gradients_are_pushed_while_backward_runs():
+    net = mx.sym.Variable("data")
+    for i in range(6):
+        net = mx.sym.Activation(mx.sym.FullyConnected(net, num_hidden=512, name=f"fc{i}"), act_type="relu")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"), context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("data", (512, 512))], [("softmax_label", (512,))])
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(kvstore="device")
+    batch = mx.io.DataBatch([mx.nd.ones((512, 512))], [mx.nd.zeros((512,))])
+
+    def step():
+        module.forward_backward(batch)
+        module.update()
+        mx.nd.waitall()
+
+    step()
+    mx.profiler.set_state("run")
+    step()
+    mx.profiler.set_state("stop")
+    events = [event for event in mx.profiler._trace()["traceEvents"] if event.get("ph") == "X"]
+    pushes = [event["ts"] for event in events if event["name"] == "kvstore_push"]
+    backward = [event["ts"] + event["dur"] for event in events if event["name"].startswith("_backward_")]
+    assert len(pushes) == 12 and len(backward) > 12
+    assert min(pushes) < max(backward)
+
+
 def test_errors():
     made = store("k")
     with pytest.raises(ValueError, match="already"):
@@ -155,6 +217,15 @@ def test_errors():
         made.pull("k")
     with pytest.raises(NotImplementedError):
         made.set_gradient_compression({"type": "2bit"})
+    for params in ({"type": "zip"}, {"type": "2bit", "threshold": 0}, {"type": "2bit", "level": 1}, {"threshold": 1}):
+        with pytest.raises(ValueError):
+            store(kind="device").set_gradient_compression(params)
+    with pytest.raises(TypeError):
+        store(kind="device").set_gradient_compression("2bit")
+    with pytest.raises(TypeError):
+        made.push("k", [1, 2])
+    with pytest.raises(ValueError, match="no value"):
+        made.push("k", [])
     for name in ("dist_sync", "dist_async", "nccl"):
         with pytest.raises(NotImplementedError, match=name):
             mx.kv.create(name)

@@ -6,32 +6,14 @@ stores it); ``pull`` copies the stored value to the devices. All of it is work f
 return at once, and a gradient travels as soon as it is computed.
 """
 
-import functools
-import operator
 from typing import ClassVar
 
-import numpy as np
-
-from .base import (
-    MXNetIndexError,
-    MXNetKeyError,
-    MXNetNotImplementedError,
-    MXNetTypeError,
-    MXNetValueError,
-    ShapeError,
-    StateError,
-)
+from . import _core
+from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .model import write_whole
 
 __all__ = ["KVStore", "KVStoreBase", "create"]
 
-_LOCAL_TYPES = (
-    "local",
-    "local_allreduce_cpu",
-    "local_allreduce_device",
-    "local_update_cpu",
-    "device",
-)
 _OTHER_TYPES = ("dist", "nccl", "p3", "horovod", "byteps")
 
 
@@ -89,25 +71,15 @@ class KVStoreBase:
 
 
 def _by_key(key, value, what):
-    """A list of (key, [values]) from a key with a value or values, or from lists of both.
+    """A list of (key, values) from a key with a value or values, or from lists of both.
 
     With a list of keys, ``value`` holds for each key one array or a list of them.
     """
     if not isinstance(key, (list, tuple)):
-        _check_key(key)
-        return [(key, list(value) if isinstance(value, (list, tuple)) else [value])]
+        return [(key, value)]
     if not isinstance(value, (list, tuple)) or len(value) != len(key):
         raise MXNetValueError(f"[KVStore] {len(key)} keys came without as many entries of {what}.")
-    pairs = []
-    for one, values in zip(key, value):
-        _check_key(one)
-        pairs.append((one, list(values) if isinstance(values, (list, tuple)) else [values]))
-    return pairs
-
-
-def _check_key(key):
-    if isinstance(key, bool) or not isinstance(key, (int, str)):
-        raise MXNetTypeError(f"[KVStore] key {key!r} is a {type(key).__name__}; expected an int or a str.")
+    return list(zip(key, value))
 
 
 class KVStore(KVStoreBase):
@@ -116,7 +88,8 @@ class KVStore(KVStoreBase):
     Parameters
     ----------
     kind : str
-        ``"local"`` or ``"device"`` (or one of their older names); on CPUs they do the same.
+        ``"local"`` or ``"device"`` (or one of their older names); on CPUs they do the same, but that only
+        ``"device"`` compresses gradients.
 
     Examples
     --------
@@ -131,34 +104,26 @@ class KVStore(KVStoreBase):
     """
 
     def __init__(self, kind="local"):
-        self._type = kind
-        self._values = {}
-        self._updater = None
+        self._handle = _core.StoreHandle(kind)
         self._optimizer_updater = None
 
     @property
     def type(self):
-        return self._type
+        return self._handle.type
 
     @property
     def rank(self):
-        return 0
+        return self._handle.rank
 
     @property
     def num_workers(self):
-        return 1
+        return self._handle.num_workers
 
     @staticmethod
     def is_capable(capability):
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return True
         raise MXNetValueError(f"[KVStore] unknown capability {capability!r}; expected 'optimizer'.")
-
-    def _stored(self, key):
-        try:
-            return self._values[key]
-        except KeyError:
-            raise MXNetKeyError(f"[KVStore] key {key!r} has no value; call init first.") from None
 
     def init(self, key, value):
         """Sets the first value of one key or of several.
@@ -176,29 +141,7 @@ class KVStore(KVStoreBase):
             When a key has a value already.
         """
         for one, values in _by_key(key, value, "value"):
-            if one in self._values:
-                raise MXNetValueError(f"[KVStore] key {one!r} has a value already; init it once only.")
-            self._values[one] = values[0].copy()
-
-    def _merged(self, key, values, stored):
-        """The sum of the devices' values, in their order, on the device of the stored value."""
-        for value in values:
-            if value.shape != stored.shape:
-                raise ShapeError(
-                    f"[KVStore] key {key!r} has shape {stored.shape}, but {value.shape} was pushed."
-                )
-            if value.dtype != stored.dtype:
-                raise MXNetTypeError(
-                    f"[KVStore] key {key!r} has dtype {stored.dtype}, but {value.dtype} was pushed."
-                )
-        values = [value.as_in_context(stored.context) for value in values]
-        if len(values) == 1:
-            return values[0]
-        if all(value.stype == "default" for value in values):
-            from .ndarray import add_n
-
-            return add_n(*values)
-        return functools.reduce(operator.add, values).tostype(stored.stype)
+            self._handle.init(one, values)
 
     def push(self, key, value, priority=0):
         """Adds up the devices' values and updates the stored value by the sum, or replaces it without an
@@ -221,14 +164,7 @@ class KVStore(KVStoreBase):
             When shape or dtype differ from those of the first value.
         """
         for one, values in _by_key(key, value, "value"):
-            stored = self._stored(one)
-            merged = self._merged(one, values, stored)
-            if self._updater is not None:
-                self._updater(one, merged, stored)
-            elif stored.stype == merged.stype == "default":
-                merged.copyto(stored)
-            else:
-                self._values[one] = merged.copy()
+            self._handle.push(one, values, priority)
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
         """Copies stored values to arrays.
@@ -252,20 +188,14 @@ class KVStore(KVStoreBase):
         if out is None:
             raise MXNetTypeError("[KVStore] pull needs the argument out: the arrays to copy to.")
         for one, outs in _by_key(key, out, "out"):
-            stored = self._stored(one)
-            if stored.stype != "default" and ignore_sparse:
-                continue
-            for target in outs:
-                if target.shape != stored.shape:
-                    raise ShapeError(
-                        f"[KVStore] key {one!r} has shape {stored.shape}, but out has {target.shape}."
-                    )
-                stored.copyto(target)
+            if not ignore_sparse or self._handle.stype(one) == "default":
+                self._handle.pull(one, outs, priority)
 
     def pushpull(self, key, value, out=None, priority=0):
         """:meth:`push` and then :meth:`pull`; without ``out`` the result goes back to ``value``."""
-        self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority)
+        pulled = _by_key(key, value if out is None else out, "out")
+        for (one, values), (_, outs) in zip(_by_key(key, value, "value"), pulled):
+            self._handle.pushpull(one, values, outs, priority)
 
     def broadcast(self, key, value, out, priority=0):
         """:meth:`init` and then :meth:`pull`."""
@@ -286,42 +216,41 @@ class KVStore(KVStoreBase):
         """
         if out is None or row_ids is None:
             raise MXNetTypeError("[KVStore] row_sparse_pull needs both arguments out and row_ids.")
-        from .ndarray import array, sparse, take
-
         for one, outs in _by_key(key, out, "out"):
-            stored = self._stored(one)
-            if stored.stype != "row_sparse":
-                raise MXNetTypeError(
-                    f"[KVStore] key {one!r} holds a {stored.stype} value; expected row_sparse."
-                )
+            outs = outs if isinstance(outs, (list, tuple)) else [outs]
             rows = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids] * len(outs)
-            if len(rows) != len(outs):
-                raise MXNetValueError(
-                    f"[KVStore] {len(outs)} outputs came with {len(rows)} arrays of row_ids."
-                )
-            dense = stored.tostype("default")
-            for target, ids in zip(outs, rows):
-                ids = np.unique(ids.asnumpy().astype("int64"))
-                if len(ids) and not 0 <= ids[0] <= ids[-1] < stored.shape[0]:
-                    raise MXNetIndexError(
-                        f"[KVStore] row_ids go from {ids[0]} to {ids[-1]}; key {one!r} has rows 0 to "
-                        f"{stored.shape[0] - 1}."
-                    )
-                index = array(ids, ctx=stored.context, dtype="int64")
-                part = sparse.row_sparse_array(
-                    (take(dense, index), index), shape=stored.shape, ctx=stored.context, dtype=stored.dtype
-                )
-                part.copyto(target)
+            self._handle.row_sparse_pull(one, outs, rows, priority)
 
     def set_gradient_compression(self, compression_params):
-        """Chooses how gradients are compressed between machines; a local store sends none."""
-        raise MXNetNotImplementedError(
-            f"[KVStore] gradient compression is for stores of several machines; this one is {self._type!r}."
-        )
+        """Makes gradients smaller where they travel between devices; ``"local"`` stores send none.
+
+        Parameters
+        ----------
+        compression_params : dict
+            ``{"type": "2bit", "threshold": 0.5}``: a value becomes plus or minus the threshold, or zero, and
+            what is lost is added to the next gradient. ``{"type": "fp16"}``: a value becomes a half.
+
+        Raises
+        ------
+        NotImplementedError
+            When the store sends no gradients.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> mx.kv.create("device").set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        """
+        if not isinstance(compression_params, dict):
+            raise MXNetTypeError(
+                f"[KVStore] compression_params is a {type(compression_params).__name__}; expected a dict."
+            )
+        if "type" not in compression_params:
+            raise MXNetValueError("[KVStore] compression_params has no entry 'type'; expected '2bit' or 'fp16'.")
+        self._handle.set_gradient_compression(compression_params)
 
     def set_updater(self, updater):
         """Makes ``updater(key, merged, stored)`` change the stored value at each push."""
-        self._updater = updater
+        self._handle.set_updater(updater)
         self._optimizer_updater = None
 
     _set_updater = set_updater  # MXNet's name
@@ -334,7 +263,9 @@ class KVStore(KVStoreBase):
         """
         from .optimizer import get_updater
 
-        self._updater = self._optimizer_updater = get_updater(optimizer)
+        updater = get_updater(optimizer)
+        self._handle.set_updater(updater)
+        self._optimizer_updater = updater
 
     def _states_owner(self):
         if self._optimizer_updater is None:
@@ -391,10 +322,8 @@ def create(name="local"):
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
-    if kind in _LOCAL_TYPES:
-        return KVStore(kind)
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
             f"[kvstore] type {name!r} is not available in this version; expected 'local' or 'device'."
         )
-    raise MXNetValueError(f"[kvstore] unknown type {name!r}; expected one of {_LOCAL_TYPES}.")
+    return KVStore(kind)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/local_store.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "kvstore/combine.h"
+#include "ndarray/copy.h"
+#include "ndarray/sparse.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTypes = {"local", "local_allreduce_cpu", "local_update_cpu", "device",
+                                                    "local_allreduce_device"};
+
+}  // namespace
+
+void check_values(const Key& key, const NDArray& stored, std::span<const NDArray> values) {
+  LOOMIX_CHECK(!values.empty(), ValueError, "[KVStore] no value was pushed for key {}.", to_text(key));
+  for (const NDArray& value : values) {
+    LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] an empty array (none) was pushed for key {}.", to_text(key));
+    LOOMIX_CHECK(value.shape() == stored.shape(), ShapeError,
+                 "[KVStore] key {} has shape {}, but {} was pushed.", to_text(key), stored.shape().to_string(),
+                 value.shape().to_string());
+    LOOMIX_CHECK(value.dtype() == stored.dtype(), TypeError,
+                 "[KVStore] key {} has dtype {}, but {} was pushed.", to_text(key), name_of(stored.dtype()),
+                 name_of(value.dtype()));
+  }
+}
+
+void check_outs(const Key& key, const NDArray& stored, std::span<const NDArray> outs) {
+  for (const NDArray& out : outs) {
+    LOOMIX_CHECK(!out.is_none(), TypeError, "[KVStore] an output for key {} is empty (none).", to_text(key));
+    LOOMIX_CHECK(out.shape() == stored.shape(), ShapeError, "[KVStore] key {} has shape {}, but out has {}.",
+                 to_text(key), stored.shape().to_string(), out.shape().to_string());
+  }
+}
+
+NDArray LocalStore::stored(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = values_.find(key);
+  LOOMIX_CHECK(found != values_.end(), KeyError, "[KVStore] key {} has no value; call init first.", to_text(key));
+  return found->second;
+}
+
+std::shared_ptr<const Updater> LocalStore::updater() const {
+  const std::lock_guard lock(mutex_);
+  return updater_;
+}
+
+void LocalStore::init(const Key& key, const NDArray& value) {
+  LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] the first value of key {} is empty (none).", to_text(key));
+  LOOMIX_CHECK(value.stype() != StorageType::csr, TypeError,
+               "[KVStore] the first value of key {} is a csr array; expected default or row_sparse.", to_text(key));
+  const NDArray stored =
+      value.is_dense() ? NDArray(value.engine(), value.shape(), value.dtype(), value.device())
+                       : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), value.device());
+  {
+    const std::lock_guard lock(mutex_);
+    LOOMIX_CHECK(values_.emplace(key, stored).second, ValueError,
+                 "[KVStore] key {} has a value already; init it once only.", to_text(key));
+  }
+  copy(value, stored);
+}
+
+void LocalStore::push(const Key& key, std::span<const NDArray> values, int priority) {
+  const NDArray target = stored(key);
+  check_values(key, target, values);
+  const Request call = request("kvstore_push", key, priority);
+  if (const auto update = updater()) {
+    (*update)(key, merger_.merge(call, key, values, target), target, priority);
+  } else {
+    merger_.merge(call, key, values, {&target, 1});
+  }
+}
+
+void LocalStore::pull(const Key& key, std::span<const NDArray> outs, int priority) {
+  const NDArray source = stored(key);
+  check_outs(key, source, outs);
+  spread(request("kvstore_pull", key, priority), source, outs);
+}
+
+void LocalStore::pushpull(const Key& key, std::span<const NDArray> values, std::span<const NDArray> outs,
+                          int priority) {
+  if (updater()) return KVStore::pushpull(key, values, outs, priority);
+  const NDArray target = stored(key);
+  check_values(key, target, values);
+  check_outs(key, target, outs);
+  InlineVector<NDArray, 4> destinations{target};
+  destinations.append(outs.begin(), outs.end());
+  merger_.merge(request("kvstore_pushpull", key, priority), key, values,
+                {destinations.data(), destinations.size()});
+}
+
+void LocalStore::row_sparse_pull(const Key& key, std::span<const NDArray> outs,
+                                 std::span<const NDArray> row_ids, int priority) {
+  const NDArray source = stored(key);
+  LOOMIX_CHECK(source.stype() == StorageType::row_sparse, TypeError,
+               "[KVStore] key {} holds a {} value; expected row_sparse.", to_text(key), name_of(source.stype()));
+  LOOMIX_CHECK(outs.size() == row_ids.size(), ValueError, "[KVStore] {} outputs came with {} arrays of row_ids.",
+               outs.size(), row_ids.size());
+  check_outs(key, source, outs);
+  const Request call = request("kvstore_row_sparse_pull", key, priority);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    LOOMIX_CHECK(row_ids[i].is_dense(), TypeError, "[KVStore] row_ids are a {} array; expected a dense one.",
+                 name_of(row_ids[i].stype()));
+    const NDArray ids = row_ids[i].device().is_host() ? row_ids[i] : copy_to(row_ids[i], Device::cpu());
+    const bool fits = outs[i].stype() == StorageType::row_sparse && outs[i].dtype() == source.dtype() &&
+                      outs[i].device().is_host();
+    const NDArray rows = fits ? outs[i]
+                              : NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(),
+                                                source.dtype(), Device::cpu());
+    pull_rows(call, source, ids, rows);
+    if (!fits) copy(rows, outs[i]);
+  }
+}
+
+void LocalStore::set_updater(Updater updater) {
+  auto next = updater ? std::make_shared<const Updater>(std::move(updater)) : nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    updater_.swap(next);
+  }
+}
+
+void LocalStore::set_compression(const CompressionParams& params) {
+  LOOMIX_CHECK(type_.find("device") != std::string::npos, NotImplementedError,
+               "[KVStore] gradient compression is for types whose values travel; this one is '{}', expected 'device' "
+               "or a store of several machines.",
+               type_);
+  merger_.set_compression(params);
+}
+
+std::unique_ptr<KVStore> make_local_store(Runtime& runtime, const std::string& type) {
+  LOOMIX_CHECK(std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end(), ValueError,
+               "[kvstore] unknown type '{}'; expected 'local', 'device', or an older name of theirs.", type);
+  return std::make_unique<LocalStore>(runtime, type);
+}
+
+}  // namespace loomix::kvstore

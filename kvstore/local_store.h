@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "kvstore/kvstore.h"
+#include "kvstore/merger.h"
+
+namespace loomix::kvstore {
+
+// The store of one machine: `local` or `device`, or one of their older names. On CPUs they do the same, but that only
+// `device` compresses, as its values travel between devices.
+class LocalStore final : public KVStore {
+ public:
+  LocalStore(Runtime& runtime, std::string type) : runtime_(runtime), type_(std::move(type)), merger_(runtime) {}
+
+  std::string_view type() const override { return type_; }
+  void init(const Key& key, const NDArray& value) override;
+  void push(const Key& key, std::span<const NDArray> values, int priority) override;
+  void pull(const Key& key, std::span<const NDArray> outs, int priority) override;
+  void pushpull(const Key& key, std::span<const NDArray> values, std::span<const NDArray> outs,
+                int priority) override;
+  void row_sparse_pull(const Key& key, std::span<const NDArray> outs, std::span<const NDArray> row_ids,
+                       int priority) override;
+  StorageType stype(const Key& key) const override { return stored(key).stype(); }
+  void set_updater(Updater updater) override;
+  void set_compression(const CompressionParams& params) override;
+
+ private:
+  NDArray stored(const Key& key) const;
+  std::shared_ptr<const Updater> updater() const;
+  Request request(const char* call, const Key& key, int priority) const {
+    return {runtime_, call, key, priority};
+  }
+
+  Runtime& runtime_;
+  const std::string type_;
+  Merger merger_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::unordered_map<Key, NDArray> values_;
+  std::shared_ptr<const Updater> updater_;
+};
+
+// A store by the name of its type; throws ValueError for others.
+std::unique_ptr<KVStore> make_local_store(Runtime& runtime, const std::string& type);
+
+// Checks of what a call brings for a key; they throw, naming it.
+void check_values(const Key& key, const NDArray& stored, std::span<const NDArray> values);
+void check_outs(const Key& key, const NDArray& stored, std::span<const NDArray> outs);
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/merger.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kvstore/combine.h"
+#include "ndarray/copy.h"
+#include "ndarray/sparse.h"
+
+namespace loomix::kvstore {
+namespace {
+
+using Arrays = InlineVector<NDArray, 4>;
+
+bool same_place(const NDArray& a, const NDArray& b) {
+  return a.storage_ref() == b.storage_ref() && a.offset() == b.offset();
+}
+
+// Some memory is written that is another part of what is read or written.
+bool entangled(std::span<const NDArray> sources, std::span<const NDArray> destinations) {
+  const auto collides = [](const NDArray& a, const NDArray& b) { return a.overlaps(b) && !same_place(a, b); };
+  for (const NDArray& to : destinations) {
+    for (const NDArray& from : sources) {
+      if (collides(from, to)) return true;
+    }
+    for (const NDArray& other : destinations) {
+      if (collides(other, to)) return true;
+    }
+  }
+  return false;
+}
+
+// The values where one task can add them up: on a host, stored like `like`.
+Arrays reachable(std::span<const NDArray> values, const NDArray& like) {
+  Arrays arrays;
+  for (const NDArray& value : values) {
+    NDArray array = value.stype() == like.stype() ? value : cast_storage(value, like.stype());
+    if (!array.device().is_host()) array = copy_to(array, Device::cpu());
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+void spread(const Request& request, const NDArray& value, std::span<const NDArray> destinations) {
+  Arrays together;
+  for (const NDArray& to : destinations) {
+    const bool plain = value.is_dense() && to.is_dense() && value.device().is_host() &&
+                       to.device().is_host() && value.dtype() == to.dtype();
+    if (!plain) copy(value, to);
+    else if (!same_place(value, to)) together.push_back(to);
+  }
+  const std::span<const NDArray> plain{together.data(), together.size()};
+  if (plain.empty()) return;
+  if (!entangled({&value, 1}, plain)) return combine(request, {&value, 1}, plain);
+  for (const NDArray& to : plain) copy(value, to);
+}
+
+void Merger::set_compression(const CompressionParams& params) {
+  const std::lock_guard lock(mutex_);
+  compression_ = params;
+  for (auto& [key, memory] : memory_) memory.residuals.clear();
+}
+
+Merger::Memory& Merger::memory_of(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  return memory_[key];
+}
+
+bool Merger::compresses(const NDArray& like) const {
+  return compression_.enabled() && like.is_dense() && like.dtype() == DType::float32;
+}
+
+void Merger::merge(const Request& request, const Key& key, std::span<const NDArray> values,
+                   std::span<const NDArray> destinations) {
+  const NDArray& like = destinations[0];
+  const Arrays arrays = reachable(values, like);
+  const std::span<const NDArray> sources{arrays.data(), arrays.size()};
+  if (!like.is_dense()) {
+    combine_rows(request, sources, like);
+    return spread(request, like, destinations.subspan(1));
+  }
+  Arrays direct;
+  Arrays later;
+  for (const NDArray& to : destinations) {
+    const bool plain = to.is_dense() && to.device().is_host() && to.dtype() == like.dtype();
+    (plain ? direct : later).push_back(to);
+  }
+  if (entangled(sources, {direct.data(), direct.size()})) {
+    later = Arrays(destinations);
+    direct = {NDArray(like.engine(), like.shape(), like.dtype(), Device::cpu())};
+  }
+  const std::span<const NDArray> to{direct.data(), direct.size()};
+  if (compresses(like)) {
+    Memory& memory = memory_of(key);
+    std::vector<NDArray>& residuals = memory.residuals;
+    while (residuals.size() < sources.size()) {
+      residuals.push_back(compression_.two_bit()
+                              ? zeros(like.engine(), like.shape(), DType::float32, Device::cpu())
+                              : NDArray());
+    }
+    combine_compressed(request, compression_, sources, {residuals.data(), sources.size()}, to);
+  } else {
+    combine(request, sources, to);
+  }
+  for (const NDArray& array : later) copy(direct[0], array);
+}
+
+NDArray Merger::merge(const Request& request, const Key& key, std::span<const NDArray> values,
+                      const NDArray& like) {
+  if (values.size() == 1 && !compresses(like)) return reachable(values, like)[0];
+  Memory& memory = memory_of(key);
+  if (memory.sum.is_none()) {
+    memory.sum = like.is_dense() ? NDArray(like.engine(), like.shape(), like.dtype(), like.device())
+                                 : NDArray::sparse(like.engine(), like.stype(), like.shape(), like.dtype(),
+                                                   like.device());
+  }
+  merge(request, key, values, {&memory.sum, 1});
+  return memory.sum;
+}
+
+}  // namespace loomix::kvstore
