@@ -15,8 +15,7 @@ constexpr int64_t kBlock = 1024;
 
 void CompressionParams::fields(FieldList<CompressionParams>& f) {
   f("type", &CompressionParams::type, "How gradients are made smaller.").options({"none", "2bit", "fp16"});
-  f("threshold", &CompressionParams::threshold,
-    "2bit: the size of what is sent for a value that reaches it.")
+  f("threshold", &CompressionParams::threshold, "2bit: the size of what is sent for a value that reaches it.")
       .above(0);
 }
 

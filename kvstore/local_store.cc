@@ -12,18 +12,19 @@
 namespace loomix::kvstore {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTypes = {"local", "local_allreduce_cpu", "local_update_cpu", "device",
-                                                    "local_allreduce_device"};
+constexpr std::array<std::string_view, 5> kTypes = {"local", "local_allreduce_cpu", "local_update_cpu",
+                                                    "device", "local_allreduce_device"};
 
 }  // namespace
 
 void check_values(const Key& key, const NDArray& stored, std::span<const NDArray> values) {
   LOOMIX_CHECK(!values.empty(), ValueError, "[KVStore] no value was pushed for key {}.", to_text(key));
   for (const NDArray& value : values) {
-    LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] an empty array (none) was pushed for key {}.", to_text(key));
+    LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] an empty array (none) was pushed for key {}.",
+                 to_text(key));
     LOOMIX_CHECK(value.shape() == stored.shape(), ShapeError,
-                 "[KVStore] key {} has shape {}, but {} was pushed.", to_text(key), stored.shape().to_string(),
-                 value.shape().to_string());
+                 "[KVStore] key {} has shape {}, but {} was pushed.", to_text(key),
+                 stored.shape().to_string(), value.shape().to_string());
     LOOMIX_CHECK(value.dtype() == stored.dtype(), TypeError,
                  "[KVStore] key {} has dtype {}, but {} was pushed.", to_text(key), name_of(stored.dtype()),
                  name_of(value.dtype()));
@@ -41,7 +42,8 @@ void check_outs(const Key& key, const NDArray& stored, std::span<const NDArray> 
 NDArray LocalStore::stored(const Key& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = values_.find(key);
-  LOOMIX_CHECK(found != values_.end(), KeyError, "[KVStore] key {} has no value; call init first.", to_text(key));
+  LOOMIX_CHECK(found != values_.end(), KeyError, "[KVStore] key {} has no value; call init first.",
+               to_text(key));
   return found->second;
 }
 
@@ -51,12 +53,15 @@ std::shared_ptr<const Updater> LocalStore::updater() const {
 }
 
 void LocalStore::init(const Key& key, const NDArray& value) {
-  LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] the first value of key {} is empty (none).", to_text(key));
+  LOOMIX_CHECK(!value.is_none(), TypeError, "[KVStore] the first value of key {} is empty (none).",
+               to_text(key));
   LOOMIX_CHECK(value.stype() != StorageType::csr, TypeError,
-               "[KVStore] the first value of key {} is a csr array; expected default or row_sparse.", to_text(key));
+               "[KVStore] the first value of key {} is a csr array; expected default or row_sparse.",
+               to_text(key));
   const NDArray stored =
-      value.is_dense() ? NDArray(value.engine(), value.shape(), value.dtype(), value.device())
-                       : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), value.device());
+      value.is_dense()
+          ? NDArray(value.engine(), value.shape(), value.dtype(), value.device())
+          : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), value.device());
   {
     const std::lock_guard lock(mutex_);
     LOOMIX_CHECK(values_.emplace(key, stored).second, ValueError,
@@ -98,9 +103,10 @@ void LocalStore::row_sparse_pull(const Key& key, std::span<const NDArray> outs,
                                  std::span<const NDArray> row_ids, int priority) {
   const NDArray source = stored(key);
   LOOMIX_CHECK(source.stype() == StorageType::row_sparse, TypeError,
-               "[KVStore] key {} holds a {} value; expected row_sparse.", to_text(key), name_of(source.stype()));
-  LOOMIX_CHECK(outs.size() == row_ids.size(), ValueError, "[KVStore] {} outputs came with {} arrays of row_ids.",
-               outs.size(), row_ids.size());
+               "[KVStore] key {} holds a {} value; expected row_sparse.", to_text(key),
+               name_of(source.stype()));
+  LOOMIX_CHECK(outs.size() == row_ids.size(), ValueError,
+               "[KVStore] {} outputs came with {} arrays of row_ids.", outs.size(), row_ids.size());
   check_outs(key, source, outs);
   const Request call = request("kvstore_row_sparse_pull", key, priority);
   for (size_t i = 0; i < outs.size(); ++i) {
@@ -126,10 +132,11 @@ void LocalStore::set_updater(Updater updater) {
 }
 
 void LocalStore::set_compression(const CompressionParams& params) {
-  LOOMIX_CHECK(type_.find("device") != std::string::npos, NotImplementedError,
-               "[KVStore] gradient compression is for types whose values travel; this one is '{}', expected 'device' "
-               "or a store of several machines.",
-               type_);
+  LOOMIX_CHECK(
+      type_.find("device") != std::string::npos, NotImplementedError,
+      "[KVStore] gradient compression is for types whose values travel; this one is '{}', expected 'device' "
+      "or a store of several machines.",
+      type_);
   merger_.set_compression(params);
 }
 

@@ -15,7 +15,8 @@ namespace loomix::kvstore {
 // `device` compresses, as its values travel between devices.
 class LocalStore final : public KVStore {
  public:
-  LocalStore(Runtime& runtime, std::string type) : runtime_(runtime), type_(std::move(type)), merger_(runtime) {}
+  LocalStore(Runtime& runtime, std::string type)
+      : runtime_(runtime), type_(std::move(type)), merger_(runtime) {}
 
   std::string_view type() const override { return type_; }
   void init(const Key& key, const NDArray& value) override;

@@ -32,13 +32,14 @@ void push_task(Ref<StoreTask> task, const ArrayTags& tags, const NDArray& place,
   info.priority = task->request_.priority;
   info.cost_ns = move_cost_ns(bytes);
   info.max_cores = max_cores;
-  info.describe = {[](const void* context) {
-                     return static_cast<const StoreTask*>(static_cast<const RefCounted*>(context))->describe();
-                   },
-                   [](const void* context) {
-                     return static_cast<const StoreTask*>(static_cast<const RefCounted*>(context))->name();
-                   },
-                   task};
+  info.describe = {
+      [](const void* context) {
+        return static_cast<const StoreTask*>(static_cast<const RefCounted*>(context))->describe();
+      },
+      [](const void* context) {
+        return static_cast<const StoreTask*>(static_cast<const RefCounted*>(context))->name();
+      },
+      task};
   place.engine().push(std::move(info), tags.tags(),
                       [task = std::move(task)](engine::RunContext& context) { task->run(context); });
 }

@@ -74,14 +74,10 @@ void add_store_type(PyObject* module) {
                           kvstore::to_text(to_key(key)));
              store.init(to_key(key), values[0]);
            })
-      .def("push",
-           [](KVStore& store, const py::object& key, const py::object& values, int priority) {
-             store.push(to_key(key), to_arrays(values, "value"), priority);
-           })
-      .def("pull",
-           [](KVStore& store, const py::object& key, const py::object& outs, int priority) {
-             store.pull(to_key(key), to_arrays(outs, "out"), priority);
-           })
+      .def("push", [](KVStore& store, const py::object& key, const py::object& values,
+                      int priority) { store.push(to_key(key), to_arrays(values, "value"), priority); })
+      .def("pull", [](KVStore& store, const py::object& key, const py::object& outs,
+                      int priority) { store.pull(to_key(key), to_arrays(outs, "out"), priority); })
       .def("pushpull",
            [](KVStore& store, const py::object& key, const py::object& values, const py::object& outs,
               int priority) {
@@ -90,12 +86,11 @@ void add_store_type(PyObject* module) {
       .def("row_sparse_pull",
            [](KVStore& store, const py::object& key, const py::object& outs, const py::object& row_ids,
               int priority) {
-             store.row_sparse_pull(to_key(key), to_arrays(outs, "out"), to_arrays(row_ids, "row_ids"), priority);
+             store.row_sparse_pull(to_key(key), to_arrays(outs, "out"), to_arrays(row_ids, "row_ids"),
+                                   priority);
            })
       .def("stype",
-           [](const KVStore& store, const py::object& key) {
-             return name_of(store.stype(to_key(key)));
-           })
+           [](const KVStore& store, const py::object& key) { return name_of(store.stype(to_key(key))); })
       .def("set_updater", &set_updater)
       .def("set_gradient_compression", &set_compression);
 }

@@ -81,13 +81,16 @@ TEST_F(Combine, RowsThatAnySourceHas) {
         array(std::vector<float>(ids.size() * 2, value), Shape{static_cast<int64_t>(ids.size()), 2}), row_ids,
         Shape{9, 2});
   };
-  const NDArray out = NDArray::sparse(*engine_, StorageType::row_sparse, Shape{9, 2}, DType::float32, Device::cpu());
-  combine_rows(request(), std::vector<NDArray>{rows({1, 4, 8}, 1), rows({}, 9), rows({0, 4}, 10), rows({4, 8}, 100)},
+  const NDArray out =
+      NDArray::sparse(*engine_, StorageType::row_sparse, Shape{9, 2}, DType::float32, Device::cpu());
+  combine_rows(request(),
+               std::vector<NDArray>{rows({1, 4, 8}, 1), rows({}, 9), rows({0, 4}, 10), rows({4, 8}, 100)},
                out);
   EXPECT_EQ(values(out.stored_indices()), (std::vector<float>{0, 1, 4, 8}));
   EXPECT_EQ(values(out.stored_values()), (std::vector<float>{10, 10, 1, 1, 111, 111, 101, 101}));
 
-  const NDArray part = NDArray::sparse(*engine_, StorageType::row_sparse, Shape{9, 2}, DType::float32, Device::cpu());
+  const NDArray part =
+      NDArray::sparse(*engine_, StorageType::row_sparse, Shape{9, 2}, DType::float32, Device::cpu());
   pull_rows(request(), out, array({8, 2, 8, 0}), part);
   EXPECT_EQ(values(part.stored_indices()), (std::vector<float>{0, 2, 8}));
   EXPECT_EQ(values(part.stored_values()), (std::vector<float>{10, 10, 0, 0, 101, 101}));

@@ -76,7 +76,8 @@ TEST_F(LocalStoreTest, OutputsOfOtherTypes) {
   const Arrays outs = {filled(3, 0), array({0, 0, 0}, {3}, DType::float64)};
   store_.pull(kWeight, outs, 0);
   EXPECT_EQ(values(outs[1]), Floats(3, 7));
-  const NDArray sparse = NDArray::sparse(*engine_, StorageType::row_sparse, Shape{3}, DType::float32, Device::cpu());
+  const NDArray sparse =
+      NDArray::sparse(*engine_, StorageType::row_sparse, Shape{3}, DType::float32, Device::cpu());
   store_.pull(kWeight, Arrays{sparse}, 0);
   EXPECT_EQ(values(sparse.stored_values()), Floats(3, 7));
 }
@@ -107,9 +108,12 @@ TEST_F(LocalStoreTest, MistakesNameTheKey) {
     }
     return std::string();
   };
-  EXPECT_THAT(message([&] { store_.push("bias", Arrays{filled(2, 0)}, 0); }), HasSubstr("'bias' has no value"));
-  EXPECT_THAT(message([&] { store_.init(kWeight, filled(2, 0)); }), HasSubstr("'weight' has a value already"));
-  EXPECT_THAT(message([&] { store_.push(kWeight, Arrays{filled(3, 0)}, 0); }), HasSubstr("'weight' has shape (2,)"));
+  EXPECT_THAT(message([&] { store_.push("bias", Arrays{filled(2, 0)}, 0); }),
+              HasSubstr("'bias' has no value"));
+  EXPECT_THAT(message([&] { store_.init(kWeight, filled(2, 0)); }),
+              HasSubstr("'weight' has a value already"));
+  EXPECT_THAT(message([&] { store_.push(kWeight, Arrays{filled(3, 0)}, 0); }),
+              HasSubstr("'weight' has shape (2,)"));
   EXPECT_THAT(message([&] { store_.push(kWeight, Arrays{}, 0); }), HasSubstr("no value was pushed"));
   EXPECT_THAT(message([&] { store_.pull(kWeight, Arrays{filled(3, 0)}, 0); }), HasSubstr("out has (3,)"));
   EXPECT_THROW(store_.push(kWeight, Arrays{array({0, 0}, {2}, DType::int32)}, 0), TypeError);
@@ -181,7 +185,8 @@ TEST_F(OneCommunicationThread, PushesOverlapBackward) {
     engine_->push(std::move(info), tags.tags(),
                   [](engine::RunContext&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
   }
-  for (int64_t k = 0; k < kLayers; ++k) store_.push(Key{k}, gradients[static_cast<size_t>(k)], static_cast<int>(-k));
+  for (int64_t k = 0; k < kLayers; ++k)
+    store_.push(Key{k}, gradients[static_cast<size_t>(k)], static_cast<int>(-k));
   engine_->wait_all();
 
   std::vector<Event> backward, push;
@@ -221,7 +226,8 @@ TEST_F(OneCommunicationThread, LargerPrioritiesGoFirst) {
   engine_->wait_all();
   std::vector<std::string> ran;
   for (const Event& event : events(*engine_)) {
-    if (std::find(std::begin(names), std::end(names), event.name) != std::end(names)) ran.push_back(event.name);
+    if (std::find(std::begin(names), std::end(names), event.name) != std::end(names))
+      ran.push_back(event.name);
   }
   EXPECT_EQ(ran, (std::vector<std::string>{"kvstore_pushpull", "kvstore_pull", "kvstore_push"}));
 }
