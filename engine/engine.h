@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -95,7 +96,7 @@ using AsyncWork = InlineFunction<void(RunContext&, Completion), 64>;
 struct TaskInfo {
   Device device = Device::cpu();
   Lane lane = Lane::compute;
-  int8_t priority = 0;     // higher runs earlier within a lane
+  int16_t priority = 0;    // higher runs earlier within a lane; 0: what PushPriority says, if anything
   bool may_inline = true;  // false: never on the pushing thread, nor on a waiting one (Python, blocking work)
   uint8_t max_cores = 1;   // tokens that the task can use
   uint32_t cost_ns =
@@ -129,6 +130,9 @@ class Engine {
   virtual void wait_all() = 0;               // for everything; throws the first error not yet reported
   virtual bool is_ready(Var& var) = 0;       // true when wait() would not block
 
+  // The priority of what this thread pushes without one; returns the one before. See PushPriority.
+  virtual int16_t exchange_push_priority(int16_t priority) = 0;
+
   // Makes every later read of `var` throw `error`, in program order.
   void poison(Var& var, std::exception_ptr error);
   VarRef new_var();
@@ -140,6 +144,24 @@ class Engine {
   virtual Trace& trace() = 0;
   // Finishes the work in flight (up to the exit deadline) and ends the threads. Later pushes throw StateError.
   virtual void shutdown() = 0;
+};
+
+// While it lives, what its thread pushes without a priority has this one (cut to 16 bits). Scopes nest. It does not reach
+// what tasks push, even if they run on this thread.
+class PushPriority {
+ public:
+  PushPriority(Engine& engine, int64_t priority)
+      : engine_(engine), outer_(engine.exchange_push_priority(clamped(priority))) {}
+  PushPriority(const PushPriority&) = delete;
+  PushPriority& operator=(const PushPriority&) = delete;
+  ~PushPriority() { engine_.exchange_push_priority(outer_); }
+  static int16_t clamped(int64_t priority) {
+    return static_cast<int16_t>(std::clamp<int64_t>(priority, INT16_MIN, INT16_MAX));
+  }
+
+ private:
+  Engine& engine_;
+  int16_t outer_;
 };
 
 std::unique_ptr<Engine> make_threaded_engine(EngineOptions options = {});

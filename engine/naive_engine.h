@@ -30,6 +30,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   void wait_to_write(Var& var) override { wait(var); }
   void wait_all() override;
   bool is_ready(Var&) override { return true; }
+  int16_t exchange_push_priority(int16_t) override { return 0; }
   DeviceRuntime& device(Device device) override { return devices_.get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override { return stats_; }

@@ -42,9 +42,9 @@ struct alignas(64) Task {
   std::atomic<uint32_t> blockers{
       0};  // accesses not yet granted and tokens not yet done; then parties to completion
   uint16_t node_count = 0;
-  uint8_t flags = 0;
-  int8_t priority = 0;
+  int16_t priority = 0;
   Device device;
+  uint8_t flags = 0;
   uint8_t max_cores = 1;
   uint16_t patience_ns = 0;  // how long it waits for its cores
   union {

@@ -61,8 +61,9 @@ struct alignas(64) ThreadState : RefCounted {
   Worker* worker = nullptr;             // null: not one of the engine's threads
   std::atomic<Task*> current{nullptr};  // the task whose body runs on this thread
   int inline_depth = 0;
-  int64_t credit = 0;   // pushes before the bounds are looked at again
-  int omp_threads = 0;  // as last set for this thread; 0: never
+  int16_t push_priority = 0;  // of pushes that name none
+  int64_t credit = 0;         // pushes before the bounds are looked at again
+  int omp_threads = 0;        // as last set for this thread; 0: never
   Task* free_tasks = nullptr;
   ThreadState* next_state = nullptr;  // in the engine's list of all states; set once
 

@@ -142,6 +142,10 @@ void ThreadedEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncW
   launch(task, state, false);
 }
 
+int16_t ThreadedEngine::exchange_push_priority(int16_t priority) {
+  return std::exchange(this_thread().push_priority, priority);
+}
+
 Task* ThreadedEngine::prepare(ThreadState& state, TaskInfo& info, std::span<const Tag> tags) {
   for (const Tag& tag : tags)
     LOOMIX_CHECK(tag.var != nullptr, ValueError, "[engine] a tag of a pushed task names no Var.");
@@ -150,7 +154,7 @@ Task* ThreadedEngine::prepare(ThreadState& state, TaskInfo& info, std::span<cons
   Task* const task = state.take_task(tags.size());
   task->pool = &pool;
   task->device = info.device;
-  task->priority = info.priority;
+  task->priority = info.priority != 0 ? info.priority : state.push_priority;
   task->max_cores = std::max<uint8_t>(1, info.max_cores);
   task->patience_ns = static_cast<uint16_t>(std::min<int64_t>(info.cost_ns / 8, CoreTokens::kPatienceNs));
   if (info.may_inline && info.cost_ns <= kHelpLimitNs && info.device.is_host()) task->flags |= kMayInline;
@@ -327,6 +331,12 @@ void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& 
 bool ThreadedEngine::run(Task* task, ThreadState& state, RunContext& context) {
   const bool careful = careful_.load(std::memory_order_relaxed);
   if (careful && skip_poisoned(*task)) return true;
+  if (state.push_priority != 0) [[unlikely]] {
+    const int16_t outer_priority = std::exchange(state.push_priority, int16_t{0});
+    const bool finished = run(task, state, context);
+    state.push_priority = outer_priority;
+    return finished;
+  }
   Task* const outer = state.current.load(std::memory_order_relaxed);
   state.current.store(task, std::memory_order_release);
   if (!trace_.enabled()) [[likely]]

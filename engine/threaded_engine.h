@@ -36,6 +36,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void wait_to_write(Var& var) override { wait_for(var, true); }
   void wait_all() override;
   bool is_ready(Var& var) override;
+  int16_t exchange_push_priority(int16_t priority) override;
   DeviceRuntime& device(Device device) override { return devices_->get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override;

@@ -132,7 +132,7 @@ Task* WorkerPool::Heap::pop() {
   std::pop_heap(items.begin(), items.end(), later);
   Task* const task = items.back().task;
   items.pop_back();
-  top.store(items.empty() ? -1000 : items.front().priority, std::memory_order_relaxed);
+  top.store(items.empty() ? kNothing : items.front().priority, std::memory_order_relaxed);
   count.fetch_sub(1, std::memory_order_relaxed);
   return task;
 }

@@ -69,6 +69,7 @@ class WorkerPool {
  private:
   // Ready tasks of other than the default priority: highest first, then oldest.
   struct Heap {
+    static constexpr int kNothing = INT32_MIN;
     struct Item {
       int priority;
       uint64_t order;
@@ -78,7 +79,7 @@ class WorkerPool {
     std::vector<Item> items;
     uint64_t pushed = 0;
     std::atomic<int> count{0};
-    std::atomic<int> top{-1000};
+    std::atomic<int> top{kNothing};
     void push(Task* task);
     Task* pop();
     Task* pop_for_guest();

@@ -15,7 +15,8 @@
 // a value travels as soon as it is computed.
 namespace loomix::kvstore {
 
-// Changes `stored` by the sum of what the devices pushed, by pushing work. Runs on the thread that calls push.
+// Changes `stored` by the sum of what the devices pushed, by pushing work, which has the priority of the push if it
+// names none. Runs on the thread that calls push.
 using Updater =
     std::function<void(const Key& key, const NDArray& merged, const NDArray& stored, int priority)>;
 

@@ -75,7 +75,9 @@ void LocalStore::push(const Key& key, std::span<const NDArray> values, int prior
   check_values(key, target, values);
   const Request call = request("kvstore_push", key, priority);
   if (const auto update = updater()) {
-    (*update)(key, merger_.merge(call, key, values, target), target, priority);
+    const NDArray merged = merger_.merge(call, key, values, target);
+    const engine::PushPriority scope(target.engine(), call.priority);
+    (*update)(key, merged, target, priority);
   } else {
     merger_.merge(call, key, values, {&target, 1});
   }

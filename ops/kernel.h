@@ -26,6 +26,16 @@ struct RandomStream {
   uint64_t offset = 0;
 };
 
+// For operators whose outputs' shapes depend on data: the kernel says the shape and gets the place to write to. It does
+// so once for each output, also for an empty one.
+class DeferredOutputs {
+ public:
+  virtual TensorView allocate(int output, const Shape& shape) = 0;
+
+ protected:
+  ~DeferredOutputs() = default;
+};
+
 // Everything that a kernel gets. Positions are those of the schema: inputs, outputs (visible and hidden), saved values.
 struct KernelArgs {
   std::span<const TensorView> in;
@@ -35,6 +45,7 @@ struct KernelArgs {
   std::span<std::byte> workspace;
   RandomStream random;
   bool training = false;
+  DeferredOutputs* deferred = nullptr;  // of data-dependent operators; their `out` have no shape and no data
   engine::RunContext* context = nullptr;  // cores, stream; parallel_for(*args.context, ...)
 };
 

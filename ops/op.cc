@@ -53,6 +53,11 @@ int OpDef::schema_position(const AttrsBase& attrs, int i) const {
   return repeated;
 }
 
+bool OpDef::is_shape_only(const AttrsBase& attrs, int i) const {
+  return !shape_only.empty() &&
+         std::find(shape_only.begin(), shape_only.end(), schema_position(attrs, i)) != shape_only.end();
+}
+
 std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
   const int position = schema_position(attrs, i);
   const int repeated = static_cast<int>(inputs.size()) - 1;

@@ -64,7 +64,9 @@ class OpDef {
   bool training_matters = false;  // the kernel reads KernelArgs::training
   bool hidden = false;            // a backward or internal operator: not in the Python namespaces
   bool no_symbol = false;         // cannot be composed
-  std::vector<Kernel> kernels;    // fastest first, the readable reference last
+  bool data_dependent =
+      false;  // shapes of the outputs follow from values: KernelArgs::deferred takes their memory
+  std::vector<Kernel> kernels;  // fastest first, the readable reference last
 
   int count_inputs(const AttrsBase& attrs) const;
   int count_outputs(const AttrsBase& attrs) const;
@@ -73,6 +75,7 @@ class OpDef {
   std::string output_name(const AttrsBase& attrs, int i) const;  // "output", "mean"
   int schema_position(const AttrsBase& attrs, int i) const;      // of input i in `inputs`
   bool mutates(const AttrsBase& attrs, int i) const { return inputs[schema_position(attrs, i)].mutated; }
+  bool is_shape_only(const AttrsBase& attrs, int i) const;
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
   // The first kernel for the device that accepts; throws NotImplementedError listing the refusals. The listener, if
@@ -214,6 +217,10 @@ class OpBuilder {
   }
   OpBuilder& hidden() {
     op_.hidden = true;
+    return *this;
+  }
+  OpBuilder& data_dependent() {
+    op_.data_dependent = true;
     return *this;
   }
   OpBuilder& no_symbol() {

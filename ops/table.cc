@@ -116,6 +116,8 @@ void validate_op(const OpTable& table, const OpDef& op) {
   require(static_cast<bool>(op.infer_type), "no type rule");
   require(!op.output_names.empty() || op.num_outputs, "no output");
   require(op.saved_names.empty() || op.infer_saved, "saved values without a rule for them");
+  require(!op.data_dependent || (op.saved_names.empty() && op.inplace.empty()),
+          "outputs of data-dependent shape and saved or shared memory");
   require(!(op.gradient && op.zero_gradient), "two gradients");
   require(
       std::any_of(op.kernels.begin(), op.kernels.end(),

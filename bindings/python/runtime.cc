@@ -129,11 +129,23 @@ PyObject* same_dtype(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+PyObject* exchange_push_priority(PyObject*, PyObject* priority) {
+  return guarded([&] {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(priority, &overflow);
+    if (PyErr_Occurred()) throw PythonError{};
+    const int64_t extreme = overflow > 0 ? INT64_MAX : INT64_MIN;
+    return PyLong_FromLong(
+        engine().exchange_push_priority(engine::PushPriority::clamped(overflow ? extreme : value)));
+  });
+}
+
 PyMethodDef kFunctions[] = {{"waitall", wait_all, METH_NOARGS, nullptr},
                             {"shutdown", shutdown, METH_NOARGS, nullptr},
                             {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
                             {"dtype_number", dtype_number, METH_O, nullptr},
                             {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
+                            {"exchange_push_priority", exchange_push_priority, METH_O, nullptr},
                             {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

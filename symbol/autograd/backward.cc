@@ -201,7 +201,7 @@ class BackwardRun {
     const Node& node = tape_.graph[id];
     NDArrays inputs;
     for (const ValueRef& input : tape_.graph.inputs(id)) {
-      const bool shape_only = is_shape_only(node, inputs.size());
+      const bool shape_only = node.op->is_shape_only(*node.attrs, static_cast<int>(inputs.size()));
       inputs.push_back(value(input, shape_only ? -1 : id));
     }
     NDArrays& outputs = values_[static_cast<size_t>(id)];
@@ -215,13 +215,6 @@ class BackwardRun {
         values_[static_cast<size_t>(input.node)].clear();
       }
     }
-  }
-
-  static bool is_shape_only(const Node& node, size_t input) {
-    const auto& list = node.op->shape_only;
-    if (list.empty()) return false;
-    const int position = node.op->schema_position(*node.attrs, static_cast<int>(input));
-    return std::find(list.begin(), list.end(), position) != list.end();
   }
 
   NDArrays run_operator(NodeId id, const Node& node, const NDArrays& inputs) {

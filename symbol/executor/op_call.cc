@@ -81,23 +81,37 @@ bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input,
   return std::find(op.inplace.begin(), op.inplace.end(), pair) != op.inplace.end();
 }
 
-bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, size_t input) {
-  if (op.shape_only.empty()) return false;
-  const int position = op.schema_position(attrs, static_cast<int>(input));
-  return std::find(op.shape_only.begin(), op.shape_only.end(), position) != op.shape_only.end();
-}
-
 // Whether the kernel would read what it has overwritten.
 bool clobbers_input(const OpCall::Spec& spec, size_t output) {
   const NDArray& out = spec.out[output];
   for (size_t i = 0; i < spec.in.size(); ++i) {
     const NDArray& in = *spec.in[i];
-    if (in.is_none() || !out.overlaps(in) || is_shape_only(spec.op, *spec.attrs, i)) continue;
+    if (in.is_none() || !out.overlaps(in) || spec.op.is_shape_only(*spec.attrs, static_cast<int>(i)))
+      continue;
     const bool exact = in.offset() == out.offset() && in.bytes() == out.bytes();
     if (!exact || !is_inplace_pair(spec.op, *spec.attrs, i, output)) return true;
   }
   return false;
 }
+
+// Takes memory for the outputs of a data-dependent operator, all of which are arrays of their own.
+class DeferredOutputs final : public ops::DeferredOutputs {
+ public:
+  DeferredOutputs(std::span<const TensorView> views, std::span<const Ref<Storage>> storages)
+      : views_(views), storages_(storages) {}
+  TensorView allocate(int output, const Shape& shape) override {
+    const auto i = static_cast<size_t>(output);
+    TensorView view = views_[i];
+    view.shape = shape;
+    storages_[i]->set_shape(shape, view.bytes());
+    view.data = storages_[i]->data();
+    return view;
+  }
+
+ private:
+  std::span<const TensorView> views_;
+  std::span<const Ref<Storage>> storages_;
+};
 
 }  // namespace
 
@@ -113,11 +127,12 @@ void OpCall::add_view(const NDArray& array) {
   TensorView& view = views_.emplace_back();
   view.data = static_cast<std::byte*>(array.storage().data()) + array.offset();
   view.dtype = array.dtype();
-  view.shape = array.shape();
+  view.shape = array.shape_is_known() ? array.shape() : Shape::unknown();
   storages_.push_back(array.storage_ref());
 }
 
 void OpCall::prepare_outputs(const Spec& spec) {
+  first_out_ = static_cast<uint32_t>(storages_.size());
   for (size_t i = 0; i < spec.out.size(); ++i) {
     const NDArray& out = spec.out[i];
     add_view(out);
@@ -156,7 +171,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   for (size_t i = 0; i < spec.in.size(); ++i) {
     const NDArray& in = *spec.in[i];
     self.add_view(in);
-    if (in.is_none() || is_shape_only(spec.op, *spec.attrs, i)) continue;
+    if (in.is_none() || spec.op.is_shape_only(*spec.attrs, static_cast<int>(i))) continue;
     if (spec.op.mutates(*spec.attrs, static_cast<int>(i))) {
       self.tags_.update(in);
     } else {
@@ -187,7 +202,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   return call;
 }
 
-void OpCall::push(Runtime& runtime, int8_t priority) {
+void OpCall::push(Runtime& runtime, int16_t priority) {
   engine::TaskInfo info;
   info.device = device_;
   info.priority = priority;
@@ -210,6 +225,8 @@ void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
   args.random = random;
   args.training = training_;
   args.context = &context;
+  DeferredOutputs deferred(out(), std::span(storages_).subspan(first_out_));
+  if (op_->data_dependent) args.deferred = &deferred;
   Scratch* const memory = workspace_bytes_ > 0 ? &scratch() : nullptr;
   if (memory) args.workspace = memory->take(workspace_bytes_);
   kernel_->run(*attrs_, args);

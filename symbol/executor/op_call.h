@@ -34,7 +34,7 @@ class OpCall final : public RefCounted {
   static Ref<OpCall> make(Runtime& runtime, const Spec& spec);
 
   // Reserves random numbers, pushes one run and returns. May be called again at once.
-  void push(Runtime& runtime, int8_t priority = 0);
+  void push(Runtime& runtime, int16_t priority = 0);
 
   const ops::OpDef& op() const noexcept { return *op_; }
   const ops::Kernel& kernel() const noexcept { return *kernel_; }
@@ -82,6 +82,7 @@ class OpCall final : public RefCounted {
   InlineVector<ops::Req, 4> req_;
   ArrayTags tags_;
   InlineVector<Detour, 1> detours_;
+  uint32_t first_out_ = 0;  // in storages_, of outputs whose shapes depend on data
 };
 
 }  // namespace loomix

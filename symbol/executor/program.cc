@@ -22,11 +22,6 @@ void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::V
   }
 }
 
-bool is_shape_only(const ops::OpDef& op, const AttrsBase& attrs, int input) {
-  return std::find(op.shape_only.begin(), op.shape_only.end(), op.schema_position(attrs, input)) !=
-         op.shape_only.end();
-}
-
 }  // namespace
 
 Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
@@ -116,7 +111,7 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
     for (size_t i = 0; i < in.size() && !step.poisoned.empty(); ++i) {
       engine::Var* var = &in[i]->var();
       const auto same = [var](const engine::Tag& tag) { return tag.var == var; };
-      if (is_shape_only(*node.op, *node.attrs, static_cast<int>(i))) continue;
+      if (node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
       if (std::any_of(step.poison_tags.begin(), step.poison_tags.end(), same)) continue;
       step.poison_tags.push_back({var, engine::Access::read});
     }
@@ -144,7 +139,7 @@ void Program::find_gates() {
       for (size_t k = 0; k < inputs.size(); ++k) {
         const int value = plan_.root[index[inputs[k]]];
         // The call has no tag for a value of which it needs the shape only.
-        if (!is_planned(value) || is_shape_only(*graph_[id].op, *graph_[id].attrs, static_cast<int>(k)))
+        if (!is_planned(value) || graph_[id].op->is_shape_only(*graph_[id].attrs, static_cast<int>(k)))
           continue;
         reads = true;
         leave(value);

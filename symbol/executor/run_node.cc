@@ -84,9 +84,9 @@ void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray
   ops::TypeInfer type_rule(op, types.first(num_in), types.subspan(num_in));
   op.infer_type(attrs, type_rule);
   for (size_t i = 0; i < num_out; ++i) {
-    LOOMIX_CHECK(shapes[num_in + i].is_known() && types[num_in + i] != DType::unknown, ShapeError,
-                 "[{}] the shape or type of output '{}' does not follow from the inputs.", op.name,
-                 op.output_name(attrs, static_cast<int>(i)));
+    LOOMIX_CHECK((op.data_dependent || shapes[num_in + i].is_known()) && types[num_in + i] != DType::unknown,
+                 ShapeError, "[{}] the shape or type of output '{}' does not follow from the inputs.",
+                 op.name, op.output_name(attrs, static_cast<int>(i)));
   }
 }
 
@@ -150,7 +150,12 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
     infer(op, *attrs, in, options.out, num_out, inferred);
     for (size_t i = 0; i < num_out; ++i) {
       const bool is_given = i < options.out.size() && !options.out[i]->is_none();
-      if (is_given && options.out[i]->is_dense()) {
+      if (op.data_dependent) {
+        LOOMIX_CHECK(i >= options.req.size() || options.req[i] == ops::Req::write, NotImplementedError,
+                     "[{}] adding to a given output: its shape depends on data; write to a new array.",
+                     op.name);
+        out[i] = NDArray::deferred(runtime.engine(), inferred.types[in.size() + i], device);
+      } else if (is_given && options.out[i]->is_dense()) {
         out[i] = *options.out[i];
       } else {
         out[i] =
@@ -177,6 +182,9 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   for (size_t i = 0; i < visible; ++i) {
     if (options.out[i]->is_none()) {
       *options.out[i] = out[i];
+    } else if (op.data_dependent) {
+      copy(out[i], *options.out[i]);
+      out[i] = *options.out[i];
     } else if (!options.out[i]->is_dense()) {
       copy_sparse(out[i], *options.out[i]);
       out[i] = *options.out[i];

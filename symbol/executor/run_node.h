@@ -20,7 +20,7 @@ struct RunOptions {
   std::span<NDArray* const> out = {};  // arrays to write to, one a visible output; else they are allocated
   std::span<const ops::Req> req = {};  // one a visible output; else all are written
   std::optional<Device> device = {};   // of operators without inputs; else the runtime's default
-  int8_t priority = 0;
+  int16_t priority = 0;
   std::string_view node_name = {};  // for errors
 };
 

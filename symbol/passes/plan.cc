@@ -8,11 +8,6 @@
 namespace loomix {
 namespace {
 
-bool is_shape_only(const Node& node, int input) {
-  const auto& list = node.op->shape_only;
-  return std::find(list.begin(), list.end(), node.op->schema_position(*node.attrs, input)) != list.end();
-}
-
 // Marks the nodes whose one output is their input under another shape.
 void find_views(const Graph& graph, const ValueIndex& index, const Inference& known,
                 std::span<const Device> devices, std::span<const char> pinned, GraphPlan& plan) {
@@ -57,10 +52,11 @@ void find_pairs(const Graph& graph, const ValueIndex& index, NodeId id, const Gr
       if (plan.values[from].pinned || plan.values[to].pinned ||
           plan.values[from].bytes != plan.values[to].bytes)
         continue;
-      bool elsewhere = is_shape_only(node, i);
+      bool elsewhere = node.op->is_shape_only(*node.attrs, i);
       for (int j = 0; j < static_cast<int>(inputs.size()); ++j) {
-        elsewhere = elsewhere || (plan.root[index[inputs[j]]] == from && !is_shape_only(node, j) &&
-                                  !allows_inplace(node, j, output));
+        elsewhere =
+            elsewhere || (plan.root[index[inputs[j]]] == from && !node.op->is_shape_only(*node.attrs, j) &&
+                          !allows_inplace(node, j, output));
       }
       if (!elsewhere) pairs.push_back({from, to});
     }
@@ -91,7 +87,7 @@ GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<cons
     if (!node.op || plan.elided[id]) continue;
     const auto inputs = graph.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (is_shape_only(node, static_cast<int>(i))) continue;
+      if (node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
       auto& readers = plan.values[plan.root[index[inputs[i]]]].readers;
       if (readers.empty() || readers.back() != id) readers.push_back(id);
     }

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
+import subprocess
+import sys
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -245,3 +249,40 @@ def test_registered_stores():
     for call in (lambda s: s.broadcast(1, 2, 3), lambda s: s.pushpull(1, 2), lambda s: s.rank):
         with pytest.raises(NotImplementedError):
             call(mx.kv.create("MyStore"))
+
+
+PRIORITIES = """
+import json, sys
+import loomix as mx
+
+mx.profiler.set_config(filename=sys.argv[1])
+stores = {}
+for key in "abc":
+    stores[key] = mx.kv.create()
+    stores[key].init(key, mx.nd.ones((4, 4)))
+changes = {"a": mx.nd.negative, "b": mx.nd.square, "c": mx.nd.sign}
+for key, store in stores.items():
+    store.set_updater(lambda key, grad, weight: changes[key](weight, out=weight))
+grad, big, out = mx.nd.ones((4, 4)), mx.nd.ones((1500, 1500)), mx.nd.zeros((4, 4))
+mx.nd.waitall()
+mx.profiler.set_state("run")
+mx.nd.dot(big, big)
+for key, priority in (("a", -2), ("b", -1), ("c", 3)):
+    stores[key].push(key, grad, priority=priority)
+mx.nd.relu(out)
+mx.nd.waitall()
+mx.profiler.dump()
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+events.sort(key=lambda event: event["ts"])
+print(*(event["name"] for event in events if event["name"] in {"sign", "relu", "square", "negative"}))
+"""
+
+
+def test_updates_have_the_priority_of_the_push(tmp_path):
+    env = {**os.environ, "LOOMIX_CPU_WORKER_NTHREADS": "1", "LOOMIX_INLINE_EXECUTION": "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", PRIORITIES, str(tmp_path / "trace.json")],
+        env=env, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["sign", "relu", "square", "negative"]

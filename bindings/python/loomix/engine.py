@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the execution engine."""
 
-__all__ = ["bulk", "set_bulk_size"]
+from . import _core
+
+__all__ = ["bulk", "push_priority", "set_bulk_size"]
 
 _bulk_size = 0
 
@@ -42,3 +44,24 @@ def bulk(size):
     ...     pass
     """
     return _BulkScope(size)
+
+
+class push_priority:
+    """A ``with`` scope: what this thread pushes to the engine in it has a priority.
+
+    Among work that is ready, what has the larger priority runs first; outside of such scopes it is 0.
+
+    >>> import loomix as mx
+    >>> with push_priority(-3):
+    ...     total = mx.nd.ones((2,)) + 1
+    """
+
+    def __init__(self, priority):
+        self._priority = int(priority)
+
+    def __enter__(self):
+        self._outer = _core.exchange_push_priority(self._priority)
+        return self
+
+    def __exit__(self, *exc_info):
+        _core.exchange_push_priority(self._outer)

@@ -31,11 +31,51 @@ TEST(Schedule, HigherPriorityFirstWithinALane) {
   const int priorities[] = {0, -3, 5, 0, 9, -1, 5, 0};
   for (int i = 0; i < 8; ++i) {
     push(*engine, {}, [&order, i](RunContext&) { order.push_back(i); },
-         {.priority = static_cast<int8_t>(priorities[i])});
+         {.priority = static_cast<int16_t>(priorities[i])});
   }
   open.count_down();
   engine->wait_all();
   EXPECT_EQ(order, (std::vector<int>{4, 2, 6, 0, 3, 7, 5, 1}));
+}
+
+TEST(Schedule, AScopeGivesItsPriorityToPushesWithoutOne) {
+  const auto engine = make_threaded_engine({.workers = 1, .inline_cost_ns = 0, .help_while_waiting = true});
+  std::latch open(1);
+  std::vector<int> order;
+  const auto note = [&](int i, int16_t priority = 0) {
+    push(*engine, {}, [&order, i](RunContext&) { order.push_back(i); }, {.priority = priority});
+  };
+  push(*engine, {}, [&](RunContext&) { open.wait(); }, {.may_inline = false});
+  {
+    const PushPriority low(*engine, -1'000'000);
+    note(0);
+    {
+      const PushPriority lower(*engine, -300);
+      note(1);
+    }
+    note(2, 7);
+    note(3);
+  }
+  note(4);
+  open.count_down();
+  engine->wait_all();
+  EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 0, 3}));
+}
+
+TEST(Schedule, AScopeDoesNotReachWhatTasksPush) {
+  const auto engine = make_threaded_engine({.workers = 1});
+  const PushPriority scope(*engine, 5);
+  bool inlined = false;
+  int16_t seen = -1;
+  const auto self = std::this_thread::get_id();
+  push(*engine, {}, [&](RunContext&) {
+    inlined = std::this_thread::get_id() == self;
+    seen = engine->exchange_push_priority(0);
+  });
+  engine->wait_all();
+  EXPECT_TRUE(inlined);
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(engine->exchange_push_priority(5), 5);
 }
 
 TEST(Schedule, ABlockedLaneStarvesNoOther) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,16 @@ inline void fail_kernel(const FailParams& params, const ops::KernelArgs&) {
   detail::throw_error<ValueError>("[_test_fail] code {}.", params.code);
 }
 
-// A runtime for each test: the product's operators and one that fails.
+// `_test_positive`: the positive elements, so its shape is known when it has run.
+inline void positive_kernel(const ops::NoParams&, const ops::KernelArgs& args) {
+  const TensorView& in = args.in[0];
+  const auto* const items = static_cast<const float*>(in.data);
+  const auto positive = [](float item) { return item > 0; };
+  const TensorView out = args.deferred->allocate(0, {std::count_if(items, items + in.size(), positive)});
+  std::copy_if(items, items + in.size(), static_cast<float*>(out.data), positive);
+}
+
+// A runtime for each test: the product's operators and two of its own.
 class RunTest : public ::testing::Test {
  protected:
   static const ops::OpTable& table() {
@@ -37,6 +47,14 @@ class RunTest : public ::testing::Test {
           .infer_type([](const FailParams&, ops::TypeInfer& t) { t.unify_all(); })
           .gradient([](const FailParams&, ops::GradBuilder& g) { g.set(0, g.grad_of(0)); });
       own.kernel<FailParams, fail_kernel>("_test_fail", "fail_cpu", DeviceType::cpu);
+      own.add<ops::NoParams>("_test_positive")
+          .doc("The positive elements.")
+          .input("data")
+          .output("output")
+          .data_dependent()
+          .infer_shape([](const ops::NoParams&, ops::ShapeInfer&) {})
+          .infer_type([](const ops::NoParams&, ops::TypeInfer& t) { t.unify_all(); });
+      own.kernel<ops::NoParams, positive_kernel>("_test_positive", "positive_cpu", DeviceType::cpu);
       own.validate();
       return &own;
     }();

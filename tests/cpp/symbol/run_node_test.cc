@@ -94,6 +94,29 @@ TEST_F(RunNodeTest, SparseInputsAreMadeDense) {
   EXPECT_EQ(values(call("elemwise_add", {rows, rows})), (Floats{0, 4, 0}));
 }
 
+TEST_F(RunNodeTest, ShapesThatDependOnDataAreWaitedFor) {
+  const NDArray some = call("_test_positive", {call("negative", {array({4}, {1, -2, 3, -4})})});
+  EXPECT_EQ(some.shape(), (Shape{2}));
+  EXPECT_EQ(values(some), (Floats{2, 4}));
+  const NDArray none = call("_test_positive", {call("negative", {array({2}, {1, 2})})});
+  EXPECT_EQ(values(call("elemwise_add", {none, none})), Floats{});
+  EXPECT_EQ(values(call("elemwise_add", {some.slice(1, 2), some.slice(0, 1)})), (Floats{6}));
+
+  NDArray out = array({2}, {0, 0});
+  NDArray* const pointer = &out;
+  RunOptions options;
+  options.out = {&pointer, 1};
+  run_node(runtime_, "_test_positive", {array({3}, {5, -5, 7})}, {}, options);
+  EXPECT_EQ(values(out), (Floats{5, 7}));
+  EXPECT_THROW(run_node(runtime_, "_test_positive", {array({3}, {5, 6, 7})}, {}, options), ShapeError);
+  const ops::Req add = ops::Req::add;
+  options.req = {&add, 1};
+  EXPECT_THROW(run_node(runtime_, "_test_positive", {out}, {}, options), NotImplementedError);
+
+  const NDArray failed = call("_test_positive", {call("_test_fail", {out})});
+  EXPECT_THROW(static_cast<void>(failed.shape()), ValueError);
+}
+
 TEST_F(RunNodeTest, RandomNumbersFollowPushOrder) {
   const TextPairs attrs = {{"shape", "(4,)"}};
   runtime_.generators().seed_all(5);
