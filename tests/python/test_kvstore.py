@@ -221,7 +221,12 @@ def test_errors():
         made.pull("k")
     with pytest.raises(NotImplementedError):
         made.set_gradient_compression({"type": "2bit"})
-    for params in ({"type": "zip"}, {"type": "2bit", "threshold": 0}, {"type": "2bit", "level": 1}, {"threshold": 1}):
+    for params in (
+        {"type": "zip"},
+        {"type": "2bit", "threshold": 0},
+        {"type": "2bit", "level": 1},
+        {"threshold": 1},
+    ):
         with pytest.raises(ValueError):
             store(kind="device").set_gradient_compression(params)
     with pytest.raises(TypeError):
