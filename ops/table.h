@@ -4,6 +4,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -19,9 +20,9 @@ class OpTable {
   template <class P>
   OpBuilder<P> add(std::string name);
 
-  // Appends a kernel; the first that accepts runs, so register the fastest first. `run` and `support` take P typed.
-  template <class P, void (*Run)(const P&, const KernelArgs&),
-            Support (*Accepts)(const P&, const KernelSpec&) = nullptr>
+  // Appends a kernel; the first that accepts runs, so register the fastest first. `Run` and `Accepts`, a function
+  // Support(const P&, const KernelSpec&), take P typed.
+  template <class P, void (*Run)(const P&, const KernelArgs&), auto Accepts = nullptr>
   void kernel(std::string_view op, const char* name, DeviceType device);
 
   const OpDef& at(std::string_view name) const;  // by name or alias; KeyError with the nearest names
@@ -49,10 +50,10 @@ OpBuilder<P> OpTable::add(std::string name) {
   return OpBuilder<P>(create(std::move(name), param_schema<P>()));
 }
 
-template <class P, void (*Run)(const P&, const KernelArgs&), Support (*Accepts)(const P&, const KernelSpec&)>
+template <class P, void (*Run)(const P&, const KernelArgs&), auto Accepts>
 void OpTable::kernel(std::string_view op, const char* name, DeviceType device) {
   SupportFn support = nullptr;
-  if constexpr (Accepts != nullptr) {
+  if constexpr (!std::is_null_pointer_v<decltype(Accepts)>) {
     support = [](const AttrsBase& attrs, const KernelSpec& spec) { return Accepts(attrs.as<P>(), spec); };
   }
   mutable_at(op).kernels.push_back(
