@@ -70,9 +70,16 @@ mark_as_advanced(LOOMIX_CURL_INCLUDE)
 loomix_decide(CURL LOOMIX_CURL_INCLUDE "install libcurl4-openssl-dev")
 set(LOOMIX_CURL_LIBRARIES ${CMAKE_DL_LIBS})
 
-foreach(backend ZMQ MPI JPEG PNG)  # no sources yet
+foreach(backend ZMQ MPI)  # no sources yet
   set(LOOMIX_${backend}_FOUND FALSE)
 endforeach()
+
+loomix_import(loomix_jpeg jpeglib.h jpeg)
+loomix_decide(JPEG "TARGET;loomix_jpeg" "install libjpeg62-turbo-dev (libturbojpeg0-dev has it, too)")
+set(LOOMIX_JPEG_LIBRARIES loomix_jpeg)
+loomix_import(loomix_png png.h png)
+loomix_decide(PNG "TARGET;loomix_png" "install libpng-dev")
+set(LOOMIX_PNG_LIBRARIES loomix_png)
 
 # CUDA: the toolkit on PATH, in CUDA_PATH or /usr/local/cuda.
 set(LOOMIX_CUDA_CANDIDATE FALSE)
