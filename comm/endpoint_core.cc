@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/endpoint_core.h"
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "base/log.h"
+
+namespace loomix::comm {
+
+std::string Peer::to_string() const {
+  return address.empty() ? name.to_string() : fmt::format("{} at {}", name.to_string(), address);
+}
+
+EndpointCore::EndpointCore(std::unique_ptr<Transport> transport, NodeId self, EndpointOptions options)
+    : address(transport->address()),
+      transport_(std::move(transport)),
+      options_(std::move(options)),
+      pool_(options_.pool ? std::shared_ptr<engine::MemoryPool>(std::shared_ptr<void>(), options_.pool)
+                          : std::make_shared<engine::MemoryPool>("comm", engine::make_host_source(), 0)),
+      self_(self),
+      now_(Clock::now()) {}
+
+EndpointCore::~EndpointCore() = default;
+
+void EndpointCore::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void EndpointCore::stop() {
+  post([this] { running_ = false; });
+  thread_.join();
+}
+
+NodeId EndpointCore::self() const {
+  const std::lock_guard lock(inbox_mutex_);
+  return self_;
+}
+
+EndpointStats EndpointCore::stats() const {
+  const auto of = [this](Counter c) {
+    return counters_[static_cast<size_t>(c)].load(std::memory_order_relaxed);
+  };
+  EndpointStats s;
+  s.sent_packets = of(Counter::sent_packets);
+  s.sent_bytes = of(Counter::sent_bytes);
+  s.received_packets = of(Counter::received_packets);
+  s.received_bytes = of(Counter::received_bytes);
+  s.requests = of(Counter::requests);
+  s.retries = of(Counter::retries);
+  s.repeats = of(Counter::repeats);
+  s.refused = of(Counter::refused);
+  return s;
+}
+
+void EndpointCore::post(Command command) {
+  bool wake;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    if (stopped_) return;
+    inbox_.push_back(std::move(command));
+    wake = std::exchange(sleeping_, false);
+  }
+  if (wake) transport_->wake();
+}
+
+uint64_t EndpointCore::post_numbered(Transmission& transmission, Command command) {
+  bool wake;
+  uint64_t sequence;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    sequence = sequence_++;
+    transmission.packet.header.sequence = transmission.packet.header.transmission = sequence;
+    if (stopped_) return sequence;
+    inbox_.push_back(std::move(command));
+    wake = std::exchange(sleeping_, false);
+  }
+  if (wake) transport_->wake();
+  return sequence;
+}
+
+void EndpointCore::post_and_wait(Command command) {
+  if (on_own_thread()) return command();
+  struct State {
+    std::mutex mutex;
+    std::condition_variable done_changed;
+    bool done = false;
+  } state;
+  // Runs when the command was executed, or was dropped at the end.
+  struct Signal {
+    explicit Signal(State& s) : state(&s) {}
+    Signal(Signal&& other) noexcept : state(std::exchange(other.state, nullptr)) {}
+    ~Signal() {
+      if (!state) return;
+      const std::lock_guard lock(state->mutex);
+      state->done = true;
+      state->done_changed.notify_all();
+    }
+    State* state;
+  };
+  post([command = std::move(command), signal = Signal(state)]() mutable { command(); });
+  std::unique_lock lock(state.mutex);
+  state.done_changed.wait(lock, [&] { return state.done; });
+}
+
+void EndpointCore::run() {
+  for (;;) {
+    run_commands();
+    if (!running_) break;
+    TimePoint until = next_timer();
+    {
+      const std::lock_guard lock(inbox_mutex_);
+      sleeping_ = inbox_.empty();
+      if (!sleeping_) until = TimePoint{};
+    }
+    transport_->poll(until, *this);
+    {
+      const std::lock_guard lock(inbox_mutex_);
+      sleeping_ = false;
+    }
+    now_ = Clock::now();
+    if (now_ >= timers_at_) run_timers();
+    for (size_t i = 0; i < to_pump_.size(); ++i) pump(*to_pump_[i]);
+    to_pump_.clear();
+  }
+  for (auto& [id, link] : links_) {
+    if (link.welcomed) send_control(link, PacketKind::bye);
+  }
+  transport_->poll(TimePoint{}, *this);
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    stopped_ = true;
+  }
+  run_commands();
+  const auto closed = [this](const Outstanding&) {
+    return std::make_exception_ptr(NetworkError(
+        fmt::format("[comm] {} was closed while it waited for a reply.", self_.name.to_string())));
+  };
+  for (auto& [name, peer] : peers_) fail_requests(peer, closed, true);
+  peers_.clear();
+  links_.clear();
+  channels_.clear();
+}
+
+void EndpointCore::run_commands() {
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    commands_.swap(inbox_);
+  }
+  if (commands_.empty()) return;
+  now_ = Clock::now();
+  for (Command& command : commands_) {
+    command();
+    command.reset();
+  }
+  commands_.clear();
+  for (size_t i = 0; i < to_pump_.size(); ++i) pump(*to_pump_[i]);
+  to_pump_.clear();
+}
+
+TimePoint EndpointCore::next_timer() const { return timers_at_; }
+
+void EndpointCore::run_timers() {
+  // Deadlines and retries are looked at rarely enough that thousands of requests cost nothing.
+  const Duration step =
+      std::chrono::milliseconds(outstanding_ == 0 ? 1000 : 5 + static_cast<int>(outstanding_ / 500));
+  timers_at_ = now_ + std::min(step, options_.heartbeat_every / 2);
+  for (auto& [name, peer] : peers_) {
+    peer_timers(peer);
+    request_timers(peer);
+  }
+}
+
+void EndpointCore::serve(uint32_t channel, Handler handler, ChannelOptions options) {
+  Channel& served = channels_[channel];
+  served.handler = std::make_shared<const Handler>(std::move(handler));
+  served.options = std::move(options);
+  served.waiting_bytes = 0;
+  std::deque<Incoming> waiting;
+  waiting.swap(served.waiting);
+  const auto shared = served.handler;
+  for (Incoming& incoming : waiting) run_handler(shared, std::move(incoming));
+}
+
+void EndpointCore::stop_serving(uint32_t channel) {
+  const auto found = channels_.find(channel);
+  if (found != channels_.end()) found->second.handler.reset();
+}
+
+void EndpointCore::subscribe(uint64_t id, std::function<void(const PeerEvent&)> callback) {
+  const auto shared = std::make_shared<const std::function<void(const PeerEvent&)>>(std::move(callback));
+  subscribers_[id] = shared;
+  for (const auto& [name, peer] : peers_) {
+    if (peer.up) (*shared)({{name, peer.incarnation}, PeerState::up, peer.address, {}});
+  }
+}
+
+void EndpointCore::tell(const PeerEvent& event) {
+  const auto subscribers = subscribers_;
+  for (const auto& [id, callback] : subscribers) {
+    if (subscribers_.contains(id)) (*callback)(event);
+  }
+}
+
+std::vector<PeerInfo> EndpointCore::peers() {
+  std::vector<PeerInfo> all;
+  const auto seconds = [](Duration d) { return std::chrono::duration<double>(d).count(); };
+  for (const auto& [name, peer] : peers_) {
+    PeerInfo info;
+    info.id = {name, peer.incarnation};
+    info.address = peer.address;
+    if (peer.link) info.route = transport_->describe(peer.link);
+    info.up = peer.up;
+    info.silent_s = peer.incarnation ? seconds(now_ - peer.last_heard) : 0;
+    info.round_trip_s = seconds(peer.round_trip);
+    info.queued_messages = peer.queue.size();
+    info.requests_in_flight = peer.outstanding.size();
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
+}  // namespace loomix::comm

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is there: dialling, hello and welcome, loss.
+#include <algorithm>
+
+#include "base/log.h"
+#include "comm/endpoint_core.h"
+
+namespace loomix::comm {
+namespace {
+
+constexpr size_t kMaxPeers = 65536;
+constexpr size_t kHelloFields = 4;  // version, role, rank, incarnation
+constexpr size_t kHelloTexts = 3;   // cluster, address, offer
+
+std::string seconds_since(TimePoint then, TimePoint now) {
+  return fmt::format("{:.1f} s", std::chrono::duration<double>(now - then).count());
+}
+
+}  // namespace
+
+Peer& EndpointCore::peer(NodeName name) {
+  const auto [found, fresh] = peers_.try_emplace(name);
+  if (fresh) {
+    found->second.name = name;
+    found->second.last_heard = found->second.last_sent = now_;
+  }
+  return found->second;
+}
+
+void EndpointCore::connect(NodeName name, std::string address) {
+  Peer& p = peer(name);
+  if (p.wanted && p.address == address && p.refusal.empty()) return;
+  if (p.dialling) drop_link(p.dialling);
+  p.address = std::move(address);
+  p.wanted = true;
+  p.refusal.clear();
+  p.hello_every = options_.hello_every;
+  if (!p.up) dial(p);
+  timers_at_ = now_;
+}
+
+void EndpointCore::forget(NodeName name) {
+  const auto found = peers_.find(name);
+  if (found == peers_.end()) return;
+  Peer& p = found->second;
+  p.wanted = false;
+  for (const auto& [id, link] : links_) {
+    if (link.peer == &p && link.welcomed) send_control(links_[id], PacketKind::bye);
+  }
+  if (p.up) {
+    lose(p, PeerState::left, "it was forgotten here");
+  } else {
+    fail_requests(
+        p,
+        [&p](const Outstanding&) {
+          return std::make_exception_ptr(
+              PeerLost(fmt::format("[comm] {} was forgotten here.", p.to_string())));
+        },
+        true);
+  }
+  if (p.dialling) drop_link(p.dialling);
+}
+
+void EndpointCore::rename(NodeName name) {
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    self_.name = name;
+  }
+  for (auto& [id, link] : links_) {
+    if (link.welcomed) send_hello(link, PacketKind::hello, {});
+  }
+}
+
+void EndpointCore::dial(Peer& p) {
+  try {
+    if (!p.dialling) {
+      p.dialling = transport_->connect(p.address);
+      links_[p.dialling] = {.id = p.dialling, .peer = &p, .dialled = true, .since = now_, .progress = now_};
+    }
+  } catch (const Error& error) {
+    p.wanted = false;
+    p.refusal = error.what();
+    log(LogLevel::error, error.what());
+    return;
+  }
+  send_hello(links_[p.dialling], PacketKind::hello, transport_->offer(p.dialling));
+  p.hello_at = now_ + p.hello_every;
+  p.hello_every = std::min(p.hello_every * 2, options_.hello_every * 8);
+}
+
+void EndpointCore::send_hello(Link& link, PacketKind kind, std::string offer) {
+  const NodeId me = self();
+  send_control(link, kind,
+               {kProtocolVersion, static_cast<int64_t>(me.name.role), me.name.rank,
+                static_cast<int64_t>(me.incarnation)},
+               {options_.cluster, address, std::move(offer)});
+}
+
+// Hello or welcome: they differ in who dialled, and in that a hello is answered.
+void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
+  const bool welcome = header.kind == PacketKind::welcome;
+  const auto refuse = [&](std::string reason) {
+    count(Counter::refused);
+    if (!welcome) send_control(link, PacketKind::refuse, {}, {reason});
+    log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
+        reason);
+    Peer* const dialled = link.dialled ? link.peer : nullptr;
+    drop_link(link.id);
+    if (dialled) {
+      dialled->refusal = std::move(reason);
+      dialled->wanted = false;
+    }
+  };
+  if (header.fields.empty() || header.fields[0] != kProtocolVersion) {
+    return refuse(fmt::format("it speaks version {} of the protocol; {} speaks {}",
+                              header.fields.empty() ? 0 : header.fields[0], self().name.to_string(),
+                              kProtocolVersion));
+  }
+  if (header.fields.size() < kHelloFields || header.texts.size() < kHelloTexts)
+    return break_off(link, "a hello of another form");
+  if (header.texts[0] != options_.cluster) {
+    return refuse(fmt::format("it belongs to cluster '{}', and {} to '{}'", header.texts[0].substr(0, 64),
+                              self().name.to_string(), options_.cluster));
+  }
+  const int64_t role = header.fields[1], rank = header.fields[2];
+  if (role < 0 || role > static_cast<int64_t>(Role::worker) || rank < INT32_MIN || rank > INT32_MAX) {
+    return break_off(link, "a role or rank that does not exist");
+  }
+  const NodeId id{{static_cast<Role>(role), static_cast<int32_t>(rank)},
+                  static_cast<uint64_t>(header.fields[3])};
+  if (link.dialled && !link.welcomed && link.peer->name != id.name) {
+    return refuse(fmt::format("{} is {}, not {}", link.peer->address, id.name.to_string(),
+                              link.peer->name.to_string()));
+  }
+  if (const auto known = peers_.find(id.name);
+      known != peers_.end() && known->second.incarnation > id.incarnation) {
+    return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(),
+                              known->second.address.empty() ? "" : " at " + known->second.address));
+  }
+  if (!admit(link, id, header.texts[1])) return refuse("there are too many peers");
+  Peer& p = *link.peer;
+  if (welcome) {
+    transport_->settle(link.id, header.texts[2]);
+  } else {
+    send_hello(link, PacketKind::welcome, transport_->answer(link.id, header.texts[2]));
+  }
+  link.welcomed = true;
+  if (p.dialling == link.id) p.dialling = 0;
+  take_link(p, link);
+}
+
+// Gives the link its peer, after a renaming or restart if need be.
+bool EndpointCore::admit(Link& link, NodeId id, const std::string& where) {
+  if (link.peer && link.welcomed && link.peer->name != id.name && link.peer->incarnation == id.incarnation) {
+    if (const auto taken = peers_.find(id.name); taken != peers_.end()) {
+      Peer& old = taken->second;
+      old.wanted = false;
+      if (old.up) lose(old, PeerState::lost, "it was replaced by a newer incarnation");
+      if (old.dialling) drop_link(old.dialling);
+      link.peer->outstanding.merge(old.outstanding);
+      std::erase(to_pump_, &old);
+      peers_.erase(taken);
+    }
+    auto node = peers_.extract(link.peer->name);
+    tell({{node.key(), id.incarnation}, PeerState::left, node.mapped().address, "it has a new name"});
+    node.key() = node.mapped().name = id.name;
+    link.peer = &peers_.insert(std::move(node)).position->second;
+    link.peer->up = false;
+  } else {
+    if (!peers_.contains(id.name) && peers_.size() >= kMaxPeers) return false;
+    link.peer = &peer(id.name);
+  }
+  Peer& p = *link.peer;
+  if (p.incarnation != id.incarnation) {
+    if (p.up) lose(p, PeerState::lost, "it was replaced by a newer incarnation");
+    p.incarnation = id.incarnation;
+    p.done_below = 0;
+    p.seen.clear();
+    p.notices.clear();
+    drop_queued(p);
+  }
+  if (!where.empty() && !p.wanted) p.address = where;
+  return true;
+}
+
+void EndpointCore::take_link(Peer& p, Link& link) {
+  const bool fresh = p.link != link.id || !p.up;
+  p.link = link.id;
+  p.last_heard = now_;
+  p.refusal.clear();
+  if (!p.up) {
+    p.up = true;
+    tell({{p.name, p.incarnation}, PeerState::up, p.address, {}});
+  }
+  if (!fresh) return;
+  // What was on its way over an earlier link may be lost.
+  for (auto& [sequence, request] : p.outstanding) {
+    request.transmission->position = {};
+    enqueue(p, request.transmission);
+  }
+  to_pump_.push_back(&p);
+}
+
+void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
+  if (!link.dialled || link.welcomed) return;
+  Peer& p = *link.peer;
+  p.refusal = header.texts.empty() ? "no reason was given" : header.texts[0].substr(0, 512);
+  p.wanted = false;
+  log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
+  drop_link(link.id);
+  timers_at_ = now_;
+}
+
+void EndpointCore::drop_link(LinkId id) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  Peer* const p = found->second.peer;
+  const bool lasted = now_ - found->second.since >= options_.heartbeat_every;
+  links_.erase(found);
+  transport_->close(id);
+  if (!p) return;
+  if (p->dialling == id) p->dialling = 0;
+  if (p->link == id) {
+    p->link = 0;
+    p->lost_at = now_ + options_.reconnect_within;
+    for (auto& [other, link] : links_) {
+      if (link.peer == p && link.welcomed) p->link = other;
+    }
+    if (p->link) {
+      for (auto& [key, transmission] : p->queue) transmission->position = {};
+      to_pump_.push_back(p);
+    }
+    // A link that breaks as soon as it is made is not made again at once.
+    if (lasted) p->hello_every = options_.hello_every;
+    p->hello_at = lasted ? now_ : now_ + p->hello_every;
+    timers_at_ = now_;
+  }
+}
+
+void EndpointCore::on_down(LinkId id, std::string_view) { drop_link(id); }
+
+// The peer's links go, requests that do not survive it fail, and subscribers are told.
+void EndpointCore::lose(Peer& p, PeerState state, const std::string& reason) {
+  const std::string text = fmt::format("[comm] {} {}: {}; last contact {} ago.", p.to_string(),
+                                       state == PeerState::left ? "has left" : "is lost", reason,
+                                       seconds_since(p.last_heard, now_));
+  p.up = false;
+  std::vector<LinkId> gone;
+  for (const auto& [id, link] : links_) {
+    if (link.peer == &p && link.welcomed) gone.push_back(id);
+  }
+  for (const LinkId id : gone) drop_link(id);
+  while (!p.assemblies.empty()) drop_assembly(p, p.assemblies.begin()->first);
+  drop_queued(p);
+  p.loss = text;
+  fail_requests(
+      p, [&text](const Outstanding&) { return std::make_exception_ptr(PeerLost(text)); }, false);
+  tell({{p.name, p.incarnation}, state, p.address, text});
+}
+
+// `all`, or those that are bound to one incarnation.
+void EndpointCore::fail_requests(Peer& p, const std::function<std::exception_ptr(const Outstanding&)>& error,
+                                 bool all) {
+  std::vector<uint64_t> failed;
+  for (const auto& [sequence, request] : p.outstanding) {
+    if (all || !request.options.survive_restart) failed.push_back(sequence);
+  }
+  for (const uint64_t sequence : failed) {
+    const auto request = p.outstanding.find(sequence);
+    if (request == p.outstanding.end()) continue;  // cancelled by a callback
+    Reply reply;
+    reply.from = {p.name, p.incarnation};
+    reply.error = error(request->second);
+    finish(p, request, std::move(reply));
+  }
+}
+
+void EndpointCore::peer_timers(Peer& p) {
+  if (!p.refusal.empty() && !p.outstanding.empty()) {
+    fail_requests(
+        p,
+        [&](const Outstanding&) {
+          return std::make_exception_ptr(NetworkError(fmt::format(
+              "[comm] {} and {} do not talk: {}.", p.to_string(), self().name.to_string(), p.refusal)));
+        },
+        true);
+  }
+  if (p.up && p.link == 0 && now_ >= p.lost_at) {
+    lose(p, PeerState::lost, "the connection broke and did not come back");
+  } else if (p.up && now_ - p.last_heard >= options_.dead_after) {
+    lose(p, PeerState::lost, "it is silent");
+  }
+  if (p.wanted && p.link == 0) {
+    if (now_ >= p.hello_at) dial(p);
+    timers_at_ = std::min(timers_at_, p.hello_at);
+  }
+  if (p.link != 0) {
+    const Duration quiet = std::min(now_ - p.last_ping, std::max(now_ - p.last_sent, now_ - p.last_heard));
+    if (quiet >= options_.heartbeat_every) {
+      p.last_ping = now_;
+      send_control(links_[p.link], PacketKind::ping, {now_.time_since_epoch().count()});
+    }
+  }
+}
+
+}  // namespace loomix::comm

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks, putting pieces together, repetitions, delivery.
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.h"
+#include "comm/endpoint_core.h"
+
+namespace loomix::comm {
+namespace {
+
+constexpr size_t kKeptNotices = 1024;
+constexpr size_t kMaxChannels = 1024;
+constexpr Duration kFaultsLogged = std::chrono::seconds(10);
+
+// Cuts the bytes of a body into parts of the given sizes, without a copy where a part lies in one buffer.
+std::vector<Buffer> cut(const std::vector<uint64_t>& sizes, std::vector<Buffer>&& body) {
+  if (body.size() == 1 && sizes.size() == 1) return std::move(body);
+  std::vector<Buffer> parts;
+  parts.reserve(sizes.size());
+  size_t from = 0, used = 0;
+  for (const uint64_t size : sizes) {
+    if (size == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    while (used == body[from].size()) ++from, used = 0;
+    if (body[from].size() - used >= size) {
+      parts.push_back(body[from].slice(used, size));
+      used += size;
+      continue;
+    }
+    Buffer whole = Buffer::allocate(size);
+    for (size_t filled = 0; filled < size;) {
+      while (used == body[from].size()) ++from, used = 0;
+      const size_t bytes = std::min(size - filled, body[from].size() - used);
+      std::memcpy(whole.writable() + filled, body[from].data() + used, bytes);
+      filled += bytes;
+      used += bytes;
+    }
+    parts.push_back(std::move(whole));
+  }
+  return parts;
+}
+
+}  // namespace
+
+void EndpointCore::on_packet(LinkId id, Packet&& packet) {
+  count(Counter::received_packets);
+  const auto [found, fresh] = links_.try_emplace(id);
+  Link& link = found->second;
+  if (fresh) {
+    link.id = id;
+    link.since = link.progress = now_;
+  }
+  PacketHeader& header = packet.header;
+  if (header.kind == PacketKind::hello) return on_hello(link, std::move(header));
+  if (header.kind == PacketKind::welcome && link.dialled) return on_hello(link, std::move(header));
+  if (header.kind == PacketKind::refuse) return on_refuse(link, header);
+  if (!link.welcomed) {
+    // A dialled peer may speak before its welcome gets here; who dials says hello first.
+    if (!link.dialled) drop_link(id);
+    return;
+  }
+  Peer& p = *link.peer;
+  p.last_heard = Clock::now();
+  const uint64_t bytes = packet.body_bytes();
+  link.consumed += bytes;
+  count(Counter::received_bytes, bytes);
+  if (header.consumed > link.acknowledged && header.consumed <= link.sent) {
+    link.acknowledged = header.consumed;
+    link.progress = now_;
+    if (!p.queue.empty()) to_pump_.push_back(&p);
+  }
+  switch (header.kind) {
+    case PacketKind::request:
+    case PacketKind::reply:
+    case PacketKind::notice: on_message(link, std::move(packet)); break;
+    case PacketKind::ping: send_control(link, PacketKind::pong, std::move(header.fields)); break;
+    case PacketKind::pong:
+      if (!header.fields.empty()) {
+        const Duration trip = Clock::now().time_since_epoch() - Duration(header.fields[0]);
+        if (trip >= Duration{} && trip < std::chrono::hours(1)) p.round_trip = trip;
+      }
+      break;
+    case PacketKind::bye: return lose(p, PeerState::left, "it said goodbye");
+    case PacketKind::credit:
+    case PacketKind::welcome: break;
+    default: return break_off(link, "a packet of no known kind");
+  }
+  if (const auto still = links_.find(id); still != links_.end()) {
+    Link& l = still->second;
+    if (l.consumed - l.told >= options_.window_bytes / 4) send_control(l, PacketKind::credit);
+  }
+}
+
+void EndpointCore::on_writable(LinkId id) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  found->second.full = false;
+  if (found->second.peer) to_pump_.push_back(found->second.peer);
+}
+
+// Null, or the rule that the packet breaks.
+const char* EndpointCore::fault_of(const PacketHeader& header, uint64_t body_bytes) const {
+  const Limits& limits = options_.limits;
+  if (header.fields.size() > limits.fields) return "too many fields";
+  if (header.texts.size() > limits.texts) return "too many texts";
+  if (header.frames.size() > limits.frames) return "too many payload parts";
+  if (header.offset != 0) {
+    if (!header.frames.empty() || body_bytes == 0) return "a piece without bytes";
+    if (header.offset > limits.message_bytes || body_bytes > limits.message_bytes - header.offset) {
+      return "a piece beyond the limit of messages";
+    }
+    return nullptr;
+  }
+  uint64_t total = 0;
+  for (const uint64_t size : header.frames) {
+    if (size > limits.message_bytes - total) return "a payload beyond the limit";
+    total += size;
+  }
+  if (body_bytes > total) return "more bytes than it announced";
+  if (body_bytes == 0 && total > 0) return "a head without bytes";
+  return nullptr;
+}
+
+void EndpointCore::break_off(Link& link, std::string_view fault) {
+  count(Counter::refused);
+  if (!link.peer || now_ - link.peer->last_fault >= kFaultsLogged) {
+    log(LogLevel::warning, "[comm] {}: dropped {} over {}, which sent {}.", address,
+        link.peer ? link.peer->to_string() : "a peer", transport_->describe(link.id), fault);
+    if (link.peer) link.peer->last_fault = now_;
+  }
+  drop_link(link.id);
+}
+
+void EndpointCore::on_message(Link& link, Packet&& packet) {
+  PacketHeader& header = packet.header;
+  Peer& p = *link.peer;
+  const uint64_t bytes = packet.body_bytes();
+  if (const char* fault = fault_of(header, bytes)) return break_off(link, fault);
+  if (header.done_below > p.done_below) {
+    p.done_below = header.done_below;
+    while (!p.seen.empty() && p.seen.begin()->first < p.done_below) {
+      if (const TransmissionPtr& reply = p.seen.begin()->second.reply) unqueue(p, *reply);
+      p.seen.erase(p.seen.begin());
+    }
+  }
+  if (header.kind == PacketKind::request) {
+    if (header.sequence < p.done_below) return;  // came late
+    if (const auto seen = p.seen.find(header.sequence); seen != p.seen.end()) {
+      if (seen->second.state != Seen::State::gone) {
+        if (header.offset != 0) return;
+        count(Counter::repeats);
+        if (seen->second.reply) enqueue(p, seen->second.reply);
+        return;
+      }
+      if (const auto reply = seen->second.sending.lock(); reply && reply->queued) return;
+    } else if (p.seen.size() >= options_.limits.requests_in_flight) {
+      return break_off(link, "too many requests at a time");
+    }
+  } else if (header.kind == PacketKind::reply) {
+    if (!p.outstanding.contains(header.sequence)) return;
+  } else if (p.notices.contains(header.sequence) ||
+             (p.notices.size() >= kKeptNotices && header.sequence < *p.notices.begin())) {
+    return;
+  }
+  uint64_t total = 0;
+  for (const uint64_t size : header.frames) total += size;
+  if (header.offset == 0 && total == bytes && !p.assemblies.contains({header.kind, header.sequence})) {
+    std::vector<Buffer> parts = cut(header.frames, std::move(packet.body));
+    return deliver(p, std::move(header), std::move(parts));
+  }
+  assemble(link, std::move(packet));
+}
+
+void EndpointCore::assemble(Link& link, Packet&& packet) {
+  Peer& p = *link.peer;
+  const std::pair key(packet.header.kind, packet.header.sequence);
+  auto found = p.assemblies.find(key);
+  if (found != p.assemblies.end() && found->second.head.transmission != packet.header.transmission) {
+    // Replies to repetitions differ; only the latest counts.
+    if (found->second.head.transmission > packet.header.transmission) return;
+    drop_assembly(p, key);
+    found = p.assemblies.end();
+  }
+  if (found == p.assemblies.end()) {
+    if (p.assemblies.size() >= options_.limits.requests_in_flight)
+      return break_off(link, "too many messages at a time");
+    found = p.assemblies.try_emplace(key).first;
+    found->second.head.transmission = packet.header.transmission;
+  }
+  Assembly& assembly = found->second;
+  const uint64_t offset = packet.header.offset;
+  if (offset == 0 && !assembly.has_head) {
+    if (!begin(p, assembly, std::move(packet.header)))
+      return break_off(link, "more payload at a time than is allowed");
+  }
+  uint64_t at = offset;
+  for (Buffer& piece : packet.body) {
+    const uint64_t size = piece.size();
+    if (assembly.has_head) {
+      if (!add_piece(assembly, at, piece)) return break_off(link, "pieces that do not fit");
+    } else {
+      if (p.apart >= options_.limits.packets_apart ||
+          p.incoming_bytes + size > options_.limits.incoming_bytes)
+        return;
+      ++p.apart;
+      p.incoming_bytes += size;
+      assembly.apart.emplace_back(at, std::move(piece));
+    }
+    at += size;
+  }
+  if (!assembly.has_head) return;
+  for (const auto& [position, piece] : std::exchange(assembly.apart, {})) {
+    --p.apart;
+    p.incoming_bytes -= piece.size();
+    if (!add_piece(assembly, position, piece)) return break_off(link, "pieces that do not fit");
+  }
+  if (assembly.received < assembly.total) return;
+  PacketHeader head = std::move(assembly.head);
+  std::vector<Buffer> parts = std::move(assembly.parts);
+  drop_assembly(p, key);
+  deliver(p, std::move(head), std::move(parts));
+}
+
+// Finds the places of the payload's parts.
+bool EndpointCore::begin(Peer& p, Assembly& assembly, PacketHeader&& head) {
+  uint64_t total = 0;
+  for (const uint64_t size : head.frames) total += size;
+  if (p.incoming_bytes + total > options_.limits.incoming_bytes) return false;
+  assembly.parts.resize(head.frames.size());
+  if (head.kind == PacketKind::reply) {
+    const auto& into = p.outstanding.find(head.sequence)->second.options.into;
+    bool fits = into.size() == head.frames.size();
+    for (size_t i = 0; fits && i < into.size(); ++i) fits = into[i].size() == head.frames[i];
+    for (size_t i = 0; fits && i < into.size(); ++i) assembly.parts[i] = Buffer::borrow(into[i]);
+  } else if (const auto channel = channels_.find(head.channel);
+             channel != channels_.end() && channel->second.options.place) {
+    Message description;
+    description.command = head.command;
+    description.fields = head.fields;
+    description.texts = head.texts;
+    for (size_t i = 0; i < head.frames.size(); ++i) {
+      Buffer place = channel->second.options.place({p.name, p.incarnation}, description, i, head.frames[i]);
+      if (place.size() == head.frames[i]) assembly.parts[i] = std::move(place);
+    }
+  }
+  for (size_t i = 0; i < head.frames.size(); ++i) {
+    if (assembly.parts[i].size() != head.frames[i])
+      assembly.parts[i] = Buffer::allocate(head.frames[i], pool_);
+  }
+  assembly.total = total;
+  p.incoming_bytes += total;
+  assembly.has_head = true;
+  assembly.head = std::move(head);
+  return true;
+}
+
+// False if it overlaps others or ends outside. Repetitions are fine.
+bool EndpointCore::add_piece(Assembly& assembly, uint64_t offset, const Buffer& piece) {
+  const uint64_t size = piece.size();
+  if (size == 0) return true;
+  if (offset >= assembly.total || size > assembly.total - offset) return false;
+  const auto after = assembly.pieces.lower_bound(offset);
+  if (after != assembly.pieces.end() && after->first == offset) return after->second == size;
+  if (after != assembly.pieces.end() && after->first < offset + size) return false;
+  if (after != assembly.pieces.begin() && std::prev(after)->first + std::prev(after)->second > offset)
+    return false;
+  assembly.pieces.emplace_hint(after, offset, size);
+  assembly.received += size;
+  uint64_t begin = 0;
+  const std::byte* from = piece.data();
+  uint64_t at = offset, left = size;
+  for (Buffer& part : assembly.parts) {
+    if (left == 0) break;
+    if (at < begin + part.size()) {
+      const uint64_t bytes = std::min(left, begin + part.size() - at);
+      std::memcpy(part.writable() + (at - begin), from, bytes);
+      from += bytes;
+      at += bytes;
+      left -= bytes;
+    }
+    begin += part.size();
+  }
+  return true;
+}
+
+void EndpointCore::drop_assembly(Peer& p, std::pair<PacketKind, uint64_t> key) {
+  const auto found = p.assemblies.find(key);
+  if (found == p.assemblies.end()) return;
+  p.incoming_bytes -= found->second.total;
+  for (const auto& [offset, piece] : found->second.apart) {
+    --p.apart;
+    p.incoming_bytes -= piece.size();
+  }
+  p.assemblies.erase(found);
+}
+
+void EndpointCore::deliver(Peer& p, PacketHeader&& head, std::vector<Buffer>&& parts) {
+  if (head.kind == PacketKind::reply) return deliver_reply(p, std::move(head), std::move(parts));
+  Incoming incoming;
+  incoming.from = {p.name, p.incarnation};
+  incoming.sequence = head.sequence;
+  if (head.kind == PacketKind::request) {
+    const auto [seen, fresh] = p.seen.try_emplace(head.sequence);
+    incoming.repeated = !fresh;
+    if (!fresh) count(Counter::repeats);
+    seen->second = {};
+    incoming.responder = Responder(weak_from_this(), incoming.from, head.sequence, head.priority);
+  } else {
+    p.notices.insert(head.sequence);
+    if (p.notices.size() > kKeptNotices) p.notices.erase(p.notices.begin());
+  }
+  incoming.message.command = head.command;
+  incoming.message.fields = std::move(head.fields);
+  incoming.message.texts = std::move(head.texts);
+  incoming.message.payload = std::move(parts);
+
+  if (!channels_.contains(head.channel) && channels_.size() >= kMaxChannels) return;
+  Channel& channel = channels_[head.channel];
+  if (const auto handler = channel.handler) return run_handler(handler, std::move(incoming));
+  const uint64_t bytes = incoming.message.payload_bytes();
+  if (channel.waiting.size() >= options_.limits.waiting_messages ||
+      channel.waiting_bytes + bytes > options_.limits.waiting_bytes) {
+    if (incoming.responder)
+      incoming.responder.fail(fmt::format("nobody serves channel {} here", head.channel));
+    return;
+  }
+  channel.waiting_bytes += bytes;
+  channel.waiting.push_back(std::move(incoming));
+}
+
+void EndpointCore::run_handler(const std::shared_ptr<const Handler>& handler, Incoming&& incoming) {
+  try {
+    (*handler)(std::move(incoming));
+  } catch (const std::exception& error) {
+    if (incoming.responder) {
+      incoming.responder.fail(error.what());
+    } else {
+      log(LogLevel::error, "[comm] {}: a handler failed: {}", address, error.what());
+    }
+  }
+}
+
+void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffer>&& parts) {
+  const auto request = p.outstanding.find(head.sequence);
+  Reply reply;
+  reply.from = {p.name, p.incarnation};
+  if (head.failed) {
+    reply.error = std::make_exception_ptr(
+        RemoteError(fmt::format("[comm] {} answered: {}", p.to_string(),
+                                head.texts.empty() ? "no reason was given" : head.texts[0])));
+    return finish(p, request, std::move(reply));
+  }
+  const auto& into = request->second.options.into;
+  bool fits = into.size() == parts.size();
+  for (size_t i = 0; fits && i < into.size(); ++i) fits = into[i].size() == parts[i].size();
+  for (size_t i = 0; fits && i < into.size(); ++i) {
+    if (parts[i].empty() || parts[i].data() == into[i].data()) continue;
+    std::memcpy(into[i].data(), parts[i].data(), into[i].size());
+    parts[i] = Buffer::borrow(into[i]);
+  }
+  reply.message.command = head.command;
+  reply.message.fields = std::move(head.fields);
+  reply.message.texts = std::move(head.texts);
+  reply.message.payload = std::move(parts);
+  finish(p, request, std::move(reply));
+}
+
+}  // namespace loomix::comm

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace loomix::comm {
+
+enum class Role : uint8_t { scheduler, server, worker };
+const char* name_of(Role role);
+
+// What a node is called. Ranks count from 0 within a role; a negative one is provisional, until a rank is given.
+struct NodeName {
+  Role role = Role::worker;
+  int32_t rank = -1;
+  auto operator<=>(const NodeName&) const = default;
+  std::string to_string() const;  // "server 1"
+};
+
+// One life of a node: a restarted process has the same name and a larger incarnation.
+struct NodeId {
+  NodeName name;
+  uint64_t incarnation = 0;
+  bool operator==(const NodeId&) const = default;
+};
+
+// A number larger than any that this machine gave before, with random low bits.
+uint64_t new_incarnation();
+
+}  // namespace loomix::comm

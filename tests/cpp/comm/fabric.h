@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/endpoint.h"
+#include "comm/inproc.h"
+
+namespace loomix::comm {
+
+using namespace std::chrono_literals;
+
+inline constexpr NodeName kScheduler{Role::scheduler, 0};
+inline NodeName server(int rank) { return {Role::server, rank}; }
+inline NodeName worker(int rank) { return {Role::worker, rank}; }
+
+// Short times, so that tests of losses are quick.
+inline EndpointOptions quick_options() {
+  EndpointOptions options;
+  options.heartbeat_every = 50ms;
+  options.dead_after = 400ms;
+  options.reconnect_within = 150ms;
+  options.hello_every = 5ms;
+  options.piece_bytes = 16 << 10;
+  options.window_bytes = 64 << 10;
+  return options;
+}
+
+inline RequestOptions within(Duration deadline, Duration retry = 40ms) {
+  RequestOptions options;
+  options.deadline = deadline;
+  options.retry_after = retry;
+  return options;
+}
+
+inline bool eventually(const std::function<bool()>& condition, Duration deadline = 10s) {
+  const auto until = Clock::now() + deadline;
+  while (!condition()) {
+    if (Clock::now() > until) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+// Bytes that a wrong offset or a lost piece changes.
+inline Buffer pattern(size_t size, uint32_t seed) {
+  Buffer buffer = Buffer::allocate(size);
+  uint32_t x = seed * 2654435761u + 1;
+  for (size_t i = 0; i < size; ++i) {
+    x = x * 1664525u + 1013904223u;
+    buffer.writable()[i] = static_cast<std::byte>(x >> 24);
+  }
+  return buffer;
+}
+
+inline Message message_of(std::vector<int64_t> fields, std::vector<Buffer> payload = {}) {
+  Message message;
+  message.fields = std::move(fields);
+  message.payload = std::move(payload);
+  return message;
+}
+
+// Answers with what came.
+inline void echo(Incoming&& incoming) { incoming.responder.reply(std::move(incoming.message)); }
+
+// Makes transports of one kind that reach each other.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+  virtual std::unique_ptr<Transport> attach(const std::string& name) = 0;
+};
+
+class InprocFabric final : public Fabric {
+ public:
+  explicit InprocFabric(uint64_t seed = 0, Faults faults = {}) : network(seed, faults) {}
+  std::unique_ptr<Transport> attach(const std::string& name) override {
+    return network.attach("inproc://" + name);
+  }
+  InprocNetwork network;
+};
+
+}  // namespace loomix::comm

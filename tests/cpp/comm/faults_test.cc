@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses, repetitions, late packets, kills and cuts on the in-process network.
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/cpp/comm/fabric.h"
+
+namespace loomix::comm {
+namespace {
+
+class FaultsTest : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, FaultsTest, testing::Range(0, 6));
+
+std::unique_ptr<Endpoint> node(InprocNetwork& network, NodeName name,
+                               EndpointOptions options = quick_options()) {
+  return std::make_unique<Endpoint>(network.attach("inproc://" + name.to_string()),
+                                    NodeId{name, new_incarnation()}, options);
+}
+
+// Each push is applied exactly once, whatever the network does, and pulls return whole values.
+TEST_P(FaultsTest, NothingIsLostOrDoubled) {
+  SCOPED_TRACE(GetParam());
+  const Faults faults{
+      .loss = 0.1, .duplication = 0.2, .reordering = 0.2, .delay_least = 0ms, .delay_most = 3ms};
+  InprocNetwork network(static_cast<uint64_t>(GetParam()), faults);
+  EndpointOptions options = quick_options();
+  options.dead_after = 20s;  // a run of losses is no death here
+  constexpr int kServers = 2, kWorkers = 3, kPushes = 60;
+  std::vector<std::unique_ptr<Endpoint>> servers, workers;
+  std::map<std::pair<int, int64_t>, int> applied[kServers];
+  for (int s = 0; s < kServers; ++s) {
+    servers.push_back(node(network, server(s), options));
+    servers[s]->serve(0, [&applied, s](Incoming&& incoming) {
+      if (incoming.message.command == 0) {
+        ++applied[s][{incoming.from.name.rank, incoming.message.fields[0]}];
+        const auto seed = static_cast<uint32_t>(incoming.message.fields[0]);
+        EXPECT_EQ(incoming.message.payload[0].text(),
+                  pattern(incoming.message.payload[0].size(), seed).text());
+        incoming.responder.reply({});
+      } else {
+        const auto seed = static_cast<uint32_t>(incoming.message.fields[0]);
+        incoming.responder.reply(message_of({}, {pattern(50000, seed)}));
+      }
+    });
+  }
+  std::atomic<int> answered{0}, failed{0};
+  std::mt19937 dice(static_cast<uint32_t>(GetParam()));
+  for (int w = 0; w < kWorkers; ++w) {
+    workers.push_back(node(network, worker(w), options));
+    for (int s = 0; s < kServers; ++s) workers[w]->connect(server(s), servers[s]->address());
+  }
+  std::vector<std::vector<std::byte>> places(kWorkers * kPushes);
+  for (int i = 0; i < kPushes; ++i) {
+    for (int w = 0; w < kWorkers; ++w) {
+      const auto to = server(static_cast<int>(dice() % kServers));
+      Message push = message_of({i}, {pattern(dice() % 40000, static_cast<uint32_t>(i))});
+      workers[w]->request(to, 0, push, within(60s, 20ms), [&](Reply&& reply) {
+        if (reply.error) ++failed;
+        ++answered;
+      });
+      Message pull = message_of({i + w});
+      pull.command = 1;
+      auto& place = places[static_cast<size_t>(w * kPushes + i)];
+      place.resize(50000);
+      RequestOptions into = within(60s, 20ms);
+      into.into = {place};
+      workers[w]->request(to, 0, pull, into, [&, i, w](Reply&& reply) {
+        if (reply.error ||
+            reply.message.payload[0].text() != pattern(50000, static_cast<uint32_t>(i + w)).text()) {
+          ++failed;
+        }
+        ++answered;
+      });
+    }
+  }
+  ASSERT_TRUE(eventually([&] { return answered == 2 * kWorkers * kPushes; }, 50s));
+  EXPECT_EQ(failed, 0);
+  uint64_t retries = 0, repeats = 0;
+  for (const auto& w : workers) retries += w->stats().retries;
+  for (const auto& s : servers) repeats += s->stats().repeats;
+  servers.clear();
+  size_t total = 0;
+  for (const auto& counts : applied) {
+    total += counts.size();
+    for (const auto& [push, times] : counts) EXPECT_EQ(times, 1);
+  }
+  EXPECT_EQ(total, static_cast<size_t>(kWorkers * kPushes));
+  EXPECT_GT(retries, 0u);
+  EXPECT_GT(repeats, 0u);
+}
+
+TEST(Faults, AKilledPeerIsNamedInTime) {
+  for (const bool reset : {true, false}) {
+    SCOPED_TRACE(reset);
+    InprocNetwork network;
+    const auto a = node(network, server(1)), b = node(network, worker(0));
+    std::vector<Responder> kept;
+    a->serve(0, [&](Incoming&& incoming) { kept.push_back(std::move(incoming.responder)); });
+    std::mutex mutex;
+    std::vector<PeerEvent> events;
+    b->on_peer([&](const PeerEvent& event) {
+      const std::lock_guard lock(mutex);
+      events.push_back(event);
+    });
+    b->connect(server(1), a->address());
+    std::atomic<bool> failed{false};
+    std::string text;
+    b->request(server(1), 0, {}, within(30s), [&](Reply&& reply) {
+      try {
+        std::rethrow_exception(reply.error);
+      } catch (const PeerLost& error) {
+        text = error.what();
+      }
+      failed = true;
+    });
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(failed);
+    const TimePoint killed = Clock::now();
+    network.kill("inproc://server 1", reset);
+    ASSERT_TRUE(eventually([&] { return failed.load(); }));
+    EXPECT_LT(Clock::now() - killed, 1500ms);
+    EXPECT_NE(text.find("server 1 at inproc://server 1 is lost"), std::string::npos) << text;
+    const std::lock_guard lock(mutex);
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[1].state, PeerState::lost);
+    // Whoever asks now need not wait.
+    EXPECT_THROW(b->call(server(1), 0, {}, within(30s)), PeerLost);
+  }
+}
+
+TEST(Faults, ACutThatHealsSoonIsNotNoticed) {
+  InprocNetwork network;
+  EndpointOptions options = quick_options();
+  options.dead_after = 10s;
+  const auto a = node(network, server(0), options), b = node(network, worker(0), options);
+  std::atomic<int> applied{0};
+  a->serve(0, [&](Incoming&& incoming) {
+    ++applied;
+    incoming.responder.reply({});
+  });
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  network.cut(a->address(), b->address());
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 10; ++i) {
+    b->request(server(0), 0, message_of({}, {pattern(30000, 1)}), within(20s), [&](Reply&& reply) {
+      EXPECT_FALSE(reply.error);
+      ++answered;
+    });
+  }
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(answered, 0);
+  network.heal(a->address(), b->address());
+  EXPECT_TRUE(eventually([&] { return answered == 10; }));
+  EXPECT_EQ(applied, 11);
+}
+
+TEST(Faults, APeerThatComesBackAfterALongCutIsTheSame) {
+  InprocNetwork network;
+  const auto a = node(network, server(0)), b = node(network, worker(0));
+  std::atomic<int> up{0}, lost{0};
+  b->on_peer([&](const PeerEvent& event) { ++(event.state == PeerState::up ? up : lost); });
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  network.cut(a->address(), b->address());
+  ASSERT_TRUE(eventually([&] { return lost == 1; }));
+  network.heal(a->address(), b->address());
+  ASSERT_TRUE(eventually([&] { return up == 2; }));
+  b->call(server(0), 0, {}, within(20s));
+}
+
+TEST(Faults, AnOldIncarnationIsRefused) {
+  InprocNetwork network;
+  const uint64_t old = new_incarnation();
+  const auto a = node(network, server(0)), b = node(network, worker(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  Endpoint ghost(network.attach("inproc://ghost"), NodeId{worker(0), old}, quick_options());
+  ghost.connect(server(0), a->address());
+  try {
+    ghost.call(server(0), 0, {}, within(20s));
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_NE(std::string(error.what()).find("worker 0 was replaced by a newer one"), std::string::npos)
+        << error.what();
+  }
+  b->call(server(0), 0, {}, within(20s));
+}
+
+TEST(Faults, MessagesWithoutAHandlerAreBounded) {
+  InprocNetwork network;
+  EndpointOptions options = quick_options();
+  options.limits.waiting_messages = 10;
+  const auto a = node(network, server(0), options), b = node(network, worker(0));
+  b->connect(server(0), a->address());
+  std::atomic<int> refused{0};
+  for (int i = 0; i < 15; ++i) {
+    b->request(server(0), 0, {}, within(20s), [&](Reply&& reply) {
+      if (reply.error) ++refused;
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return refused == 5; }));
+}
+
+TEST(Faults, ClosingFailsWhatIsOutstanding) {
+  InprocNetwork network;
+  std::atomic<int> failed{0};
+  {
+    const auto b = node(network, worker(0));
+    for (int i = 0; i < 5; ++i) {
+      b->request(server(0), 0, {}, within(20s), [&](Reply&& reply) { failed += reply.error != nullptr; });
+    }
+  }
+  EXPECT_EQ(failed, 5);
+}
+
+TEST(Faults, ARespondersEndpointMayBeGone) {
+  InprocNetwork network;
+  Responder late;
+  {
+    const auto a = node(network, server(0)), b = node(network, worker(0));
+    std::atomic<bool> came{false};
+    a->serve(0, [&](Incoming&& incoming) {
+      late = std::move(incoming.responder);
+      came = true;
+    });
+    b->connect(server(0), a->address());
+    b->request(server(0), 0, {}, within(20s), [](Reply&&) {});
+    ASSERT_TRUE(eventually([&] { return came.load(); }));
+  }
+  late.reply({});
+}
+
+}  // namespace
+}  // namespace loomix::comm

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every transport has to do.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "tests/cpp/comm/fabric.h"
+
+namespace loomix::comm {
+namespace {
+
+struct Kind {
+  const char* name;
+  std::function<std::unique_ptr<Fabric>()> make;
+};
+std::vector<Kind> kinds();
+
+class Scenarios : public testing::TestWithParam<Kind> {
+ protected:
+  std::unique_ptr<Endpoint> node(NodeName name, EndpointOptions options = quick_options()) {
+    return std::make_unique<Endpoint>(fabric_->attach(name.to_string()), NodeId{name, new_incarnation()},
+                                      options);
+  }
+  const std::unique_ptr<Fabric> fabric_ = GetParam().make();
+};
+INSTANTIATE_TEST_SUITE_P(All, Scenarios, testing::ValuesIn(kinds()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Scenarios, ARequestIsAnswered) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(7, [](Incoming&& incoming) {
+    EXPECT_EQ(incoming.from.name, worker(0));
+    EXPECT_FALSE(incoming.repeated);
+    Message reply = std::move(incoming.message);
+    reply.command += 1;
+    reply.texts.push_back("thanks");
+    incoming.responder.reply(std::move(reply));
+  });
+  b->connect(server(0), a->address());
+  Message message = message_of({1, -2, INT64_MIN, INT64_MAX}, {pattern(1000, 3), {}, pattern(1, 4)});
+  message.command = 41;
+  message.texts = {"", std::string("a\0b", 3)};
+  const Message reply = b->call(server(0), 7, message, within(20s));
+  EXPECT_EQ(reply.command, 42u);
+  EXPECT_EQ(reply.fields, message.fields);
+  EXPECT_EQ(reply.texts, (std::vector<std::string>{"", std::string("a\0b", 3), "thanks"}));
+  ASSERT_EQ(reply.payload.size(), 3u);
+  EXPECT_EQ(reply.payload[0].text(), message.payload[0].text());
+  EXPECT_EQ(reply.payload[1].size(), 0u);
+  EXPECT_EQ(reply.payload[2].text(), message.payload[2].text());
+}
+
+TEST_P(Scenarios, PayloadsOfAllSizes) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  for (const size_t size :
+       {size_t{0}, size_t{1}, size_t{16383}, size_t{16384}, size_t{16385}, size_t{300000}, size_t{3} << 20}) {
+    SCOPED_TRACE(size);
+    const Buffer sent = pattern(size, 5), tail = pattern(17, 6);
+    std::vector<std::byte> place(size), rest(17);
+    RequestOptions options = within(30s, 10s);
+    options.into = {place, rest};
+    const Message reply = b->call(server(0), 0, message_of({}, {sent, tail}), options);
+    ASSERT_EQ(reply.payload.size(), 2u);
+    EXPECT_EQ(reply.payload[0].text(), sent.text());
+    EXPECT_EQ(reply.payload[1].text(), tail.text());
+    EXPECT_TRUE(size == 0 || reply.payload[0].data() == place.data());
+  }
+}
+
+TEST_P(Scenarios, PiecesGoWhereTheServerWants) {
+  const auto a = node(server(0)), b = node(worker(0));
+  std::vector<std::byte> store(200000);
+  ChannelOptions options;
+  options.place = [&](const NodeId& from, const Message& head, size_t frame, size_t bytes) {
+    EXPECT_EQ(from.name, worker(0));
+    EXPECT_EQ(head.fields, std::vector<int64_t>{9});
+    EXPECT_EQ(frame, 0u);
+    return bytes == store.size() ? Buffer::borrow(store) : Buffer{};
+  };
+  a->serve(
+      0,
+      [&](Incoming&& incoming) {
+        EXPECT_EQ(incoming.message.payload[0].data(), store.data());
+        incoming.responder.reply({});
+      },
+      options);
+  b->connect(server(0), a->address());
+  const Buffer sent = pattern(store.size(), 8);
+  b->call(server(0), 0, message_of({9}, {sent}), within(20s));
+  EXPECT_EQ(std::memcmp(store.data(), sent.data(), sent.size()), 0);
+}
+
+TEST_P(Scenarios, BorrowedMemoryIsReleased) {
+  std::atomic<int> released{0};
+  {
+    const auto a = node(server(0)), b = node(worker(0));
+    a->serve(0, [](Incoming&& incoming) { incoming.responder.reply({}); });
+    b->connect(server(0), a->address());
+    std::vector<std::byte> memory(100000);
+    for (int i = 0; i < 10; ++i) {
+      b->call(server(0), 0, message_of({}, {Buffer::borrow(memory, [&released] { ++released; })}),
+              within(20s));
+    }
+    EXPECT_TRUE(eventually([&] { return released == 10; }));
+  }
+  EXPECT_EQ(released, 10);
+}
+
+TEST_P(Scenarios, AHandlerSetLateGetsAll) {
+  const auto a = node(server(0)), b = node(worker(0));
+  b->connect(server(0), a->address());
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 50; ++i) {
+    b->request(server(0), 3, message_of({i}), within(20s), [&, i](Reply&& reply) {
+      EXPECT_FALSE(reply.error);
+      EXPECT_EQ(reply.message.fields, std::vector<int64_t>{i});
+      ++answered;
+    });
+  }
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(answered, 0);
+  a->serve(3, echo);
+  EXPECT_TRUE(eventually([&] { return answered == 50; }));
+}
+
+TEST_P(Scenarios, TwoCustomersInAProcess) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(1, [](Incoming&& i) { i.responder.reply(message_of({i.message.fields[0] + 100})); });
+  a->serve(2, [](Incoming&& i) { i.responder.reply(message_of({i.message.fields[0] + 200})); });
+  b->connect(server(0), a->address());
+  std::vector<std::thread> customers;
+  for (int channel = 1; channel <= 2; ++channel) {
+    customers.emplace_back([&, channel] {
+      for (int i = 0; i < 100; ++i) {
+        const Message reply = b->call(server(0), channel, message_of({i}), within(20s));
+        ASSERT_EQ(reply.fields, std::vector<int64_t>{i + 100 * channel});
+      }
+    });
+  }
+  for (auto& customer : customers) customer.join();
+  a->stop_serving(1);
+  RequestOptions soon = within(100ms, 1s);
+  EXPECT_THROW(b->call(server(0), 1, message_of({1}), soon), DeadlineError);
+}
+
+TEST_P(Scenarios, AHundredRequestsToEveryNodeWithExactCounts) {
+  constexpr int kNodes = 5, kRequests = 100;
+  std::vector<std::unique_ptr<Endpoint>> nodes;
+  std::vector<std::atomic<int>> handled(kNodes);
+  std::atomic<int> answered{0}, failed{0};
+  for (int i = 0; i < kNodes; ++i) {
+    nodes.push_back(node(server(i)));
+    nodes[i]->serve(0, [&handled, i](Incoming&& incoming) {
+      ++handled[i];
+      incoming.responder.reply(message_of({i}));
+    });
+  }
+  for (int i = 0; i < kNodes; ++i) {
+    for (int j = 0; j < kNodes; ++j) {
+      if (i != j) nodes[i]->connect(server(j), nodes[j]->address());
+    }
+  }
+  for (int i = 0; i < kNodes; ++i) {
+    for (int r = 0; r < kRequests; ++r) {
+      for (int j = 0; j < kNodes; ++j) {
+        if (i == j) continue;
+        nodes[i]->request(server(j), 0, message_of({r}), within(30s), [&, j](Reply&& reply) {
+          if (reply.error || reply.message.fields != std::vector<int64_t>{j}) ++failed;
+          ++answered;
+        });
+      }
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return answered == kNodes * (kNodes - 1) * kRequests; }, 30s));
+  EXPECT_EQ(failed, 0);
+  for (int i = 0; i < kNodes; ++i) EXPECT_EQ(handled[i], (kNodes - 1) * kRequests);
+}
+
+TEST_P(Scenarios, BothWaysOverOneLink) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(0, echo);
+  b->serve(0, echo);
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, message_of({1}), within(20s));
+  EXPECT_EQ(a->call(worker(0), 0, message_of({2}), within(20s)).fields, std::vector<int64_t>{2});
+}
+
+TEST_P(Scenarios, HandlersFailuresTravel) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(0, [](Incoming&& incoming) {
+    if (incoming.message.command == 0) throw ValueError("[test] no such thing.");
+    if (incoming.message.command == 1) return;  // drops it
+    incoming.responder.fail("not today");
+  });
+  b->connect(server(0), a->address());
+  for (const auto& [command, text] :
+       {std::pair(0u, "no such thing"), {1u, "without an answer"}, {2u, "not today"}}) {
+    Message message;
+    message.command = command;
+    try {
+      b->call(server(0), 0, message, within(20s));
+      FAIL();
+    } catch (const RemoteError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("server 0 at "), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_P(Scenarios, UrgentMessagesOvertake) {
+  const auto a = node(server(0)), b = node(worker(0));
+  std::mutex mutex;
+  std::vector<int64_t> order;
+  a->serve(0, [&](Incoming&& incoming) {
+    const std::lock_guard lock(mutex);
+    order.push_back(incoming.message.fields[0]);
+    incoming.responder.reply({});
+  });
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, message_of({-1}), within(20s));
+  constexpr int kLarge = 8;
+  const Buffer large = pattern(4 << 20, 1), urgent = pattern(100000, 1);
+  std::atomic<int> done{0};
+  RequestOptions options = within(60s, 30s);
+  for (int i = 0; i < kLarge; ++i) {
+    options.priority = 0;
+    b->request(server(0), 0, message_of({i}, {large}), options, [&](Reply&&) { ++done; });
+  }
+  options.priority = 5;
+  b->request(server(0), 0, message_of({100}, {urgent}), options, [&](Reply&&) { ++done; });
+  ASSERT_TRUE(eventually([&] { return done == kLarge + 1; }, 60s));
+  // It came after 32 MiB in the program, and has waited for a window of 64 KiB and a message in the making at most.
+  const auto at = std::find(order.begin(), order.end(), 100) - order.begin();
+  EXPECT_LE(at, 3);
+}
+
+TEST_P(Scenarios, PeersThatLeaveAreNamed) {
+  const auto a = node(server(0));
+  std::mutex mutex;
+  std::vector<PeerEvent> events;
+  a->on_peer([&](const PeerEvent& event) {
+    const std::lock_guard lock(mutex);
+    events.push_back(event);
+  });
+  NodeId first;
+  {
+    const auto b = node(worker(4));
+    first = b->self();
+    a->serve(0, echo);
+    b->connect(server(0), a->address());
+    b->call(server(0), 0, {}, within(20s));
+  }
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return events.size() >= 2;
+  }));
+  EXPECT_EQ(events[0].state, PeerState::up);
+  EXPECT_EQ(events[0].peer, first);
+  EXPECT_NE(events[1].state, PeerState::up);
+  EXPECT_EQ(events[1].peer, first);
+  EXPECT_NE(events[1].reason.find("worker 4"), std::string::npos) << events[1].reason;
+}
+
+TEST_P(Scenarios, AnotherClusterIsRefused) {
+  EndpointOptions other = quick_options();
+  other.cluster = "elsewhere";
+  const auto a = node(server(0)), b = node(worker(0), other);
+  b->connect(server(0), a->address());
+  try {
+    b->call(server(0), 0, {}, within(20s));
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_NE(std::string(error.what()).find("cluster 'elsewhere'"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(Scenarios, TheWrongRankBehindAnAddressIsNamed) {
+  const auto a = node(server(3)), b = node(worker(0));
+  b->connect(server(1), a->address());
+  try {
+    b->call(server(1), 0, {}, within(20s));
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_NE(std::string(error.what()).find("is server 3, not server 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(Scenarios, NobodyThere) {
+  const auto a = node(server(0));
+  const std::string address = a->address();
+  auto transport = fabric_->attach("nobody");
+  const std::string unused = transport->address();
+  transport.reset();
+  a->connect(server(9), unused);
+  try {
+    a->call(server(9), 0, {}, within(200ms));
+    FAIL();
+  } catch (const DeadlineError& error) {
+    EXPECT_NE(std::string(error.what()).find("server 9 at " + unused), std::string::npos) << error.what();
+  }
+  try {
+    a->call(worker(8), 0, {}, within(100ms));
+    FAIL();
+  } catch (const DeadlineError& error) {
+    EXPECT_NE(std::string(error.what()).find("worker 8 did not come"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(Scenarios, ARankGivenLater) {
+  const auto a = node(kScheduler), b = node({Role::worker, -12});
+  a->serve(0, echo);
+  b->serve(0, echo);
+  b->connect(kScheduler, a->address());
+  b->call(kScheduler, 0, {}, within(20s));
+  b->rename(worker(2));
+  EXPECT_EQ(a->call(worker(2), 0, message_of({5}), within(20s)).fields, std::vector<int64_t>{5});
+  EXPECT_EQ(b->call(kScheduler, 0, message_of({6}), within(20s)).fields, std::vector<int64_t>{6});
+}
+
+TEST_P(Scenarios, ARestartedPeerIsAnotherIncarnation) {
+  auto a = node(server(0));
+  const auto b = node(worker(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  a->serve(0, [](Incoming&& incoming) {
+    static std::vector<Responder> never;
+    never.push_back(std::move(incoming.responder));
+  });
+  std::atomic<int> lost{0}, answered{0};
+  b->request(server(0), 0, {}, within(20s), [&](Reply&& reply) {
+    try {
+      std::rethrow_exception(reply.error);
+    } catch (const PeerLost&) {
+      ++lost;
+    }
+  });
+  RequestOptions tough = within(20s);
+  tough.survive_restart = true;
+  b->request(server(0), 0, message_of({3}), tough, [&](Reply&& reply) {
+    EXPECT_FALSE(reply.error);
+    ++answered;
+  });
+  std::this_thread::sleep_for(30ms);
+  a.reset();
+  EXPECT_TRUE(eventually([&] { return lost == 1; }));
+  EXPECT_EQ(answered, 0);
+  a = node(server(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  EXPECT_TRUE(eventually([&] { return answered == 1; }));
+}
+
+TEST_P(Scenarios, WrongCallsAreTold) {
+  const auto a = node(server(0)), b = node(worker(0));
+  EndpointOptions small = quick_options();
+  small.limits.message_bytes = 1000;
+  const auto c = node(worker(1), small);
+  EXPECT_THROW(c->call(server(0), 0, message_of({}, {pattern(1001, 1)})), ValueError);
+  std::atomic<bool> thrown{false};
+  a->serve(0, [&](Incoming&& incoming) {
+    try {
+      a->call(worker(0), 0, {});
+    } catch (const StateError&) {
+      thrown = true;
+    }
+    incoming.responder.reply({});
+    EXPECT_THROW(incoming.responder.reply({}), StateError);
+  });
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  EXPECT_TRUE(thrown);
+  // A peer that sends more than is allowed here is dropped, and nothing else is harmed.
+  c->serve(0, echo);
+  b->connect(worker(1), c->address());
+  EXPECT_THROW(b->call(worker(1), 0, message_of({}, {pattern(5000, 1)}), within(300ms)), NetworkError);
+  EXPECT_GT(c->stats().refused, 0u);
+  b->call(server(0), 0, {}, within(20s));
+}
+
+std::vector<Kind> kinds() {
+  return {{"Inproc", [] { return std::make_unique<InprocFabric>(); }}};
+}
+
+}  // namespace
+}  // namespace loomix::comm
