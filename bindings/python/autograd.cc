@@ -12,6 +12,7 @@
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/request.h"
 #include "bindings/python/runtime.h"
+#include "bindings/python/symbol_object.h"
 #include "symbol/autograd/tape.h"
 
 namespace loomix::python {
@@ -100,6 +101,11 @@ py::list grad(const py::list& heads, const py::list& head_grads, const py::list&
       {.retain_graph = retain_graph, .create_graph = create_graph, .train_mode = train_mode}));
 }
 
+PyObject* recorded_symbol(PyObject*, PyObject* array) {
+  return guarded(
+      [&] { return wrap(autograd::recorded_symbol(to_array(array, "get_symbol", "the argument"))); });
+}
+
 PyObject* gradient(PyObject* self, PyObject*) {
   return guarded([&] {
     NDArray gradient = autograd::gradient_of(array_of(self));
@@ -136,6 +142,7 @@ void add_autograd(PyObject* module) {
        "Switches recording on or off for this thread; returns what it was."},
       {"set_training", set_training, METH_O,
        "Switches training mode on or off for this thread; returns what it was."},
+      {"recorded_symbol", recorded_symbol, METH_O, "The Symbol of the recorded computation of an array."},
       {nullptr, nullptr, 0, nullptr}};
   checked(PyModule_AddFunctions(module, functions));
   auto m = py::reinterpret_borrow<py::module_>(module);

@@ -84,15 +84,17 @@ Handle simple_bind(const Symbol& symbol, const py::object& context, const Names&
                                      bind_options(groups, shared))};
 }
 
-void set_monitor(const Handle& handle, const py::object& callback) {
+void set_monitor(const Handle& handle, const py::object& callback, bool inputs) {
   if (callback.is_none()) {
     handle.executor->set_monitor({});
     return;
   }
-  handle.executor->set_monitor([callback](const std::string& name, const NDArray& array) {
-    const py::gil_scoped_acquire gil;
-    callback(name, py::reinterpret_steal<py::object>(wrap(array)));
-  });
+  handle.executor->set_monitor(
+      [callback](const std::string& name, const NDArray& array) {
+        const py::gil_scoped_acquire gil;
+        callback(name, py::reinterpret_steal<py::object>(wrap(array)));
+      },
+      inputs);
 }
 
 RunMode mode_of(bool training) { return training ? RunMode::training : RunMode::inference; }
@@ -108,8 +110,8 @@ void add_executor_type(PyObject* module) {
       .def("forward",
            [](const Handle& handle, bool training) { handle.executor->forward(mode_of(training)); })
       .def("backward",
-           [](const Handle& handle, const py::list& head_gradients) {
-             handle.executor->backward(to_arrays(head_gradients, "a head gradient"));
+           [](const Handle& handle, const py::list& head_gradients, bool training) {
+             handle.executor->backward(to_arrays(head_gradients, "a head gradient"), mode_of(training));
            })
       .def("reshape",
            [](const Handle& handle, const Names& shapes, bool partial, bool grow) {

@@ -22,27 +22,6 @@ struct TapeGraph {
   std::unordered_map<const TapeNode*, NodeId> ids;
 };
 
-std::vector<Ref<TapeNode>> reachable(std::span<const NDArray> heads) {
-  std::vector<Ref<TapeNode>> found;
-  std::unordered_map<const TapeNode*, bool> seen;
-  const auto visit = [&](const NDArray& array) {
-    TapeNode* const node = node_of(array);
-    if (node && seen.emplace(node, true).second) found.emplace_back(node);
-  };
-  for (const NDArray& head : heads) visit(head);
-  for (size_t next = 0; next < found.size(); ++next) {
-    const TapeNode& node = *found[next];
-    LOOMIX_CHECK(!node.cleared, StateError,
-                 "[backward] the recorded computation behind operator {} was freed by an earlier backward; "
-                 "call that one "
-                 "with retain_graph=True.",
-                 node.op ? node.op->name : "variable");
-    for (const TapeNode::Input& input : node.inputs) visit(input.array);
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
-  return found;
-}
-
 Ref<const NodeInfo> info_of(const TapeNode& node) {
   if (node.name.empty()) return {};
   auto info = make_ref<NodeInfo>();
@@ -370,14 +349,6 @@ std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads,
   }
   if (!options.retain_graph && !options.create_graph) run.free_tape();
   return grads;
-}
-
-Graph recorded_graph(std::span<const NDArray> heads) {
-  for (const NDArray& head : heads) {
-    LOOMIX_CHECK(head.tape(), StateError, "[get_symbol] an array of shape {} was not recorded.",
-                 head.shape().to_string());
-  }
-  return build_graph(heads).graph;
 }
 
 }  // namespace loomix::autograd

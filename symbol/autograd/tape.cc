@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/autograd/tape.h"
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/block_cache.h"
@@ -152,6 +154,26 @@ void record_custom(Runtime& runtime, Ref<CustomFunction> function, std::span<con
     node->outputs.push_back({without_tape(*output), output->storage().version()});
     output->set_tape(node, index++);
   }
+}
+
+std::vector<Ref<TapeNode>> reachable(std::span<const NDArray> heads) {
+  std::vector<Ref<TapeNode>> found;
+  std::unordered_set<const TapeNode*> seen;
+  const auto visit = [&](const NDArray& array) {
+    TapeNode* const node = node_of(array);
+    if (node && seen.insert(node).second) found.emplace_back(node);
+  };
+  for (const NDArray& head : heads) visit(head);
+  for (size_t next = 0; next < found.size(); ++next) {
+    const TapeNode& node = *found[next];
+    LOOMIX_CHECK(!node.cleared, StateError,
+                 "[autograd] the recorded computation behind operator {} was freed by an earlier backward; "
+                 "call that one with retain_graph=True.",
+                 node.op ? node.op->name : "variable");
+    for (const TapeNode::Input& input : node.inputs) visit(input.array);
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+  return found;
 }
 
 }  // namespace loomix::autograd

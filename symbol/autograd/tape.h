@@ -12,7 +12,10 @@
 #include "ndarray/ndarray.h"
 #include "ops/op.h"
 #include "symbol/executor/run_node.h"
-#include "symbol/graph.h"
+
+namespace loomix {
+class Symbol;
+}
 
 // The eager tape: operators that run while a thread records leave a node, linked to the nodes that made their inputs.
 // `backward` turns the nodes behind some arrays into a Graph, lets the gradient pass grow it, and runs what was added.
@@ -81,8 +84,9 @@ void register_operators(ops::OpTable& table);
 void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const NDArray& input,
                  NDArray& output);
 
-// The recorded computation of the arrays, for Symbol: heads as outputs, named nodes.
-Graph recorded_graph(std::span<const NDArray> heads);
+// The recorded computation of an array. Variables are called var0, var1 ..., arrays that are no variables null0, null1 ...
+// and operators node_0, node_1 ... where they have no names of their own.
+Symbol recorded_symbol(const NDArray& array);
 
 // For run_node.
 bool should_record(std::span<const NDArray* const> inputs) noexcept;

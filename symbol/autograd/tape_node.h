@@ -45,6 +45,9 @@ class TapeNode final : public RefCounted {
 
 inline TapeNode* node_of(const NDArray& array) noexcept { return static_cast<TapeNode*>(array.tape().get()); }
 
+// The nodes behind the heads, in the order in which they were recorded. Throws StateError if some are gone.
+std::vector<Ref<TapeNode>> reachable(std::span<const NDArray> heads);
+
 // The operator of custom nodes; its gradient operator is never run as a kernel.
 inline constexpr const char* kCustomOp = "_CustomFunction";
 inline constexpr const char* kCustomGradientOp = "_backward_CustomFunction";

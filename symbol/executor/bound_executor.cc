@@ -125,14 +125,22 @@ bool BoundExecutor::wants_gradients() const {
 }
 
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
+  if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
   program(mode).run_forward();
+  last_forward_ = mode;
   return outputs_;
 }
 
-void BoundExecutor::backward(std::span<const NDArray> head_gradients) {
+void BoundExecutor::backward(std::span<const NDArray> head_gradients, RunMode mode) {
   LOOMIX_CHECK(wants_gradients(), StateError,
                "[Executor] backward: no gradient was asked for; bind with args_grad and grad_req.");
-  Program& training = program(RunMode::training);
+  const bool training = mode == RunMode::training;
+  LOOMIX_CHECK(
+      training == (last_forward_ == RunMode::training), StateError,
+      "[Executor] backward: is_train={} does not fit the forward pass before, which had is_train={}; both "
+      "must be the same.",
+      training ? "True" : "False", training ? "False" : "True");
+  Program& differentiated = program(training ? RunMode::training : RunMode::inference_with_gradients);
   LOOMIX_CHECK(head_gradients.empty() || head_gradients.size() == outputs_.size(), ValueError,
                "[Executor] backward: got {} head gradients; the symbol has {} outputs.",
                head_gradients.size(), outputs_.size());
@@ -150,11 +158,16 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients) {
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
   }
-  training.run_backward();
+  if (!training && last_forward_ == RunMode::inference) {
+    inference_gradients_ = true;
+    forward(RunMode::inference);
+  }
+  differentiated.run_backward();
 }
 
-void BoundExecutor::set_monitor(Monitor monitor) {
+void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {
   monitor_ = std::move(monitor);
+  monitor_inputs_ = inputs;
   for (auto& program : programs_) program.reset();
   options_.plan.own_memory = static_cast<bool>(monitor_);
 }

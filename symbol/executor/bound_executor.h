@@ -16,7 +16,8 @@ namespace loomix {
 
 class BoundExecutor;
 
-enum class RunMode : uint8_t { inference, training };
+// Gradients can be had in both modes of the operators. Inference as a rule keeps nothing for them.
+enum class RunMode : uint8_t { inference, training, inference_with_gradients };
 
 // One entry an argument or auxiliary state, in the symbol's order. A gradient that is not asked for is a none array with
 // request null.
@@ -56,8 +57,10 @@ class BoundExecutor final : public RefCounted {
 
   // The arrays are the same in every pass; each overwrites them.
   std::span<const NDArray> forward(RunMode mode);
-  // After forward(training). One head gradient an output, or none where every output that needs one is a loss.
-  void backward(std::span<const NDArray> head_gradients = {});
+  // After forward in the same mode: training, or inference. One head gradient an output, or none where every output that
+  // needs one is a loss. The first time in inference the forward pass is repeated, keeping what the gradients need;
+  // later ones keep it at once.
+  void backward(std::span<const NDArray> head_gradients = {}, RunMode mode = RunMode::training);
 
   // An executor for other shapes that shares memory with this one. Shapes not named may change only with `partial`;
   // arrays may grow, which takes new memory, only with `grow`.
@@ -72,9 +75,10 @@ class BoundExecutor final : public RefCounted {
   const Symbol& symbol() const { return symbol_; }
   Device device() const { return device_; }
 
-  // Called with "fc1_output" and the like after each operator is pushed. From now on every value has memory of its own.
+  // Called with "fc1_output" and the like after each operator is pushed, and if `inputs` with "fc1_data" and the like
+  // before. From now on every operator runs, and every value has memory of its own.
   using Monitor = std::function<void(const std::string& name, const NDArray& array)>;
-  void set_monitor(Monitor monitor);
+  void set_monitor(Monitor monitor, bool inputs = false);
 
   // What was compiled: calls, kernels, offsets, bytes beside their lower bound.
   std::string explain(RunMode mode);
@@ -109,8 +113,11 @@ class BoundExecutor final : public RefCounted {
   std::vector<Ref<const NodeInfo>> heads_;  // variables of the head gradients
   std::vector<NDArray> head_gradients_;     // none where a gradient is not used
   Ref<Arena> arena_;
-  Ref<Program> programs_[2];
+  Ref<Program> programs_[3];  // by mode
+  RunMode last_forward_ = RunMode::training;
+  bool inference_gradients_ = false;  // were asked for
   Monitor monitor_;
+  bool monitor_inputs_ = false;
 };
 
 }  // namespace loomix

@@ -117,7 +117,7 @@ Program& BoundExecutor::program(RunMode mode) {
 
 Ref<Program> BoundExecutor::compile(RunMode mode) {
   const bool training = mode == RunMode::training;
-  const bool gradients = training && wants_gradients();
+  const bool gradients = mode != RunMode::inference && wants_gradients();
   Placement placed = place(gradients ? training_graph() : graph_, runtime_.table(), device_, options_.groups);
   verify_in_debug(placed.graph, "place");
   const Graph& graph = placed.graph;
@@ -125,14 +125,15 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
 
   Bindings bindings;
   std::set<std::pair<NodeId, int>> bound;
-  if (gradients) head_gradients_.assign(outputs_.size(), NDArray());
+  if (gradients) head_gradients_.resize(outputs_.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (!(heads_[i] == graph[id].info)) continue;
-      head_gradients_[i] =
-          NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
+      if (head_gradients_[i].is_none())
+        head_gradients_[i] =
+            NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
       bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
     }
   }
@@ -153,13 +154,21 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
   if (monitor_) {
-    program->set_visitor([this](NodeId id, const Graph& g, std::span<const NDArray> outputs) {
-      const Node& node = g[id];
-      if (!node.info || node.info->name.empty()) return;
-      for (int i = 0; i < node.op->count_visible_outputs(*node.attrs); ++i) {
-        monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[i]);
-      }
-    });
+    const auto is_named = [](const Node& node) { return node.info && !node.info->name.empty(); };
+    Program::Visit before;
+    if (monitor_inputs_) {
+      before = [this, is_named](NodeId id, const Graph& g, std::span<const NDArray> inputs) {
+        const Node& node = g[id];
+        for (int i = 0; is_named(node) && i < static_cast<int>(inputs.size()); ++i)
+          monitor_(node.info->name + '_' + node.op->input_name(*node.attrs, i), inputs[i]);
+      };
+    }
+    program->set_visitors(
+        before, [this, is_named](NodeId id, const Graph& g, std::span<const NDArray> outputs) {
+          const Node& node = g[id];
+          for (int i = 0; is_named(node) && i < node.op->count_visible_outputs(*node.attrs); ++i)
+            monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[i]);
+        });
   }
   return program;
 }

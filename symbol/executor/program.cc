@@ -189,10 +189,16 @@ void Program::push(const Step& step) {
       for (const TensorView& view : *views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
     });
   }
+  if (before_) {
+    const ValueIndex index(graph_);
+    std::vector<NDArray> inputs;
+    for (const ValueRef& input : graph_.inputs(step.node)) inputs.push_back(arrays_[index[input]]);
+    before_(step.node, graph_, inputs);
+  }
   step.call->push(runtime_);
-  if (!visit_) return;
+  if (!after_) return;
   const ValueIndex index(graph_);
-  visit_(step.node, graph_,
+  after_(step.node, graph_,
          std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
 }
 

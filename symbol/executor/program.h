@@ -40,8 +40,12 @@ class Program final : public RefCounted {
   // Once after each run_forward, whose values it uses up. Throws StateError if another run used the arena since.
   void run_backward();
 
-  using Visit = std::function<void(NodeId, const Graph&, std::span<const NDArray> outputs)>;
-  void set_visitor(Visit visit) { visit_ = std::move(visit); }
+  // Called around the push of each call, with its inputs before and its outputs after.
+  using Visit = std::function<void(NodeId, const Graph&, std::span<const NDArray>)>;
+  void set_visitors(Visit before, Visit after) {
+    before_ = std::move(before);
+    after_ = std::move(after);
+  }
 
   const Graph& graph() const { return graph_; }
   const GraphPlan& plan() const { return plan_; }
@@ -75,7 +79,7 @@ class Program final : public RefCounted {
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment
   int last_segment_ = 0;
   bool forward_ran_ = false;  // and no backward since
-  Visit visit_;
+  Visit before_, after_;
 };
 
 }  // namespace loomix

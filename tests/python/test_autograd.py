@@ -193,6 +193,27 @@ def test_errors_inside_a_function_keep_their_type():
         y.backward()
 
 
+def test_get_symbol():
+    x, y = variable([[1.0, 2.0]]), variable([[3.0, 4.0]])
+    mask = nd.array([[1.0, 0.0]])
+    with autograd.record():
+        first, _ = (x * y + mask).split(2, axis=1)
+        loss = nd.dot(first, nd.sum(x * mask, axis=1, keepdims=True))
+    symbol = autograd.get_symbol(loss)
+    assert symbol.list_arguments() == ["var0", "var1", "null0"]
+    run = symbol.bind(mx.cpu(), {"var0": x, "var1": y, "null0": mask})
+    assert run.forward()[0].asnumpy() == loss.asnumpy() == 4
+    assert mx.sym.load_json(symbol.tojson()).list_outputs() == symbol.list_outputs()
+    assert autograd.get_symbol(x).list_outputs() == ["var0"]
+    with pytest.raises(mx.MXNetError, match="not recorded"):
+        autograd.get_symbol(mask)
+    with pytest.raises(TypeError):
+        autograd.get_symbol(3)
+    loss.backward()
+    with pytest.raises(mx.MXNetError, match="retain_graph"):
+        autograd.get_symbol(loss)
+
+
 def test_arguments_of_wrong_kinds():
     x = variable([1.0])
     with autograd.record():

@@ -127,8 +127,52 @@ def test_monitor():
     run = linear().bind(mx.cpu(), arrays())
     run.set_monitor_callback(lambda name, array: seen.__setitem__(name, array.asnumpy()))
     run.forward()
-    assert "fc_output" in seen
+    assert list(seen) == ["fc_output"]
     assert "fc" in run.debug_str()
+
+
+def test_monitor_of_inputs():
+    net = sym.BatchNorm(linear(), name="bn")
+    run = net.simple_bind(mx.cpu(), x=(3, 4))
+    for array in (*run.arg_arrays, *run.aux_arrays):
+        array[:] = 2
+    seen = []
+    run.set_monitor_callback(lambda name, array: seen.append((name, array.asnumpy())), monitor_all=True)
+    run.forward(is_train=True)
+    names = ["fc_data", "fc_weight", "fc_bias", "fc_output"]
+    names += ["bn_data", "bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var", "bn_output"]
+    assert [name for name, _ in seen] == names
+    values = dict(seen)
+    assert (values["fc_data"] == 2).all() and (values["bn_data"] == values["fc_output"]).all()
+    assert (values["bn_moving_mean"] == 2).all()
+    monitor = mx.mon.Monitor(1, stat_func=lambda array: array.max(), monitor_all=True)
+    monitor.install(run)
+    monitor.tic()
+    run.forward()
+    assert {"fc_weight", "bn_data", "fc_output"} <= {name for _, name, _ in monitor.toc()}
+
+
+def test_gradients_in_inference():
+    net = sym.Dropout(sym.BatchNorm(sym.var("x"), fix_gamma=False, name="bn"), p=0.5)
+    run = net.simple_bind(mx.cpu(), x=(4, 3))
+    run.arg_dict["bn_gamma"][:] = 3
+    run.aux_dict["bn_moving_var"][:] = 4
+    run.arg_dict["x"][:] = nd.random.normal(shape=(4, 3))
+    head = nd.ones((4, 3))
+    want = np.full((4, 3), 3 / np.sqrt(4 + 1e-3))
+    for _ in range(2):
+        run.forward()
+        run.backward(head, is_train=False)
+        np.testing.assert_allclose(run.grad_dict["x"].asnumpy(), want, rtol=1e-5)
+    run.forward(is_train=True)
+    run.backward(head)
+    assert abs(run.grad_dict["x"].asnumpy() - want).max() > 0.1
+    with pytest.raises(mx.MXNetError, match="is_train=False does not fit"):
+        run.backward(head, is_train=False)
+    run.forward()
+    with pytest.raises(mx.MXNetError, match="is_train=True does not fit"):
+        run.backward(head)
+    assert (run.aux_dict["bn_moving_var"].asnumpy() != 4).all()
 
 
 @pytest.mark.parametrize("inplace, coshare, megabytes", [(1, 1, 4), (1, 0, 4), (0, 1, 8), (0, 0, 12)])

@@ -172,10 +172,19 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
 
 def get_symbol(x):
-    """The symbol of the computation that gave ``x``."""
-    from .symbol import Symbol
+    """The recorded computation that gave ``x``, as a Symbol.
 
-    return Symbol(_core.recorded_symbol(x))
+    Variables are called var0, var1 ..., other arrays null0, null1 ..., and operators node_0, node_1 ...
+
+    >>> import loomix as mx
+    >>> x = mx.nd.ones((2,))
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x + 1
+    >>> mx.autograd.get_symbol(y).list_arguments()
+    ['var0']
+    """
+    return _core.recorded_symbol(x)
 
 
 class Function:

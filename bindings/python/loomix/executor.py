@@ -105,12 +105,15 @@ class Executor:
         return self.outputs
 
     def backward(self, out_grads=None, is_train=True):
-        """Computes the gradients of the arguments; call ``forward(is_train=True)`` before.
+        """Computes the gradients of the arguments; call :meth:`forward` with the same ``is_train`` before.
 
         Parameters
         ----------
         out_grads : NDArray, list or dict of NDArray, optional
             Gradients of the final value with respect to the outputs. Not needed where every output is a loss.
+        is_train : bool
+            Whether operators behave as in training. The gradients of what ``forward(is_train=False)`` computes
+            are rarely needed, so the first time that pass is run once more.
         """
         if out_grads is None:
             out_grads = []
@@ -121,7 +124,7 @@ class Executor:
         for item in out_grads:
             if not isinstance(item, NDArray):
                 raise MXNetTypeError("inputs must be NDArray")
-        self._handle.backward(list(out_grads))
+        self._handle.backward(list(out_grads), bool(is_train))
 
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
         """Copies parameters into the arguments and auxiliary states.
@@ -159,8 +162,16 @@ class Executor:
         return Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
 
     def set_monitor_callback(self, callback, monitor_all=False):
-        """Calls ``callback(name, array)`` for each operator's outputs in every pass from now on."""
-        self._handle.set_monitor(callback)
+        """Calls ``callback(name, array)`` for each operator's outputs in every pass from now on.
+
+        Parameters
+        ----------
+        callback : callable
+            Gets names such as ``"fc1_output"``.
+        monitor_all : bool
+            Whether it gets the inputs of each operator, too, as ``"fc1_data"`` and ``"fc1_weight"``.
+        """
+        self._handle.set_monitor(callback, bool(monitor_all))
 
     def debug_str(self):
         """What was compiled: the operations in order, their kernels and their memory."""

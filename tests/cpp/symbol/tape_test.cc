@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "symbol/symbol.h"
 #include "tests/cpp/symbol/run_fixture.h"
 
 namespace loomix {
@@ -263,16 +264,20 @@ TEST_F(TapeTest, ViewsAreRecordedAsTheirOperators) {
   EXPECT_EQ(values(grad), (Floats{2, 4, 6, 8}));
 }
 
-TEST_F(TapeTest, TheRecordedGraphCanBeTaken) {
+TEST_F(TapeTest, TheRecordedComputationIsASymbol) {
   NDArray x = array({2}, {1, 2});
+  const NDArray other = array({2}, {3, 4});
   attach(x);
   const Scope recording(true, true);
-  const NDArray y = call("elemwise_add", {call("elemwise_mul", {x, x}), x});
-  const Graph graph = autograd::recorded_graph({&y, 1});
-  ASSERT_EQ(graph.size(), 3);
-  EXPECT_TRUE(graph[0].is_variable());
-  EXPECT_EQ(graph.op_name(2), "elemwise_add");
-  EXPECT_EQ(graph.outputs[0].node, 2);
+  const NDArray product = call("elemwise_mul", {x, other});
+  const NDArray y = call("broadcast_add", {product, call("elemwise_sub", {other, x})});
+  const Symbol symbol = autograd::recorded_symbol(y);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(symbol.list_arguments(), (Names{"var0", "null0"}));
+  EXPECT_EQ(symbol.list_outputs(), (Names{"node_2_output"}));
+  EXPECT_EQ(Symbol::from_json(table(), symbol.to_json()).list_arguments(), symbol.list_arguments());
+  EXPECT_EQ(autograd::recorded_symbol(x).list_outputs(), (Names{"var0"}));
+  EXPECT_THROW(autograd::recorded_symbol(other), StateError);
 }
 
 }  // namespace
