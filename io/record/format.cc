@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/record/format.h"
 
+#include "io/record/step_has_magic.h"
+
 namespace loomix::io {
+
+namespace isa_base {
+StepHasMagic step_has_magic;
+}
+#if LOOMIX_ISA_LEVELS > 1
+namespace isa_v3 {
+StepHasMagic step_has_magic;
+}
+namespace isa_v4 {
+StepHasMagic step_has_magic;
+}
+#endif
+
 namespace {
 
-// Words of one step: 512 bytes, compared without a branch.
-constexpr size_t kStep = 128;
-
-bool step_has_magic(const uint8_t* bytes) {
-  uint32_t found = 0;
-#pragma omp simd reduction(| : found)
-  for (size_t i = 0; i < kStep; ++i) {
-    uint32_t word;
-    std::memcpy(&word, bytes + 4 * i, 4);
-    found |= word == kMagic ? 1u : 0u;
-  }
-  return found != 0;
+StepHasMagic* pick() {
+#if LOOMIX_ISA_LEVELS > 1
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v4")) return isa_v4::step_has_magic;
+  if (__builtin_cpu_supports("x86-64-v3")) return isa_v3::step_has_magic;
+#endif
+  return isa_base::step_has_magic;
 }
 
 }  // namespace
 
 std::optional<size_t> find_aligned_magic(Bytes bytes, size_t from) {
+  static StepHasMagic* const step_has_magic = pick();
   size_t at = from;
-  while (at + 4 * kStep <= bytes.size() && !step_has_magic(bytes.data() + at)) at += 4 * kStep;
+  while (at + kMagicStepBytes <= bytes.size() && !step_has_magic(bytes.data() + at)) at += kMagicStepBytes;
   for (; at + 4 <= bytes.size(); at += 4) {
     uint32_t word;
     std::memcpy(&word, bytes.data() + at, 4);

@@ -153,6 +153,7 @@ class HttpSource final : public ByteSource {
 
   std::optional<uint64_t> size() const override { return size_; }
   size_t read_ahead() const override { return 4 << 20; }
+  size_t least_read() const override { return 128 << 10; }
 
  private:
   template <class T>

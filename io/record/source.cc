@@ -2,7 +2,9 @@
 #include "io/record/source.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,15 +14,23 @@
 
 #include "base/error.h"
 #include "io/record/file_handle.h"
+#include "io/record/guarded_map.h"
 
 namespace loomix::io {
 namespace {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(std::string name, FileHandle file) : ByteSource(std::move(name)), file_(std::move(file)) {}
+  FileSource(std::string name, FileHandle file, Order order)
+      : ByteSource(std::move(name)), file_(std::move(file)) {
+    if (order == Order::random && in_memory()) map_ = GuardedMap::make(file_.get(), *size());
+  }
 
   size_t read_at(uint64_t offset, std::span<uint8_t> out, size_t least) override {
+    if (map_ != nullptr && offset < map_->bytes()) {
+      const size_t n = std::min<uint64_t>(out.size(), map_->bytes() - offset);
+      if (n >= least && map_->copy(offset, out.first(n))) return n;
+    }
     size_t got = 0;
     while (got < least) {
       const ssize_t n =
@@ -42,7 +52,14 @@ class FileSource final : public ByteSource {
   }
 
  private:
+  // On a disk, pread fetches a record in one go, and a map page by page.
+  bool in_memory() const {
+    struct statfs info;
+    return fstatfs(file_.get(), &info) == 0 && (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
+  }
+
   FileHandle file_;
+  std::unique_ptr<GuardedMap> map_;
 };
 
 class PipeSource final : public ByteSource {
@@ -91,28 +108,28 @@ class MemorySource final : public ByteSource {
   std::span<const uint8_t> bytes_;
 };
 
-std::unique_ptr<ByteSource> source_of(std::string name, FileHandle file) {
+std::unique_ptr<ByteSource> source_of(std::string name, FileHandle file, Order order) {
   struct stat info;
   LOOMIX_CHECK(fstat(file.get(), &info) == 0, FileError, "[recordio] {}: {}.", name, std::strerror(errno));
   LOOMIX_CHECK(!S_ISDIR(info.st_mode), FileError, "[recordio] {} is a folder; expected a record file.", name);
   if (S_ISREG(info.st_mode) || S_ISBLK(info.st_mode)) {
-    return std::make_unique<FileSource>(std::move(name), std::move(file));
+    return std::make_unique<FileSource>(std::move(name), std::move(file), order);
   }
   return std::make_unique<PipeSource>(std::move(name), std::move(file));
 }
 
 // A descriptor of the caller's: ours is a duplicate, so closing it leaves theirs open.
-std::unique_ptr<ByteSource> open_descriptor(const std::string& uri, int descriptor) {
+std::unique_ptr<ByteSource> open_descriptor(const std::string& uri, int descriptor, Order order) {
   FileHandle file(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
   LOOMIX_CHECK(file.valid(), FileError, "[recordio] {}: there is no open file descriptor {}: {}.", uri,
                descriptor, std::strerror(errno));
-  return source_of(uri, std::move(file));
+  return source_of(uri, std::move(file), order);
 }
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOptions& http) {
-  if (uri == "-") return open_descriptor("standard input", STDIN_FILENO);
+std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOptions& http, Order order) {
+  if (uri == "-") return open_descriptor("standard input", STDIN_FILENO, order);
   if (uri.starts_with("http://") || uri.starts_with("https://")) return open_http_source(uri, http);
   if (uri.starts_with("fd://")) {
     int descriptor = -1;
@@ -120,7 +137,7 @@ std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOption
     const auto parsed = std::from_chars(uri.data() + 5, end, descriptor);
     LOOMIX_CHECK(parsed.ec == std::errc() && parsed.ptr == end && descriptor >= 0, ValueError,
                  "[recordio] {} names no file descriptor; expected fd://N with a number N.", uri);
-    return open_descriptor(uri, descriptor);
+    return open_descriptor(uri, descriptor, order);
   }
   const std::string path = uri.starts_with("file://") ? uri.substr(7) : uri;
   const size_t scheme = path.find("://");
@@ -132,7 +149,7 @@ std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOption
   FileHandle file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   LOOMIX_CHECK(file.valid(), FileError, "[recordio] {} cannot be opened for reading: {}.", path,
                std::strerror(errno));
-  return source_of(path, std::move(file));
+  return source_of(path, std::move(file), order);
 }
 
 std::unique_ptr<ByteSource> memory_source(std::span<const uint8_t> bytes, std::string name) {

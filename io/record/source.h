@@ -26,6 +26,8 @@ class ByteSource {
   virtual bool seekable() const { return true; }
   // How much one read should fetch when bytes are read in order.
   virtual size_t read_ahead() const { return 256 << 10; }
+  // How much one read should fetch at least, because the way costs more than the bytes.
+  virtual size_t least_read() const { return 0; }
   const std::string& name() const { return name_; }
 
  private:
@@ -40,9 +42,13 @@ struct HttpOptions {
   int deadline_ms = 60'000;  // of one read with all its tries
 };
 
+enum class Order { forward, random };
+
 // Opens a path, `file://` path, `-` (standard input), `fd://N`, or `http://` and `https://` address. Files are read
-// with pread and never mapped, so one that shrinks gives short reads, not SIGBUS.
-std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOptions& http = {});
+// with pread; those in memory (tmpfs) that are read in random order through a GuardedMap, which is faster there. A file
+// that shrinks gives short reads, never SIGBUS.
+std::unique_ptr<ByteSource> open_source(const std::string& uri, const HttpOptions& http = {},
+                                        Order order = Order::forward);
 
 // Bytes in memory, which must outlive the source.
 std::unique_ptr<ByteSource> memory_source(std::span<const uint8_t> bytes, std::string name = "memory");

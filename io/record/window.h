@@ -25,7 +25,7 @@ class Window {
   }
 
   // Says that reading goes on elsewhere, with about `n` bytes at once.
-  void jump(size_t n) { ahead_ = n; }
+  void jump(size_t n) { ahead_ = n > source_->least_read() ? n : source_->least_read(); }
 
   // Copies the bytes at `offset` and leaves the window where it is; false if they are not all there. The source must
   // be seekable.

@@ -98,6 +98,11 @@ void RecordWriter::write(Bytes record) {
          cut.size() + head.size() + rest.size() + padding.size());
 }
 
+bool RecordWriter::fits(size_t bytes) const {
+  // A record that is cut has a header more for each four bytes that are left out.
+  return filled_ + bytes + bytes / 4 * 4 + 2 * kPartHeaderBytes <= kBufferBytes;
+}
+
 void RecordWriter::append(std::span<const Bytes> pieces, size_t total) {
   if (filled_ + total > kBufferBytes) flush();
   if (total > kBufferBytes / 2) return send(pieces, total);
@@ -150,6 +155,11 @@ void RecordWriter::close() {
   flush();
   LOOMIX_CHECK(file_.close(), FileError, "[recordio] {}: closing it failed: {}.", name_,
                std::strerror(errno));
+}
+
+void RecordWriter::abandon() {
+  filled_ = 0;
+  file_ = FileHandle();
 }
 
 }  // namespace loomix::io

@@ -23,10 +23,14 @@ class RecordWriter {
   ~RecordWriter();
 
   void write(Bytes record);
+  // Whether a record of this size only goes into the buffer; if not, writing it may wait for the disk.
+  bool fits(size_t bytes) const;
   // Where the next record will begin.
   uint64_t tell() const { return flushed_ + filled_; }
   void flush();
   void close();
+  // Closes without writing what is buffered.
+  void abandon();
   const std::string& name() const { return name_; }
 
  private:

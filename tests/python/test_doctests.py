@@ -29,6 +29,7 @@ MODULES = [
     "optimizer.base",
     "profiler",
     "random",
+    "recordio",
     "runtime",
     "test_utils.compare",
     "test_utils.symbols",

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes RecordIO files, with MXNet's interface.
+
+Only the small extension ``loomix._record`` is loaded: no engine starts, and NumPy is imported when labels or pictures
+ask for it.
+"""
+
+import numbers
+import os
+import struct
+from collections import namedtuple
+
+from . import _record
+
+__all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
+
+IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
+IRHeader.__doc__ = """What stands before a picture in its record.
+
+``label`` is a number, or a sequence of numbers; ``flag`` is then how many there are (``pack`` sets it). ``id`` is, as a
+rule, the index in the list that the file was made from, and ``id2`` 0.
+"""
+
+_HEADER = struct.Struct("IfQQ")
+
+
+class MXRecordIO(_record.RecordFile):
+    """A file of records, read or written one after the other.
+
+    ``uri`` is a path; for reading also ``-`` (standard input), ``fd://N``, and ``http://`` or ``https://`` addresses.
+    ``flag`` is ``"r"`` or ``"w"``. Where a file is damaged, ``read`` raises an error that names the offset, and the next
+    ``read`` goes on with the next whole record; with ``on_damage="skip"`` it goes on by itself and notes what was
+    skipped in ``damages``.
+
+    >>> import tempfile; path = tempfile.mktemp(".rec")
+    >>> with MXRecordIO(path, "w") as writer:
+    ...     for text in (b"one", b"two"):
+    ...         writer.write(text)
+    >>> list(MXRecordIO(path, "r"))
+    [b'one', b'two']
+    """
+
+    _random_order = False
+
+    def __init__(self, uri, flag, on_damage="raise"):
+        self.uri = os.fspath(uri)
+        self.flag = flag
+        self.on_damage = on_damage
+        self.pid = None
+        self.is_open = False
+        self.open()
+
+    def open(self):
+        """Opens the file. Writing begins with an empty file."""
+        if self.flag == "w":
+            self._open_writer(self.uri)
+        elif self.flag == "r":
+            if self.on_damage not in ("raise", "skip"):
+                raise ValueError(f"[MXRecordIO] on_damage is {self.on_damage!r}; expected 'raise' or 'skip'.")
+            self._open_reader(self.uri, self.on_damage == "skip", self._random_order)
+        else:
+            raise ValueError(f"[MXRecordIO] Invalid flag {self.flag!r}; expected 'r' or 'w'.")
+        self.writable = self.flag == "w"
+        self.pid = os.getpid()
+        self.is_open = True
+
+    def close(self):
+        """Closes the file; what was written is then complete."""
+        if self.is_open:
+            self.is_open = False
+            self.pid = None
+            self._close()
+
+    def reset(self):
+        """Begins again: a file that is read from its first record, one that is written empty."""
+        self.close()
+        self.open()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __iter__(self):
+        return iter(self.read, None)
+
+    def __getstate__(self):
+        if self.is_open and self.writable:
+            raise TypeError(
+                f"[MXRecordIO] {self.uri} is open for writing and cannot be pickled: the copy would empty the file. "
+                "Close it first."
+            )
+        return dict(self.__dict__)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.is_open:
+            self.is_open = False
+            self.open()
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """A file of records with an index beside it, for reading records by their keys.
+
+    The index is a text file of lines ``KEY<tab>OFFSET``. ``keys`` lists the keys in its order, ``idx`` maps each to its
+    offset.
+
+    >>> import tempfile; path = tempfile.mktemp()
+    >>> with MXIndexedRecordIO(path + ".idx", path + ".rec", "w") as writer:
+    ...     for i in range(3):
+    ...         writer.write_idx(i, b"record %d" % i)
+    >>> MXIndexedRecordIO(path + ".idx", path + ".rec", "r").read_idx(2)
+    b'record 2'
+    """
+
+    _random_order = True
+
+    def __init__(self, idx_path, uri, flag, key_type=int, on_damage="raise"):
+        self.idx_path = os.fspath(idx_path)
+        self.idx = {}
+        self.keys = []
+        self.key_type = key_type
+        self.fidx = None
+        super().__init__(uri, flag, on_damage)
+
+    def open(self):
+        """Opens the file and its index."""
+        super().open()
+        self.idx = {}
+        self.keys = []
+        if self.writable:
+            self.fidx = open(self.idx_path, "w")  # close() closes it
+        elif self.key_type is int:
+            self.keys, self.idx = _record.read_index(self.idx_path)
+        else:
+            self._read_index()
+
+    def _read_index(self):
+        with open(self.idx_path) as lines:
+            for number, line in enumerate(lines, 1):
+                fields = line.strip().split("\t")
+                if fields == [""]:
+                    continue
+                try:
+                    key, offset = self.key_type(fields[0]), int(fields[1])
+                except (ValueError, IndexError) as error:
+                    from .base import MXNetFileError
+
+                    raise MXNetFileError(
+                        f"[MXIndexedRecordIO] {self.idx_path}, line {number}: expected KEY<tab>OFFSET; "
+                        f"found {line.strip()[:80]!r}."
+                    ) from error
+                self.keys.append(key)
+                self.idx[key] = offset
+
+    def close(self):
+        """Closes the file and its index."""
+        if self.is_open:
+            super().close()
+            if self.fidx is not None:
+                self.fidx.close()
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "fidx": None}
+
+    def _offset_of(self, idx):
+        try:
+            return self.idx[idx]
+        except KeyError:
+            from .base import MXNetKeyError
+
+            raise MXNetKeyError(f"[MXIndexedRecordIO] {self.idx_path} has no key {idx!r}.") from None
+
+    def seek(self, idx):
+        """Makes the record of key ``idx`` the next to be read."""
+        if self._forked():
+            self.reset()
+        self._seek(self._offset_of(idx))
+
+    def tell(self):
+        """Where in the file the next record will be written."""
+        if self.is_open and not self.writable:
+            from .base import StateError
+
+            raise StateError(f"[MXIndexedRecordIO] {self.uri} is open for reading; tell() is for writing.")
+        return self._tell()
+
+    read_idx = _record.read_idx
+
+    def write_idx(self, idx, buf):
+        """Writes a record, and its line of the index."""
+        key = self.key_type(idx)
+        offset = self._append(buf)
+        self.fidx.write(f"{key}\t{offset}\n")
+        self.idx[key] = offset
+        self.keys.append(key)
+
+
+def pack(header, s):
+    """The bytes of a record: ``header`` (an ``IRHeader``) and the bytes ``s``.
+
+    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))
+    (HEADER(flag=0, label=4.0, id=2574, id2=0), b'picture')
+    """
+    flag, label, id_, id2 = header
+    if isinstance(label, numbers.Number):
+        return _HEADER.pack(0, label, id_, id2) + s
+    import numpy as np
+
+    labels = np.asarray(label, dtype=np.float32)
+    return _HEADER.pack(labels.size, 0, id_, id2) + labels.tobytes() + s
+
+
+def unpack(s):
+    """The ``IRHeader`` of a record, and the bytes behind it. Several labels are an array that shares memory with ``s``."""
+    try:
+        flag, label, id_, id2 = _HEADER.unpack_from(s)
+    except struct.error:
+        raise _too_short(f"a record of {len(s)} bytes has no image header, which takes {_HEADER.size}") from None
+    end = _HEADER.size
+    if flag > 0:
+        end += 4 * flag
+        if len(s) < end:
+            raise _too_short(f"the header announces {flag} labels, but {len(s) - _HEADER.size} bytes follow it")
+        import numpy as np
+
+        label = np.frombuffer(s, np.float32, flag, _HEADER.size)
+    return IRHeader(flag, label, id_, id2), s[end:]
+
+
+def _too_short(what):
+    from .base import MXNetValueError
+
+    return MXNetValueError(f"[recordio.unpack] {what}.")
