@@ -37,6 +37,13 @@ void Settings::fields(FieldList<Settings>& f) {
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), plan, "
     "fuse, all.");
+  f("dump_passes", &Settings::dump_passes,
+    "Comma-separated passes after which the graph is written out: prune, gradient, infer, simplify, place, "
+    "plan, all.");
+  f("dump_folder", &Settings::dump_folder,
+    "Folder for what is written out, one file a pass and graph; without it, it goes to the standard error.");
+  f("verify_passes", &Settings::verify_passes,
+    "Whether every graph is checked after each pass, as in builds with assertions.");
   f("log_level", &Settings::log_level, "The least important messages to print.")
       .options({"debug", "info", "warning", "error", "off"});
 }
@@ -123,13 +130,14 @@ const Settings& settings() {
   return result.settings;
 }
 
-bool explain(std::string_view topic) {
-  std::string_view topics = settings().explain;
-  while (!topics.empty()) {
-    const size_t comma = topics.find(',');
-    const std::string_view item = topics.substr(0, comma);
-    if (item == topic || item == "all") return true;
-    topics = comma == std::string_view::npos ? std::string_view() : topics.substr(comma + 1);
+bool explain(std::string_view topic) { return is_listed(settings().explain, topic); }
+
+bool is_listed(std::string_view list, std::string_view item) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view first = list.substr(0, comma);
+    if (first == item || first == "all") return true;
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
   }
   return false;
 }

@@ -23,6 +23,9 @@ struct Settings {
   bool inplace = true;
   bool coshare = true;
   std::string explain;
+  std::string dump_passes;
+  std::string dump_folder;
+  bool verify_passes = false;
   std::string log_level = "warning";
 
   static void fields(FieldList<Settings>& f);
@@ -32,8 +35,11 @@ struct Settings {
 // value that cannot be used throws ValueError; unknown ones and unusable MXNET_* ones are warned of once.
 const Settings& settings();
 
-// True if LOOMIX_EXPLAIN names `topic` (a list with commas) or is "all".
+// True if LOOMIX_EXPLAIN names `topic`.
 bool explain(std::string_view topic);
+
+// True if a list with commas holds `item`, or is "all".
+bool is_listed(std::string_view list, std::string_view item);
 
 struct SettingsResult {
   Settings settings;

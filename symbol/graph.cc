@@ -87,7 +87,7 @@ std::vector<char> mutated_variables(const Graph& graph) {
   return mutated;
 }
 
-std::string dump(const Graph& graph) {
+std::string dump(const Graph& graph, const std::function<std::string(NodeId)>& note) {
   std::string text;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
@@ -105,6 +105,7 @@ std::string dump(const Graph& graph) {
       }
     }
     text += ')';
+    if (note) text += ": " + note(id);
     if (node.info && !node.info->name.empty()) text += "  # " + node.info->name;
     if (node.forward >= 0) text += fmt::format("  # backward of %{}", node.forward);
     text += '\n';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,7 +110,7 @@ bool mutates_input(const Graph& graph, NodeId node, int i);
 // One entry a node: true for variables that some operator changes.
 std::vector<char> mutated_variables(const Graph& graph);
 
-// The graph as text, one line a node, for people and for tests.
-std::string dump(const Graph& graph);
+// The graph as text, one line a node, for people and for tests. `note` adds to a node's line.
+std::string dump(const Graph& graph, const std::function<std::string(NodeId)>& note = {});
 
 }  // namespace loomix

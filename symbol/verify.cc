@@ -43,10 +43,4 @@ void verify(const Graph& graph, const char* pass) {
   }
 }
 
-void verify_in_debug([[maybe_unused]] const Graph& graph, [[maybe_unused]] const char* pass) {
-#ifndef NDEBUG
-  verify(graph, pass);
-#endif
-}
-
 }  // namespace loomix

@@ -9,7 +9,4 @@ namespace loomix {
 // exist, counts agree with the schema, outputs exist, changed inputs are variables.
 void verify(const Graph& graph, const char* pass);
 
-// verify() in builds with assertions and wherever tests ask for it; else nothing.
-void verify_in_debug(const Graph& graph, const char* pass);
-
 }  // namespace loomix

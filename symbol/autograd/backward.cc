@@ -7,6 +7,7 @@
 #include "symbol/autograd/tape.h"
 #include "symbol/autograd/tape_node.h"
 #include "symbol/executor/run_node.h"
+#include "symbol/passes/end_pass.h"
 #include "symbol/passes/gradient.h"
 
 namespace loomix::autograd {
@@ -77,6 +78,7 @@ class BackwardRun {
     GradientResult result = gradient(std::move(graph), runtime_.table(), {heads, seeds, wrt});
     tape_.graph = std::move(result.graph);
     grads_ = std::move(result.grads);
+    end_pass("gradient", tape_.graph);
     count_uses();
   }
 

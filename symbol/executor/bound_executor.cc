@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "ndarray/copy.h"
-#include "symbol/passes/simplify.h"
-#include "symbol/verify.h"
+#include "symbol/passes/end_pass.h"
+#include "symbol/passes/prune.h"
 
 namespace loomix {
 
@@ -82,8 +82,9 @@ void BoundExecutor::check_arrays() const {
 
 // Finds the variables' arrays and makes those of the outputs. Wrong shapes and types show here.
 void BoundExecutor::make_outputs() {
-  const Graph graph = symbol_.graph();
-  verify_in_debug(graph, "compose");
+  graph_ = prune(symbol_.graph());
+  end_pass("prune", graph_);
+  const Graph& graph = graph_;
   const auto mutated = mutated_variables(graph);
   int argument = 0, state = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -103,8 +104,6 @@ void BoundExecutor::make_outputs() {
     }
     outputs_.push_back(array);
   }
-  graph_ = simplify(graph);
-  verify_in_debug(graph_, "simplify");
 }
 
 const NDArray* BoundExecutor::array_of(const Graph& graph, NodeId variable) const {

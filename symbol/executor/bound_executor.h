@@ -93,7 +93,9 @@ class BoundExecutor final : public RefCounted {
   Ref<Program> compile(RunMode mode);
   Graph training_graph();
   Graph add_gradients(Graph graph);
-  Inference infer(const Graph& graph) const;
+  using Constants = std::map<const NodeInfo*, NDArray>;
+  Graph simplified(Graph graph, bool training, Constants& constants);
+  Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;
   const NDArray* array_of(const Graph& graph, NodeId variable) const;  // null for head gradients
   int argument_of(const Graph& graph, NodeId variable) const;          // -1 for others
@@ -103,7 +105,7 @@ class BoundExecutor final : public RefCounted {
   Device device_;
   BoundArrays arrays_;
   BindOptions options_;
-  Graph graph_;  // as composed, simplified
+  Graph graph_;  // as composed
   struct Variable {
     int position;  // among the arguments, or the auxiliary states
     bool mutated;

@@ -3,17 +3,20 @@
 #include <set>
 
 #include "base/error.h"
+#include "symbol/autograd/tape.h"
 #include "symbol/executor/bound_executor.h"
+#include "symbol/passes/end_pass.h"
 #include "symbol/passes/gradient.h"
 #include "symbol/passes/place.h"
+#include "symbol/passes/prune.h"
 #include "symbol/passes/simplify.h"
-#include "symbol/verify.h"
 
-// From the composed graph to programs: gradient, simplify, place, infer, plan.
+// From the composed graph to programs: gradient, infer, simplify, place, plan. What simplify and place add is inferred again.
+// With a monitor nothing is simplified, so that it sees every node.
 namespace loomix {
 
 // Shapes and types of all values, from the arrays of the variables. Everything must follow from them.
-Inference BoundExecutor::infer(const Graph& graph) const {
+Inference BoundExecutor::infer(const Graph& graph, const Constants& constants) const {
   const ValueIndex index(graph);
   Inference known{std::vector<Shape>(index.size(), Shape::unknown()),
                   std::vector<DType>(index.size(), DType::unknown)};
@@ -24,6 +27,7 @@ Inference BoundExecutor::infer(const Graph& graph) const {
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) set({id, 0}, *array);
+    if (const auto at = constants.find(graph[id].info.get()); at != constants.end()) set({id, 0}, at->second);
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (heads_[i] == graph[id].info) set({id, 0}, outputs_[i]);
     }
@@ -78,8 +82,31 @@ Graph BoundExecutor::training_graph() {
     }
     graph.outputs.push_back(result.grads[i]);
   }
-  verify_in_debug(graph, "gradient");
-  return add_gradients(simplify(graph));
+  graph = prune(graph);
+  end_pass("gradient", graph);
+  return graph;
+}
+
+Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants) {
+  if (monitor_) return graph;
+  const Inference known = infer(graph);
+  end_pass("infer", graph, &known);
+  const auto evaluate = [&](const Node& node, std::span<const NDArray> inputs, const Shape& shape,
+                            DType dtype) {
+    const autograd::Scope scope(false, training);
+    NDArray result(runtime_.engine(), shape, dtype, device_);
+    NDArray* const out = &result;
+    std::vector<const NDArray*> in;
+    for (const NDArray& input : inputs) in.push_back(&input);
+    RunOptions options;
+    options.out = {&out, 1};
+    run_node(runtime_, *node.op, node.attrs, in, options);
+    return result;
+  };
+  Simplified simple = simplify(graph, known, evaluate, outputs_.size());
+  for (auto& [info, array] : simple.constants) constants.emplace(info.get(), std::move(array));
+  end_pass("simplify", simple.graph);
+  return std::move(simple.graph);
 }
 
 // A gradient that something else needs, too, is copied to the user's array.
@@ -118,10 +145,13 @@ Program& BoundExecutor::program(RunMode mode) {
 Ref<Program> BoundExecutor::compile(RunMode mode) {
   const bool training = mode == RunMode::training;
   const bool gradients = mode != RunMode::inference && wants_gradients();
-  Placement placed = place(gradients ? training_graph() : graph_, runtime_.table(), device_, options_.groups);
-  verify_in_debug(placed.graph, "place");
+  Constants constants;
+  Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
+  if (gradients) simple = add_gradients(std::move(simple));
+  Placement placed = place(simple, runtime_.table(), device_, options_.groups);
   const Graph& graph = placed.graph;
-  Inference known = infer(graph);
+  Inference known = infer(graph, constants);
+  end_pass("place", graph, &known);
 
   Bindings bindings;
   std::set<std::pair<NodeId, int>> bound;
@@ -129,6 +159,8 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
+    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
+      bindings.arrays.push_back({{id, 0}, at->second});
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (!(heads_[i] == graph[id].info)) continue;
       if (head_gradients_[i].is_none())
@@ -153,6 +185,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   }
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
+  if (is_pass_dumped("plan")) dump_pass("plan", program->explain());
   if (monitor_) {
     const auto is_named = [](const Node& node) { return node.info && !node.info->name.empty(); };
     Program::Visit before;

@@ -2,20 +2,18 @@
 #include "symbol/passes/simplify.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 
+#include "base/error.h"
+#include "ops/elemwise/elemwise.h"
+#include "ops/init/init.h"
+#include "ops/shape/shape.h"
 #include "symbol/passes/prune.h"
 
 namespace loomix {
 namespace {
-
-size_t hash_of(const Graph& graph, NodeId id) {
-  size_t hash = reinterpret_cast<size_t>(graph[id].op) ^ graph[id].attrs->hash();
-  for (const ValueRef& input : graph.inputs(id)) {
-    hash = hash * 1000003 + static_cast<size_t>(input.node) * 31 + static_cast<size_t>(input.index);
-  }
-  return hash;
-}
 
 bool same_group(const Node& a, const Node& b) {
   const std::string* first = a.info ? a.info->find("__ctx_group__") : nullptr;
@@ -23,39 +21,207 @@ bool same_group(const Node& a, const Node& b) {
   return first && second ? *first == *second : first == second;
 }
 
-bool same(const Graph& graph, NodeId a, NodeId b) {
-  const Node& first = graph[a];
-  const Node& second = graph[b];
-  return first.op == second.op && *first.attrs == *second.attrs && same_group(first, second) &&
-         std::ranges::equal(graph.inputs(a), graph.inputs(b));
+// Operators with a number, and with another array, that give back their first input for this operand.
+struct Neutral {
+  std::string_view op;
+  double operand;
+  bool commutes = false;
+};
+constexpr Neutral kScalarNeutrals[] = {
+    {"_plus_scalar", 0}, {"_minus_scalar", 0}, {"_mul_scalar", 1}, {"_div_scalar", 1}, {"_power_scalar", 1},
+};
+constexpr Neutral kArrayNeutrals[] = {
+    {"elemwise_add", 0, true},  {"elemwise_sub", 0},  {"elemwise_mul", 1, true},  {"elemwise_div", 1},
+    {"broadcast_add", 0, true}, {"broadcast_sub", 0}, {"broadcast_mul", 1, true}, {"broadcast_div", 1},
+};
+
+const Neutral* find(std::span<const Neutral> list, const Node& node) {
+  const auto at = std::ranges::find(list, std::string_view(node.op->name), &Neutral::op);
+  return at == list.end() ? nullptr : &*at;
 }
+
+// Axis i of the output is axis order[i] of the input; empty if the node is no transpose.
+std::vector<int64_t> order_of(const Node& node, int ndim) {
+  std::vector<int64_t> order;
+  if (!node.op || node.op->name != "transpose" || ndim < 0) return order;
+  const Shape& axes = node.attrs->as<ops::TransposeParams>().axes;
+  for (int i = 0; i < ndim; ++i) {
+    const int64_t axis = axes.ndim() > 0 ? axes[i] : ndim - 1 - i;
+    order.push_back(axis < 0 ? axis + ndim : axis);
+  }
+  return order;
+}
+
+// One sweep from the inputs on. Nodes keep their numbers while it lasts: what goes is no longer anybody's input.
+class Simplifier {
+ public:
+  Simplifier(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs)
+      : graph_(graph),
+        index_(graph),
+        known_(known),
+        evaluate_(evaluate),
+        changed_(mutated_variables(graph)),
+        is_output_(graph.size(), false),
+        constant_(graph.size(), false),
+        arrays_(graph.size()) {
+    result_.graph = graph;
+    for (size_t i = 0; i < own_outputs; ++i) is_output_[graph.outputs[i].node] = true;
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      for (int i = 0; i < graph[id].num_values(); ++i) instead_.push_back({id, i});
+    }
+  }
+
+  Simplified run() {
+    for (NodeId id = 0; id < graph_.size(); ++id) visit(id);
+    for (ValueRef& output : result_.graph.outputs) {
+      output = instead_[index_[output]];
+      if (constant_[output.node]) compute(output.node);
+    }
+    result_.graph = prune(result_.graph);
+    return std::move(result_);
+  }
+
+ private:
+  void visit(NodeId id) {
+    const auto inputs = result_.graph.inputs(id);
+    for (ValueRef& input : inputs) input = instead_[index_[input]];
+    const Node& node = graph_[id];
+    if (node.is_variable()) return;
+    constant_[id] = is_constant(id);
+    if (constant_[id]) return;  // computed when somebody needs it
+    for (const ValueRef& input : inputs) {
+      if (constant_[input.node]) compute(input.node);
+    }
+    if (!node.op || node.op->random_numbers) return;
+    if (std::ranges::any_of(inputs, [&](ValueRef v) { return changed_[v.node] != 0; })) return;
+    if (is_output_[id]) {
+      if (!inputs.empty()) first_of_its_kind(id);
+    } else if (const auto same = unchanged_input(id)) {
+      instead_[index_(id, 0)] = *same;
+    } else if (!inputs.empty()) {
+      const NodeId first = first_of_its_kind(id);
+      for (int i = 0; i < node.num_values(); ++i) instead_[index_(id, i)] = {first, i};
+    }
+  }
+
+  bool is_known(NodeId id) const {
+    return static_cast<int>(known_.shapes.size()) == index_.size() &&
+           known_.shapes[index_(id, 0)].is_known() && known_.dtypes[index_(id, 0)] != DType::unknown;
+  }
+
+  bool is_constant(NodeId id) const {
+    const Node& node = graph_[id];
+    if (!evaluate_ || !node.op || node.num_values() != 1 || is_output_[id] || !is_known(id)) return false;
+    if (node.op->random_numbers || node.op->training_matters || node.op->data_dependent) return false;
+    const auto value = static_cast<size_t>(index_(id, 0));
+    if (known_.shapes[value].size() > kMostConstantBytes / size_of(known_.dtypes[value])) return false;
+    return std::ranges::all_of(result_.graph.inputs(id), [&](ValueRef v) { return constant_[v.node] != 0; });
+  }
+
+  const NDArray& compute(NodeId id) {
+    NDArray& array = arrays_[id];
+    if (!array.is_none()) return array;
+    std::vector<NDArray> inputs;
+    for (const ValueRef& input : result_.graph.inputs(id)) inputs.push_back(compute(input.node));
+    const auto value = static_cast<size_t>(index_(id, 0));
+    array = evaluate_(graph_[id], inputs, known_.shapes[value], known_.dtypes[value]);
+    auto info = make_ref<NodeInfo>();
+    info->name = "constant " + graph_.name_of(id);
+    result_.constants.emplace_back(info, array);
+    Node& node = result_.graph[id];
+    node.op = nullptr;
+    node.attrs.reset();
+    node.info = std::move(info);
+    node.num_inputs = 0;
+    node.forward = -1;
+    return array;
+  }
+
+  bool is_same_kind(ValueRef value, NodeId id) const {
+    const auto a = static_cast<size_t>(index_[value]), b = static_cast<size_t>(index_(id, 0));
+    return known_.shapes[a] == known_.shapes[b] && known_.dtypes[a] == known_.dtypes[b];
+  }
+
+  // The value of every element, where that is clear.
+  std::optional<double> filled_with(ValueRef value) const {
+    const Node& node = graph_[value.node];
+    if (!node.op) return {};
+    if (node.op->name == "_zeros" || node.op->name == "zeros_like") return 0;
+    if (node.op->name == "_ones" || node.op->name == "ones_like") return 1;
+    if (node.op->name == "_full") return node.attrs->as<ops::FullParams>().value;
+    return {};
+  }
+
+  // The input that the node's one output is equal to.
+  std::optional<ValueRef> unchanged_input(NodeId id) const {
+    const Node& node = graph_[id];
+    const auto inputs = result_.graph.inputs(id);
+    if (node.num_values() != 1 || inputs.empty() || !is_known(id)) return {};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (is_same_kind(inputs[i], id) && gives_back(node, inputs, i)) return inputs[i];
+    }
+    const Node& before = result_.graph[inputs[0].node];
+    const auto second = order_of(node, known_.shapes[index_(id, 0)].ndim());
+    const auto first = order_of(before, static_cast<int>(second.size()));
+    if (first.empty()) return {};
+    for (size_t i = 0; i < second.size(); ++i) {
+      if (first[static_cast<size_t>(second[i])] != static_cast<int64_t>(i)) return {};
+    }
+    const ValueRef source = result_.graph.inputs(inputs[0].node)[0];
+    if (changed_[source.node]) return {};
+    return source;
+  }
+
+  bool gives_back(const Node& node, std::span<const ValueRef> inputs, size_t i) const {
+    const int position = node.op->schema_position(*node.attrs, static_cast<int>(i));
+    if (!node.op->identity.empty() && node.op->identity[0].first == position) return true;
+    if (const Neutral* neutral = find(kScalarNeutrals, node))
+      return node.attrs->as<ops::ScalarParams>().scalar == neutral->operand;
+    const Neutral* neutral = find(kArrayNeutrals, node);
+    return neutral && (i == 0 || neutral->commutes) && filled_with(inputs[1 - i]) == neutral->operand;
+  }
+
+  size_t hash_of(NodeId id) const {
+    size_t hash = reinterpret_cast<size_t>(graph_[id].op) ^ graph_[id].attrs->hash();
+    for (const ValueRef& input : result_.graph.inputs(id)) {
+      hash = hash * 1000003 + static_cast<size_t>(input.node) * 31 + static_cast<size_t>(input.index);
+    }
+    return hash;
+  }
+
+  NodeId first_of_its_kind(NodeId id) {
+    const auto same = [&](NodeId other) {
+      const Node& a = graph_[id];
+      const Node& b = graph_[other];
+      return a.op == b.op && *a.attrs == *b.attrs && same_group(a, b) &&
+             std::ranges::equal(result_.graph.inputs(id), result_.graph.inputs(other));
+    };
+    const size_t hash = hash_of(id);
+    for (auto [at, end] = seen_.equal_range(hash); at != end; ++at) {
+      if (same(at->second)) return at->second;
+    }
+    seen_.emplace(hash, id);
+    return id;
+  }
+
+  const Graph& graph_;
+  const ValueIndex index_;
+  const Inference& known_;
+  const Evaluate& evaluate_;
+  const std::vector<char> changed_;
+  std::vector<char> is_output_;
+  std::vector<char> constant_;     // depends on nothing but attributes, and is small
+  std::vector<NDArray> arrays_;    // of constants that were computed
+  std::vector<ValueRef> instead_;  // by value: what is used in its place
+  std::unordered_multimap<size_t, NodeId> seen_;
+  Simplified result_;
+};
 
 }  // namespace
 
-Graph simplify(const Graph& graph) {
-  const auto changed = mutated_variables(graph);
-  Graph result = graph;
-  std::vector<NodeId> merged(graph.size());
-  std::vector<char> is_output(graph.size(), false);
-  for (const ValueRef& output : graph.outputs) is_output[output.node] = true;
-  std::unordered_multimap<size_t, NodeId> known;
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    merged[id] = id;
-    const auto inputs = result.inputs(id);
-    for (ValueRef& input : inputs) input.node = merged[input.node];
-    const Node& node = result[id];
-    if (!node.op || node.op->random_numbers || inputs.empty()) continue;
-    if (std::ranges::any_of(inputs, [&](ValueRef v) { return changed[v.node]; })) continue;
-    const size_t hash = hash_of(result, id);
-    auto [at, end] = known.equal_range(hash);
-    while (at != end && !same(result, id, at->second)) ++at;
-    if (at == end) {
-      known.emplace(hash, id);
-    } else if (!is_output[id]) {
-      merged[id] = at->second;
-    }
-  }
-  return prune(result);
+Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate,
+                    size_t own_outputs) {
+  return Simplifier(graph, known, evaluate, own_outputs).run();
 }
 
 }  // namespace loomix

@@ -191,6 +191,28 @@ def test_settings_switch_off_the_sharing_of_memory(inplace, coshare, megabytes):
     assert float(re.search(r"planned ([0-9.]+) MB", result.stdout)[1]) == megabytes
 
 
+def test_dumped_passes(tmp_path):
+    code = """if True:
+        import loomix as mx
+        net = mx.sym.tanh(mx.sym.var("x") * 1 + mx.sym.ones((2, 2)), name="t")
+        run = net.simple_bind(mx.cpu(), x=(2, 2))
+        run.forward(is_train=True)
+        run.backward(mx.nd.ones((2, 2)))
+    """
+    environment = {**os.environ, "LOOMIX_DUMP_PASSES": "all", "LOOMIX_DUMP_FOLDER": str(tmp_path / "dump")}
+    subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=True)
+    texts = {path.stem[5:]: path.read_text() for path in sorted((tmp_path / "dump").iterdir())}
+    assert list(texts) == ["prune", "gradient", "infer", "simplify", "place", "plan"]
+    assert "_mul_scalar" in texts["prune"] and "_mul_scalar" not in texts["simplify"]
+    assert "backward of" in texts["gradient"] and "float32 (2, 2)" in texts["infer"]
+    assert "lower bound" in texts["plan"]
+    environment = {**os.environ, "LOOMIX_DUMP_PASSES": "plan,simplify"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, timeout=60, check=True, capture_output=True, text=True
+    )
+    assert re.findall("---- (.*)", run.stderr) == ["simplify", "plan"]
+
+
 def test_eval():
     assert sym.var("x").__add__(1).eval(x=nd.ones(2))[0].asnumpy().tolist() == [2, 2]
 

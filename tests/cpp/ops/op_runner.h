@@ -97,7 +97,7 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   if (!kernel) kernel = &op.choose(*attrs, spec, DeviceType::cpu);
   engine::RunContext context;
   context.cores = options.cores;
-  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, &context};
+  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, nullptr, &context};
   kernel->run(*attrs, args);
   result.kernel = kernel->name;
   return result;

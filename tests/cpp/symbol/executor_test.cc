@@ -211,6 +211,53 @@ TEST(Executor, MonitorSeesEveryValueLater) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(first[i], std::tanh(input[i]), 1e-6);
 }
 
+TEST(Executor, ConstantsAreComputedOnceAndNothingIsDoneTwice) {
+  Bench bench = Bench::threaded(2);
+  const Symbol x = Symbol::variable("x");
+  Symbol scale = op("_full", {{"shape", "(4,)"}, {"value", "3"}}, {}, "three");
+  scale = op("sqrt", {}, {{"", op("elemwise_mul", {}, {{"", scale}, {"", scale}}, "nine")}}, "root");
+  Symbol net = op("elemwise_mul", {},
+                  {{"", op("_mul_scalar", {{"scalar", "1"}}, {{"", x}}, "same")}, {"", scale}}, "net");
+  net = op("elemwise_add", {}, {{"", net}, {"", op("zeros_like", {}, {{"", x}}, "zeros")}}, "sum");
+  net = op("tanh", {}, {{"", net}}, "t");
+  auto executor = bench.bind(net, {4}, ops::Req::write);
+  const auto count = [&](RunMode mode) {
+    const std::string text = executor->explain(mode);
+    return std::atoi(text.c_str() + text.find("nodes, ") + 7);
+  };
+  EXPECT_EQ(count(RunMode::inference), 2);  // net and t
+  EXPECT_EQ(count(RunMode::training), 4);
+  const NDArray head = bench.ones({4});
+  const auto input = values_of(executor->arrays().arguments[0]);
+  for (int round = 0; round < 3; ++round) {
+    const auto out = values_of(executor->forward(RunMode::training)[0]);
+    executor->backward({&head, 1});
+    const auto grad = values_of(executor->arrays().gradients[0]);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(out[i], std::tanh(3 * input[i]), 1e-6);
+      EXPECT_NEAR(grad[i], 3 * (1 - out[i] * out[i]), 1e-5);
+    }
+  }
+  std::vector<std::string> seen;
+  executor->set_monitor([&](const std::string& name, const NDArray&) { seen.push_back(name); });
+  executor->forward(RunMode::inference);
+  EXPECT_THAT(seen, ::testing::IsSupersetOf({"three_output", "same_output", "zeros_output", "t_output"}));
+}
+
+TEST(Executor, OutputsStayEvenIfTheyAreInputs) {
+  Bench bench = Bench::threaded(2);
+  const Symbol x = Symbol::variable("x");
+  const Symbol parts[] = {op("_copy", {}, {{"", x}}, "a"),
+                          op("_plus_scalar", {{"scalar", "0"}}, {{"", x}}, "b"),
+                          op("_ones", {{"shape", "(4,)"}}, {}, "one")};
+  auto executor = bench.bind(Symbol::group(parts), {4}, ops::Req::null);
+  const auto out = executor->forward(RunMode::inference);
+  EXPECT_EQ(values_of(out[0]), values_of(executor->arrays().arguments[0]));
+  EXPECT_EQ(values_of(out[1]), values_of(out[0]));
+  EXPECT_EQ(values_of(out[2]), std::vector<float>(4, 1));
+  EXPECT_FALSE(out[0].overlaps(out[1]) || out[0].overlaps(executor->arrays().arguments[0]));
+}
+
 TEST(Executor, SharedMemoryIsNoticedByALateBackward) {
   Bench bench = Bench::threaded(2);
   Symbol x = Symbol::variable("x");
@@ -236,7 +283,7 @@ TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
   Symbol net = op("elemwise_mul", {}, {{"", Symbol::variable("x")}, {"", Symbol::variable("y")}}, "product");
   for (int i = 0; i < 2; ++i)
     net = op("_mul_scalar", {{"scalar", "0.5"}}, {{"", net}}, "half" + std::to_string(i));
-  net = op("Reshape", {{"shape", "(16,)"}}, {{"", net}}, "flat");
+  net = op("Reshape", {{"shape", "(4, 4)"}}, {{"", net}}, "square");
   PlanOptions plan;
   plan.inplace = false;
   BoundArrays arrays;
@@ -247,9 +294,10 @@ TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
                                       {.plan = plan, .groups = {}, .shared = {}});
   const memplan::Plan& memory = executor->plan(RunMode::training).memory;
   ASSERT_EQ(memory.naive(), 6 * 64);
-  ASSERT_EQ(memory.bytes(), 4 * 64) << "the gradients of 'flat' and 'half0' should share memory";
+  ASSERT_EQ(memory.bytes(), 4 * 64) << "the gradients of 'square' and 'half0' should share memory";
 
-  const NDArray first = bench.ones({16}), second = array_of(*bench.engine, {16}, std::vector<float>(16, 100));
+  const NDArray first = bench.ones({4, 4});
+  const NDArray second = array_of(*bench.engine, {4, 4}, std::vector<float>(16, 100));
   executor->forward(RunMode::training);
   executor->forward(RunMode::training)[0].wait_to_read();
   std::promise<void> release;  // what the last step of the first run waits for

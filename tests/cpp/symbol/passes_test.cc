@@ -80,20 +80,47 @@ TEST(Simplify, MergesEqualNodesButNotAcrossChangedStates) {
   const NodeId sum = add(graph, "elemwise_add", {{a, 0}, {b, 0}});
   add(graph, "tanh", {{sum, 0}});  // unused
   graph.outputs = {{sum, 0}};
-  const Graph simple = simplify(graph);
+  const Graph simple = simplify(graph, {}, {}, graph.outputs.size()).graph;
   verify(simple, "simplify");
   EXPECT_EQ(simple.size(), 3);
   EXPECT_EQ(simple.inputs(2)[0], simple.inputs(2)[1]);
   graph.outputs = {{a, 0}, {b, 0}};
-  EXPECT_EQ(simplify(graph).size(), 3);  // outputs keep nodes of their own
+  EXPECT_EQ(simplify(graph, {}, {}, graph.outputs.size()).graph.size(),
+            3);  // outputs keep nodes of their own
 
   const NodeId gamma = variable(graph, "gamma"), mean = variable(graph, "mean"), var = variable(graph, "var");
   const NodeId before = add(graph, "tanh", {{mean, 0}});
   const NodeId norm = add(graph, "BatchNorm", {{x, 0}, {gamma, 0}, {gamma, 0}, {mean, 0}, {var, 0}});
   const NodeId after = add(graph, "tanh", {{mean, 0}});
   graph.outputs = {{add(graph, "elemwise_add", {{before, 0}, {after, 0}}), 0}, {norm, 0}};
-  const Graph kept = simplify(graph);
+  const Graph kept = simplify(graph, {}, {}, graph.outputs.size()).graph;
   EXPECT_EQ(kept.size(), 8);
+}
+
+TEST(Simplify, TransposesThatCancelGo) {
+  const ops::OpTable& table = ops::builtin_table();
+  const auto transpose = [&](Graph& graph, NodeId input, const char* axes) {
+    const ops::OpDef& op = table.at("transpose");
+    const ValueRef value{input, 0};
+    return graph.add_op(op, table.parse(op, {{"axes", axes}}), {&value, 1});
+  };
+  const auto count = [&](const char* first, const char* second) {
+    Graph graph;
+    const NodeId x = variable(graph, "x");
+    const ValueRef turned{transpose(graph, transpose(graph, x, first), second), 0};
+    const ops::OpDef& op = table.at("tanh");
+    graph.outputs = {{graph.add_op(op, table.parse(op, {}), {&turned, 1}), 0}};
+    Inference known{{{2, 3, 4}, Shape::unknown(), Shape::unknown(), Shape::unknown()},
+                    std::vector<DType>(4, DType::float32)};
+    infer_shapes(graph, known.shapes);
+    const Graph simple = simplify(graph, known, {}, 1).graph;
+    verify(simple, "simplify");
+    return simple.size();
+  };
+  EXPECT_EQ(count("(1, 2, 0)", "(2, 0, 1)"), 2);
+  EXPECT_EQ(count("()", "()"), 2);
+  EXPECT_EQ(count("(1, 2, 0)", "(1, 2, 0)"), 4);
+  EXPECT_EQ(count("(0, 2, 1)", "(2, 1, 0)"), 4);
 }
 
 TEST(Place, CopiesWhereDevicesDiffer) {
