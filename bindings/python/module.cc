@@ -3,6 +3,7 @@
 
 #include "bindings/python/array_functions.h"
 #include "bindings/python/autograd.h"
+#include "bindings/python/data_iter.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/executor_object.h"
 #include "bindings/python/kvstore_object.h"
@@ -35,6 +36,7 @@ PYBIND11_MODULE(_core, m) {
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());
     add_executor_type(m.ptr());
+    add_data_iter(m.ptr());
     add_store_type(m.ptr());
   } catch (...) {
     set_python_error();

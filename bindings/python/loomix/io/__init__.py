@@ -4,6 +4,13 @@
 from .base import DataBatch, DataDesc, DataIter
 from .combine import PrefetchingIter, ResizeIter
 from .files import CSVIter, MNISTIter, MXDataIter
+from .image_record import (
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
 from .ndarray_iter import NDArrayIter
 
 __all__ = [
@@ -11,6 +18,11 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "MNISTIter",
     "MXDataIter",
     "NDArrayIter",

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of pictures from record files, made by the engine's threads."""
+
+import numpy as np
+
+from ..base import MXNetTypeError
+from .base import DataDesc
+from .files import MXDataIter
+
+__all__ = [
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+]
+
+
+def _to_text(name, value):
+    if name == "dtype":
+        return value if isinstance(value, str) else np.dtype(value).name
+    if isinstance(value, list):
+        value = tuple(value)
+    if isinstance(value, (bytes, bytearray)):
+        raise MXNetTypeError(f"[io] {name} is a {type(value).__name__}; expected str or a number.")
+    return str(value)
+
+
+class _PipelineIter(MXDataIter):
+    """An iterator over batches that C++ makes."""
+
+    _kind = None
+
+    def __init__(self, data_name="data", label_name="softmax_label", **kwargs):
+        from .. import _core
+
+        given = [(name, _to_text(name, value)) for name, value in kwargs.items() if value is not None]
+        self._pipeline = _core.BatchPipeline(self._kind, given)
+        super().__init__(self._pipeline.batch_size())
+        self._names = (data_name, label_name)
+        self._dtype = (
+            np.dtype(self._pipeline.dtype()).type if self._pipeline.dtype() != "bfloat16" else "bfloat16"
+        )
+
+    @classmethod
+    def parameters(cls):
+        """All parameters: a list of (name, type and default, meaning)."""
+        from .. import _core
+
+        return _core.iterator_parameters(cls._kind)
+
+    @property
+    def provide_data(self):
+        """Description of the pictures of a batch."""
+        return [DataDesc(self._names[0], (self.batch_size, *self._pipeline.data_shape()), self._dtype)]
+
+    @property
+    def provide_label(self):
+        """Description of the labels of a batch."""
+        return [DataDesc(self._names[1], (self.batch_size, *self._pipeline.label_shape()))]
+
+    @property
+    def skipped(self):
+        """How many records and pictures were left out, with ``on_damage='skip'``."""
+        return self._pipeline.skipped()
+
+    @property
+    def skipped_reasons(self):
+        """What was wrong with the first 1000 pictures that were left out: texts with file and offset."""
+        return self._pipeline.skipped_reasons()
+
+    def reset(self):
+        self._pipeline.reset()
+
+    def iter_next(self):
+        return self._pipeline.next()
+
+    def getdata(self):
+        return [self._pipeline.data()]
+
+    def getlabel(self):
+        return [self._pipeline.label()]
+
+    def getindex(self):
+        return np.array(self._pipeline.index(), np.uint64)
+
+    def getpad(self):
+        return self._pipeline.pad()
+
+
+class ImageRecordIter(_PipelineIter):
+    """Batches of pictures, decoded, augmented and normalised, from RecordIO files.
+
+    Values are ``((pixel - mean) * contrast + illumination) * scale / std``, in the order (batch, channel, row,
+    column), channels R, G, B. Batches are prepared on the engine's threads while earlier ones are used. The same
+    seed gives the same batches for any number of threads.
+
+    All keyword parameters are MXNet's; :meth:`parameters` lists them with their defaults. The usual ones:
+
+    Parameters
+    ----------
+    path_imgrec : str
+        Record file; several separated by ``;``, or a folder of them.
+    data_shape : tuple of int
+        (channels, height, width); 1, 3 or 4 channels.
+    batch_size : int
+        Pictures in a batch.
+    path_imgidx, path_imglist : str
+        Index, which gives a full shuffle; list whose labels are taken instead of the records'.
+    label_width : int
+        Labels of a picture; with 1, label batches have the shape (batch,).
+    shuffle : bool
+        Whether the order is drawn anew in each pass: among all records with an index, else among those of
+        ``shuffle_chunk_size`` megabytes (64 by default).
+    resize, rand_crop, rand_mirror, pad, max_rotate_angle, brightness, ... : number
+        The augmentation.
+    mean_r, mean_g, mean_b, std_r, std_g, std_b, scale : float
+        The normalisation.
+    preprocess_threads : int
+        How many threads decode at once.
+    num_parts, part_index : int
+        Cuts the data into so many parts and reads the one with this number.
+    round_batch : bool
+        Whether the last batch is filled up from the next pass, which then begins after those samples. Otherwise it
+        is filled with zeros. ``pad`` tells how many samples only fill up.
+    seed, seed_aug : int
+        Seeds of order and augmentation.
+    dtype : str
+        Type of the batches, "float32" by default.
+    on_damage : {"raise", "skip"}
+        What becomes of damaged records, damaged pictures and wrong numbers of labels: an error that names file and
+        offset, or they are left out and counted in :attr:`skipped`.
+
+    Raises
+    ------
+    OSError
+        For missing or damaged files. What is wrong with a picture shows when its batch is read.
+    ValueError
+        For parameters that are unknown or out of range.
+    """
+
+    _kind = "ImageRecordIter"
+
+
+class ImageRecordUInt8Iter(ImageRecordIter):
+    """:class:`ImageRecordIter` with ``dtype='uint8'``."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"dtype": "uint8", **kwargs})
+
+
+class ImageRecordInt8Iter(ImageRecordIter):
+    """:class:`ImageRecordIter` with ``dtype='int8'``; values above 127 become 127."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"dtype": "int8", **kwargs})
+
+
+ImageRecordIter_v1 = ImageRecordIter
+ImageRecordUInt8Iter_v1 = ImageRecordUInt8Iter

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/iter/batch_pipeline.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "io/record/image_record.h"
+
+namespace loomix::io {
+namespace {
+
+constexpr size_t kReasonsKept = 1000;
+constexpr uint32_t kMakeCostNs = 10'000'000;
+
+uint64_t id_of(Bytes record) {
+  uint64_t id = 0;
+  if (record.size() >= kImageHeaderBytes) std::memcpy(&id, record.data() + 8, sizeof id);
+  return id;
+}
+
+engine::TaskInfo task(engine::Lane lane, const char* (*name)(const void*)) {
+  engine::TaskInfo info;
+  info.lane = lane;
+  info.cost_ns = kMakeCostNs;
+  info.describe.name = name;
+  return info;
+}
+
+}  // namespace
+
+struct BatchPipeline::Batch {
+  struct Sample {
+    size_t begin, size;  // in `bytes`
+    const std::string* file;
+    uint64_t offset;
+    uint64_t pass, place;
+  };
+
+  // Written by the read task; guarded by `records`.
+  engine::VarRef records;
+  std::vector<uint8_t> bytes;
+  std::vector<Sample> samples;
+  std::vector<uint64_t> ids;
+  int64_t pad = 0;
+  bool end = false;
+
+  NDArray data, label;
+  std::byte* data_place = nullptr;
+  float* label_place = nullptr;
+
+  // While it is made.
+  std::atomic<bool> cancelled{false};
+  std::atomic<size_t> next_sample{0};
+  std::atomic<int> makers_left{0};
+  std::optional<engine::Completion> completion;
+  std::mutex mutex;
+  std::vector<std::pair<size_t, std::exception_ptr>> failures;
+};
+
+struct BatchPipeline::Shared {
+  Shared(engine::Engine& e, PipelineOptions o, std::unique_ptr<RecordStream> s)
+      : engine(e), options(std::move(o)), stream(std::move(s)), reader(e.new_var()) {}
+
+  engine::Engine& engine;
+  const PipelineOptions options;
+  const pid_t process = getpid();
+  int64_t data_bytes = 0, label_floats = 0;
+
+  // Of the read tasks, ordered by `reader`.
+  std::unique_ptr<RecordStream> stream;
+  engine::VarRef reader;
+  uint64_t pass = 0, place = 0;
+  bool ended = false;      // this pass gives no more batches
+  bool continues = false;  // its first samples went into the last batch of the pass before
+  bool any = false;        // this pass gave a record
+  std::atomic<uint64_t> stream_damages{0};
+
+  // One a maker, in use by one task at a time.
+  std::vector<std::unique_ptr<SampleMaker>> makers;
+  std::vector<engine::VarRef> maker_vars;
+
+  std::mutex mutex;
+  std::vector<std::vector<uint8_t>> spare_bytes;
+  uint64_t skipped = 0;
+  std::vector<std::string> reasons;
+
+  void begin_pass(std::optional<uint64_t> number);
+  std::optional<RecordStream::Record> next_record();
+  void read(Batch& batch);
+  void add(Batch& batch, const RecordStream::Record& record);
+  void make(SampleMaker& maker, Batch& batch, size_t i);
+  void make_all(int which, const std::shared_ptr<Batch>& batch);
+  void complete(Batch& batch);
+  void leave_out_failures(Batch& batch);
+};
+
+// The pass of this number from its beginning, or else the one that follows the pass that ended.
+void BatchPipeline::Shared::begin_pass(std::optional<uint64_t> number) {
+  ended = false;
+  any = false;
+  if (std::exchange(continues, false) && !number) return;
+  pass = number.value_or(pass + 1);
+  place = 0;
+  stream->begin(pass);
+}
+
+std::optional<RecordStream::Record> BatchPipeline::Shared::next_record() {
+  auto record = stream->next();
+  stream_damages = stream->damage_count();
+  if (record) any = true;
+  return record;
+}
+
+void BatchPipeline::Shared::add(Batch& batch, const RecordStream::Record& record) {
+  batch.samples.push_back(
+      {batch.bytes.size(), record.bytes.size(), record.file, record.offset, pass, place++});
+  batch.ids.push_back(id_of(record.bytes));
+  batch.bytes.insert(batch.bytes.end(), record.bytes.begin(), record.bytes.end());
+}
+
+void BatchPipeline::Shared::read(Batch& batch) {
+  const auto wanted = static_cast<size_t>(options.batch_size);
+  batch.end = ended;
+  if (ended || batch.cancelled.load(std::memory_order_relaxed)) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (!spare_bytes.empty()) {
+      batch.bytes = std::move(spare_bytes.back());
+      spare_bytes.pop_back();
+    }
+  }
+  int restarts = 0;
+  while (batch.samples.size() < wanted) {
+    if (const auto record = next_record()) {
+      add(batch, *record);
+      restarts = 0;
+      continue;
+    }
+    const bool nothing_left = batch.samples.empty();
+    if (nothing_left && any) {
+      ended = batch.end = true;
+      return;
+    }
+    LOOMIX_CHECK(++restarts < 2, FileError, "[{}] there are no records to read.", options.who);
+    // A pass whose samples all went into the batch before is left out.
+    if (!nothing_left) {
+      ended = true;
+      if (batch.pad == 0) batch.pad = static_cast<int64_t>(wanted - batch.samples.size());
+      if (!options.round_batch) return;
+      continues = true;
+    }
+    stream->begin(++pass);
+    place = 0;
+  }
+}
+
+void BatchPipeline::Shared::make(SampleMaker& maker, Batch& batch, size_t i) {
+  const Batch::Sample& sample = batch.samples[i];
+  SampleRandom random(options.seed, sample.pass, sample.place);
+  try {
+    maker.make(Bytes(batch.bytes).subspan(sample.begin, sample.size), random,
+               batch.data_place + int64_t(i) * data_bytes, batch.label_place + int64_t(i) * label_floats);
+  } catch (...) {
+    std::exception_ptr error;
+    try {
+      throw;
+    } catch (Error& known) {
+      known.add_context(
+          fmt::format("in {}, record at offset {} (id {})", *sample.file, sample.offset, batch.ids[i]));
+      error = std::current_exception();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(batch.mutex);
+    batch.failures.emplace_back(i, error);
+  }
+}
+
+void BatchPipeline::Shared::make_all(int which, const std::shared_ptr<Batch>& batch) {
+  SampleMaker& maker = *makers[size_t(which)];
+  while (!batch->cancelled.load(std::memory_order_relaxed)) {
+    const size_t i = batch->next_sample.fetch_add(1, std::memory_order_relaxed);
+    if (i >= batch->samples.size()) break;
+    make(maker, *batch, i);
+  }
+  if (batch->makers_left.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(*batch);
+}
+
+void BatchPipeline::Shared::complete(Batch& batch) {
+  engine::Completion completion = std::move(*batch.completion);
+  batch.completion.reset();
+  try {
+    std::sort(batch.failures.begin(), batch.failures.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (!batch.failures.empty()) {
+      if (!options.skip_damaged) std::rethrow_exception(batch.failures[0].second);
+      leave_out_failures(batch);
+    }
+    // Only the unrounded last batch is not full.
+    const auto made = static_cast<int64_t>(batch.samples.size()), empty = options.batch_size - made;
+    std::memset(batch.data_place + made * data_bytes, 0, size_t(empty * data_bytes));
+    std::fill_n(batch.label_place + made * label_floats, empty * label_floats, 0.0f);
+    batch.bytes.clear();
+    {
+      const std::lock_guard lock(mutex);
+      spare_bytes.push_back(std::move(batch.bytes));
+    }
+    completion.done();
+  } catch (...) {
+    completion.fail(std::current_exception());
+  }
+}
+
+// Moves the samples that were made to the front, and fills up with copies of the first ones.
+void BatchPipeline::Shared::leave_out_failures(Batch& batch) {
+  const size_t count = batch.samples.size();
+  std::vector<bool> failed(count, false);
+  for (const auto& [i, error] : batch.failures) {
+    failed[i] = true;
+    std::string reason = "unknown";
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+      reason = known.what();
+    }
+    const std::lock_guard lock(mutex);
+    ++skipped;
+    if (reasons.size() < kReasonsKept) reasons.push_back(std::move(reason));
+  }
+  if (batch.failures.size() == count) std::rethrow_exception(batch.failures[0].second);
+  const auto move = [&](size_t from, size_t to) {
+    std::memmove(batch.data_place + int64_t(to) * data_bytes, batch.data_place + int64_t(from) * data_bytes,
+                 size_t(data_bytes));
+    std::copy_n(batch.label_place + int64_t(from) * label_floats, label_floats,
+                batch.label_place + int64_t(to) * label_floats);
+    batch.ids[to] = batch.ids[from];
+  };
+  const size_t real = count - static_cast<size_t>(options.round_batch ? batch.pad : 0);
+  size_t good = 0, good_real = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (failed[i]) continue;
+    if (i != good) move(i, good);
+    ++good;
+    if (i < real) ++good_real;
+  }
+  for (size_t i = good; i < count; ++i) move(i - good, i);
+  batch.pad = options.batch_size - static_cast<int64_t>(good_real);
+}
+
+BatchPipeline::BatchPipeline(engine::Engine& engine, PipelineOptions options,
+                             std::unique_ptr<RecordStream> stream, const MakerFactory& maker) {
+  LOOMIX_CHECK(options.batch_size >= 1, ValueError, "[{}] batch_size is {}; expected at least 1.",
+               options.who, options.batch_size);
+  LOOMIX_CHECK(options.threads >= 1, ValueError, "[{}] preprocess_threads is {}; expected at least 1.",
+               options.who, options.threads);
+  options.prefetch = std::max<int64_t>(options.prefetch, 1);
+  options.threads = std::min<int>(options.threads, 256);
+  shared_ = std::make_shared<Shared>(engine, std::move(options), std::move(stream));
+  shared_->data_bytes = shared_->options.data_shape.size() * size_of(shared_->options.dtype);
+  shared_->label_floats = shared_->options.label_shape.size();
+  for (int i = 0; i < shared_->options.threads; ++i) {
+    shared_->makers.push_back(maker());
+    shared_->maker_vars.push_back(engine.new_var());
+  }
+  fill();
+}
+
+BatchPipeline::~BatchPipeline() {
+  for (const auto& batch : ahead_) batch->cancelled = true;
+}
+
+void BatchPipeline::fill() {
+  while (static_cast<int64_t>(ahead_.size()) < shared_->options.prefetch) push_batch();
+}
+
+void BatchPipeline::push_batch() {
+  const PipelineOptions& options = shared_->options;
+  engine::Engine& engine = shared_->engine;
+  const auto with_batch = [&](const Shape& sample) {
+    std::vector<int64_t> dims = {options.batch_size};
+    for (int i = 0; i < sample.ndim(); ++i) dims.push_back(sample[i]);
+    return Shape(std::span<const int64_t>(dims));
+  };
+  auto batch = std::make_shared<Batch>();
+  batch->records = engine.new_var();
+  batch->data = NDArray(engine, with_batch(options.data_shape), options.dtype, Device::cpu());
+  batch->label = NDArray(engine, with_batch(options.label_shape), DType::float32, Device::cpu());
+  const engine::Tag read_tags[] = {{shared_->reader.get(), engine::Access::use},
+                                   {batch->records.get(), engine::Access::write}};
+  engine.push(task(engine::Lane::io, [](const void*) { return "read records"; }), read_tags,
+              [shared = shared_, batch](engine::RunContext&) { shared->read(*batch); });
+  const engine::Tag make_tags[] = {{batch->records.get(), engine::Access::read},
+                                   {&batch->data.var(), engine::Access::write},
+                                   {&batch->label.var(), engine::Access::write}};
+  engine::TaskInfo info = task(engine::Lane::compute, [](const void*) { return "make samples"; });
+  info.bytes = batch->data.bytes();
+  engine.push_async(
+      info, make_tags, [shared = shared_, batch](engine::RunContext&, engine::Completion completion) {
+        if (batch->end || batch->cancelled || batch->samples.empty()) return completion.done();
+        batch->data_place = static_cast<std::byte*>(batch->data.view().data);
+        batch->label_place = static_cast<float*>(batch->label.view().data);
+        batch->completion.emplace(std::move(completion));
+        const int tasks = std::min<int>(shared->options.threads, static_cast<int>(batch->samples.size()));
+        batch->makers_left = tasks;
+        for (int i = 0; i < tasks; ++i) {
+          const engine::Tag tags[] = {{shared->maker_vars[size_t(i)].get(), engine::Access::use}};
+          shared->engine.push(task(engine::Lane::compute, [](const void*) { return "decode and augment"; }),
+                              tags, [shared, batch, i](engine::RunContext&) { shared->make_all(i, batch); });
+        }
+      });
+  ahead_.push_back(std::move(batch));
+}
+
+bool BatchPipeline::next() {
+  LOOMIX_CHECK(getpid() == shared_->process, StateError,
+               "[{}] the iterator was made before a fork; make one in the child.", shared_->options.who);
+  if (ended_) return false;
+  current_ = std::move(ahead_.front());
+  ahead_.pop_front();
+  push_batch();
+  shared_->engine.wait(*current_->records);
+  ended_ = current_->end;
+  if (ended_) return false;
+  consumed_ = true;
+  pass_ = current_->samples.front().pass;
+  if (shared_->options.skip_damaged) shared_->engine.wait(current_->data.var());
+  return true;
+}
+
+void BatchPipeline::reset() {
+  if (!ended_ && !consumed_) return;  // at the beginning of a pass already
+  std::optional<uint64_t> pass;
+  if (!ended_) pass = pass_ + 1;
+  for (const auto& batch : ahead_) batch->cancelled = true;
+  ahead_.clear();
+  ended_ = consumed_ = false;
+  const engine::Tag tags[] = {{shared_->reader.get(), engine::Access::use}};
+  shared_->engine.push(task(engine::Lane::io, [](const void*) { return "begin pass"; }), tags,
+                       [shared = shared_, pass](engine::RunContext&) { shared->begin_pass(pass); });
+  fill();
+}
+
+const NDArray& BatchPipeline::data() const {
+  LOOMIX_CHECK(current_ && !ended_, StateError, "[{}] there is no current batch; call next() first.",
+               shared_->options.who);
+  return current_->data;
+}
+const NDArray& BatchPipeline::label() const {
+  data();
+  return current_->label;
+}
+int64_t BatchPipeline::pad() const {
+  data();
+  return current_->pad;
+}
+const std::vector<uint64_t>& BatchPipeline::index() const {
+  data();
+  return current_->ids;
+}
+const PipelineOptions& BatchPipeline::options() const { return shared_->options; }
+
+uint64_t BatchPipeline::skipped() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->skipped + shared_->stream_damages;
+}
+std::vector<std::string> BatchPipeline::skipped_reasons() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->reasons;
+}
+
+}  // namespace loomix::io
