@@ -3,6 +3,7 @@
 # stubs no_name.cc are built instead. After this file LOOMIX_<NAME>_FOUND and LOOMIX_<NAME>_LIBRARIES are set.
 
 set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png curl)
+set(LOOMIX_MODULE_FOLDERS network mpi)  # folders <folder>/network/ and so on are modules of their own, too
 set(LOOMIX_CUDA_BACKENDS cuda cudnn cublas nccl)  # built into a module of their own
 
 find_package(Threads REQUIRED)
@@ -70,7 +71,18 @@ mark_as_advanced(LOOMIX_CURL_INCLUDE)
 loomix_decide(CURL LOOMIX_CURL_INCLUDE "install libcurl4-openssl-dev")
 set(LOOMIX_CURL_LIBRARIES ${CMAKE_DL_LIBS})
 
-foreach(backend ZMQ MPI)  # no sources yet
+# The network module: ZeroMQ and Protocol Buffers, both or none.
+loomix_import(loomix_zmq zmq.h zmq)
+find_package(Protobuf QUIET)
+set(LOOMIX_ZMQ_CANDIDATE FALSE)
+if(TARGET loomix_zmq AND TARGET protobuf::libprotobuf-lite AND TARGET protobuf::protoc)
+  set(LOOMIX_ZMQ_CANDIDATE TRUE)
+endif()
+loomix_decide(ZMQ LOOMIX_ZMQ_CANDIDATE "install libzmq3-dev, libprotobuf-dev and protobuf-compiler")
+set(LOOMIX_NETWORK_FOUND ${LOOMIX_ZMQ_FOUND})
+set(LOOMIX_NETWORK_LIBRARIES loomix_zmq protobuf::libprotobuf-lite)
+
+foreach(backend MPI)  # no sources yet
   set(LOOMIX_${backend}_FOUND FALSE)
 endforeach()
 

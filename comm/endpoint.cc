@@ -94,13 +94,8 @@ std::vector<PeerInfo> Endpoint::peers() const {
 }
 
 void Endpoint::serve(uint32_t channel, Handler handler, ChannelOptions options) {
-  struct Arguments {
-    Handler handler;
-    ChannelOptions options;
-  };
-  auto arguments = std::make_unique<Arguments>(Arguments{std::move(handler), std::move(options)});
-  core_->post([core = core_.get(), channel, arguments = std::move(arguments)] {
-    core->serve(channel, std::move(arguments->handler), std::move(arguments->options));
+  core_->post_and_wait([core = core_.get(), channel, &handler, &options] {
+    core->serve(channel, std::move(handler), std::move(options));
   });
 }
 

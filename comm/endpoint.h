@@ -140,7 +140,7 @@ class Endpoint {
   std::vector<PeerInfo> peers() const;
   EndpointStats stats() const;
 
-  // May be called after messages came: up to Limits::waiting_* wait for their handler.
+  // May be called after messages came: up to Limits::waiting_* wait for their handler. Takes the place of an earlier one.
   void serve(uint32_t channel, Handler handler, ChannelOptions options = {});
   void stop_serving(uint32_t channel);  // after it the handler is not running, unless called from it
 

@@ -85,7 +85,7 @@ struct Peer {
   std::string loss;     // how it went, if it went
   LinkId link = 0;      // where to send; 0: none
   LinkId dialling = 0;
-  TimePoint hello_at, last_heard, last_sent, last_ping, lost_at, last_fault;
+  TimePoint hello_at, last_heard, last_sent, last_ping, lost_at;
   Duration hello_every{};
   Duration round_trip{};
   std::map<std::pair<int, uint64_t>, TransmissionPtr> queue;  // by (-priority, order)
@@ -181,6 +181,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void fail_requests(Peer& peer, const std::function<std::exception_ptr(const Outstanding&)>& error,
                      bool all);
   void tell(const PeerEvent& event);
+  bool may_complain();
   void peer_timers(Peer& peer);
 
   void enqueue(Peer& peer, const TransmissionPtr& transmission);
@@ -233,6 +234,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   bool running_ = true;
   TimePoint now_;
   TimePoint timers_at_;
+  TimePoint complained_;
   Packet scratch_;
   std::atomic<uint64_t> counters_[static_cast<size_t>(Counter::count)] = {};
 };

@@ -9,6 +9,7 @@ namespace loomix::comm {
 namespace {
 
 constexpr size_t kMaxPeers = 65536;
+constexpr Duration kComplainEvery = std::chrono::seconds(1);
 constexpr size_t kHelloFields = 4;  // version, role, rank, incarnation
 constexpr size_t kHelloTexts = 3;   // cluster, address, offer
 
@@ -17,6 +18,13 @@ std::string seconds_since(TimePoint then, TimePoint now) {
 }
 
 }  // namespace
+
+// Peers' faults are not a way to fill our log.
+bool EndpointCore::may_complain() {
+  if (now_ - complained_ < kComplainEvery) return false;
+  complained_ = now_;
+  return true;
+}
 
 Peer& EndpointCore::peer(NodeName name) {
   const auto [found, fresh] = peers_.try_emplace(name);
@@ -102,8 +110,9 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   const auto refuse = [&](std::string reason) {
     count(Counter::refused);
     if (!welcome) send_control(link, PacketKind::refuse, {}, {reason});
-    log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
-        reason);
+    if (may_complain())
+      log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
+          reason);
     Peer* const dialled = link.dialled ? link.peer : nullptr;
     drop_link(link.id);
     if (dialled) {
@@ -157,6 +166,7 @@ bool EndpointCore::admit(Link& link, NodeId id, const std::string& where) {
       old.wanted = false;
       if (old.up) lose(old, PeerState::lost, "it was replaced by a newer incarnation");
       if (old.dialling) drop_link(old.dialling);
+      for (auto& [key, transmission] : old.queue) transmission->queued = false;
       link.peer->outstanding.merge(old.outstanding);
       std::erase(to_pump_, &old);
       peers_.erase(taken);

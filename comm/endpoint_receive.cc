@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kKeptNotices = 1024;
 constexpr size_t kMaxChannels = 1024;
-constexpr Duration kFaultsLogged = std::chrono::seconds(10);
 
 // Cuts the bytes of a body into parts of the given sizes, without a copy where a part lies in one buffer.
 std::vector<Buffer> cut(const std::vector<uint64_t>& sizes, std::vector<Buffer>&& body) {
@@ -126,10 +125,9 @@ const char* EndpointCore::fault_of(const PacketHeader& header, uint64_t body_byt
 
 void EndpointCore::break_off(Link& link, std::string_view fault) {
   count(Counter::refused);
-  if (!link.peer || now_ - link.peer->last_fault >= kFaultsLogged) {
+  if (may_complain()) {
     log(LogLevel::warning, "[comm] {}: dropped {} over {}, which sent {}.", address,
         link.peer ? link.peer->to_string() : "a peer", transport_->describe(link.id), fault);
-    if (link.peer) link.peer->last_fault = now_;
   }
   drop_link(link.id);
 }
@@ -167,7 +165,9 @@ void EndpointCore::on_message(Link& link, Packet&& packet) {
   }
   uint64_t total = 0;
   for (const uint64_t size : header.frames) total += size;
-  if (header.offset == 0 && total == bytes && !p.assemblies.contains({header.kind, header.sequence})) {
+  const bool passed_on = total == 0 || !packet.transient;
+  if (header.offset == 0 && total == bytes && passed_on &&
+      !p.assemblies.contains({header.kind, header.sequence})) {
     std::vector<Buffer> parts = cut(header.frames, std::move(packet.body));
     return deliver(p, std::move(header), std::move(parts));
   }
@@ -207,7 +207,7 @@ void EndpointCore::assemble(Link& link, Packet&& packet) {
         return;
       ++p.apart;
       p.incoming_bytes += size;
-      assembly.apart.emplace_back(at, std::move(piece));
+      assembly.apart.emplace_back(at, packet.transient ? Buffer::copy_of(piece.bytes()) : std::move(piece));
     }
     at += size;
   }

@@ -55,6 +55,7 @@ struct PacketHeader {
 struct Packet {
   PacketHeader header;
   std::vector<Buffer> body;  // consecutive bytes of the payload
+  bool transient = false;    // of one that comes: the body's bytes are gone after on_packet()
 
   uint64_t body_bytes() const noexcept {
     uint64_t bytes = 0;

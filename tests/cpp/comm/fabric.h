@@ -10,6 +10,10 @@
 
 #include "comm/endpoint.h"
 #include "comm/inproc.h"
+#include "comm/network.h"
+
+// Linked into the tests where it is built.
+extern "C" [[gnu::weak]] const loomix::comm::NetworkModule loomix_network_module;
 
 namespace loomix::comm {
 
@@ -82,6 +86,20 @@ class InprocFabric final : public Fabric {
     return network.attach("inproc://" + name);
   }
   InprocNetwork network;
+};
+
+inline bool has_network() { return &loomix_network_module != nullptr; }
+
+class NetworkFabric final : public Fabric {
+ public:
+  explicit NetworkFabric(bool shared_memory, bool keys = false) {
+    options.shared_memory = shared_memory;
+    if (keys) options.keys = loomix_network_module.new_keys();
+  }
+  std::unique_ptr<Transport> attach(const std::string&) override {
+    return loomix_network_module.open(options);
+  }
+  NetworkOptions options;
 };
 
 }  // namespace loomix::comm

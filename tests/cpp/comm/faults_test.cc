@@ -238,5 +238,71 @@ TEST(Faults, ARespondersEndpointMayBeGone) {
   late.reply({});
 }
 
+// A peer that is welcome and then sends packets with random fields.
+class Hostile final : public TransportEvents {
+ public:
+  Hostile(InprocNetwork& network, std::string to, uint32_t seed)
+      : transport_(network.attach("inproc://hostile")), to_(std::move(to)), dice_(seed) {}
+  void on_packet(LinkId, Packet&& packet) override { welcomed_ |= packet.header.kind == PacketKind::welcome; }
+  void on_down(LinkId, std::string_view) override { welcomed_ = false, link_ = 0; }
+  void on_writable(LinkId) override {}
+
+  void send(int packets) {
+    for (int i = 0; i < packets; ++i) {
+      if (link_ == 0) {
+        link_ = transport_->connect(to_);
+        Packet hello;
+        hello.header.kind = PacketKind::hello;
+        hello.header.fields = {kProtocolVersion, 2, static_cast<int64_t>(dice_() % 3) + 10, 1};
+        hello.header.texts = {"loomix", "", ""};
+        transport_->send(link_, hello);
+      }
+      Packet packet;
+      PacketHeader& h = packet.header;
+      const auto some = [&](uint64_t most) {
+        return dice_() % 8 == 0 ? uint64_t{dice_()} << (dice_() % 40) : dice_() % most;
+      };
+      h.kind = static_cast<PacketKind>(dice_() % 11 == 10 ? 1 : dice_() % 9);
+      h.failed = dice_() % 8 == 0;
+      h.channel = static_cast<uint32_t>(some(3));
+      h.sequence = some(50);
+      h.transmission = some(50);
+      h.offset = dice_() % 2 == 0 ? 0 : some(5000);
+      h.done_below = some(40);
+      h.consumed = some(1000);
+      for (uint64_t n = dice_() % 4; n > 0; --n) h.frames.push_back(some(3000));
+      for (uint64_t n = dice_() % 5; n > 0; --n) h.fields.push_back(static_cast<int64_t>(some(20)));
+      for (uint64_t n = dice_() % 4; n > 0; --n) h.texts.emplace_back(dice_() % 30, 'x');
+      for (uint64_t n = dice_() % 3; n > 0; --n) packet.body.push_back(pattern(dice_() % 2000, 1));
+      packet.transient = false;
+      transport_->send(link_, packet);
+      if (i % 64 == 0) transport_->poll(Clock::now() + 1ms, *this);
+    }
+  }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  const std::string to_;
+  std::mt19937 dice_;
+  LinkId link_ = 0;
+  bool welcomed_ = false;
+};
+
+TEST(Faults, APeerThatSendsNonsenseHarmsNobody) {
+  InprocNetwork network;
+  EndpointOptions options = quick_options();
+  options.dead_after = 20s;
+  options.limits.message_bytes = 1 << 20;
+  const auto a = node(network, server(0), options), b = node(network, worker(0), options);
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  Hostile hostile(network, a->address(), 5);
+  for (int round = 0; round < 20; ++round) {
+    hostile.send(5000);
+    b->call(server(0), 0, message_of({round}, {pattern(100000, 1)}), within(20s));
+  }
+  EXPECT_GT(a->stats().refused, 10u);
+}
+
 }  // namespace
 }  // namespace loomix::comm

@@ -384,7 +384,12 @@ TEST_P(Scenarios, WrongCallsAreTold) {
 }
 
 std::vector<Kind> kinds() {
-  return {{"Inproc", [] { return std::make_unique<InprocFabric>(); }}};
+  std::vector<Kind> all = {{"Inproc", [] { return std::make_unique<InprocFabric>(); }}};
+  if (!has_network()) return all;
+  all.push_back({"Tcp", [] { return std::make_unique<NetworkFabric>(false); }});
+  all.push_back({"TcpWithKeys", [] { return std::make_unique<NetworkFabric>(false, true); }});
+  all.push_back({"SharedMemory", [] { return std::make_unique<NetworkFabric>(true); }});
+  return all;
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/network/codec.h"
+
+namespace loomix::comm {
+
+const std::string& HeaderCodec::encode(const PacketHeader& header) {
+  wire::Header& m = message_;
+  m.Clear();
+  m.set_kind(static_cast<wire::Kind>(header.kind));
+  m.set_failed(header.failed);
+  m.set_channel(header.channel);
+  m.set_command(header.command);
+  m.set_sequence(header.sequence);
+  m.set_transmission(header.transmission);
+  m.set_offset(header.offset);
+  m.set_done_below(header.done_below);
+  m.set_consumed(header.consumed);
+  m.set_attempt(header.attempt);
+  m.set_priority(header.priority);
+  m.mutable_frames()->Add(header.frames.begin(), header.frames.end());
+  m.mutable_fields()->Add(header.fields.begin(), header.fields.end());
+  for (const std::string& text : header.texts) m.add_texts(text);
+  m.SerializeToString(&bytes_);
+  return bytes_;
+}
+
+bool HeaderCodec::decode(Bytes bytes, PacketHeader& header) {
+  wire::Header& m = message_;
+  if (!m.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !wire::Kind_IsValid(m.kind()))
+    return false;
+  header.kind = static_cast<PacketKind>(m.kind());
+  header.failed = m.failed();
+  header.channel = m.channel();
+  header.command = m.command();
+  header.sequence = m.sequence();
+  header.transmission = m.transmission();
+  header.offset = m.offset();
+  header.done_below = m.done_below();
+  header.consumed = m.consumed();
+  header.attempt = m.attempt();
+  header.priority = m.priority();
+  header.frames.assign(m.frames().begin(), m.frames().end());
+  header.fields.assign(m.fields().begin(), m.fields().end());
+  header.texts.assign(m.texts().begin(), m.texts().end());
+  return true;
+}
+
+}  // namespace loomix::comm

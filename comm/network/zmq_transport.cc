@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/network/zmq_transport.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace loomix::comm {
+namespace {
+
+constexpr size_t kMaxFrame = size_t{4} << 20;  // pieces are smaller
+constexpr size_t kMaxParts = 256;              // of one packet
+constexpr size_t kMaxIgnored = 65536;
+constexpr int kAtATime = 64;           // packets, before others get their turn
+constexpr size_t kCopied = 512;        // frames up to this size are cheaper to copy than to share
+constexpr size_t kKeyCharacters = 40;  // of Z85
+constexpr Duration kComplainEvery = std::chrono::seconds(5);
+
+[[noreturn]] void fail(const std::string& what) {
+  throw NetworkError(fmt::format("[comm] {}: {}.", what, zmq_strerror(zmq_errno())));
+}
+
+struct Address {
+  std::string endpoint, host, key;
+};
+
+Address parse(const std::string& text) {
+  Address address;
+  const size_t bar = text.find('|');
+  address.endpoint = text.substr(0, bar);
+  if (bar != std::string::npos) address.key = text.substr(bar + 1);
+  const size_t colon = address.endpoint.rfind(':');
+  LOOMIX_CHECK(text.starts_with("tcp://") && colon != std::string::npos && colon > 6 &&
+                   (address.key.empty() || address.key.size() == kKeyCharacters),
+               ValueError,
+               "[comm] '{}' is no address; expected tcp://host:port, with keys tcp://host:port|KEY.", text);
+  address.host = address.endpoint.substr(6, colon - 6);
+  return address;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host.starts_with("127.") || host == "[::1]";
+}
+
+std::string first_outer_host() {
+  ifaddrs* all = nullptr;
+  std::string host = "127.0.0.1";
+  if (getifaddrs(&all) != 0) return host;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    char text[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof(text));
+    if (is_loopback(text)) continue;
+    host = text;
+    break;
+  }
+  freeifaddrs(all);
+  return host;
+}
+
+// A frame that is being received, or sent.
+class Frame {
+ public:
+  Frame() { zmq_msg_init(&message_); }
+  ~Frame() { zmq_msg_close(&message_); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+  zmq_msg_t* get() { return &message_; }
+  size_t size() { return zmq_msg_size(&message_); }
+  Bytes bytes() { return {static_cast<const std::byte*>(zmq_msg_data(&message_)), size()}; }
+  std::string_view text() { return {static_cast<const char*>(zmq_msg_data(&message_)), size()}; }
+
+ private:
+  zmq_msg_t message_;
+};
+
+Buffer keep(Frame& frame) {
+  if (frame.size() <= kCopied) return Buffer::copy_of(frame.bytes());
+  auto kept = std::make_unique<Frame>();
+  zmq_msg_move(kept->get(), frame.get());
+  const Bytes bytes = kept->bytes();
+  return Buffer::borrow(bytes, [kept = std::move(kept)] {});
+}
+
+bool send_part(void* socket, Bytes bytes, bool more) {
+  return zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
+}
+
+bool send_part(void* socket, const Buffer& part, bool more) {
+  if (part.size() <= kCopied) return send_part(socket, part.bytes(), more);
+  auto shared = std::make_unique<Buffer>(part);
+  zmq_msg_t message;
+  zmq_msg_init_data(
+      &message, const_cast<std::byte*>(part.data()), part.size(),
+      [](void*, void* hint) { std::unique_ptr<Buffer>(static_cast<Buffer*>(hint)).reset(); },
+      shared.release());
+  if (zmq_msg_send(&message, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0) return true;
+  zmq_msg_close(&message);
+  return false;
+}
+
+}  // namespace
+
+ZmqTransport::Context::Context() : context_(zmq_ctx_new()) {
+  if (!context_) fail("no ZeroMQ context");
+  zmq_ctx_set(context_, ZMQ_BLOCKY, 0);
+}
+ZmqTransport::Context::~Context() { zmq_ctx_term(context_); }
+
+ZmqTransport::Socket::Socket(const Context& context, int type) : socket_(zmq_socket(context.get(), type)) {
+  if (!socket_) fail("no ZeroMQ socket");
+}
+ZmqTransport::Socket::~Socket() {
+  if (socket_) zmq_close(socket_);
+}
+void ZmqTransport::Socket::set(int option, int value) {
+  if (zmq_setsockopt(socket_, option, &value, sizeof(value)) != 0) fail("a socket's option");
+}
+void ZmqTransport::Socket::set(int option, std::string_view value) {
+  if (zmq_setsockopt(socket_, option, value.data(), value.size()) != 0) fail("a socket's option");
+}
+int ZmqTransport::Socket::file() const {
+  int file = -1;
+  size_t size = sizeof(file);
+  zmq_getsockopt(socket_, ZMQ_FD, &file, &size);
+  return file;
+}
+
+ZmqTransport::ZmqTransport(NetworkOptions options)
+    : options_(std::move(options)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      doorbell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      local_(epoll_.get(), doorbell_.get(), options_.ring_bytes),
+      accepting_(context_, ZMQ_ROUTER),
+      dialling_(context_, ZMQ_ROUTER) {
+  for (Socket* socket : {&accepting_, &dialling_}) {
+    const int64_t frame = std::max<int64_t>(kMaxFrame, static_cast<int64_t>(options_.header_bytes));
+    zmq_setsockopt(socket->get(), ZMQ_MAXMSGSIZE, &frame, sizeof(frame));
+    socket->set(ZMQ_SNDHWM, 0);  // the endpoint's credit bounds what is on the way
+    socket->set(ZMQ_RCVHWM, 1000);
+    socket->set(ZMQ_ROUTER_MANDATORY, 1);
+    socket->set(ZMQ_LINGER, 200);
+    socket->set(ZMQ_HANDSHAKE_IVL, 5000);
+    socket->set(ZMQ_RECONNECT_IVL, 20);
+    socket->set(ZMQ_RECONNECT_IVL_MAX, 500);
+    socket->set(ZMQ_BACKLOG, 1024);
+  }
+  const bool keys = !options_.keys.public_key.empty();
+  if (keys) {
+    LOOMIX_CHECK(options_.keys.public_key.size() == kKeyCharacters &&
+                     options_.keys.secret_key.size() == kKeyCharacters,
+                 ValueError, "[comm] a key has {} and {} characters; each half has {}.",
+                 options_.keys.public_key.size(), options_.keys.secret_key.size(), kKeyCharacters);
+    trusted_.insert(options_.trusted.begin(), options_.trusted.end());
+    if (trusted_.empty()) trusted_.insert(options_.keys.public_key);
+    zap_ = Socket(context_, ZMQ_REP);
+    if (zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0) fail("no place to answer who may connect");
+    watch(zap_.file());
+    accepting_.set(ZMQ_ZAP_DOMAIN, "loomix");
+    accepting_.set(ZMQ_CURVE_SERVER, 1);
+    accepting_.set(ZMQ_CURVE_SECRETKEY, options_.keys.secret_key);
+    dialling_.set(ZMQ_CURVE_PUBLICKEY, options_.keys.public_key);
+    dialling_.set(ZMQ_CURVE_SECRETKEY, options_.keys.secret_key);
+  }
+  accepting_events_ = monitor(accepting_, "inproc://accepting");
+  dialling_events_ = monitor(dialling_, "inproc://dialling");
+  for (const int file : {accepting_.file(), dialling_.file(), accepting_events_.file(),
+                         dialling_events_.file(), doorbell_.get()}) {
+    watch(file);
+  }
+  if (!options_.listen.empty()) bind();
+}
+
+ZmqTransport::~ZmqTransport() {
+  zmq_socket_monitor(accepting_.get(), nullptr, 0);
+  zmq_socket_monitor(dialling_.get(), nullptr, 0);
+}
+
+void ZmqTransport::bind() {
+  const Address wanted = parse(options_.listen);
+  LOOMIX_CHECK(!trusted_.empty() || options_.trusted_network || is_loopback(wanted.host), ValueError,
+               "[comm] '{}' can be reached from other machines, and there are no keys; make some with "
+               "`python -m loomix "
+               "keys`, or declare the network trusted.",
+               options_.listen);
+  if (zmq_bind(accepting_.get(), wanted.endpoint.c_str()) != 0) fail("cannot listen at " + wanted.endpoint);
+  char bound[256];
+  size_t size = sizeof(bound);
+  zmq_getsockopt(accepting_.get(), ZMQ_LAST_ENDPOINT, bound, &size);
+  const std::string endpoint(bound);
+  std::string host = options_.advertise;
+  if (host.empty()) host = wanted.host == "0.0.0.0" || wanted.host == "*" ? first_outer_host() : wanted.host;
+  address_ = "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
+  if (!trusted_.empty()) address_ += '|' + options_.keys.public_key;
+}
+
+void ZmqTransport::watch(int file) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = file;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, file, &event);
+}
+
+ZmqTransport::Socket ZmqTransport::monitor(Socket& of, const char* name) {
+  zmq_socket_monitor(of.get(), name,
+                     ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+  Socket events(context_, ZMQ_PAIR);
+  if (zmq_connect(events.get(), name) != 0) fail("no monitor of a socket");
+  Frame none;  // a reader is told of news only after it has found nothing
+  zmq_msg_recv(none.get(), events.get(), ZMQ_DONTWAIT);
+  return events;
+}
+
+LinkId ZmqTransport::connect(const std::string& text) {
+  const Address to = parse(text);
+  if (trusted_.empty()) {
+    LOOMIX_CHECK(to.key.empty(), ValueError, "[comm] {} has a key, and this node has none.", text);
+    LOOMIX_CHECK(
+        options_.trusted_network || is_loopback(to.host), ValueError,
+        "[comm] {} is another machine, and this node has no keys; make some with `python -m loomix keys`, or "
+        "declare the network trusted.",
+        text);
+  } else {
+    LOOMIX_CHECK(!to.key.empty(), ValueError,
+                 "[comm] {} has no key, and this node has one; both sides need keys.", text);
+    dialling_.set(ZMQ_CURVE_SERVERKEY, to.key);
+  }
+  const LinkId link = next_link_++;
+  const std::string id = fmt::format("link-{}", link);
+  dialling_.set(ZMQ_CONNECT_ROUTING_ID, id);
+  LOOMIX_CHECK(zmq_connect(dialling_.get(), to.endpoint.c_str()) == 0, ValueError,
+               "[comm] cannot call {}: {}.", text, zmq_strerror(zmq_errno()));
+  routes_[link] = {.dialled = true, .id = id, .endpoint = to.endpoint, .file = -1};
+  by_id_[1][id] = link;
+  return link;
+}
+
+void ZmqTransport::close(LinkId link) {
+  const auto found = routes_.find(link);
+  if (found == routes_.end()) return;
+  Packet end;  // of kind none: tells the other end
+  send_frames(found->second, end);
+  local_.close(link);
+  const Route route = std::move(found->second);
+  routes_.erase(found);
+  by_id_[route.dialled].erase(route.id);
+  if (const auto file = by_file_.find(route.file); file != by_file_.end() && file->second == link)
+    by_file_.erase(file);
+  if (route.dialled) {
+    zmq_disconnect(dialling_.get(), route.endpoint.c_str());
+    return;
+  }
+  if (ignored_.insert(route.id).second) ignored_order_.push_back(route.id);
+  if (ignored_order_.size() > kMaxIgnored) {
+    ignored_.erase(ignored_order_.front());
+    ignored_order_.pop_front();
+  }
+}
+
+bool ZmqTransport::send(LinkId link, const Packet& packet) {
+  const auto found = routes_.find(link);
+  if (found == routes_.end()) return true;
+  if (LocalPipe* const pipe = local_.pipe(link)) {
+    const std::string& header = codec_.encode(packet.header);
+    if (!pipe->writer->write(std::as_bytes(std::span(header)), packet.body)) {
+      pipe->waiting = true;
+      return false;
+    }
+    if (pipe->writer->reader_sleeps()) pipe->ring();
+    return true;
+  }
+  send_frames(found->second, packet);
+  return true;
+}
+
+bool ZmqTransport::send_frames(const Route& route, const Packet& packet) {
+  void* const socket = (route.dialled ? dialling_ : accepting_).get();
+  const std::string& header = codec_.encode(packet.header);
+  // The connection may be gone: then the packet is lost, and news of that is on its way.
+  if (!send_part(socket, std::as_bytes(std::span(route.id)), true)) return false;
+  if (!send_part(socket, std::as_bytes(std::span(header)), !packet.body.empty())) return false;
+  for (size_t i = 0; i < packet.body.size(); ++i) {
+    if (!send_part(socket, packet.body[i], i + 1 < packet.body.size())) return false;
+  }
+  return true;
+}
+
+void ZmqTransport::wake() noexcept {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(doorbell_.get(), &one, sizeof(one));
+}
+
+void ZmqTransport::poll(TimePoint until, TransportEvents& events) {
+  bool any = receive(accepting_, false, events);
+  any |= receive(dialling_, true, events);
+  any |= read_rings(events);
+  sleep(any ? TimePoint{} : until, events);
+}
+
+void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
+  bool more = false;
+  for (LocalPipe* const pipe : local_.ready()) more |= pipe->reader->about_to_sleep();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  epoll_event ready[32];
+  const int timeout = more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, 60000));
+  const int count = epoll_wait(epoll_.get(), ready, static_cast<int>(std::size(ready)), timeout);
+  for (LocalPipe* const pipe : local_.ready()) pipe->reader->awake();
+  bool sockets = false;
+  std::vector<LinkId> ended;
+  for (int i = 0; i < count; ++i) {
+    const int file = ready[i].data.fd;
+    if (file == doorbell_.get()) {
+      uint64_t rings;
+      [[maybe_unused]] const ssize_t read = ::read(file, &rings, sizeof(rings));
+    } else if (file == accepting_events_.file()) {
+      read_monitor(accepting_events_, false, events);
+    } else if (file == dialling_events_.file()) {
+      read_monitor(dialling_events_, true, events);
+    } else if (zap_.get() && file == zap_.file()) {
+      answer_who_may_connect();
+    } else if (!local_.on_file(file, ended)) {
+      sockets = true;
+    }
+  }
+  if (sockets) {
+    receive(accepting_, false, events);
+    receive(dialling_, true, events);
+  }
+  read_rings(events);
+  for (const LinkId link : ended) go_down(link, "its process has ended", events);
+}
+
+void ZmqTransport::go_down(LinkId link, std::string_view reason, TransportEvents& events) {
+  if (!routes_.contains(link)) return;
+  local_.close(link);
+  events.on_down(link, reason);
+}
+
+bool ZmqTransport::receive(Socket& socket, bool dialled, TransportEvents& events) {
+  for (int i = 0; i < kAtATime; ++i) {
+    Frame id;
+    if (zmq_msg_recv(id.get(), socket.get(), ZMQ_DONTWAIT) < 0) return i > 0;
+    std::vector<Buffer> frames;
+    bool more = zmq_msg_more(id.get()) != 0, whole = true;
+    int file = -1;
+    while (more) {
+      Frame part;
+      if (zmq_msg_recv(part.get(), socket.get(), ZMQ_DONTWAIT) < 0) break;
+      more = zmq_msg_more(part.get()) != 0;
+      if (frames.empty()) file = zmq_msg_get(part.get(), ZMQ_SRCFD);
+      if (frames.size() < kMaxParts) {
+        frames.push_back(keep(part));
+      } else {
+        whole = false;
+      }
+    }
+    if (!whole) frames.clear();
+    on_frames(dialled, id.text(), std::move(frames), file, events);
+  }
+  return true;
+}
+
+void ZmqTransport::on_frames(bool dialled, std::string_view id_text, std::vector<Buffer>&& frames, int file,
+                             TransportEvents& events) {
+  const std::string id(id_text);
+  if (!dialled && ignored_.contains(id)) return;
+  const auto known = by_id_[dialled].find(id);
+  if (known == by_id_[dialled].end() && dialled) return;  // hung up
+  Packet packet;
+  if (frames.empty() || frames[0].size() > options_.header_bytes ||
+      !codec_.decode(frames[0].bytes(), packet.header)) {
+    complain("bytes that are no packet came; their sender is ignored");
+    if (known != by_id_[dialled].end())
+      return go_down(known->second, "it sent bytes that are no packet", events);
+    if (ignored_.insert(id).second) ignored_order_.push_back(id);
+    return;
+  }
+  LinkId link;
+  if (known == by_id_[dialled].end()) {
+    link = next_link_++;
+    by_id_[0][id] = link;
+    routes_[link].id = id;
+  } else {
+    link = known->second;
+  }
+  Route& route = routes_[link];
+  if (route.file != file) {
+    route.file = file;
+    by_file_[file] = link;
+  }
+  if (packet.header.kind == PacketKind::none) return go_down(link, "the other end closed it", events);
+  packet.body.assign(std::make_move_iterator(frames.begin() + 1), std::make_move_iterator(frames.end()));
+  events.on_packet(link, std::move(packet));
+}
+
+bool ZmqTransport::read_rings(TransportEvents& events) {
+  bool any = false;
+  const std::vector<LocalPipe*>& ready = local_.ready();
+  for (size_t i = 0; i < ready.size(); ++i) read_ring(*ready[i], events, any);
+  return any;
+}
+
+void ZmqTransport::read_ring(LocalPipe& pipe, TransportEvents& events, bool& any) {
+  const LinkId link = pipe.link;
+  if (pipe.waiting && pipe.writer->room()) {
+    pipe.waiting = false;
+    any = true;
+    events.on_writable(link);
+  }
+  for (int i = 0; i < kAtATime; ++i) {
+    LocalPipe* const still = local_.pipe(link);
+    if (!still) return;
+    Bytes header, body;
+    const RingReader::Result result = still->reader->next(header, body);
+    if (result == RingReader::Result::none) return;
+    any = true;
+    // Decoded from a copy: the other side could change the bytes in the meantime.
+    header_.assign(reinterpret_cast<const char*>(header.data()),
+                   std::min(header.size(), options_.header_bytes));
+    Packet packet;
+    if (result == RingReader::Result::broken || header.size() > options_.header_bytes ||
+        body.size() > kMaxFrame || !codec_.decode(std::as_bytes(std::span(header_)), packet.header)) {
+      complain("shared memory held no packet; its writer is dropped");
+      return go_down(link, "it broke the shared memory", events);
+    }
+    packet.transient = true;
+    if (!body.empty()) packet.body.push_back(Buffer::borrow(body));
+    events.on_packet(link, std::move(packet));
+    if (LocalPipe* const after = local_.pipe(link); after && after->reader->done()) after->ring();
+  }
+}
+
+void ZmqTransport::read_monitor(Socket& monitor, bool dialled, TransportEvents& events) {
+  for (;;) {
+    Frame event, where;
+    if (zmq_msg_recv(event.get(), monitor.get(), ZMQ_DONTWAIT) < 0) return;
+    zmq_msg_recv(where.get(), monitor.get(), ZMQ_DONTWAIT);
+    uint16_t kind;
+    int32_t value;
+    if (event.size() < sizeof(kind) + sizeof(value)) continue;
+    std::memcpy(&kind, event.bytes().data(), sizeof(kind));
+    std::memcpy(&value, event.bytes().data() + sizeof(kind), sizeof(value));
+    if (kind != ZMQ_EVENT_DISCONNECTED) {
+      complain(
+          fmt::format("a peer {} {} was refused: its handshake failed (wrong keys, none, or no peer at all)",
+                      dialled ? "called at" : "that came to", where.text()));
+      continue;
+    }
+    const auto found = by_file_.find(value);
+    if (found == by_file_.end()) continue;
+    const LinkId link = found->second;
+    const auto route = routes_.find(link);
+    if (route == routes_.end() || route->second.dialled != dialled) continue;
+    by_file_.erase(found);
+    go_down(link, "the connection broke", events);
+  }
+}
+
+void ZmqTransport::answer_who_may_connect() {
+  for (;;) {
+    std::vector<std::string> request;
+    Frame first;
+    if (zmq_msg_recv(first.get(), zap_.get(), ZMQ_DONTWAIT) < 0) return;
+    request.emplace_back(first.text());
+    for (bool more = zmq_msg_more(first.get()) != 0; more;) {
+      Frame next;
+      if (zmq_msg_recv(next.get(), zap_.get(), ZMQ_DONTWAIT) < 0) break;
+      more = zmq_msg_more(next.get()) != 0;
+      request.emplace_back(next.text());
+    }
+    bool good = request.size() == 7 && request[5] == "CURVE" && request[6].size() == 32;
+    if (good) {
+      char key[kKeyCharacters + 1];
+      zmq_z85_encode(key, reinterpret_cast<const uint8_t*>(request[6].data()), 32);
+      good = trusted_.contains(key);
+    }
+    const std::string id = request.size() > 1 ? request[1] : std::string();
+    const std::string_view parts[] = {"1.0", id, good ? "200" : "400", good ? "OK" : "not trusted", "", ""};
+    for (size_t i = 0; i < std::size(parts); ++i) {
+      send_part(zap_.get(), std::as_bytes(std::span(parts[i])), i + 1 < std::size(parts));
+    }
+  }
+}
+
+std::string ZmqTransport::offer(LinkId) { return options_.shared_memory ? local_.offer() : std::string(); }
+std::string ZmqTransport::answer(LinkId link, std::string_view offer) {
+  return options_.shared_memory && !offer.empty() ? local_.answer(link, offer) : std::string();
+}
+void ZmqTransport::settle(LinkId link, std::string_view answer) {
+  if (options_.shared_memory && !answer.empty()) local_.settle(link, answer);
+}
+
+std::string ZmqTransport::describe(LinkId link) const {
+  if (const_cast<LocalPeers&>(local_).pipe(link)) return "shared memory";
+  return trusted_.empty() ? "tcp" : "tcp with keys";
+}
+
+void ZmqTransport::complain(const std::string& what) {
+  const TimePoint now = Clock::now();
+  if (now - complained_ < kComplainEvery) return;
+  complained_ = now;
+  log(LogLevel::warning, "[comm] {}: {}.", address_.substr(0, address_.find('|')), what);
+}
+
+namespace {
+
+KeyPair make_keys() {
+  char public_key[kKeyCharacters + 1], secret_key[kKeyCharacters + 1];
+  if (zmq_curve_keypair(public_key, secret_key) != 0) fail("no keys can be made");
+  return {public_key, secret_key};
+}
+
+}  // namespace
+}  // namespace loomix::comm
+
+extern "C" [[gnu::visibility("default")]] const loomix::comm::NetworkModule loomix_network_module;
+const loomix::comm::NetworkModule loomix_network_module = {
+    loomix::comm::kNetworkModuleVersion,
+    [](loomix::comm::NetworkOptions options) -> std::unique_ptr<loomix::comm::Transport> {
+      return std::make_unique<loomix::comm::ZmqTransport>(std::move(options));
+    },
+    [] { return loomix::comm::make_keys(); },
+};
