@@ -7,6 +7,8 @@
 // fractions are cut off.
 namespace loomix::ops {
 
+class OpTable;
+
 // What to do with an index outside its axis: take the nearest valid one, count from the other end, or fail.
 enum class IndexMode { clip, wrap, raise };
 
@@ -80,6 +82,13 @@ struct RavelParams {
   }
 };
 
+struct MaskParams {
+  int axis = 0;
+  static void fields(FieldList<MaskParams>& f) {
+    f("axis", &MaskParams::axis, "Axis whose slices are taken.");
+  }
+};
+
 // The shape that gather_nd gives; throws ShapeError for indices that do not fit.
 Shape gather_shape(const Shape& data, const Shape& indices, const char* who);
 
@@ -98,5 +107,11 @@ void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args);
 void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args);
 void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args);
 void unravel_index_cpu(const RavelParams& p, const KernelArgs& args);
+
+void onehot_encode_cpu(const NoParams&, const KernelArgs& args);
+void boolean_mask_cpu(const MaskParams& p, const KernelArgs& args);
+void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args);
+
+void register_boolean_mask(OpTable& table);
 
 }  // namespace loomix::ops

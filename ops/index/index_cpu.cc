@@ -179,6 +179,12 @@ void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
   });
 }
 
+void onehot_encode_cpu(const NoParams&, const KernelArgs& args) {
+  OneHotParams params;
+  params.depth = static_cast<int>(args.out[0].shape[1]);
+  one_hot_cpu(params, args);
+}
+
 void pick_cpu(const PickParams& p, const KernelArgs& args) {
   if (args.out[0].size() == 0) return;
   const AxisSplit split = pick_split(p, args.in[0].shape, "pick");

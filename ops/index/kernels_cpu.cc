@@ -12,6 +12,10 @@ void kernels_index_cpu(OpTable& table) {
   table.kernel<EmbeddingParams, embedding_cpu>("Embedding", "embedding_cpu", cpu);
   table.kernel<EmbeddingParams, backward_embedding_cpu>("_backward_Embedding", "backward_embedding_cpu", cpu);
   table.kernel<OneHotParams, one_hot_cpu>("one_hot", "one_hot_cpu", cpu);
+  table.kernel<NoParams, onehot_encode_cpu>("_onehot_encode", "one_hot_cpu", cpu);
+  table.kernel<MaskParams, boolean_mask_cpu>("_contrib_boolean_mask", "boolean_mask_cpu", cpu);
+  table.kernel<MaskParams, backward_boolean_mask_cpu>("_backward_contrib_boolean_mask",
+                                                      "backward_boolean_mask_cpu", cpu);
   table.kernel<PickParams, pick_cpu>("pick", "pick_cpu", cpu);
   table.kernel<PickParams, backward_pick_cpu>("_backward_pick", "backward_pick_cpu", cpu);
   table.kernel<NoParams, batch_take_cpu>("batch_take", "batch_take_cpu", cpu);

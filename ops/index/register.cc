@@ -163,6 +163,22 @@ void register_index(OpTable& table) {
       })
       .workspace(index_workspace<OneHotParams, 0>)
       .zero_gradient();
+  table.add<NoParams>("_onehot_encode")
+      .doc("One-hot rows of the indices `lhs`, of the shape and type of the matrix `rhs`.")
+      .inputs({"lhs", "rhs"})
+      .output("output")
+      .shape_only(1)
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        s.set_out(0, s.in(1));
+        const Shape& rows = s.in(1);
+        LOOMIX_CHECK(!rows.ndim_known() || rows.ndim() == 2, ShapeError,
+                     "[{}] rhs has shape {}; expected a matrix, one row an index.", s.who(),
+                     rows.to_string());
+        if (rows.ndim_known()) s.set_in(0, Shape{rows[0]});
+      })
+      .infer_type(typed_by_data<NoParams, 1, 0>)
+      .workspace(index_workspace<NoParams, 0>)
+      .zero_gradient();
   table.add<PickParams>("pick")
       .aliases({"choose_element_0index"})
       .doc("Picks one element along an axis for each index.")
@@ -302,6 +318,7 @@ void register_index(OpTable& table) {
              "Turns rows of indices, one an axis, into positions in row-major order.", true);
   flat_index("_unravel_index", "unravel_index",
              "Turns positions in row-major order into rows of indices, one an axis.", false);
+  register_boolean_mask(table);
 }
 
 }  // namespace loomix::ops

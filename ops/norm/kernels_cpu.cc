@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/norm/batch_norm.h"
+#include "ops/norm/l2_norm.h"
 #include "ops/norm/row_norm.h"
 #include "ops/table.h"
 
@@ -38,6 +39,12 @@ void kernels_norm_cpu(OpTable& table) {
   add_row_norm<LayerNormParams>(table, "LayerNorm");
   add_row_norm<InstanceNormParams>(table, "InstanceNorm");
   add_row_norm<GroupNormParams>(table, "GroupNorm");
+  constexpr DeviceType cpu = DeviceType::cpu;
+  table.kernel<L2NormalizationParams, l2_normalization_cpu>("L2Normalization", "l2_normalization_cpu", cpu);
+  table.kernel<L2NormalizationParams, backward_l2_normalization_cpu>("_backward_L2Normalization",
+                                                                     "backward_l2_normalization_cpu", cpu);
+  table.kernel<LRNParams, lrn_cpu>("LRN", "lrn_cpu", cpu);
+  table.kernel<LRNParams, backward_lrn_cpu>("_backward_LRN", "backward_lrn_cpu", cpu);
 }
 
 }  // namespace loomix::ops

@@ -7,5 +7,6 @@ namespace loomix::ops {
 class OpTable;
 void register_batch_norm(OpTable& table);
 void register_row_norm(OpTable& table);
+void register_l2_norm(OpTable& table);
 
 }  // namespace loomix::ops

@@ -7,6 +7,7 @@ namespace loomix::ops {
 void register_norm(OpTable& table) {
   register_batch_norm(table);
   register_row_norm(table);
+  register_l2_norm(table);
 }
 
 }  // namespace loomix::ops

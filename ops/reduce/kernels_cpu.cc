@@ -3,6 +3,7 @@
 
 #include "ops/elemwise/apply.h"
 #include "ops/families.h"
+#include "ops/reduce/histogram.h"
 #include "ops/reduce/reduce.h"
 #include "ops/table.h"
 
@@ -20,6 +21,24 @@ void norm_cpu(const NormParams& p, const KernelArgs& args) {
   const AxisSet axes = reduced_axes(p.axis, false, x.shape.ndim(), "norm");
   if (p.ord == 1) reduce_array(Reduction::abs_sum, Finish::none, x, axes, args.out[0], args);
   else reduce_array(Reduction::square_sum, Finish::root, x, axes, args.out[0], args);
+}
+
+void moments_cpu(const MomentsParams& p, const KernelArgs& args) {
+  const TensorView& x = args.in[0];
+  const AxisSet axes = reduced_axes(p.axes, false, x.shape.ndim(), "moments");
+  TensorView mean = args.out[0];
+  std::vector<char> own_mean;
+  if (args.req[0] == Req::null) {
+    own_mean.resize(static_cast<size_t>(mean.bytes()));
+    mean.data = own_mean.data();
+  }
+  reduce_array(Reduction::sum, Finish::mean, x, axes, mean, args);
+  if (args.req[1] == Req::null) return;
+  mean.shape = reduced_shape(x.shape, axes, true);
+  std::vector<char> distances(static_cast<size_t>(x.bytes()));
+  const TensorView distance{distances.data(), x.dtype, x.shape};
+  apply_broadcast(Binary::sub, x, mean, distance, args);
+  reduce_array(Reduction::square_sum, Finish::mean, distance, axes, args.out[1], args);
 }
 
 // The gradient with its reduced axes back, as size 1.
@@ -68,6 +87,9 @@ void kernels_reduce_cpu(OpTable& table) {
   constexpr auto cpu = DeviceType::cpu;
   table.kernel<ReduceParams, reduce_cpu<Reduction::sum>>("sum", "reduce_cpu", cpu);
   table.kernel<ReduceParams, reduce_cpu<Reduction::sum, Finish::mean>>("mean", "reduce_cpu", cpu);
+  table.kernel<ReduceParams, reduce_cpu<Reduction::square_sum>>("_square_sum", "reduce_cpu", cpu);
+  table.kernel<MomentsParams, moments_cpu>("moments", "moments_cpu", cpu);
+  table.kernel<HistogramParams, histogram_cpu>("_histogram", "histogram_cpu", cpu);
   table.kernel<ReduceParams, reduce_cpu<Reduction::prod>>("prod", "reduce_cpu", cpu);
   table.kernel<ReduceParams, reduce_cpu<Reduction::nansum>>("nansum", "reduce_cpu", cpu);
   table.kernel<ReduceParams, reduce_cpu<Reduction::nanprod>>("nanprod", "reduce_cpu", cpu);

@@ -54,6 +54,12 @@ const ReduceOp kReduceOps[] = {
        g.set(0, g.call("_backward_mean", inputs, g.attrs())[0]);
      },
      "Mean over axes."},
+    {"_square_sum",
+     {},
+     [](const ReduceParams&, GradBuilder& g) {
+       g.set(0, spread({g, g.grad_of(0)}, g) * E{g, g.in(0)} * 2);
+     },
+     "Sum of squares over axes."},
     {"prod", {}, product_gradient, "Product over axes."},
     {"nansum",
      {},
@@ -78,6 +84,36 @@ void norm_shape(const NormParams& p, ShapeInfer& s) {
   s.set_out(0, reduced_shape(in, reduced_axes(p.axis, false, in.ndim(), s.who()), p.keepdims));
 }
 
+// Attributes of a reduction, as text; axes may be negative.
+TextPairs reduce_attrs(const std::optional<Shape>& axes, bool keepdims) {
+  std::string text = "None";
+  if (axes) {
+    text = "(";
+    for (const int64_t axis : *axes) text += fmt::format("{},", axis);
+    text += ')';
+  }
+  return {{"axis", text}, {"keepdims", keepdims ? "True" : "False"}};
+}
+
+void moments_shape(const MomentsParams& p, ShapeInfer& s) {
+  const Shape& in = s.in(0);
+  if (!in.ndim_known()) return;
+  const Shape reduced = reduced_shape(in, reduced_axes(p.axes, false, in.ndim(), s.who()), p.keepdims);
+  for (int i = 0; i < 2; ++i) s.set_out(i, reduced);
+}
+
+// Of the variance, what flows through the mean adds up to zero.
+void moments_gradient(const MomentsParams& p, GradBuilder& g) {
+  const TextPairs axes = reduce_attrs(p.axes, p.keepdims);
+  const E x{g, g.in(0)};
+  const auto back = [&](const char* name, GradValue value) {
+    const GradValue inputs[] = {value, x};
+    return E{g, g.call(name, inputs, axes)[0]};
+  };
+  const E distance = x - back("_backward_sum", g.out(0));
+  g.set(0, back("_backward_mean", g.grad_of(0)) + back("_backward_mean", g.grad_of(1)) * distance * 2);
+}
+
 void norm_type(const NormParams& p, TypeInfer& t) {
   if (p.out_dtype) {
     t.set_out(0, *p.out_dtype);
@@ -88,8 +124,7 @@ void norm_type(const NormParams& p, TypeInfer& t) {
 
 void norm_gradient(const NormParams& p, GradBuilder& g) {
   const E x{g, g.in(0)};
-  const TextPairs axes = {{"axis", p.axis ? p.axis->to_string() : "None"},
-                          {"keepdims", p.keepdims ? "True" : "False"}};
+  const TextPairs axes = reduce_attrs(p.axis, p.keepdims);
   const auto to_input = [&](E value) {
     const E typed = p.out_dtype ? value.call("_cast_like", x) : value;
     const GradValue inputs[] = {typed, x};
@@ -156,6 +191,14 @@ void register_reductions(OpTable& table) {
       .infer_shape(norm_shape)
       .infer_type(norm_type)
       .gradient(norm_gradient);
+  table.add<MomentsParams>("moments")
+      .doc("Mean and variance over axes.")
+      .input("data")
+      .output("output0")
+      .output("output1")
+      .infer_shape(moments_shape)
+      .infer_type(same_type<MomentsParams>)
+      .gradient(moments_gradient);
   const std::pair<const char*, const char*> searches[] = {
       {"argmax", "Index of the first maximum along an axis, in data's type."},
       {"argmin", "Index of the first minimum along an axis, in data's type."}};

@@ -26,6 +26,17 @@ struct ReduceParams {
   }
 };
 
+struct MomentsParams {
+  std::optional<Shape> axes;
+  bool keepdims = false;
+  static void fields(FieldList<MomentsParams>& f) {
+    f("axes", &MomentsParams::axes, "Axis or axes to reduce; all if none is given.")
+        .or_int()
+        .type("Shape or None");
+    f("keepdims", &MomentsParams::keepdims, "Keep the reduced axes, with size 1.");
+  }
+};
+
 struct NormParams {
   int ord = 2;
   std::optional<Shape> axis;
@@ -97,6 +108,7 @@ void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSe
 
 void register_reductions(OpTable& table);
 void register_broadcasts(OpTable& table);
+void register_histogram(OpTable& table);
 
 void argmax_cpu(const ArgParams& p, const KernelArgs& args);
 void argmin_cpu(const ArgParams& p, const KernelArgs& args);

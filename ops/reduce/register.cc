@@ -7,6 +7,7 @@ namespace loomix::ops {
 void register_reduce(OpTable& table) {
   register_reductions(table);
   register_broadcasts(table);
+  register_histogram(table);
 }
 
 }  // namespace loomix::ops

@@ -40,6 +40,11 @@ void BoundExecutor::check_can_run(const Symbol& symbol) {
         "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
         "listed and the symbol can be saved, but not run.",
         graph.name_of(id), graph.op_name(id));
+    LOOMIX_CHECK(
+        !graph[id].op || !graph[id].op->data_dependent, NotImplementedError,
+        "[Symbol.bind] node '{}' ({}) cannot be bound: the shape of its output depends on data. Such "
+        "operators run on arrays only.",
+        graph.name_of(id), graph.op_name(id));
   }
 }
 

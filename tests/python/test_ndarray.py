@@ -446,3 +446,40 @@ def test_sparse():
         nd.sparse.csr_matrix(([1.0], [7], [0, 1]), shape=(1, 3))
     with pytest.raises(ValueError):
         nd.ones(3).tostype("csr")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_histogram(dtype):
+    values = np.array([0, 1, 1, 2, 5, 10, 10, 3, 7, -4, 12]).astype(dtype)
+    counts, edges = nd.histogram(nd.array(values, dtype=dtype), bins=5, range=(0, 10))
+    want, want_edges = np.histogram(values, bins=5, range=(0, 10))
+    assert counts.asnumpy().tolist() == want.tolist() and counts.dtype == np.int64
+    np.testing.assert_allclose(edges.asnumpy(), want_edges)
+    given = nd.array([0, 1, 3, 10], dtype=dtype)
+    counts, edges = nd.histogram(nd.array(values, dtype=dtype), bins=given)
+    assert counts.asnumpy().tolist() == np.histogram(values, bins=[0, 1, 3, 10])[0].tolist()
+    assert edges.dtype == np.dtype(dtype)
+    counts, _ = nd.histogram(nd.array(values, dtype=dtype), bins=3)
+    assert counts.asnumpy().tolist() == np.histogram(values, bins=3)[0].tolist()
+    symbol = mx.sym.histogram(mx.sym.var("x"), bins=5, range=(0, 10))
+    assert symbol.bind(mx.cpu(), {"x": nd.array(values)}).forward()[0].asnumpy().tolist() == want.tolist()
+
+
+def test_mistakes_of_histogram():
+    x = nd.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="bin_cnt"):
+        nd.histogram(x, bins=0, range=(0, 1))
+    with pytest.raises(ValueError, match="range"):
+        nd.histogram(x, bins=2, range=(1, 0))
+    with pytest.raises(ValueError, match="edges"):
+        nd.histogram(x, bins=nd.ones((2, 2)))
+    with pytest.raises(ValueError, match="rising"):
+        nd.histogram(x, bins=nd.array([2.0, 1.0]))[0].wait_to_read()
+
+
+def test_onehot_encode():
+    out = nd.full((3, 4), 7)
+    assert nd.onehot_encode(nd.array([2, 0, 9]), out) is out
+    assert out.asnumpy().tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    with pytest.raises(ValueError):
+        nd.onehot_encode(nd.array([2, 0]), out)

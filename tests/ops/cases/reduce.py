@@ -50,6 +50,16 @@ REDUCTIONS = {
     "min": np.min,
 }
 
+
+
+def _moments(x, axes=None, keepdims=False):
+    return [_reduced(f)(x, axis=axes, keepdims=keepdims) for f in (np.mean, np.var)]
+
+
+def _square_sum(x, **attrs):
+    return _reduced(np.sum)(np.square(x), **attrs)
+
+
 CASES = [
     Case(op, [SHAPE], _reduced(f), attrs, low=0.4, loose=2) for op, f in REDUCTIONS.items() for attrs in AXES
 ]
@@ -58,11 +68,16 @@ CASES += [
     for op, f in REDUCTIONS.items()
     if op != "mean"
 ]
+CASES += [Case("_internal._square_sum", [SHAPE], _square_sum, attrs, loose=4) for attrs in AXES]
+CASES += [
+    Case("moments", [SHAPE], _moments, attrs, loose=2)
+    for attrs in ({}, {"axes": 1}, {"axes": (0, 2)}, {"axes": -1, "keepdims": True})
+]
 CASES += [Case("sum", [(0, 3)], _reduced(np.sum), {"axis": 0})]
 CASES += [
     Case("norm", [SHAPE], _norm, {"ord": ord, **attrs}, low=0.4, loose=2)
     for ord in (1, 2)
-    for attrs in ({}, {"axis": 1}, {"axis": (0, 2), "keepdims": True})
+    for attrs in ({}, {"axis": 1}, {"axis": (0, 2), "keepdims": True}, {"axis": -1})
 ]
 CASES += [
     Case(op, [(3, 5)], _found(f), attrs, grad=())

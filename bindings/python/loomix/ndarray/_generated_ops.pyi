@@ -156,6 +156,22 @@ def InstanceNorm(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | list[NDArray]: ...
+def L2Normalization(
+    data: NDArray,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
+def LRN(
+    data: NDArray,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
@@ -810,6 +826,13 @@ def min_axis(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def moments(
+    data: NDArray,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
 def mp_lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,

@@ -396,6 +396,14 @@ def _greater_scalar(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _histogram(
+    data: NDArray,
+    bins: NDArray | None = None,
+    bin_cnt: int | None = None,
+    range: Sequence[float] | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | list[NDArray]: ...
 def _hypot(
     lhs: NDArray,
     rhs: NDArray,
@@ -641,6 +649,12 @@ def _not_equal_scalar(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _onehot_encode(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _ones(
     shape: int | Sequence[int] = (),
     ctx: Context | str = "",
@@ -880,6 +894,14 @@ def _split_v2(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | list[NDArray]: ...
+def _square_sum(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _sub(
     lhs: NDArray,
     rhs: NDArray,

@@ -746,7 +746,7 @@ logical_xor = _compare("logical_xor", "exactly one is true", "logical_xor", lamb
 
 def onehot_encode(indices, out):
     """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
-    return op.one_hot(indices, depth=out.shape[1], dtype=out.dtype, out=out)
+    return _internal._onehot_encode(indices, out, out=out)
 
 
 def histogram(a, bins=10, range=None):

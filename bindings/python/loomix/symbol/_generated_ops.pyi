@@ -165,6 +165,24 @@ def InstanceNorm(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def L2Normalization(
+    data: Symbol | None = None,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def LRN(
+    data: Symbol | None = None,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -914,6 +932,14 @@ def min_axis(
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def moments(
+    data: Symbol | None = None,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

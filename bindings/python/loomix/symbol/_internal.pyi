@@ -441,6 +441,15 @@ def _greater_scalar(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _histogram(
+    data: Symbol | None = None,
+    bins: Symbol | None = None,
+    bin_cnt: int | None = None,
+    range: Sequence[float] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _hypot(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -635,6 +644,13 @@ def _not_equal_scalar(
     data: Symbol | None = None,
     scalar: float = 1.0,
     is_int: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _onehot_encode(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
@@ -905,6 +921,15 @@ def _split_v2(
     axis: int = 1,
     squeeze_axis: bool = False,
     sections: int = 0,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _square_sum(
+    data: Symbol | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
