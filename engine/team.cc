@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each helper has a slot: null (free), a Job (offered) or kTaken. A caller offers its job to free helpers by
-// compare-and-swap, wakes those that sleep, and takes parts from the job's counter itself; helpers that have accepted take
-// parts from the same counter. When the counter is used up the caller takes unaccepted offers back, so it never waits
-// for a thread to wake up, and then for those that accepted. A helper sleeps only after it announced that (`asleep`) and
-// found its slot still empty; an offer is written before `asleep` is read: one of the two sees the other.
+// A caller puts its job into a free slot for every helper that it may have, wakes workers, and takes parts from the job's
+// counter itself. An idle worker takes a job out of its slot, which makes it one of the job's helpers, and takes parts from
+// the same counter. When the counter is used up the caller clears the slots that nobody took, so it never waits for a
+// thread to wake up, and then waits for those that did.
+//
+// Helpers are the workers themselves, not threads of the team: a core token is free only if a worker is idle, and that one
+// has a core that it runs on. Another thread would start on the core that woke it, behind the caller, whenever the idle
+// worker happens to be looking for work on its own.
 #include "engine/team.h"
 
-#include <sched.h>
-#include <new>
-
 #include "engine/futex.h"
-#include "engine/omp_threads.h"
 #include "engine/spin_lock.h"
+#include "engine/worker_pool.h"
 
 namespace loomix::engine {
 
@@ -21,7 +21,7 @@ struct Team::Job {
   void* body;
   int64_t parts;
   std::atomic<int64_t> next{0};
-  std::atomic<uint32_t> helpers{0};  // offered to, and not yet done or taken back
+  std::atomic<uint32_t> helpers{0};  // in slots, or at work
 
   void take_parts() {
     for (int64_t part = next.fetch_add(1, std::memory_order_relaxed); part < parts;
@@ -31,92 +31,58 @@ struct Team::Job {
   }
 };
 
-struct alignas(64) Team::Helper {
-  std::atomic<Job*> slot{nullptr};
-  std::atomic<uint32_t> asleep{0};
-  std::atomic<bool> stopping{false};
-  std::thread thread;
-};
-
 namespace {
 
 constinit thread_local bool t_in_part = false;
-constexpr int kHelperSpins = 300;  // between the loops of one kernel
 constexpr int kCallerSpins = 2000;
 
 }  // namespace
 
-Team::Team(int helpers) noexcept : wanted_(helpers) {}
-Team::~Team() { stop(); }
-
-void Team::serve(Helper& helper) {
-  static Job taken_marker{};
-  t_in_part = true;
-  set_omp_threads(1);
-  for (int idle = 0;;) {
-    Job* job = helper.slot.load(std::memory_order_acquire);
-    if (job == nullptr) {
-      if (helper.stopping.load(std::memory_order_acquire)) return;
-      if (++idle < kHelperSpins) {
-        cpu_relax();
-        continue;
-      }
-      helper.asleep.store(1, std::memory_order_seq_cst);
-      if (helper.slot.load(std::memory_order_seq_cst) == nullptr &&
-          !helper.stopping.load(std::memory_order_seq_cst)) {
-        futex_wait(helper.asleep, 1);
-      }
-      helper.asleep.store(0, std::memory_order_relaxed);
-      idle = 0;
-      continue;
-    }
-    if (!helper.slot.compare_exchange_strong(job, &taken_marker, std::memory_order_acq_rel)) continue;
+bool Team::help() {
+  for (auto& slot : slots_) {
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    Job* const job = slot.exchange(nullptr, std::memory_order_acq_rel);
+    if (job == nullptr) continue;
+    offered_.fetch_sub(1, std::memory_order_relaxed);
+    t_in_part = true;
     job->take_parts();
+    t_in_part = false;
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(job->helpers, 1);
-    helper.slot.store(nullptr, std::memory_order_release);
-    idle = 0;
+    return true;
   }
-}
-
-void Team::start() {
-  const std::lock_guard lock(mutex_);
-  if (started_.load(std::memory_order_relaxed)) return;
-  for (int i = 0; i < wanted_; ++i) {
-    helpers_.push_back(std::make_unique<Helper>());
-    helpers_.back()->thread = std::thread([helper = helpers_.back().get()] { serve(*helper); });
-  }
-  started_.store(true, std::memory_order_release);
+  return false;
 }
 
 void Team::run(int helpers, int64_t parts, void (*run)(void*, int64_t), void* body) {
-  if (t_in_part || helpers <= 0 || parts <= 1) {
+  WorkerPool* const crew = crew_.load(std::memory_order_acquire);
+  if (t_in_part || helpers <= 0 || parts <= 1 || crew == nullptr) {
     for (int64_t part = 0; part < parts; ++part) run(body, part);
     return;
   }
-  if (!started_.load(std::memory_order_acquire)) start();
   Job job{run, body, parts};
-  std::vector<std::unique_ptr<Helper>>& all = helpers_;
-  uint64_t offered = 0;  // a bit for each of the first 64 helpers
-  for (size_t i = 0; i < all.size() && i < 64 && helpers > 0; ++i) {
+  uint64_t offers = 0;  // a bit for each slot
+  int count = 0;
+  for (int i = 0; i < kSlots && count < helpers && count < parts - 1; ++i) {
     Job* empty = nullptr;
-    if (all[i]->slot.load(std::memory_order_relaxed) != nullptr) continue;
+    if (slots_[i].load(std::memory_order_relaxed) != nullptr) continue;
     job.helpers.fetch_add(1, std::memory_order_relaxed);
-    if (!all[i]->slot.compare_exchange_strong(empty, &job, std::memory_order_seq_cst)) {
+    offered_.fetch_add(1, std::memory_order_relaxed);
+    if (slots_[i].compare_exchange_strong(empty, &job, std::memory_order_seq_cst)) {
+      offers |= uint64_t{1} << i;
+      ++count;
+    } else {
+      offered_.fetch_sub(1, std::memory_order_relaxed);
       job.helpers.fetch_sub(1, std::memory_order_relaxed);
-      continue;
-    }
-    offered |= uint64_t{1} << i;
-    --helpers;
-    if (all[i]->asleep.load(std::memory_order_seq_cst) == 1 && all[i]->asleep.exchange(0) == 1) {
-      futex_wake(all[i]->asleep, 1);
     }
   }
+  crew->wake(count);
   t_in_part = true;
   job.take_parts();
   t_in_part = false;
-  for (size_t i = 0; offered != 0; ++i, offered >>= 1) {
+  for (int i = 0; offers != 0; ++i, offers >>= 1) {
     Job* mine = &job;
-    if ((offered & 1) && all[i]->slot.compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel)) {
+    if ((offers & 1) && slots_[i].compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel)) {
+      offered_.fetch_sub(1, std::memory_order_relaxed);
       job.helpers.fetch_sub(1, std::memory_order_relaxed);
     }
   }
@@ -127,22 +93,10 @@ void Team::run(int helpers, int64_t parts, void (*run)(void*, int64_t), void* bo
   }
 }
 
-void Team::stop() {
-  const std::lock_guard lock(mutex_);
-  for (auto& helper : helpers_) {
-    helper->stopping.store(true, std::memory_order_seq_cst);
-    helper->asleep.store(0, std::memory_order_seq_cst);
-    futex_wake(helper->asleep, 1);
-    if (helper->thread.joinable()) helper->thread.join();
-  }
-  helpers_.clear();
-  started_.store(false, std::memory_order_relaxed);
-}
-
-void Team::forget_threads() noexcept {
-  for (auto& helper : helpers_) ::new (&helper->thread) std::thread;
-  helpers_.clear();
-  started_.store(false, std::memory_order_relaxed);
+void Team::reset() noexcept {
+  for (auto& slot : slots_) slot.store(nullptr, std::memory_order_relaxed);
+  offered_.store(0, std::memory_order_relaxed);
+  crew_.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace loomix::engine

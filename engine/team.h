@@ -1,39 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace loomix::engine {
 
-// Helper threads that run the parts of a parallel_for beside its caller. They start on first use.
+class WorkerPool;
+
+// Idle workers that run the parts of a parallel_for beside its caller.
 class Team {
  public:
-  explicit Team(int helpers) noexcept;
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-
   // Calls run(body, part) for every part in [0, parts), on the caller and at most `helpers` others; returns when all
   // are done. Called inside a part, it runs everything on the caller.
   void run(int helpers, int64_t parts, void (*run)(void* body, int64_t part), void* body);
-  void stop();
-  void forget_threads() noexcept;  // in the child of a fork
+
+  // Whose idle workers may help; null: nobody.
+  void set_crew(WorkerPool* crew) noexcept { crew_.store(crew, std::memory_order_release); }
+  bool wants_help() const noexcept { return offered_.load(std::memory_order_seq_cst) > 0; }
+  // From an idle worker, whose OpenMP teams have one thread: helps with a loop. False if no help is wanted any more.
+  bool help();
+  void reset() noexcept;  // in the child of a fork: forgets the loops of the parent's threads
 
  private:
   struct Job;
-  struct Helper;
-  void start();
-  static void serve(Helper& helper);
-
-  const int wanted_;
-  std::atomic<bool> started_{false};
-  std::mutex mutex_;  // guards starting and stopping
-  std::vector<std::unique_ptr<Helper>> helpers_;
+  static constexpr int kSlots = 64;
+  std::array<std::atomic<Job*>, kSlots> slots_{};  // a job in a slot: one more helper is welcome
+  std::atomic<int> offered_{0};                    // slots that may hold a job; never fewer than do
+  std::atomic<WorkerPool*> crew_{nullptr};
 };
 
 }  // namespace loomix::engine

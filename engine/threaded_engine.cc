@@ -62,7 +62,6 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
       }()),
       id_(g_next_id.fetch_add(1)),
       cores_(options_.workers),
-      team_(options_.workers - 1),
       devices_(std::make_unique<Devices>(options_, [this] { return reclaim(); })) {
   register_for_fork(*this);
 }
@@ -156,7 +155,9 @@ Task* ThreadedEngine::prepare(ThreadState& state, TaskInfo& info, std::span<cons
   task->device = info.device;
   task->priority = info.priority != 0 ? info.priority : state.push_priority;
   task->max_cores = std::max<uint8_t>(1, info.max_cores);
-  task->patience_ns = static_cast<uint16_t>(std::min<int64_t>(info.cost_ns / 8, CoreTokens::kPatienceNs));
+  constexpr int64_t kPatiencePart = 64;  // of the cost: most often the other cores are busy for longer
+  task->patience_ns =
+      static_cast<uint16_t>(std::min<int64_t>(info.cost_ns / kPatiencePart, CoreTokens::kPatienceNs));
   if (info.may_inline && info.cost_ns <= kHelpLimitNs && info.device.is_host()) task->flags |= kMayInline;
   if (info.describe.text || info.describe.name) {
     task->describe = std::move(info.describe);

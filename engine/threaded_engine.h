@@ -50,6 +50,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void worker_idle(ThreadState& state) noexcept;
   void worker_sleeps(Worker& worker) noexcept;
   void worker_wakes(Worker& worker) noexcept;
+  void worker_helps() noexcept;  // before it runs parts of a loop
   void run_from_queue(Task* task, ThreadState& state, RunContext& context);
 
   // For fork, in this order. The first waits for host work and returns the name of a task that is late, or "".

@@ -302,6 +302,13 @@ void ThreadedEngine::worker_wakes(Worker& worker) noexcept {
     worker.cores = cores_.try_take(1);
 }
 
+void ThreadedEngine::worker_helps() noexcept {
+  ThreadState& state = this_thread();
+  if (state.omp_threads == 1) return;
+  set_omp_threads(1);
+  state.omp_threads = 1;
+}
+
 void ThreadedEngine::leave_worker(ThreadState& state) noexcept {
   worker_sleeps(*state.worker);
   worker_idle(state);
@@ -338,7 +345,10 @@ WorkerPool& ThreadedEngine::start_pool(Device device, Lane lane) {
   int threads = 1;
   if (device.is_host() && lane == Lane::compute) threads = options_.workers;
   if (device.is_host() && (lane == Lane::io || lane == Lane::communicate)) threads = options_.io_workers;
-  pools_.push_back(std::make_unique<WorkerPool>(*this, runtime.device(), lane, threads));
+  const bool crew = device.is_host() && lane == Lane::compute;
+  pools_.push_back(
+      std::make_unique<WorkerPool>(*this, runtime.device(), lane, threads, crew ? &team_ : nullptr));
+  if (crew) team_.set_crew(pools_.back().get());
   if (!device.is_host()) {
     careful_.store(true, std::memory_order_seq_cst);
     pools_.back()->queue = runtime.queue(lane);
@@ -384,7 +394,7 @@ bool ThreadedEngine::end_threads() {
   if (!drain(int64_t{options_.exit_deadline_ms} * kMillisecond)) return false;
   const std::lock_guard lock(pools_mutex_);
   for (auto& pool : pools_) pool->stop();
-  team_.stop();
+  team_.set_crew(nullptr);
   return true;
 }
 
@@ -431,7 +441,7 @@ void ThreadedEngine::restart_in_child(const std::string& late_task) noexcept {
     for (auto& slot : lanes) slot.store(nullptr, std::memory_order_relaxed);
   }
   devices_->close_in_child();
-  team_.forget_threads();
+  team_.reset();
   for (auto& pool : pools_) {
     pool->forget_threads();
     retired_pools_.push_back(std::move(pool));

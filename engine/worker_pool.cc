@@ -10,7 +10,8 @@
 // and grants a permit. A worker that finds nothing becomes a sleeper (a read-modify-write of `idle_`), then looks once
 // more at every queue. One of the two sees the other, so no wake-up is lost. While somebody searches no permit is
 // given: a searcher that finds work and was the last one looks again and wakes the next; one that gives up looks again
-// as a sleeper. At most one worker searches at a time, so that pushing at full speed makes few system calls.
+// as a sleeper. At most one worker searches at a time, so that pushing at full speed makes few system calls, but for a
+// parallel loop, which wakes as many as may help.
 #include "engine/worker_pool.h"
 
 #include <sched.h>
@@ -145,8 +146,8 @@ Task* WorkerPool::Heap::pop_for_guest() {
   return pop();
 }
 
-WorkerPool::WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads)
-    : engine_(engine), device_(device), lane_(lane) {
+WorkerPool::WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads, Team* team)
+    : engine_(engine), device_(device), lane_(lane), team_(team) {
   for (int i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->pool = this;
@@ -173,12 +174,12 @@ void WorkerPool::submit(Task* task) {
       task->link = head;
     } while (!inbox_.compare_exchange_weak(head, task, std::memory_order_seq_cst, std::memory_order_relaxed));
   }
-  wake_one();
+  wake(1);
 }
 
 void WorkerPool::submit_local(Worker& worker, Task* task) {
   worker.push(task);
-  wake_one();
+  wake(1);
 }
 
 bool WorkerPool::has_higher(int priority) const noexcept {
@@ -193,13 +194,18 @@ bool WorkerPool::has_higher(int priority) const noexcept {
          leisurely_.top.load(std::memory_order_relaxed) > priority;
 }
 
-void WorkerPool::wake_one() {
+void WorkerPool::wake(int count) noexcept {
   uint64_t idle = idle_.load(std::memory_order_seq_cst);
+  uint32_t woken;
   do {
-    if (searching(idle) > 0 || sleeping(idle) == 0) return;
-  } while (!idle_.compare_exchange_weak(idle, idle - kSleeping + kSearching, std::memory_order_seq_cst));
-  permits_.fetch_add(1, std::memory_order_release);
-  futex_wake(permits_, 1);
+    const uint32_t active = searching(idle);
+    if (active >= static_cast<uint32_t>(count)) return;
+    woken = std::min(static_cast<uint32_t>(count) - active, sleeping(idle));
+    if (woken == 0) return;
+  } while (!idle_.compare_exchange_weak(idle, idle - woken * kSleeping + woken * kSearching,
+                                        std::memory_order_seq_cst));
+  permits_.fetch_add(woken, std::memory_order_release);
+  futex_wake(permits_, static_cast<int>(woken));
 }
 
 bool WorkerPool::has_work() const noexcept {
@@ -242,7 +248,7 @@ Task* WorkerPool::take(Worker& worker) {
   }
   if (Task* const task = worker.pop()) return task;
   if (Task* const task = open_inbox(worker)) {
-    if (!worker.empty()) wake_one();
+    if (!worker.empty()) wake(1);
     return task;
   }
   if (Task* const task = steal(worker)) return task;
@@ -260,48 +266,76 @@ Task* WorkerPool::take_for_guest() {
   Worker& host = *workers_.front();
   Task* const task = open_inbox(host);
   if (task == nullptr) return nullptr;
-  if (!host.empty()) wake_one();
+  if (!host.empty()) wake(1);
   if (task->flags & kMayInline) return task;
   submit_local(host, task);
   return nullptr;
 }
 
-// Looks for work for a while, then sleeps. Returns null when the pool stops and nothing is ready.
+// Looks for work for a while, then sleeps. Returns null when the pool stops and nothing is ready. Its core is free for
+// others meanwhile.
 Task* WorkerPool::search(Worker& worker) {
+  engine_.worker_sleeps(worker);
+  Task* const task = search_or_sleep(worker);
+  if (task != nullptr) engine_.worker_wakes(worker);
+  return task;
+}
+
+Task* WorkerPool::search_or_sleep(Worker& worker) {
   uint64_t idle = idle_.load(std::memory_order_relaxed);
   bool searches = searching(idle) == 0 && idle_.compare_exchange_strong(idle, idle + kSearching);
   for (;;) {
-    if (searches) {
-      for (int round = 0; round < kSearchRounds; ++round) {
-        if (Task* const task = take(worker)) {
-          const uint64_t before = idle_.fetch_sub(kSearching, std::memory_order_seq_cst);
-          if (searching(before) == 1 && sleeping(before) > 0 && has_work()) wake_one();
-          return task;
-        }
-        if (round % 16 == 15) {
-          sched_yield();
-        } else {
-          cpu_relax();
-        }
-      }
-    }
+    Task* task = nullptr;
+    if (searches) searches = search_actively(worker, &task);
+    if (task != nullptr) return task;
     idle_.fetch_add(searches ? kSleeping - kSearching : kSleeping, std::memory_order_seq_cst);
-    if (has_work() || stopping_.load(std::memory_order_seq_cst)) {
+    if (has_work_or_loop() || stopping_.load(std::memory_order_seq_cst)) {
       searches = false;
       idle = idle_.load(std::memory_order_relaxed);
       bool left = false;
       while (sleeping(idle) > 0 && !left) left = idle_.compare_exchange_weak(idle, idle - kSleeping);
       if (left) {
-        if (Task* const task = take(worker)) return task;
+        if ((task = take(worker)) != nullptr) return task;
         if (stopping_.load(std::memory_order_seq_cst) && !has_work()) return nullptr;
+        if (team_wants_help()) help();
         continue;
       }
     }
-    engine_.worker_sleeps(worker);
     while (!sleep()) {}
-    engine_.worker_wakes(worker);
     searches = true;
   }
+}
+
+// As one of those counted in `idle_` as searching. True if it still is, and has found nothing. Loops come after tasks:
+// their callers go on alone.
+bool WorkerPool::search_actively(Worker& worker, Task** task) {
+  for (int round = 0; round < kSearchRounds; ++round) {
+    if ((*task = take(worker)) != nullptr) {
+      leave_search();
+      return false;
+    }
+    if (team_wants_help()) {
+      leave_search();  // or nobody would be woken for tasks that come meanwhile
+      help();
+      return false;
+    }
+    if (round % 16 == 15) {
+      sched_yield();
+    } else {
+      cpu_relax();
+    }
+  }
+  return true;
+}
+
+void WorkerPool::leave_search() noexcept {
+  const uint64_t before = idle_.fetch_sub(kSearching, std::memory_order_seq_cst);
+  if (searching(before) == 1 && sleeping(before) > 0 && has_work()) wake(1);
+}
+
+void WorkerPool::help() {
+  engine_.worker_helps();
+  team_->help();
 }
 
 // Takes a permit; false if there was none after a sleep.

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/spin_lock.h"
 #include "engine/task.h"
+#include "engine/team.h"
 #include "engine/thread_state.h"
 
 namespace loomix::engine {
@@ -43,7 +44,8 @@ struct alignas(64) Worker {
 // The threads that serve one lane of one device (all CPU devices share theirs), and the tasks ready for them.
 class WorkerPool {
  public:
-  WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads);
+  // Idle workers help `team`, if there is one.
+  WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads, Team* team);
   ~WorkerPool();
 
   void submit(Task* task);                        // any thread
@@ -53,6 +55,8 @@ class WorkerPool {
   bool urgent() const noexcept { return urgent_.count.load(std::memory_order_relaxed) > 0; }
   // True if a ready task has a higher priority than `priority`.
   bool has_higher(int priority) const noexcept;
+  // Sees to it that `count` workers look for work, if as many are idle.
+  void wake(int count) noexcept;
   void stop();  // ends the threads once nothing is ready
   void start();
   void run_worker(Worker& worker);
@@ -89,13 +93,19 @@ class WorkerPool {
   Task* open_inbox(Worker& worker);
   Task* steal(Worker& worker);
   Task* search(Worker& worker);
+  Task* search_or_sleep(Worker& worker);
+  bool search_actively(Worker& worker, Task** task);
+  void leave_search() noexcept;
+  void help();
   bool has_work() const noexcept;
-  void wake_one();
+  bool has_work_or_loop() const noexcept { return has_work() || team_wants_help(); }
+  bool team_wants_help() const noexcept { return team_ != nullptr && team_->wants_help(); }
   bool sleep();
 
   ThreadedEngine& engine_;
   const Device device_;
   const Lane lane_;
+  Team* const team_;
   alignas(64) std::atomic<Task*> inbox_{nullptr};  // newest first
   alignas(64) std::atomic<uint64_t> idle_{0};      // sleeping workers << 32 | searching workers
   std::atomic<uint32_t> permits_{0};               // wake-ups granted and not yet taken

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <memory>
 
 #include "engine/parallel_for.h"
 #include "ops/conv/conv_gemm_kernels.h"
 #include "ops/isa.h"
+#include "ops/thread_scratch.h"
 
 namespace loomix::ops {
 namespace {
@@ -21,20 +21,6 @@ const ConvGemmKernels& kernels() {
   return isa_base::conv_gemm_kernels();
 }
 
-// Memory of the calling thread that stays for its next call. Each of a kernel's buffers has a slot of its own.
-float* scratch(int slot, int64_t floats) {
-  struct Buffer {
-    std::unique_ptr<float[]> memory;
-    int64_t size = 0;
-  };
-  static thread_local Buffer buffers[3];
-  Buffer& buffer = buffers[slot];
-  if (buffer.size < floats) {
-    buffer.memory = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(floats));
-    buffer.size = floats;
-  }
-  return buffer.memory.get();
-}
 constexpr int kShared = 0, kOwn = 1, kSums = 2;
 
 }  // namespace
@@ -54,14 +40,14 @@ void convolution_gemm(const ConvolutionParams& p, const KernelArgs& args) {
   const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
-  float* packed = scratch(kShared, g.groups * weights);
+  float* packed = thread_scratch(kShared, g.groups * weights);
   for (int64_t group = 0; group < g.groups; ++group) {
     k.pack_rows(g.filters, g.depth(), weight + group * weights, g.depth(), 1, packed + group * weights);
   }
   const int64_t panels = (g.out_size() + k.width - 1) / k.width;
   engine::parallel_for(*args.context, g.batch * g.groups * panels, 4, [&](int64_t begin, int64_t end) {
     const int64_t image_size = padded_image_size(g) + kSurplus;
-    float* image = scratch(kOwn, image_size + g.depth() * k.width + kSurplus);
+    float* image = thread_scratch(kOwn, image_size + g.depth() * k.width + kSurplus);
     int64_t padded_item = -1;
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t item = unit / panels;  // image and group
@@ -82,12 +68,12 @@ void convolution_data_gemm(const ConvolutionParams& p, const KernelArgs& args) {
   const float* weight = args.in[1].as<float>();
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
-  float* packed = scratch(kShared, g.groups * weights);
+  float* packed = thread_scratch(kShared, g.groups * weights);
   for (int64_t group = 0; group < g.groups; ++group) {  // the weight's columns are the rows here
     k.pack_rows(g.depth(), g.filters, weight + group * weights, 1, g.depth(), packed + group * weights);
   }
   engine::parallel_for(*args.context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    float* own = scratch(kOwn, (g.filters + k.rows) * k.width + padded_image_size(g) + kSurplus);
+    float* own = thread_scratch(kOwn, (g.filters + k.rows) * k.width + padded_image_size(g) + kSurplus);
     for (int64_t item = begin; item < end; ++item) {
       k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights, own,
                 out + item * g.channels * g.in_size());
@@ -108,10 +94,10 @@ void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args)
   const int64_t parts = std::clamp<int64_t>(g.batch, 1, kWeightParts);
   const int64_t at_once =
       std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
-  float* sums = scratch(kSums, parts * part_size);
+  float* sums = thread_scratch(kSums, parts * part_size);
   engine::parallel_for(*args.context, parts, 1, [&](int64_t begin, int64_t end) {
     const int64_t image_size = padded_image_size(g) + kSurplus;
-    float* padded_image = scratch(kOwn, image_size + at_once * padded + kSurplus);
+    float* padded_image = thread_scratch(kOwn, image_size + at_once * padded + kSurplus);
     for (int64_t part = begin; part < end; ++part) {
       float* to = sums + part * part_size;
       std::fill_n(to, part_size, 0.0f);

@@ -2,81 +2,15 @@
 #include <cstring>
 
 #include "ops/conv/conv_gemm_kernels.h"
+#include "ops/simd_tile.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
-// A tile's sums fill the registers but for one panel row and a broadcast.
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kVectors = 4, kRows = 6;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kVectors = 2, kRows = 6;
-#else
-constexpr int kLanes = 4, kVectors = 2, kRows = 6;
-#endif
-constexpr int kWidth = kLanes * kVectors;
-
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float LooseVector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-
 inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// c[R][V vectors] = start + a b: a is element (r, k) at a[r * a_row + k * a_step], b[k * b_row + column].
-template <int R, int V>
-void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t b_row,
-          float* c, int64_t c_row, const float* bias, bool add) {
-  Vector sums[R][V];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      if (add) sums[r][v] = *reinterpret_cast<const LooseVector*>(c + r * c_row + v * kLanes);
-      else sums[r][v] = Vector{} + (bias ? bias[r] : 0.0f);
-    }
-  }
-  for (int64_t k = 0; k < depth; ++k, b += b_row, a += a_step) {
-    Vector row[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) row[v] = *reinterpret_cast<const LooseVector*>(b + v * kLanes);
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const float x = a[r * a_row];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sums[r][v] += x * row[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) *reinterpret_cast<LooseVector*>(c + r * c_row + v * kLanes) = sums[r][v];
-  }
-}
-
-template <int V>
-void tile_rows(int64_t rows, int64_t depth, const float* a, int64_t a_row, int64_t a_step, const float* b,
-               int64_t b_row, float* c, int64_t c_row, const float* bias, bool add) {
-  switch (rows) {
-    case 1: return tile<1, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 2: return tile<2, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 3: return tile<3, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 4: return tile<4, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    case 5: return tile<5, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-    default: return tile<6, V>(depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-  }
-}
-
-// As many vectors as `columns` need; c's rows must have room for them.
-void tile_any(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, int64_t a_step,
-              const float* b, int64_t b_row, float* c, int64_t c_row, const float* bias, bool add) {
-  const int64_t vectors = (columns + kLanes - 1) / kLanes;
-  if (vectors == 1) return tile_rows<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-  if (vectors == 2) return tile_rows<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-  if (vectors == 3) return tile_rows<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-  return tile_rows<kVectors>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-}
-
 // Blocks of rows are as even as can be: 20 are 4 blocks of 5.
-int64_t block_count(int64_t rows) { return (rows + kRows - 1) / kRows; }
+int64_t block_count(int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 int64_t block_begin(int64_t block, int64_t blocks, int64_t rows) { return rows * block / blocks; }
 
 void pack_rows(int64_t count, int64_t depth, const float* from, int64_t row_step, int64_t depth_step,
@@ -179,14 +113,14 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
              float* panel, float* out) {
   const Padded padded(g);
   const int64_t pixels = g.out_size();
-  const int64_t last = lesser(first + kWidth, pixels);
+  const int64_t last = lesser(first + kTileWidth, pixels);
   const int64_t used = last - first;
   const int64_t stride = g.stride[2];
-  Run runs[kWidth];
+  Run runs[kTileWidth];
   const int count = cut_runs(g, padded, first, last, runs);
   // In order, so that what a copy writes too much is overwritten by the next.
   each_tap(g, padded, [&](int64_t k, int64_t offset) {
-    float* to = panel + k * kWidth;
+    float* to = panel + k * kTileWidth;
     for (int i = 0; i < count; ++i) {
       const float* from = image + offset + runs[i].base;
       float* run = to + runs[i].at;
@@ -196,7 +130,7 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
         for (int64_t x = 0; x < runs[i].length; ++x) run[x] = from[x * stride];
       }
     }
-    for (int64_t i = used; i < kWidth; ++i) to[i] = 0;
+    for (int64_t i = used; i < kTileWidth; ++i) to[i] = 0;
   });
   const int64_t depth = g.depth();
   const int64_t blocks = block_count(g.filters);
@@ -206,13 +140,13 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
     const float* a = packed + begin * depth;
     const float* start = bias ? bias + begin : nullptr;
     float* to = out + begin * pixels + first;
-    if (used == kWidth) {
-      tile_rows<kVectors>(rows, depth, a, 1, rows, panel, kWidth, to, pixels, start, false);
+    if (used == kTileWidth) {
+      tile_rows<kVectors>(rows, depth, a, 1, rows, panel, kTileWidth, to, pixels, start, false);
     } else {
-      float part[kRows * kWidth];
-      tile_any(rows, used, depth, a, 1, rows, panel, kWidth, part, kWidth, start, false);
+      float part[kTileRows * kTileWidth];
+      tile_any(rows, used, depth, a, 1, rows, panel, kTileWidth, part, kTileWidth, start, false);
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t i = 0; i < used; ++i) to[r * pixels + i] = part[r * kWidth + i];
+        for (int64_t i = 0; i < used; ++i) to[r * pixels + i] = part[r * kTileWidth + i];
       }
     }
   }
@@ -235,31 +169,31 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
   const int64_t depth = g.depth();
   const int64_t taps = g.kernel_size();
   const size_t image_bytes = static_cast<size_t>(g.channels * padded.plane) * sizeof(float);
-  float* part = scratch;                     // [kRows][kWidth]
-  float* tail = part + kRows * kWidth;       // [filters][kWidth]
-  float* image = tail + g.filters * kWidth;  // padded
+  float* part = scratch;                         // [kTileRows][kTileWidth]
+  float* tail = part + kTileRows * kTileWidth;   // [filters][kTileWidth]
+  float* image = tail + g.filters * kTileWidth;  // padded
   std::memset(image, 0, image_bytes);
   const int64_t blocks = block_count(depth);
-  for (int64_t first = 0; first < pixels; first += kWidth) {
-    const int64_t last = lesser(first + kWidth, pixels);
+  for (int64_t first = 0; first < pixels; first += kTileWidth) {
+    const int64_t last = lesser(first + kTileWidth, pixels);
     const int64_t used = last - first;
     const float* columns = grad + first;
     int64_t columns_row = pixels;
-    if (used < kWidth) {
+    if (used < kTileWidth) {
       for (int64_t f = 0; f < g.filters; ++f) {
-        for (int64_t i = 0; i < kWidth; ++i)
-          tail[f * kWidth + i] = i < used ? grad[f * pixels + first + i] : 0.0f;
+        for (int64_t i = 0; i < kTileWidth; ++i)
+          tail[f * kTileWidth + i] = i < used ? grad[f * pixels + first + i] : 0.0f;
       }
       columns = tail;
-      columns_row = kWidth;
+      columns_row = kTileWidth;
     }
-    Run runs[kWidth];
+    Run runs[kTileWidth];
     const int count = cut_runs(g, padded, first, last, runs);
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t begin = block_begin(block, blocks, depth);
       const int64_t rows = block_begin(block + 1, blocks, depth) - begin;
-      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part, kWidth,
-               nullptr, false);
+      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part,
+               kTileWidth, nullptr, false);
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t tap = (begin + r) % taps;
         const int64_t offset =
@@ -267,7 +201,8 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
                                                               tap / g.kernel[2] % g.kernel[1] * g.dilate[1],
                                                               tap % g.kernel[2] * g.dilate[2]);
         for (int i = 0; i < count; ++i) {
-          add_run(part + r * kWidth + runs[i].at, image + offset + runs[i].base, runs[i].length, g.stride[2]);
+          add_run(part + r * kTileWidth + runs[i].at, image + offset + runs[i].base, runs[i].length,
+                  g.stride[2]);
         }
       }
     }
@@ -315,12 +250,12 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
   for (int64_t first = 0; first < pixels; first += pixels_at_once) {
     const int64_t last = lesser(first + pixels_at_once, pixels);
     unfold(g, image, first, last, padded, unfolded);
-    for (int64_t column = 0; column < padded; column += kWidth) {
+    for (int64_t column = 0; column < padded; column += kTileWidth) {
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t begin = block_begin(block, blocks, g.filters);
         const int64_t rows = block_begin(block + 1, blocks, g.filters) - begin;
-        tile_any(rows, lesser(kWidth, padded - column), last - first, grad + begin * pixels + first, pixels,
-                 1, unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
+        tile_any(rows, lesser(kTileWidth, padded - column), last - first, grad + begin * pixels + first,
+                 pixels, 1, unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
       }
     }
   }
@@ -329,7 +264,8 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
 }  // namespace
 
 const ConvGemmKernels& conv_gemm_kernels() {
-  static const ConvGemmKernels kernels = {kRows, kWidth, kLanes, pack_rows, pad, forward, to_data, to_weight};
+  static const ConvGemmKernels kernels = {kTileRows, kTileWidth, kLanes,  pack_rows,
+                                          pad,       forward,    to_data, to_weight};
   return kernels;
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "engine/parallel_for.h"
+#include "ops/isa.h"
+#include "ops/linear/fully_connected.h"
+#include "ops/linear/fully_connected_loops.h"
+#include "ops/thread_scratch.h"
+
+namespace loomix::ops {
+namespace {
+
+const FullyConnectedLoops& loops() {
+  if constexpr (LOOMIX_ISA_LEVELS > 1) {
+    static const FullyConnectedLoops& chosen = pick_isa(
+        isa_base::fully_connected_loops, isa_v3::fully_connected_loops, isa_v4::fully_connected_loops);
+    return chosen;
+  }
+  return isa_base::fully_connected_loops();
+}
+
+}  // namespace
+
+Support fully_connected_panels_support(const FullyConnectedParams& p, const KernelSpec& spec) {
+  // Measured beside oneDNN's product: a batch that leaves lanes idle, or whose panels leave the second cache, is faster
+  // there.
+  constexpr int64_t kMostDepth = 2048, kMostRows = 512, kLeastHidden = 64;
+  if (spec.out[0].dtype != DType::float32) return Support::no("it is for float32");
+  const int64_t rows = spec.out[0].size() / p.num_hidden;
+  const int64_t depth = spec.in[1].shape[1];
+  const int64_t lanes = loops().lanes;
+  const int64_t padded = (rows + lanes - 1) / lanes * lanes;
+  if (rows > kMostRows || padded * 4 > rows * 5) return Support::no("its panels do not suit this batch");
+  if (depth > kMostDepth) return Support::no("a panel is too deep for the cache");
+  if (p.num_hidden < kLeastHidden) return Support::no("there are too few hidden units");
+  return Support::yes();
+}
+
+void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  const FullyConnectedLoops& l = loops();
+  const int64_t hidden = p.num_hidden;
+  const int64_t rows = out.size() / hidden;
+  const int64_t depth = args.in[1].shape[1];
+  const float* data = args.in[0].as<float>();
+  const float* weight = args.in[1].as<float>();
+  const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
+  float* to = out.mutable_as<float>();
+  float* panels = thread_scratch(0, (rows + l.width - 1) / l.width * l.width * depth);
+  constexpr int64_t kPackGrain = 128, kHiddenGrain = 24;
+  engine::parallel_for(*args.context, depth, kPackGrain,
+                       [&](int64_t begin, int64_t end) { l.pack(rows, depth, data, begin, end, panels); });
+  engine::parallel_for(*args.context, (hidden + kHiddenGrain - 1) / kHiddenGrain, 1,
+                       [&](int64_t begin, int64_t end) {
+                         l.columns(rows, hidden, depth, panels, weight, bias, begin * kHiddenGrain,
+                                   std::min(end * kHiddenGrain, hidden), to);
+                       });
+}
+
+}  // namespace loomix::ops
