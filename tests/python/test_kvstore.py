@@ -182,10 +182,13 @@ def test_gradients_are_pushed_while_backward_runs():
     module.bind([("data", (512, 512))], [("softmax_label", (512,))])
     module.init_params(mx.init.Xavier())
     module.init_optimizer(kvstore="device")
-    batch = mx.io.DataBatch([mx.nd.ones((512, 512))], [mx.nd.zeros((512,))])
 
     def step():
-        module.forward_backward(batch)
+        late = mx.nd.ones((800, 800))  # the data come when all the step's work has been pushed
+        for _ in range(40):
+            late = mx.nd.dot(late, late) * (1 / 800)
+        data = mx.nd.broadcast_mul(mx.nd.ones((512, 512)), late[:1, :1])
+        module.forward_backward(mx.io.DataBatch([data], [mx.nd.zeros((512,))]))
         module.update()
         mx.nd.waitall()
 
