@@ -20,6 +20,7 @@ option(LOOMIX_TESTS "Build the C++ tests" ON)
 option(LOOMIX_WERROR "Treat warnings in our sources as errors" ON)
 option(LOOMIX_ISA_VARIANTS "Compile the SIMD kernels for x86-64-v3 and -v4, too" ON)
 set(LOOMIX_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: 'address,undefined' or 'thread'")
+option(LOOMIX_FUZZ "Build the fuzzers; needs clang" OFF)
 set(LOOMIX_TEST_TIMEOUT 60 CACHE STRING "Seconds that one C++ test may take")
 foreach(backend DNNL OPENMP CUDA ZMQ MPI JPEG PNG CURL PYTHON)
   set(LOOMIX_${backend} AUTO CACHE STRING "AUTO (when found), ON (required) or OFF")
@@ -40,6 +41,9 @@ target_compile_features(loomix_flags INTERFACE cxx_std_20)
 target_compile_options(loomix_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override -Wvla>
   $<$<COMPILE_LANGUAGE:CXX>:-fopenmp-simd -fno-math-errno -fno-semantic-interposition>)
+if(LOOMIX_FUZZ)
+  target_compile_options(loomix_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(LOOMIX_SANITIZE)
   # Instrumentation confuses some of g++'s flow warnings, so they are errors only in the plain builds.
   target_compile_options(loomix_flags INTERFACE -fsanitize=${LOOMIX_SANITIZE} -fno-sanitize-recover=all)

@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "ops/shape_rule.h"
 #include "symbol/passes/infer.h"
 #include "symbol/symbol.h"
 
@@ -72,8 +71,6 @@ Inferred<T> collect(const Graph& graph, const std::vector<T>& values, Convert co
 }
 
 }  // namespace
-
-ShapeRule shape_rule() noexcept { return ops::numpy_shapes() ? ShapeRule::numpy : ShapeRule::legacy; }
 
 Inferred<Shape> Symbol::infer_shape(std::span<const std::pair<std::string, Shape>> known,
                                     ShapeRule rule) const {

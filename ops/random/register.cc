@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
 #include "ops/random/random.h"
-#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -15,7 +14,11 @@ uint64_t counters(const P&, const KernelSpec& spec) {
 
 template <class P>
 void target_shape(const P& p, ShapeInfer& s) {
-  s.set_out(0, shape_of_attribute(p.shape.value_or(Shape{1})));
+  Shape shape = p.shape.value_or(Shape{1});
+  for (int64_t& size : shape) {
+    if (size == 0) size = kUnknownDim;  // MXNet's notation for a size that inference finds out
+  }
+  s.set_out(0, shape);
 }
 
 Shape joined(const Shape& outer, const Shape& block) {

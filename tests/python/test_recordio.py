@@ -100,6 +100,30 @@ def test_pack_and_unpack():
             recordio.unpack(good[:size])
 
 
+def test_pack_img():
+    y, x = np.mgrid[:40, :30]
+    colour = np.stack([x * 8, y * 6, 255 - x * 8], axis=2).astype(np.uint8)
+    for image in (colour, colour[:, :, 0], np.dstack([colour, colour[:, :, 1]])):
+        header, back = recordio.unpack_img(recordio.pack_img((0, 3, 8, 0), image, quality=3, img_fmt=".png"))
+        assert header == (0, 3, 8, 0) and back.flags.writeable
+        np.testing.assert_array_equal(back, image)
+    header, back = recordio.unpack_img(recordio.pack_img((0, [1, 2], 8, 0), colour))
+    assert list(header.label) == [1, 2]
+    assert np.abs(back.astype(int) - colour).max() < 12
+    record = recordio.pack_img((0, 0, 0, 0), colour[:, ::-1], quality=40, img_fmt=".JPEG")
+    assert recordio.unpack_img(record, 0)[1].shape == (40, 30)
+    assert recordio.unpack_img(record, 1)[1].shape == (40, 30, 3)
+    for bad in (colour.astype(np.float32), colour[0, 0], colour[:, :, :2]):
+        with pytest.raises(ValueError, match="recordio.pack_img"):
+            recordio.pack_img((0, 0, 0, 0), bad)
+    with pytest.raises(ValueError, match="img_fmt is '.gif'"):
+        recordio.pack_img((0, 0, 0, 0), colour, img_fmt=".gif")
+    with pytest.raises(ValueError, match="iscolor is 7"):
+        recordio.unpack_img(record, 7)
+    with pytest.raises(OSError, match="decode_image"):
+        recordio.unpack_img(record[:100])
+
+
 def test_pickling(files):
     path, records = files
     reader = indexed(path)
@@ -244,7 +268,9 @@ def test_from_a_pipe(files):
     )
     with open(path + ".rec", "rb") as file:
         cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
-        out = subprocess.run([sys.executable, "-c", code], stdin=cat.stdout, capture_output=True, text=True, timeout=60)
+        out = subprocess.run(
+            [sys.executable, "-c", code], stdin=cat.stdout, capture_output=True, text=True, timeout=60
+        )
         cat.stdout.close()
         cat.wait()
     assert out.stdout.split() == [str(sum(map(len, records))), "False"], out.stderr
@@ -259,7 +285,9 @@ def test_import_is_light():
     """
     runs = []
     for _ in range(5):
-        out = subprocess.run([sys.executable, "-c", "if 1:" + code], capture_output=True, text=True, timeout=60)
+        out = subprocess.run(
+            [sys.executable, "-c", "if 1:" + code], capture_output=True, text=True, timeout=60
+        )
         seconds, *loaded = out.stdout.split()
         assert loaded == ["False", "False"], out.stderr
         runs.append(float(seconds))
@@ -379,6 +407,11 @@ def test_fixtures_of_mxnet(tmp_path):
         for record in records:
             writer.write(record)
     assert (tmp_path / "r").read_bytes() == raw.read_bytes()
+    reader = recordio.MXIndexedRecordIO(FIXTURES / "images.idx", FIXTURES / "images.rec", "r")
+    wanted = np.load(FIXTURES / "images_bgr.npy")
+    for i in (0, 5, 10, 15):
+        pixels = recordio.unpack_img(reader.read_idx(i))[1]
+        assert np.abs(pixels.astype(int) - wanted[i // 5]).max() <= 1
     for name in ("images", "multilabel"):
         reader = recordio.MXIndexedRecordIO(FIXTURES / f"{name}.idx", FIXTURES / f"{name}.rec", "r")
         with recordio.MXIndexedRecordIO(tmp_path / "i", tmp_path / "r", "w") as writer:

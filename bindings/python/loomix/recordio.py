@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes RecordIO files, with MXNet's interface.
 
-Only the small extension ``loomix._record`` is loaded: no engine starts, and NumPy is imported when labels or pictures
-ask for it.
+Only the small extension ``loomix._record`` is loaded: no engine starts; NumPy and the picture formats follow when
+labels or pictures ask for them.
 """
 
 import numbers
@@ -28,9 +28,9 @@ class MXRecordIO(_record.RecordFile):
     """A file of records, read or written one after the other.
 
     ``uri`` is a path; for reading also ``-`` (standard input), ``fd://N``, and ``http://`` or ``https://`` addresses.
-    ``flag`` is ``"r"`` or ``"w"``. Where a file is damaged, ``read`` raises an error that names the offset, and the next
-    ``read`` goes on with the next whole record; with ``on_damage="skip"`` it goes on by itself and notes what was
-    skipped in ``damages``.
+    ``flag`` is ``"r"`` or ``"w"``. Where a file is damaged, ``read`` raises an error that names the offset, and the
+    next ``read`` goes on with the next whole record; with ``on_damage="skip"`` it goes on by itself and notes what
+    was skipped in ``damages``.
 
     >>> import tempfile; path = tempfile.mktemp(".rec")
     >>> with MXRecordIO(path, "w") as writer:
@@ -213,20 +213,68 @@ def pack(header, s):
 
 
 def unpack(s):
-    """The ``IRHeader`` of a record, and the bytes behind it. Several labels are an array that shares memory with ``s``."""
+    """The ``IRHeader`` of a record, and the bytes behind it. Several labels are an array that shares memory with ``s``.
+
+    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))[1]
+    b'picture'
+    """
     try:
         flag, label, id_, id2 = _HEADER.unpack_from(s)
     except struct.error:
-        raise _too_short(f"a record of {len(s)} bytes has no image header, which takes {_HEADER.size}") from None
+        raise _too_short(
+            f"a record of {len(s)} bytes has no image header, which takes {_HEADER.size}"
+        ) from None
     end = _HEADER.size
     if flag > 0:
         end += 4 * flag
         if len(s) < end:
-            raise _too_short(f"the header announces {flag} labels, but {len(s) - _HEADER.size} bytes follow it")
+            raise _too_short(
+                f"the header announces {flag} labels, but {len(s) - _HEADER.size} bytes follow it"
+            )
         import numpy as np
 
         label = np.frombuffer(s, np.float32, flag, _HEADER.size)
     return IRHeader(flag, label, id_, id2), s[end:]
+
+
+def pack_img(header, img, quality=95, img_fmt=".jpg"):
+    """The bytes of a record with the picture ``img``: uint8, height x width (x channels), BGR as in OpenCV.
+
+    ``img_fmt`` is ``".jpg"``, with ``quality`` 1 to 100, or ``".png"``, where ``quality`` is the compression, 0 to 9.
+    """
+    import numpy as np
+
+    from . import _codec
+
+    ending = img_fmt.upper()
+    if ending not in (".JPG", ".JPEG", ".PNG"):
+        raise ValueError(f"[recordio.pack_img] img_fmt is {img_fmt!r}; expected '.jpg', '.jpeg' or '.png'.")
+    img = np.ascontiguousarray(img.asnumpy() if hasattr(img, "asnumpy") else img)
+    if img.dtype != np.uint8 or img.ndim not in (2, 3):
+        raise ValueError(
+            f"[recordio.pack_img] a picture of {img.dtype} and shape {img.shape} cannot be encoded; expected uint8 and "
+            "height, width and perhaps channels."
+        )
+    channels = img.shape[2] if img.ndim == 3 else 1
+    png = ending == ".PNG"
+    return pack(
+        header, _codec.encode(img, *img.shape[:2], channels, png, min(quality, 9) if png else quality)
+    )
+
+
+def unpack_img(s, iscolor=-1):
+    """The ``IRHeader`` of a record, and its picture: uint8, height x width (x channels), BGR as in OpenCV.
+
+    ``iscolor`` is -1 (as in the file), 0 (grey) or 1 (colour).
+    """
+    import numpy as np
+
+    from . import _codec
+
+    header, content = unpack(s)
+    height, width, channels, pixels = _codec.decode(content, iscolor)
+    shape = (height, width) if channels == 1 else (height, width, channels)
+    return header, np.frombuffer(pixels, np.uint8).reshape(shape)
 
 
 def _too_short(what):

@@ -7,7 +7,6 @@ import inspect
 import os
 import threading
 
-from . import _core
 from .base import MXNetTypeError
 from .context import gpu_memory_info, num_gpus
 
@@ -30,21 +29,19 @@ __all__ = [
 
 
 class _Flags(threading.local):
-    """Per thread; None means the global switch decides. The flag of shapes is the core's."""
+    """Per thread; None means the global switch decides."""
 
+    shape = None
     array = None
 
 
 _local = _Flags()
-_array_everywhere = False
+_global = {"shape": False, "array": False}
 
 
-def _exchange(flag, value):
-    """Sets a flag of this thread and returns its value before."""
-    if flag == "shape":
-        return _core.exchange_numpy_shapes(value)
-    previous, _local.array = _local.array, value
-    return previous
+def _active(flag):
+    value = getattr(_local, flag)
+    return _global[flag] if value is None else value
 
 
 class _Scope:
@@ -54,11 +51,12 @@ class _Scope:
         self._flag, self._value, self._outer = flag, bool(active), []
 
     def __enter__(self):
-        self._outer.append(_exchange(self._flag, self._value))
+        self._outer.append(getattr(_local, self._flag))
+        setattr(_local, self._flag, self._value)
         return self
 
     def __exit__(self, *exc_info):
-        _exchange(self._flag, self._outer.pop())
+        setattr(_local, self._flag, self._outer.pop())
 
 
 def is_np_shape():
@@ -66,12 +64,12 @@ def is_np_shape():
 
     Without them (the default) MXNet's older rules hold: ``()`` and 0 mean "unknown".
     """
-    return _core.numpy_shapes()
+    return _active("shape")
 
 
 def is_np_array():
     """Whether layers and optimizers should hand out NumPy-like arrays now."""
-    return _array_everywhere if _local.array is None else _local.array
+    return _active("array")
 
 
 def set_np_shape(active):
@@ -82,7 +80,7 @@ def set_np_shape(active):
     True
     """
     previous = is_np_shape()
-    _exchange("shape", bool(active))
+    _local.shape = bool(active)
     return previous
 
 
@@ -111,11 +109,8 @@ def set_np(shape=True, array=True):
     """
     if array and not shape:
         raise ValueError("[set_np] NumPy-like arrays need NumPy's shape rules; expected shape=True.")
-    global _array_everywhere
-    _core.set_numpy_shapes_of_process(bool(shape))
-    _array_everywhere = bool(array)
-    for flag in ("shape", "array"):
-        _exchange(flag, None)
+    _global.update(shape=bool(shape), array=bool(array))
+    _local.shape = _local.array = None
 
 
 def reset_np():

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m loomix COMMAND``: the package's programs."""
+
+import importlib
+import sys
+
+# Command -> (module of loomix.commands with `main(arguments)`, what it does).
+COMMANDS = {
+    "im2rec": ("tools", "makes record files of pictures"),
+    "rec": ("record_files", "lists, checks, shuffles and splits record files"),
+    "rec2dir": ("tools", "writes the pictures of a record file as files"),
+}
+
+
+def main(arguments=None):
+    """Runs the command that the arguments begin with; its exit status."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help"):
+        print("usage: python -m loomix COMMAND ...\n")
+        for command, (_, what) in COMMANDS.items():
+            print(f"  {command:10} {what}")
+        print("\npython -m loomix COMMAND --help tells more.")
+        return 0 if arguments else 2
+    if name not in COMMANDS:
+        print(f"[loomix] there is no command {name!r}; there are {', '.join(COMMANDS)}.", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f".commands.{COMMANDS[name][0]}", __package__)
+    return module.main(name, arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

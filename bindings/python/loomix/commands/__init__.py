@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs behind ``python -m loomix``; ``__main__.py`` lists them."""
