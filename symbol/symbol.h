@@ -20,6 +20,7 @@ struct NamedSymbol;
 
 // How sizes are written at the API: 0 (and no axes at all) for unknown, as MXNet always did, or -1 as with np_shape.
 enum class ShapeRule : uint8_t { legacy, numpy };
+ShapeRule shape_rule() noexcept;  // of this thread
 
 template <class T>
 struct Inferred {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "ops/shape_rule.h"
 #include "symbol/passes/infer.h"
 #include "symbol/symbol.h"
 
@@ -71,6 +72,8 @@ Inferred<T> collect(const Graph& graph, const std::vector<T>& values, Convert co
 }
 
 }  // namespace
+
+ShapeRule shape_rule() noexcept { return ops::numpy_shapes() ? ShapeRule::numpy : ShapeRule::legacy; }
 
 Inferred<Shape> Symbol::infer_shape(std::span<const std::pair<std::string, Shape>> known,
                                     ShapeRule rule) const {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/source_line.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
 
@@ -140,11 +142,27 @@ PyObject* exchange_push_priority(PyObject*, PyObject* priority) {
   });
 }
 
+PyObject* numpy_shapes(PyObject*, PyObject*) { return PyBool_FromLong(ops::numpy_shapes()); }
+
+PyObject* exchange_numpy_shapes(PyObject*, PyObject* on) {
+  const auto wanted = on == Py_None ? std::nullopt : std::optional(PyObject_IsTrue(on) == 1);
+  const std::optional<bool> before = ops::exchange_numpy_shapes(wanted);
+  return before ? PyBool_FromLong(*before) : Py_NewRef(Py_None);
+}
+
+PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
+  ops::set_numpy_shapes_of_process(PyObject_IsTrue(on) == 1);
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef kFunctions[] = {{"waitall", wait_all, METH_NOARGS, nullptr},
                             {"shutdown", shutdown, METH_NOARGS, nullptr},
                             {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
                             {"dtype_number", dtype_number, METH_O, nullptr},
                             {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
+                            {"numpy_shapes", numpy_shapes, METH_NOARGS, nullptr},
+                            {"exchange_numpy_shapes", exchange_numpy_shapes, METH_O, nullptr},
+                            {"set_numpy_shapes_of_process", set_numpy_shapes_of_process, METH_O, nullptr},
                             {"exchange_push_priority", exchange_push_priority, METH_O, nullptr},
                             {nullptr, nullptr, 0, nullptr}};
 

@@ -3,18 +3,11 @@
 
 #include "ops/families.h"
 #include "ops/init/init.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-// In attributes, 0 is MXNet's notation for a size that inference finds out.
-Shape zero_is_unknown(Shape shape) {
-  for (int64_t& size : shape) {
-    if (size == 0) size = kUnknownDim;
-  }
-  return shape;
-}
 
 // An attribute's type stands for a default where the consumer decides nothing else.
 template <class P>
@@ -27,6 +20,7 @@ int64_t range_length(const RangeParams& p, const char* who) {
   const double begin = p.stop ? p.start : 0.0;
   const double end = p.stop ? *p.stop : p.start;
   const double steps = std::ceil((end - begin) / p.step);
+  if (numpy_shapes() && steps <= 0) return 0;
   LOOMIX_CHECK(steps > 0 && steps * p.repeat < 0x1p62, ValueError,
                "[{}] from {} to {} in steps of {} there are no values, or too many; expected at least one.",
                who, begin, end, p.step);
@@ -38,7 +32,7 @@ void fill_op(OpTable& table, const char* name, const char* doc) {
       .doc(doc)
       .output("output")
       .infer_shape([](const FillParams& p, ShapeInfer& s) {
-        if (p.shape.ndim() > 0) s.set_out(0, zero_is_unknown(p.shape));
+        if (p.shape.ndim() > 0 || numpy_shapes()) s.set_out(0, shape_of_attribute(p.shape));
       })
       .infer_type(typed_by_attribute<FillParams>)
       .zero_gradient();
@@ -53,7 +47,7 @@ void register_init(OpTable& table) {
       .doc("Makes an array of zeros whose type follows from its consumers; float32 if nothing says so.")
       .output("output")
       .infer_shape([](const ZerosWithoutDtypeParams& p, ShapeInfer& s) {
-        if (p.shape) s.set_out(0, zero_is_unknown(*p.shape));
+        if (p.shape) s.set_out(0, shape_of_attribute(*p.shape));
       })
       .infer_type([](const ZerosWithoutDtypeParams& p, TypeInfer& t) {
         if (p.dtype >= 0) {
@@ -69,7 +63,7 @@ void register_init(OpTable& table) {
       .doc("Makes an array that holds one value everywhere.")
       .output("output")
       .infer_shape([](const FullParams& p, ShapeInfer& s) {
-        if (p.shape) s.set_out(0, zero_is_unknown(*p.shape));
+        if (p.shape) s.set_out(0, shape_of_attribute(*p.shape));
       })
       .infer_type(typed_by_attribute<FullParams>)
       .zero_gradient();

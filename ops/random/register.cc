@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
 #include "ops/random/random.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -14,11 +15,7 @@ uint64_t counters(const P&, const KernelSpec& spec) {
 
 template <class P>
 void target_shape(const P& p, ShapeInfer& s) {
-  Shape shape = p.shape.value_or(Shape{1});
-  for (int64_t& size : shape) {
-    if (size == 0) size = kUnknownDim;  // MXNet's notation for a size that inference finds out
-  }
-  s.set_out(0, shape);
+  s.set_out(0, shape_of_attribute(p.shape.value_or(Shape{1})));
 }
 
 Shape joined(const Shape& outer, const Shape& block) {

@@ -180,13 +180,15 @@ std::string BoundExecutor::explain(RunMode mode) { return program(mode).explain(
 
 Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes,
                                           ReshapePolicy policy) {
-  const auto inferred = symbol_.infer_shape(shapes);
+  const ShapeRule rule = shape_rule();
+  const auto inferred = symbol_.infer_shape(shapes, rule);
   const auto named = [&](const std::string& name) {
     return std::any_of(shapes.begin(), shapes.end(), [&](const auto& pair) { return pair.first == name; });
   };
   const auto fit = [&](const NDArray& array, const Shape& shape, const std::string& name) -> NDArray {
-    LOOMIX_CHECK(shape.ndim() > 0 && shape.size() > 0, ShapeError,
-                 "[Executor.reshape] the shape of '{}' cannot be inferred from the shapes given.", name);
+    LOOMIX_CHECK(rule == ShapeRule::numpy ? shape.is_known() : shape.ndim() > 0 && shape.size() > 0,
+                 ShapeError, "[Executor.reshape] the shape of '{}' cannot be inferred from the shapes given.",
+                 name);
     if (array.shape() == shape) return array;
     LOOMIX_CHECK(policy.partial || named(name), ShapeError,
                  "[Executor.reshape] the shape of '{}' would change from {} to {} though it was not named; "

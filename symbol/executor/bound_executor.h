@@ -36,7 +36,7 @@ struct BindOptions {
 
 // What simple_bind is told; the rest is inferred. Types that nothing decides are float32.
 struct SimpleBindRequest {
-  std::vector<std::pair<std::string, Shape>> shapes;  // legacy rule: 0 is unknown
+  std::vector<std::pair<std::string, Shape>> shapes;  // written by shape_rule()
   std::vector<std::pair<std::string, DType>> dtypes;
   std::vector<ops::Req> requests;             // one an argument
   std::vector<std::string> shared_arguments;  // taken over from BindOptions::shared with their gradients

@@ -6,6 +6,7 @@
 
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
+#include "ops/shape_rule.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/op_call.h"
 
@@ -84,6 +85,12 @@ void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray
   ops::TypeInfer type_rule(op, types.first(num_in), types.subspan(num_in));
   op.infer_type(attrs, type_rule);
   for (size_t i = 0; i < num_out; ++i) {
+    LOOMIX_CHECK(
+        num_in > 0 || shapes[i].is_known() || ops::numpy_shapes(), ShapeError,
+        "[{}] the shape of output '{}' is not complete: a size of 0, or the shape (), stands for one that is "
+        "to be inferred. For arrays without elements, and scalars, switch NumPy's shape rules on with "
+        "`mx.util.set_np_shape(True)` or `with mx.util.np_shape():`.",
+        op.name, op.output_name(attrs, static_cast<int>(i)));
     LOOMIX_CHECK((op.data_dependent || shapes[num_in + i].is_known()) && types[num_in + i] != DType::unknown,
                  ShapeError, "[{}] the shape or type of output '{}' does not follow from the inputs.",
                  op.name, op.output_name(attrs, static_cast<int>(i)));

@@ -35,7 +35,8 @@ std::string join(const std::vector<std::string>& names) {
 Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
                                               const SimpleBindRequest& request, BindOptions options) {
   check_can_run(symbol);
-  const auto shapes = symbol.infer_shape(request.shapes, ShapeRule::legacy);
+  const ShapeRule rule = shape_rule();
+  const auto shapes = symbol.infer_shape(request.shapes, rule);
   const auto dtypes = infer_all_types(symbol, request.dtypes);
   const auto arguments = symbol.list_arguments();
   const auto states = symbol.list_auxiliary_states();
@@ -45,16 +46,18 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   std::vector<std::string> unknown;
   const auto collect = [&](const std::vector<Shape>& found, const std::vector<std::string>& names) {
     for (size_t i = 0; i < names.size(); ++i) {
-      const bool known =
-          found[i].ndim() > 0 && std::all_of(found[i].begin(), found[i].end(), [](auto d) { return d > 0; });
+      const bool known = rule == ShapeRule::numpy
+                             ? found[i].is_known()
+                             : found[i].ndim() > 0 && std::all_of(found[i].begin(), found[i].end(),
+                                                                  [](auto d) { return d > 0; });
       if (!known) unknown.push_back(fmt::format("{}: {}", names[i], found[i].to_string()));
     }
   };
   collect(shapes.arguments, arguments);
   collect(shapes.auxiliary_states, states);
   LOOMIX_CHECK(unknown.empty(), ShapeError,
-               "[Symbol.simple_bind] these shapes do not follow from those given (0 is unknown): {}.",
-               join(unknown));
+               "[Symbol.simple_bind] these shapes do not follow from those given ({} is unknown): {}.",
+               rule == ShapeRule::numpy ? -1 : 0, join(unknown));
 
   const BoundExecutor* shared = options.shared.get();
   const auto shared_names = shared ? shared->symbol_.list_arguments() : std::vector<std::string>();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/shape_rule.h"
 
 namespace loomix {
 namespace {
@@ -147,8 +148,8 @@ void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span
       LOOMIX_CHECK(read(*text, shape), ValueError,
                    "[Symbol] __shape__='{}' of variable '{}' is no shape; expected the like of '(2, 3)'.",
                    *text, graph.name_of(id));
-      for (int64_t& size : shape) size = size <= 0 ? kUnknownDim : size;
-      if (shape.ndim() == 0) shape = Shape::unknown();
+      shape = ops::shape_of_attribute(std::move(shape));
+      if (shape.ndim() == 0 && !ops::numpy_shapes()) shape = Shape::unknown();
       if (!known.ndim_known()) known = shape;
       if (shape.ndim() == known.ndim()) {
         for (int axis = 0; axis < shape.ndim(); ++axis) {

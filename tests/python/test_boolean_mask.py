@@ -63,6 +63,7 @@ def test_mistakes():
     assert nd.contrib.boolean_mask(bad, nd.ones(3)).shape == (3, 2)
     symbol = mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("m"), name="mask")
     assert mx.sym.load_json(symbol.tojson()).list_arguments() == ["x", "m"]
-    for bind in (lambda: symbol.bind(mx.cpu(), {"x": x, "m": nd.ones(3)}), lambda: symbol.simple_bind(mx.cpu(), x=(3, 2))):
-        with pytest.raises(NotImplementedError, match="'mask'.*depends on data"):
-            bind()
+    with pytest.raises(NotImplementedError, match="'mask'.*depends on data"):
+        symbol.bind(mx.cpu(), {"x": x, "m": nd.ones(3)})
+    with pytest.raises(NotImplementedError, match="'mask'.*depends on data"):
+        symbol.simple_bind(mx.cpu(), x=(3, 2))

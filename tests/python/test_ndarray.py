@@ -483,3 +483,45 @@ def test_onehot_encode():
     assert out.asnumpy().tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     with pytest.raises(ValueError):
         nd.onehot_encode(nd.array([2, 0]), out)
+
+
+MAKERS = {
+    "zeros": lambda shape: nd.zeros(shape),
+    "ones": lambda shape: nd.ones(shape),
+    "uniform": lambda shape: nd.random.uniform(shape=shape),
+    "sym": lambda shape: mx.sym.zeros(shape).eval()[0],
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0,)])
+def test_shapes_without_elements(maker, shape):
+    with pytest.raises(ValueError, match="np_shape|does not follow"):
+        MAKERS[maker](shape)
+    with mx.util.np_shape():
+        array = MAKERS[maker](shape)
+        assert array.shape == array.asnumpy().shape == shape
+        assert (array + 1).shape == shape
+    with pytest.raises(ValueError):
+        MAKERS[maker](shape)
+
+
+def test_scalars_and_numpy_shapes():
+    with pytest.raises(ValueError, match="np_shape"):
+        nd.zeros(())
+    with mx.util.np_shape():
+        assert nd.zeros(()).asnumpy() == 0 and nd.ones(()).shape == ()
+        assert nd.arange(0).shape == (0,)
+        x = mx.sym.var("x") * 2
+        assert x.simple_bind(mx.cpu(), x=(0, 3)).forward()[0].shape == (0, 3)
+        assert x.infer_shape(x=(0, 3))[1] == [(0, 3)]
+    with pytest.raises(ValueError, match="0 is unknown"):
+        x.simple_bind(mx.cpu(), x=(0, 3))
+    with pytest.raises(ValueError):
+        nd.arange(0)
+    mx.util.set_np()
+    try:
+        assert nd.zeros((0, 2)).shape == (0, 2)
+    finally:
+        mx.util.reset_np()
+    assert not mx.util.is_np_shape()

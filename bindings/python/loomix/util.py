@@ -7,6 +7,7 @@ import inspect
 import os
 import threading
 
+from . import _core
 from .base import MXNetTypeError
 from .context import gpu_memory_info, num_gpus
 
@@ -29,19 +30,21 @@ __all__ = [
 
 
 class _Flags(threading.local):
-    """Per thread; None means the global switch decides."""
+    """Per thread; None means the global switch decides. The flag of shapes is the core's."""
 
-    shape = None
     array = None
 
 
 _local = _Flags()
-_global = {"shape": False, "array": False}
+_array_everywhere = False
 
 
-def _active(flag):
-    value = getattr(_local, flag)
-    return _global[flag] if value is None else value
+def _exchange(flag, value):
+    """Sets a flag of this thread and returns its value before."""
+    if flag == "shape":
+        return _core.exchange_numpy_shapes(value)
+    previous, _local.array = _local.array, value
+    return previous
 
 
 class _Scope:
@@ -51,12 +54,11 @@ class _Scope:
         self._flag, self._value, self._outer = flag, bool(active), []
 
     def __enter__(self):
-        self._outer.append(getattr(_local, self._flag))
-        setattr(_local, self._flag, self._value)
+        self._outer.append(_exchange(self._flag, self._value))
         return self
 
     def __exit__(self, *exc_info):
-        setattr(_local, self._flag, self._outer.pop())
+        _exchange(self._flag, self._outer.pop())
 
 
 def is_np_shape():
@@ -64,12 +66,12 @@ def is_np_shape():
 
     Without them (the default) MXNet's older rules hold: ``()`` and 0 mean "unknown".
     """
-    return _active("shape")
+    return _core.numpy_shapes()
 
 
 def is_np_array():
     """Whether layers and optimizers should hand out NumPy-like arrays now."""
-    return _active("array")
+    return _array_everywhere if _local.array is None else _local.array
 
 
 def set_np_shape(active):
@@ -80,7 +82,7 @@ def set_np_shape(active):
     True
     """
     previous = is_np_shape()
-    _local.shape = bool(active)
+    _exchange("shape", bool(active))
     return previous
 
 
@@ -109,8 +111,11 @@ def set_np(shape=True, array=True):
     """
     if array and not shape:
         raise ValueError("[set_np] NumPy-like arrays need NumPy's shape rules; expected shape=True.")
-    _global.update(shape=bool(shape), array=bool(array))
-    _local.shape = _local.array = None
+    global _array_everywhere
+    _core.set_numpy_shapes_of_process(bool(shape))
+    _array_everywhere = bool(array)
+    for flag in ("shape", "array"):
+        _exchange(flag, None)
 
 
 def reset_np():

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/shape_rule.h"
+
+#include <atomic>
+#include <utility>
+
+namespace loomix::ops {
+namespace {
+
+constinit thread_local std::optional<bool> here;
+constinit std::atomic<bool> everywhere{false};
+
+}  // namespace
+
+bool numpy_shapes() noexcept { return here.value_or(everywhere.load(std::memory_order_relaxed)); }
+std::optional<bool> exchange_numpy_shapes(std::optional<bool> on) noexcept { return std::exchange(here, on); }
+void set_numpy_shapes_of_process(bool on) noexcept { everywhere.store(on, std::memory_order_relaxed); }
+
+Shape shape_of_attribute(Shape shape) {
+  const int64_t least_known = numpy_shapes() ? 0 : 1;
+  for (int64_t& size : shape) {
+    if (size < least_known) size = kUnknownDim;
+  }
+  return shape;
+}
+
+}  // namespace loomix::ops
