@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/runtime.h"
+#include "io/image/codec.h"
 #include "io/iter/image_record_iter.h"
 
 namespace loomix::python {
@@ -48,6 +49,63 @@ py::tuple to_tuple(const Shape& shape) {
   return dims;
 }
 
+// The pixels of an encoded picture, (H, W, C).
+py::object decode(const py::buffer& buffer, int flag, bool to_rgb, int denominator) {
+  const py::buffer_info info = buffer.request();
+  if (!PyBuffer_IsContiguous(info.view(), 'C')) {
+    detail::throw_error<ValueError>("[imdecode] the buffer has gaps; expected contiguous bytes.");
+  }
+  if (flag < -1 || flag > 1) {
+    detail::throw_error<ValueError>(
+        "[imdecode] flag is {}; expected 0 (grey), 1 (colour) or -1 (as in the file).", flag);
+  }
+  NDArray array;
+  {
+    engine::Engine& running = engine();
+    const py::gil_scoped_release release;
+    io::DecodeOptions options;
+    options.color = static_cast<io::Color>(flag);
+    options.jpeg_denominator = denominator;
+    io::Image image =
+        io::decode_image({static_cast<const uint8_t*>(info.ptr), size_t(info.size * info.itemsize)}, options);
+    if (!to_rgb && image.channels() >= 3) {
+      for (size_t i = 0; i < image.bytes(); i += size_t(image.channels())) {
+        std::swap(image.data()[i], image.data()[i + 2]);
+      }
+    }
+    array = NDArray(running, {image.height(), image.width(), image.channels()}, DType::uint8, Device::cpu());
+    array.copy_from_host(image.data(), static_cast<int64_t>(image.bytes()));
+  }
+  return to_python(array);
+}
+
+py::bytes encode(const py::buffer& buffer, const std::string& format, int quality) {
+  const py::buffer_info info = buffer.request();
+  if (info.itemsize != 1 || info.ndim < 2 || info.ndim > 3 || !PyBuffer_IsContiguous(info.view(), 'C')) {
+    detail::throw_error<ValueError>("[imencode] expected contiguous bytes of shape (H, W) or (H, W, C).");
+  }
+  constexpr py::ssize_t kMaxSide = 1 << 16;
+  if (info.shape[0] > kMaxSide || info.shape[1] > kMaxSide) {
+    detail::throw_error<ValueError>("[imencode] {} x {} pixels are too many.", info.shape[1], info.shape[0]);
+  }
+  io::ImageView view;
+  view.data = static_cast<const uint8_t*>(info.ptr);
+  view.height = static_cast<int>(info.shape[0]);
+  view.width = static_cast<int>(info.shape[1]);
+  view.channels = info.ndim == 3 ? static_cast<int>(info.shape[2]) : 1;
+  view.stride = ptrdiff_t{view.width} * view.channels;
+  const bool jpeg = format == ".jpg" || format == ".jpeg";
+  if (!jpeg && format != ".png") {
+    detail::throw_error<ValueError>("[imencode] format is '{}'; expected '.jpg' or '.png'.", format);
+  }
+  std::vector<uint8_t> bytes;
+  {
+    const py::gil_scoped_release release;
+    bytes = jpeg ? io::encode_jpeg(view, quality) : io::encode_png(view, quality);
+  }
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 void add_data_iter(PyObject* module) {
@@ -72,6 +130,8 @@ void add_data_iter(PyObject* module) {
       .def("data_shape", [](const io::BatchPipeline& self) { return to_tuple(self.options().data_shape); })
       .def("label_shape", [](const io::BatchPipeline& self) { return to_tuple(self.options().label_shape); })
       .def("dtype", [](const io::BatchPipeline& self) { return std::string(name_of(self.options().dtype)); });
+  m.def("imdecode", decode);
+  m.def("imencode", encode);
   // Name, type with default, and meaning of each parameter.
   m.def("iterator_parameters", [](const std::string& name) {
     std::vector<std::tuple<std::string, std::string, std::string>> rows;

@@ -15,6 +15,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/source_line.h"
+#include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
@@ -73,6 +74,7 @@ const ops::OpTable* make_table() {
   auto table = std::make_unique<ops::OpTable>();
   ops::register_all(*table);
   autograd::register_operators(*table);
+  io::register_image_ops(*table);
   table->validate();
   return table.release();  // never deleted: recorded nodes point to its operators
 }

@@ -321,6 +321,26 @@ def _crop_assign_scalar(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _cvcopyMakeBorder(
+    src: NDArray,
+    top: int,
+    bot: int,
+    left: int,
+    right: int,
+    type: int = 0,
+    value: float = 0.0,
+    values: Sequence[float] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _cvimresize(
+    src: NDArray,
+    w: int,
+    h: int,
+    interp: int = 1,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _div(
     lhs: NDArray,
     rhs: NDArray,

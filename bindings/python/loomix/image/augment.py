@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Augmenters: objects that take a picture and give a changed one."""
+
+import json
+import random
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base import MXNetValueError
+from .functions import center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
+
+__all__ = [
+    "Augmenter",
+    "BrightnessJitterAug",
+    "CastAug",
+    "CenterCropAug",
+    "ColorJitterAug",
+    "ColorNormalizeAug",
+    "ContrastJitterAug",
+    "CreateAugmenter",
+    "ForceResizeAug",
+    "HorizontalFlipAug",
+    "HueJitterAug",
+    "LightingAug",
+    "RandomCropAug",
+    "RandomGrayAug",
+    "RandomOrderAug",
+    "RandomSizedCropAug",
+    "ResizeAug",
+    "SaturationJitterAug",
+    "SequentialAug",
+]
+
+_GRAY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
+IMAGENET_MEAN = np.array([123.68, 116.28, 103.53])
+IMAGENET_STD = np.array([58.395, 57.12, 57.375])
+
+
+class Augmenter:
+    """Base of the augmenters; a subclass gives ``__call__(src)``. Keyword arguments are kept for :meth:`dumps`."""
+
+    def __init__(self, **kwargs):
+        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+
+    def dumps(self):
+        """Name and parameters as JSON."""
+        return json.dumps([self.__class__.__name__.lower(), self._kwargs])
+
+    def __call__(self, src):
+        raise NotImplementedError(f"[{type(self).__name__}] __call__ is missing.")
+
+
+def _plain(value):
+    if isinstance(value, nd.NDArray):
+        value = value.asnumpy()
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+class SequentialAug(Augmenter):
+    """Applies a list of augmenters in order."""
+
+    def __init__(self, ts):
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self):
+        return [self.__class__.__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
+
+    def __call__(self, src):
+        for augmenter in self.ts:
+            src = augmenter(src)
+        return src
+
+
+class RandomOrderAug(SequentialAug):
+    """Applies a list of augmenters in random order."""
+
+    def __call__(self, src):
+        random.shuffle(self.ts)
+        return super().__call__(src)
+
+
+class ResizeAug(Augmenter):
+    """Resizes the shorter edge to ``size``."""
+
+    def __init__(self, size, interp=2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src):
+        return resize_short(src, self.size, self.interp)
+
+
+class ForceResizeAug(Augmenter):
+    """Resizes to (width, height)."""
+
+    def __init__(self, size, interp=2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src):
+        return imresize(src, *self.size, self.interp)
+
+
+class RandomCropAug(Augmenter):
+    """Crops (width, height) at a random place."""
+
+    def __init__(self, size, interp=2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src):
+        return random_crop(src, self.size, self.interp)[0]
+
+
+class CenterCropAug(Augmenter):
+    """Crops (width, height) in the middle."""
+
+    def __init__(self, size, interp=2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src):
+        return center_crop(src, self.size, self.interp)[0]
+
+
+class RandomSizedCropAug(Augmenter):
+    """Crops a part of random area and aspect ratio and resizes it to (width, height)."""
+
+    def __init__(self, size, area, ratio, interp=2, **kwargs):
+        super().__init__(size=size, area=area, ratio=ratio, interp=interp)
+        self.size = size
+        self.area = kwargs.pop("min_area", area)
+        self.ratio = ratio
+        self.interp = interp
+        if kwargs:
+            raise MXNetValueError(f"[RandomSizedCropAug] unknown arguments {sorted(kwargs)}.")
+
+    def __call__(self, src):
+        return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
+
+
+class BrightnessJitterAug(Augmenter):
+    """Multiplies by a random factor in [1 - v, 1 + v]; for floats."""
+
+    def __init__(self, brightness):
+        super().__init__(brightness=brightness)
+        self.brightness = brightness
+
+    def __call__(self, src):
+        src *= 1.0 + random.uniform(-self.brightness, self.brightness)
+        return src
+
+
+class ContrastJitterAug(Augmenter):
+    """Moves values from the picture's mean grey by a random factor in [1 - v, 1 + v]; for floats."""
+
+    def __init__(self, contrast):
+        super().__init__(contrast=contrast)
+        self.contrast = contrast
+
+    def __call__(self, src):
+        alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
+        gray = src * nd.array(_GRAY)
+        gray = (3.0 * (1.0 - alpha) / gray.size) * nd.sum(gray)
+        src *= alpha
+        src += gray
+        return src
+
+
+class SaturationJitterAug(Augmenter):
+    """Moves colours from grey by a random factor in [1 - v, 1 + v]; for floats."""
+
+    def __init__(self, saturation):
+        super().__init__(saturation=saturation)
+        self.saturation = saturation
+
+    def __call__(self, src):
+        alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
+        gray = nd.sum(src * nd.array(_GRAY), axis=2, keepdims=True)
+        src *= alpha
+        src += gray * (1.0 - alpha)
+        return src
+
+
+class HueJitterAug(Augmenter):
+    """Turns the hue by a random angle in [-v, v] half circles; for floats."""
+
+    _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+    _TO_RGB = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
+
+    def __init__(self, hue):
+        super().__init__(hue=hue)
+        self.hue = hue
+
+    def __call__(self, src):
+        angle = random.uniform(-self.hue, self.hue) * np.pi
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+        return nd.dot(src, nd.array((self._TO_RGB @ turn @ self._TO_YIQ).T))
+
+
+class ColorJitterAug(RandomOrderAug):
+    """Changes brightness, contrast and saturation in random order."""
+
+    def __init__(self, brightness, contrast, saturation):
+        ts = []
+        if brightness > 0:
+            ts.append(BrightnessJitterAug(brightness))
+        if contrast > 0:
+            ts.append(ContrastJitterAug(contrast))
+        if saturation > 0:
+            ts.append(SaturationJitterAug(saturation))
+        super().__init__(ts)
+
+
+class LightingAug(Augmenter):
+    """Adds principal components of colours with normal weights."""
+
+    def __init__(self, alphastd, eigval, eigvec):
+        super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
+        self.alphastd = alphastd
+        self.eigval = np.asarray(eigval)
+        self.eigvec = np.asarray(eigvec)
+
+    def __call__(self, src):
+        alpha = np.random.normal(0, self.alphastd, size=(3,))
+        src += nd.array(np.dot(self.eigvec * alpha, self.eigval))
+        return src
+
+
+class ColorNormalizeAug(Augmenter):
+    """``(src - mean) / std``; for floats."""
+
+    def __init__(self, mean, std):
+        super().__init__(mean=mean, std=std)
+        self.mean = None if mean is None else mean if isinstance(mean, nd.NDArray) else nd.array(mean)
+        self.std = None if std is None else std if isinstance(std, nd.NDArray) else nd.array(std)
+
+    def __call__(self, src):
+        return color_normalize(src, self.mean, self.std)
+
+
+class RandomGrayAug(Augmenter):
+    """Takes the colours away with probability ``p``; there are three channels still."""
+
+    def __init__(self, p):
+        super().__init__(p=p)
+        self.p = p
+        self.mat = nd.array([[0.21, 0.21, 0.21], [0.72, 0.72, 0.72], [0.07, 0.07, 0.07]])
+
+    def __call__(self, src):
+        return nd.dot(src, self.mat) if random.random() < self.p else src
+
+
+class HorizontalFlipAug(Augmenter):
+    """Mirrors with probability ``p``."""
+
+    def __init__(self, p):
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src):
+        return nd.flip(src, axis=1) if random.random() < self.p else src
+
+
+class CastAug(Augmenter):
+    """Converts to another type."""
+
+    def __init__(self, typ="float32"):
+        super().__init__(type=typ)
+        self.typ = typ
+
+    def __call__(self, src):
+        return src.astype(self.typ)
+
+
+def colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
+    """Augmenters of colours, in MXNet's order; ``mean`` and ``std`` may be True for ImageNet's."""
+    augmenters = []
+    if brightness or contrast or saturation:
+        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
+    if hue:
+        augmenters.append(HueJitterAug(hue))
+    if pca_noise > 0:
+        values = np.array([55.46, 4.794, 1.148])
+        vectors = np.array(
+            [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+        )
+        augmenters.append(LightingAug(pca_noise, values, vectors))
+    if rand_gray > 0:
+        augmenters.append(RandomGrayAug(rand_gray))
+    mean = IMAGENET_MEAN if mean is True else mean
+    std = IMAGENET_STD if std is True else std
+    if mean is not None and np.shape(mean) not in ((1,), (3,)):
+        raise MXNetValueError(
+            f"[CreateAugmenter] mean has the shape {np.shape(mean)}; expected 1 or 3 numbers."
+        )
+    if std is not None and np.shape(std) not in ((1,), (3,)):
+        raise MXNetValueError(
+            f"[CreateAugmenter] std has the shape {np.shape(std)}; expected 1 or 3 numbers."
+        )
+    if mean is not None or std is not None:
+        augmenters.append(ColorNormalizeAug(mean, std))
+    return augmenters
+
+
+def CreateAugmenter(
+    data_shape,
+    resize=0,
+    rand_crop=False,
+    rand_resize=False,
+    rand_mirror=False,
+    mean=None,
+    std=None,
+    brightness=0,
+    contrast=0,
+    saturation=0,
+    hue=0,
+    pca_noise=0,
+    rand_gray=0,
+    inter_method=2,
+):
+    """The usual list of augmenters.
+
+    Parameters
+    ----------
+    data_shape : tuple of int
+        (channels, height, width) of the result.
+    resize : int
+        Length of the shorter edge, to begin with; 0: as it is.
+    rand_crop, rand_resize : bool
+        Crops at a random place; also of random size.
+    rand_mirror : bool
+        Mirrors with probability 1/2.
+    mean, std : array or True, optional
+        Normalisation; True: ImageNet's.
+    brightness, contrast, saturation, hue, pca_noise : float
+        Ranges of changes of colour.
+    rand_gray : float
+        Probability of grey pictures.
+    inter_method : int
+        Interpolation.
+
+    Returns
+    -------
+    list of Augmenter
+        In the order of use.
+    """
+    augmenters = [ResizeAug(resize, inter_method)] if resize > 0 else []
+    crop_size = (data_shape[2], data_shape[1])
+    if rand_resize:
+        if not rand_crop:
+            raise MXNetValueError("[CreateAugmenter] rand_resize needs rand_crop.")
+        augmenters.append(RandomSizedCropAug(crop_size, 0.08, (3.0 / 4.0, 4.0 / 3.0), inter_method))
+    elif rand_crop:
+        augmenters.append(RandomCropAug(crop_size, inter_method))
+    else:
+        augmenters.append(CenterCropAug(crop_size, inter_method))
+    if rand_mirror:
+        augmenters.append(HorizontalFlipAug(0.5))
+    augmenters.append(CastAug())
+    return augmenters + colour_augmenters(
+        brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std
+    )

@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Augmenters and an iterator for pictures with boxes around objects.
+
+Labels are arrays with a row for each object: class, left, top, right, bottom, and perhaps more numbers. Places are
+shares of width and height, between 0 and 1.
+"""
+
+import json
+import math
+import random
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
+from ..io.base import DataBatch, DataDesc
+from .augment import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Augmenter,
+    CastAug,
+    ForceResizeAug,
+    ResizeAug,
+    _plain,
+    colour_augmenters,
+)
+from .functions import copyMakeBorder, fixed_crop
+from .iterators import ImageIter
+
+__all__ = [
+    "CreateDetAugmenter",
+    "CreateMultiRandCropAugmenter",
+    "DetAugmenter",
+    "DetBorrowAug",
+    "DetHorizontalFlipAug",
+    "DetRandomCropAug",
+    "DetRandomPadAug",
+    "DetRandomSelectAug",
+    "ImageDetIter",
+]
+
+
+def _areas(boxes):
+    return np.maximum(0, boxes[:, 2] - boxes[:, 0]) * np.maximum(0, boxes[:, 3] - boxes[:, 1])
+
+
+class DetAugmenter:
+    """Base of the augmenters for detection; a subclass gives ``__call__(src, label)``, which returns both."""
+
+    def __init__(self, **kwargs):
+        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+
+    def dumps(self):
+        """Name and parameters as JSON."""
+        return json.dumps([self.__class__.__name__.lower(), self._kwargs])
+
+    def __call__(self, src, label):
+        raise NotImplementedError(f"[{type(self).__name__}] __call__ is missing.")
+
+
+class DetBorrowAug(DetAugmenter):
+    """An augmenter that leaves places as they are."""
+
+    def __init__(self, augmenter):
+        if not isinstance(augmenter, Augmenter):
+            raise MXNetTypeError(f"[DetBorrowAug] a {type(augmenter).__name__} came; expected an Augmenter.")
+        super().__init__(augmenter=augmenter.dumps())
+        self.augmenter = augmenter
+
+    def dumps(self):
+        return [self.__class__.__name__.lower(), self.augmenter.dumps()]
+
+    def __call__(self, src, label):
+        return self.augmenter(src), label
+
+
+class DetRandomSelectAug(DetAugmenter):
+    """One of several augmenters, or with probability ``skip_prob`` none."""
+
+    def __init__(self, aug_list, skip_prob=0):
+        aug_list = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
+        for augmenter in aug_list:
+            if not isinstance(augmenter, DetAugmenter):
+                raise MXNetTypeError(f"[DetRandomSelectAug] a {type(augmenter).__name__} is no DetAugmenter.")
+        super().__init__(skip_prob=skip_prob)
+        self.aug_list = list(aug_list)
+        self.skip_prob = skip_prob if aug_list else 1
+
+    def dumps(self):
+        return [self.__class__.__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
+
+    def __call__(self, src, label):
+        if random.random() < self.skip_prob:
+            return src, label
+        return random.choice(self.aug_list)(src, label)
+
+
+class DetHorizontalFlipAug(DetAugmenter):
+    """Mirrors with probability ``p``."""
+
+    def __init__(self, p):
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src, label):
+        if random.random() < self.p:
+            src = nd.flip(src, axis=1)
+            label = label.copy()
+            label[:, [1, 3]] = 1 - label[:, [3, 1]]
+        return src, label
+
+
+def _proposal(height, width, area_range, aspect_ratio_range, limit):
+    """Height and width of random area and aspect ratio, or None; at most the picture's unless there is no limit."""
+    ratio = random.uniform(*aspect_ratio_range)
+    area = random.uniform(*area_range) * height * width
+    new_height, new_width = round(math.sqrt(area / ratio)), round(math.sqrt(area * ratio))
+    if new_height < 1 or new_width < 1 or (limit and (new_height > height or new_width > width)):
+        return None
+    return new_height, new_width
+
+
+class DetRandomCropAug(DetAugmenter):
+    """Crops a random part in which enough of the objects is seen.
+
+    Parameters
+    ----------
+    min_object_covered : float
+        Least share of every object in the part, of those that are in it at all.
+    aspect_ratio_range : tuple of float
+        Ratios of width to height.
+    area_range : tuple of float
+        Shares of the picture's area.
+    min_eject_coverage : float
+        Objects of which a smaller share is left are left out.
+    max_attempts : int
+        After so many failures the picture is left as it is.
+    """
+
+    def __init__(
+        self,
+        min_object_covered=0.1,
+        aspect_ratio_range=(0.75, 1.33),
+        area_range=(0.05, 1.0),
+        min_eject_coverage=0.3,
+        max_attempts=50,
+    ):
+        if not isinstance(aspect_ratio_range, (tuple, list)):
+            aspect_ratio_range = (aspect_ratio_range, aspect_ratio_range)
+        if not isinstance(area_range, (tuple, list)):
+            area_range = (area_range, 1.0)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        self.min_object_covered = min_object_covered
+        self.min_eject_coverage = min_eject_coverage
+        self.max_attempts = max_attempts
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = (area_range[0], min(area_range[1], 1.0))
+        low, high = aspect_ratio_range
+        self.enabled = 0 < self.area_range[0] <= self.area_range[1] and 0 < low <= high
+
+    def __call__(self, src, label):
+        height, width = src.shape[:2]
+        for _ in range(self.max_attempts if self.enabled and min(height, width) > 0 else 0):
+            size = _proposal(height, width, self.area_range, self.aspect_ratio_range, True)
+            if size is None:
+                continue
+            y, x = random.randint(0, height - size[0]), random.randint(0, width - size[1])
+            box = (x / width, y / height, (x + size[1]) / width, (y + size[0]) / height)
+            if size[0] * size[1] < 2 or not self._covers(label, box, height * width):
+                continue
+            new_label = self._update_labels(label, box)
+            if new_label is not None:
+                return fixed_crop(src, x, y, size[1], size[0]), new_label
+        return src, label
+
+    def _covers(self, label, box, pixels):
+        if self.min_object_covered <= 0:
+            return True
+        areas = _areas(label[:, 1:5])
+        seen = areas * pixels > 2
+        if not seen.any():
+            return False
+        shares = _areas(_intersect(label[seen, 1:5], box)) / areas[seen]
+        shares = shares[shares > 0]
+        return shares.size > 0 and shares.min() > self.min_object_covered
+
+    def _update_labels(self, label, box):
+        left, top, right, bottom = box
+        cut = _intersect(label[:, 1:5], box)
+        shares = _areas(cut) / np.maximum(_areas(label[:, 1:5]), 1e-12)
+        keep = (cut[:, 2] > cut[:, 0]) & (cut[:, 3] > cut[:, 1]) & (shares > self.min_eject_coverage)
+        if not keep.any():
+            return None
+        out = label[keep].copy()
+        out[:, 1:5] = (cut[keep] - [left, top, left, top]) / [
+            right - left,
+            bottom - top,
+            right - left,
+            bottom - top,
+        ]
+        out[:, 1:5] = np.clip(out[:, 1:5], 0, 1)
+        return out
+
+
+def _intersect(boxes, box):
+    return np.concatenate([np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])], axis=1)
+
+
+class DetRandomPadAug(DetAugmenter):
+    """Puts the picture at a random place of a larger one.
+
+    Parameters
+    ----------
+    aspect_ratio_range : tuple of float
+        Ratios of width to height.
+    area_range : tuple of float
+        Areas, in those of the picture; at least 1.
+    max_attempts : int
+        After so many failures the picture is left as it is.
+    pad_val : float or tuple of float
+        Value of the other pixels.
+    """
+
+    def __init__(
+        self, aspect_ratio_range=(0.75, 1.33), area_range=(1.0, 3.0), max_attempts=50, pad_val=(128, 128, 128)
+    ):
+        if not isinstance(pad_val, (list, tuple)):
+            pad_val = (pad_val,) * 3
+        if not isinstance(aspect_ratio_range, (list, tuple)):
+            aspect_ratio_range = (aspect_ratio_range, aspect_ratio_range)
+        if not isinstance(area_range, (tuple, list)):
+            area_range = (1.0, area_range)
+        super().__init__(
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            max_attempts=max_attempts,
+            pad_val=pad_val,
+        )
+        self.pad_val = tuple(pad_val)
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = (max(area_range[0], 1.0), area_range[1])
+        self.max_attempts = max_attempts
+        self.enabled = self.area_range[1] > 1.0 and 0 < aspect_ratio_range[0] <= aspect_ratio_range[1]
+
+    def __call__(self, src, label):
+        height, width = src.shape[:2]
+        for _ in range(self.max_attempts if self.enabled else 0):
+            size = _proposal(height, width, self.area_range, self.aspect_ratio_range, False)
+            if (
+                size is None
+                or size[0] < height
+                or size[1] < width
+                or (size[0] - height) + (size[1] - width) < 4
+            ):
+                continue
+            y, x = random.randint(0, size[0] - height), random.randint(0, size[1] - width)
+            src = copyMakeBorder(
+                src, y, size[0] - y - height, x, size[1] - x - width, values=self.pad_val[: src.shape[2]]
+            )
+            label = label.copy()
+            label[:, [1, 3]] = (label[:, [1, 3]] * width + x) / size[1]
+            label[:, [2, 4]] = (label[:, [2, 4]] * height + y) / size[0]
+            return src, label
+        return src, label
+
+
+def CreateMultiRandCropAugmenter(
+    min_object_covered=0.1,
+    aspect_ratio_range=(0.75, 1.33),
+    area_range=(0.05, 1.0),
+    min_eject_coverage=0.3,
+    max_attempts=50,
+    skip_prob=0,
+):
+    """A choice among several :class:`DetRandomCropAug`: each parameter may be a list with a value for each.
+
+    >>> len(CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9]).aug_list)
+    3
+    """
+    columns = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
+    columns = [column if isinstance(column, list) else [column] for column in columns]
+    count = max(len(column) for column in columns)
+    if any(len(column) not in (1, count) for column in columns):
+        raise MXNetValueError("[CreateMultiRandCropAugmenter] the lists differ in length.")
+    columns = [column * count if len(column) == 1 else column for column in columns]
+    return DetRandomSelectAug([DetRandomCropAug(*row) for row in zip(*columns)], skip_prob=skip_prob)
+
+
+def CreateDetAugmenter(
+    data_shape,
+    resize=0,
+    rand_crop=0,
+    rand_pad=0,
+    rand_gray=0,
+    rand_mirror=False,
+    mean=None,
+    std=None,
+    brightness=0,
+    contrast=0,
+    saturation=0,
+    pca_noise=0,
+    hue=0,
+    inter_method=2,
+    min_object_covered=0.1,
+    aspect_ratio_range=(0.75, 1.33),
+    area_range=(0.05, 3.0),
+    min_eject_coverage=0.3,
+    max_attempts=50,
+    pad_val=(127, 127, 127),
+):
+    """The usual list of augmenters for detection.
+
+    Parameters
+    ----------
+    data_shape : tuple of int
+        (channels, height, width) of the result.
+    resize : int
+        Length of the shorter edge, to begin with; 0: as it is.
+    rand_crop, rand_pad, rand_gray : float
+        Probabilities of crops, margins and grey pictures.
+    rand_mirror : bool
+        Mirrors with probability 1/2.
+    mean, std : array or True, optional
+        Normalisation; True: ImageNet's.
+    brightness, contrast, saturation, pca_noise, hue : float
+        Ranges of changes of colour.
+    inter_method : int
+        Interpolation.
+    min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        See :func:`CreateMultiRandCropAugmenter`; the area of margins goes up to ``area_range[1]``.
+    pad_val : tuple of float
+        Value of margins.
+
+    Returns
+    -------
+    list of DetAugmenter
+        In the order of use.
+    """
+    augmenters = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
+    if rand_crop > 0:
+        augmenters.append(
+            CreateMultiRandCropAugmenter(
+                min_object_covered,
+                aspect_ratio_range,
+                area_range,
+                min_eject_coverage,
+                max_attempts,
+                skip_prob=1 - rand_crop,
+            )
+        )
+    if rand_mirror:
+        augmenters.append(DetHorizontalFlipAug(0.5))
+    if rand_pad > 0:
+        largest = max(area[1] for area in area_range) if isinstance(area_range, list) else area_range[1]
+        pad = DetRandomPadAug(
+            aspect_ratio_range[0] if isinstance(aspect_ratio_range, list) else aspect_ratio_range,
+            (1.0, largest),
+            max_attempts,
+            pad_val,
+        )
+        augmenters.append(DetRandomSelectAug([pad], 1 - rand_pad))
+    augmenters.append(DetBorrowAug(ForceResizeAug((data_shape[2], data_shape[1]), inter_method)))
+    augmenters.append(DetBorrowAug(CastAug()))
+    mean = IMAGENET_MEAN if mean is True else mean
+    std = IMAGENET_STD if std is True else std
+    colours = colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+    return augmenters + [DetBorrowAug(augmenter) for augmenter in colours]
+
+
+class ImageDetIter(ImageIter):
+    """Batches of pictures with labels for detection; parameters as of :class:`ImageIter`.
+
+    The labels of a record are ``header width, numbers an object, more header, objects``. Label batches have the shape
+    (batch, objects, numbers an object); rows that are not used are -1.
+    """
+
+    def __init__(
+        self,
+        batch_size,
+        data_shape,
+        path_imgrec=None,
+        path_imglist=None,
+        path_root=None,
+        path_imgidx=None,
+        shuffle=False,
+        part_index=0,
+        num_parts=1,
+        aug_list=None,
+        imglist=None,
+        data_name="data",
+        label_name="label",
+        last_batch_handle="pad",
+        **kwargs,
+    ):
+        super().__init__(
+            batch_size,
+            data_shape,
+            path_imgrec=path_imgrec,
+            path_imglist=path_imglist,
+            path_root=path_root,
+            path_imgidx=path_imgidx,
+            shuffle=shuffle,
+            part_index=part_index,
+            num_parts=num_parts,
+            aug_list=[],
+            imglist=imglist,
+            data_name=data_name,
+            label_name=label_name,
+            last_batch_handle=last_batch_handle,
+        )
+        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self._set_label_shape(self._estimate_label_shape())
+
+    def _set_label_shape(self, shape):
+        self.label_shape = tuple(shape)
+        self.provide_label = [DataDesc(self.provide_label[0].name, (self.batch_size, *self.label_shape))]
+
+    def _estimate_label_shape(self):
+        """The largest number of objects, and the numbers an object."""
+        objects = width = 0
+        self.reset()
+        while True:
+            try:
+                label = self._parse_label(self.next_sample()[0])
+            except StopIteration:
+                break
+            objects, width = max(objects, label.shape[0]), label.shape[1]
+        self.reset()
+        return objects, width
+
+    def _parse_label(self, label):
+        raw = np.asarray(label.asnumpy() if isinstance(label, nd.NDArray) else label, np.float32).ravel()
+        if raw.size < 7:
+            raise MXNetFileError(f"[ImageDetIter] a label has {raw.size} numbers; expected at least 7.")
+        header, width = int(raw[0]), int(raw[1])
+        if header < 2 or width < 5 or (raw.size - header) % width:
+            raise MXNetFileError(
+                f"[ImageDetIter] a label has {raw.size} numbers, of which {header} are its header and {width} are for "
+                "each object; that does not fit."
+            )
+        objects = raw[header:].reshape(-1, width)
+        valid = objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]
+        if not len(valid):
+            raise MXNetFileError("[ImageDetIter] a label has no object of positive size.")
+        return valid
+
+    def check_label_shape(self, label_shape):
+        """Raises ValueError unless all labels fit into (objects, numbers an object)."""
+        if len(label_shape) != 2 or any(new < old for new, old in zip(label_shape, self.label_shape)):
+            raise MXNetValueError(
+                f"[ImageDetIter] label_shape is {label_shape}; expected at least {self.label_shape}."
+            )
+
+    def reshape(self, data_shape=None, label_shape=None):
+        """Changes the shapes of batches."""
+        if data_shape is not None:
+            self.check_data_shape(data_shape)
+            self.data_shape = tuple(data_shape)
+            self.provide_data = [DataDesc(self.provide_data[0].name, (self.batch_size, *self.data_shape))]
+        if label_shape is not None:
+            self.check_label_shape(label_shape)
+            self._set_label_shape(label_shape)
+
+    def sync_label_shape(self, it, verbose=False):
+        """Gives this iterator and another one the larger of their label shapes, which is returned."""
+        if not isinstance(it, ImageDetIter):
+            raise MXNetTypeError(f"[ImageDetIter] a {type(it).__name__} came; expected an ImageDetIter.")
+        shape = tuple(max(a, b) for a, b in zip(self.label_shape, it.label_shape))
+        self.reshape(None, shape)
+        it.reshape(None, shape)
+        return it
+
+    def augmentation_transform(self, data, label):
+        for augmenter in self.auglist:
+            data, label = augmenter(data, label)
+        return data, label
+
+    def _make(self, label, encoded):
+        data, label = self.augmentation_transform(self.imdecode(encoded), self._parse_label(label))
+        data = self.postprocess_data(data).asnumpy()
+        if data.shape != self.data_shape:
+            raise MXNetValueError(
+                f"[ImageDetIter] the picture became {data.shape}; expected {self.data_shape}."
+            )
+        padded = np.full(self.label_shape, -1, np.float32)
+        count = min(len(label), self.label_shape[0])
+        padded[:count, : label.shape[1]] = label[:count, : self.label_shape[1]]
+        return data, padded
+
+    def _batch(self, samples, pad):
+        data = nd.array(np.stack([data for data, _ in samples]))
+        return DataBatch([data], [nd.array(np.stack([label for _, label in samples]))], pad=pad)

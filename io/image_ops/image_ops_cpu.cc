@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "io/image/resize.h"
+#include "io/image_ops/image_ops.h"
+#include "ops/random/philox.h"
+
+namespace loomix::io {
+namespace {
+
+using ops::PhiloxStream;
+
+struct Pictures {
+  int64_t count, height, width, channels;
+  int64_t row() const { return width * channels; }
+  int64_t size() const { return height * row(); }
+};
+
+Pictures pictures(const Shape& shape) {
+  const int first = shape.ndim() - 3;
+  return {first > 0 ? shape[0] : 1, shape[first], shape[first + 1], shape[first + 2]};
+}
+
+template <class T>
+T to_value(float value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    return static_cast<T>(std::clamp<double>(std::nearbyint(value), low, high));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Calls change(values, pictures) on each picture as floats.
+template <class Change>
+void change_floats(const KernelArgs& args, const Change& change) {
+  if (args.req[0] == ops::Req::null || args.in[0].size() == 0) return;
+  Pictures p = pictures(args.in[0].shape);
+  const int64_t count = std::exchange(p.count, 1);
+  std::vector<float> values(static_cast<size_t>(p.size()));
+  dispatch_numeric(args.in[0].dtype, "image", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    for (int64_t n = 0; n < count; ++n, in += p.size(), out += p.size()) {
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(in[i]);
+      change(std::span(values), p);
+      for (size_t i = 0; i < values.size(); ++i) out[i] = to_value<T>(values[i]);
+    }
+  });
+}
+
+float gray_of(const float* pixel) { return 0.299f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]; }
+
+void check_colours(const Pictures& p, const char* who) {
+  LOOMIX_CHECK(p.channels == 3, ShapeError, "[{}] the pictures have {} channels; expected 3.", who,
+               p.channels);
+}
+
+template <class Values>
+void change_colour(ColourChange::Kind kind, float factor, Values values, const Pictures& p) {
+  if (kind == ColourChange::brightness) {
+    for (float& value : values) value *= factor;
+    return;
+  }
+  if (kind == ColourChange::contrast) {
+    double sum = 0;
+    for (size_t i = 0; i < values.size(); i += size_t(p.channels))
+      sum += p.channels >= 3 ? gray_of(&values[i]) : values[i];
+    const auto mean = static_cast<float>(sum / std::max<double>(1, double(p.height) * double(p.width)));
+    for (float& value : values) value = value * factor + mean * (1 - factor);
+    return;
+  }
+  if (p.channels == 1) return;  // grey already
+  check_colours(p, "image");
+  if (kind == ColourChange::saturation) {
+    for (size_t i = 0; i < values.size(); i += 3) {
+      const float gray = gray_of(&values[i]) * (1 - factor);
+      for (size_t c = 0; c < 3; ++c) values[i + c] = values[i + c] * factor + gray;
+    }
+    return;
+  }
+  // The hue: a turn of I and Q in YIQ.
+  const float angle = (factor - 1) * 3.14159265f, u = std::cos(angle), w = std::sin(angle);
+  constexpr float kTo[3][3] = {
+      {0.299f, 0.587f, 0.114f}, {0.596f, -0.274f, -0.321f}, {0.211f, -0.523f, 0.311f}};
+  constexpr float kFrom[3][3] = {{1, 0.956f, 0.621f}, {1, -0.272f, -0.647f}, {1, -1.107f, 1.705f}};
+  for (size_t i = 0; i < values.size(); i += 3) {
+    float yiq[3];
+    for (int k = 0; k < 3; ++k)
+      yiq[k] = kTo[k][0] * values[i] + kTo[k][1] * values[i + 1] + kTo[k][2] * values[i + 2];
+    const float turned[3] = {yiq[0], u * yiq[1] - w * yiq[2], w * yiq[1] + u * yiq[2]};
+    for (size_t k = 0; k < 3; ++k) {
+      values[i + k] = kFrom[k][0] * turned[0] + kFrom[k][1] * turned[1] + kFrom[k][2] * turned[2];
+    }
+  }
+}
+
+void add_components(std::span<float> values, const Pictures& p, const float (&alpha)[3]) {
+  if (p.channels == 1) return;
+  check_colours(p, "image");
+  constexpr float kValues[3] = {55.46f, 4.794f, 1.148f};
+  constexpr float kVectors[3][3] = {
+      {-0.5675f, 0.7192f, 0.4009f}, {-0.5808f, -0.0045f, -0.8140f}, {-0.5836f, -0.6948f, 0.4203f}};
+  for (size_t c = 0; c < 3; ++c) {
+    float shift = 0;
+    for (size_t k = 0; k < 3; ++k) shift += kVectors[c][k] * alpha[k] * kValues[k];
+    for (size_t i = c; i < values.size(); i += 3) values[i] += shift;
+  }
+}
+
+void resize_pictures(const KernelArgs& args, int interp) {
+  if (args.req[0] == ops::Req::null || args.out[0].size() == 0) return;
+  const Pictures from = pictures(args.in[0].shape), to = pictures(args.out[0].shape);
+  const auto run = [&]<class T>(const T* in, T* out) {
+    Resizer resizer;
+    const Interpolation method =
+        choose_interpolation(interp, int(from.height), int(from.width), int(to.height), int(to.width), 0);
+    for (int64_t n = 0; n < from.count; ++n, in += from.size(), out += to.size()) {
+      resizer.run<T>(in, from.row(), int(from.height), int(from.width), int(from.channels), out,
+                     int(to.height), int(to.width), method);
+    }
+  };
+  if (args.in[0].dtype == DType::uint8)
+    return run(args.in[0].as<uint8_t>(), args.out[0].mutable_as<uint8_t>());
+  if (args.in[0].dtype == DType::float32) return run(args.in[0].as<float>(), args.out[0].mutable_as<float>());
+  dispatch_numeric(args.in[0].dtype, "resize", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    std::vector<double> wide(static_cast<size_t>(args.in[0].size())),
+        made(static_cast<size_t>(args.out[0].size()));
+    for (size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<double>(in[i]);
+    run(wide.data(), made.data());
+    T* out = args.out[0].mutable_as<T>();
+    for (size_t i = 0; i < made.size(); ++i) out[i] = to_value<T>(static_cast<float>(made[i]));
+  });
+}
+
+// Copies rows of `bytes` bytes from one place to the other.
+void copy_rows(const std::byte* in, int64_t in_stride, std::byte* out, int64_t out_stride, int64_t rows,
+               int64_t bytes) {
+  for (int64_t y = 0; y < rows; ++y) std::memcpy(out + y * out_stride, in + y * in_stride, size_t(bytes));
+}
+
+// Where the position `i` of a line of `size` reads in a margin; -1: nowhere.
+int64_t border_place(int64_t i, int64_t size, int type) {
+  if (i >= 0 && i < size) return i;
+  if (type == 0 || size == 0) return -1;
+  if (type == 1) return std::clamp<int64_t>(i, 0, size - 1);
+  if (type == 3) return ((i % size) + size) % size;
+  if (type == 4 && size == 1) return 0;
+  const int64_t period = type == 2 ? 2 * size : 2 * size - 2;
+  i = ((i % period) + period) % period;
+  return i < size ? i : (type == 2 ? period - 1 - i : period - i);
+}
+
+}  // namespace
+
+void cv_resize_cpu(const CvResizeParams& p, const KernelArgs& args) { resize_pictures(args, p.interp); }
+void resize_cpu(const ResizeParams& p, const KernelArgs& args) { resize_pictures(args, p.interp); }
+
+void border_cpu(const BorderParams& p, const KernelArgs& args) {
+  if (args.req[0] == ops::Req::null) return;
+  const Pictures from = pictures(args.in[0].shape), to = pictures(args.out[0].shape);
+  dispatch_numeric(args.in[0].dtype, "copyMakeBorder", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    for (int64_t n = 0; n < to.count; ++n, in += from.size()) {
+      for (int64_t y = 0; y < to.height; ++y) {
+        const int64_t row = border_place(y - p.top, from.height, p.type);
+        for (int64_t x = 0; x < to.width; ++x) {
+          const int64_t column = border_place(x - p.left, from.width, p.type);
+          for (int64_t c = 0; c < to.channels; ++c, ++out) {
+            if (row >= 0 && column >= 0) {
+              *out = in[row * from.row() + column * from.channels + c];
+            } else {
+              const bool listed = c < static_cast<int64_t>(p.values.size());
+              *out = to_value<T>(static_cast<float>(listed             ? p.values[size_t(c)]
+                                                    : p.values.empty() ? p.value
+                                                                       : 0));
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+void to_tensor_cpu(const NoParams&, const KernelArgs& args) {
+  if (args.req[0] == ops::Req::null) return;
+  const Pictures p = pictures(args.in[0].shape);
+  float* out = args.out[0].mutable_as<float>();
+  const int64_t pixels = p.height * p.width;
+  dispatch_numeric(args.in[0].dtype, "to_tensor", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    for (int64_t n = 0; n < p.count; ++n, in += p.size()) {
+      for (int64_t c = 0; c < p.channels; ++c) {
+        for (int64_t i = 0; i < pixels; ++i) *out++ = static_cast<float>(in[i * p.channels + c]) / 255.0f;
+      }
+    }
+  });
+}
+
+namespace {
+
+// value * factor + shift for each plane; the backward pass leaves out the mean.
+void normalize_planes(const NormalizeOpParams& p, const KernelArgs& args, bool forward) {
+  if (args.req[0] == ops::Req::null || args.in[0].size() == 0) return;
+  const Shape& shape = args.in[0].shape;
+  const int axis = shape.ndim() - 3;
+  const int64_t channels = shape[axis], plane = shape[axis + 1] * shape[axis + 2];
+  const int64_t count = args.in[0].size() / plane;
+  const auto of = [](const std::vector<float>& list, int64_t c) {
+    return list.size() == 1 ? list[0] : list[size_t(c)];
+  };
+  dispatch_numeric(args.in[0].dtype, "normalize", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    for (int64_t n = 0; n < count; ++n) {
+      const float mean = forward ? of(p.mean, n % channels) : 0, deviation = of(p.std, n % channels);
+      for (int64_t i = 0; i < plane; ++i, ++in, ++out)
+        *out = to_value<T>((static_cast<float>(*in) - mean) / deviation);
+    }
+  });
+}
+
+}  // namespace
+
+void normalize_cpu(const NormalizeOpParams& p, const KernelArgs& args) { normalize_planes(p, args, true); }
+void normalize_backward_cpu(const NormalizeOpParams& p, const KernelArgs& args) {
+  normalize_planes(p, args, false);
+}
+
+void crop_cpu(const CropParams& p, const KernelArgs& args) {
+  if (args.req[0] == ops::Req::null) return;
+  const Pictures from = pictures(args.in[0].shape), to = pictures(args.out[0].shape);
+  const int64_t item = size_of(args.in[0].dtype);
+  const auto* in =
+      static_cast<const std::byte*>(args.in[0].data) + (p.y * from.row() + p.x * from.channels) * item;
+  auto* out = static_cast<std::byte*>(args.out[0].data);
+  for (int64_t n = 0; n < from.count; ++n, in += from.size() * item, out += to.size() * item) {
+    copy_rows(in, from.row() * item, out, to.row() * item, to.height, to.row() * item);
+  }
+}
+
+void crop_backward_cpu(const CropParams& p, const KernelArgs& args) {
+  if (args.req[0] == ops::Req::null) return;
+  const Pictures part = pictures(args.in[0].shape), whole = pictures(args.out[0].shape);
+  const int64_t item = size_of(args.in[0].dtype);
+  std::memset(args.out[0].data, 0, size_t(args.out[0].size() * item));
+  const auto* in = static_cast<const std::byte*>(args.in[0].data);
+  auto* out = static_cast<std::byte*>(args.out[0].data) + (p.y * whole.row() + p.x * whole.channels) * item;
+  for (int64_t n = 0; n < part.count; ++n, in += part.size() * item, out += whole.size() * item) {
+    copy_rows(in, part.row() * item, out, whole.row() * item, part.height, part.row() * item);
+  }
+}
+
+template <bool kRows, bool kRandom>
+void flip_cpu(const NoParams&, const KernelArgs& args) {
+  if (args.req[0] == ops::Req::null || args.in[0].size() == 0) return;
+  const Pictures p = pictures(args.in[0].shape);
+  const int64_t item = size_of(args.in[0].dtype), pixel = p.channels * item, row = p.row() * item;
+  const bool flips = !kRandom || (PhiloxStream(args.random, 0).next() & 1) != 0;
+  const auto* in = static_cast<const std::byte*>(args.in[0].data);
+  auto* out = static_cast<std::byte*>(args.out[0].data);
+  if (!flips) {
+    std::memcpy(out, in, size_t(p.count * p.height * row));
+    return;
+  }
+  for (int64_t n = 0; n < p.count; ++n) {
+    for (int64_t y = 0; y < p.height; ++y, out += row) {
+      const std::byte* from = in + (n * p.height + (kRows ? p.height - 1 - y : y)) * row;
+      if constexpr (kRows) {
+        std::memcpy(out, from, size_t(row));
+      } else {
+        for (int64_t x = 0; x < p.width; ++x)
+          std::memcpy(out + x * pixel, from + (p.width - 1 - x) * pixel, size_t(pixel));
+      }
+    }
+  }
+}
+template void flip_cpu<false, false>(const NoParams&, const KernelArgs&);
+template void flip_cpu<true, false>(const NoParams&, const KernelArgs&);
+template void flip_cpu<false, true>(const NoParams&, const KernelArgs&);
+template void flip_cpu<true, true>(const NoParams&, const KernelArgs&);
+
+template <ColourChange::Kind kKind>
+void random_colour_cpu(const FactorParams& p, const KernelArgs& args) {
+  LOOMIX_CHECK(p.min_factor <= p.max_factor, ValueError,
+               "[image] min_factor is {} and max_factor {}; expected min <= max.", p.min_factor,
+               p.max_factor);
+  PhiloxStream stream(args.random, 0);
+  const auto factor = static_cast<float>(p.min_factor + (p.max_factor - p.min_factor) * stream.uniform());
+  change_floats(args, [&](std::span<float> values, const Pictures& size) {
+    change_colour(kKind, factor, values, size);
+  });
+}
+template void random_colour_cpu<ColourChange::brightness>(const FactorParams&, const KernelArgs&);
+template void random_colour_cpu<ColourChange::contrast>(const FactorParams&, const KernelArgs&);
+template void random_colour_cpu<ColourChange::saturation>(const FactorParams&, const KernelArgs&);
+template void random_colour_cpu<ColourChange::hue>(const FactorParams&, const KernelArgs&);
+
+void jitter_cpu(const JitterParams& p, const KernelArgs& args) {
+  PhiloxStream stream(args.random, 0);
+  const float ranges[] = {p.brightness, p.contrast, p.saturation, p.hue};
+  int order[] = {0, 1, 2, 3};
+  for (int i = 3; i > 0; --i) std::swap(order[i], order[stream.next() % uint32_t(i + 1)]);
+  float factors[4];
+  for (int i = 0; i < 4; ++i) {
+    const double low = std::max(0.0f, 1 - ranges[i]), high = 1 + ranges[i];
+    factors[i] = static_cast<float>(low + (high - low) * stream.uniform());
+  }
+  change_floats(args, [&](std::span<float> values, const Pictures& size) {
+    for (const int i : order) {
+      if (ranges[i] > 0) change_colour(static_cast<ColourChange::Kind>(i), factors[i], values, size);
+    }
+  });
+}
+
+void lighting_cpu(const LightingParams& p, const KernelArgs& args) {
+  LOOMIX_CHECK(p.alpha.size() == 3, ValueError, "[adjust_lighting] alpha has {} numbers; expected 3.",
+               p.alpha.size());
+  const float alpha[3] = {p.alpha[0], p.alpha[1], p.alpha[2]};
+  change_floats(args,
+                [&](std::span<float> values, const Pictures& size) { add_components(values, size, alpha); });
+}
+
+void random_lighting_cpu(const RandomLightingParams& p, const KernelArgs& args) {
+  PhiloxStream stream(args.random, 0);
+  float alpha[3];
+  for (float& value : alpha) value = static_cast<float>(p.alpha_std * stream.normal());
+  change_floats(args,
+                [&](std::span<float> values, const Pictures& size) { add_components(values, size, alpha); });
+}
+
+}  // namespace loomix::io
