@@ -22,8 +22,7 @@ std::string blas_warning() {
   const int kind = openblas_get_parallel();
   if (kind == kOpenMp || kind == kSequential) return {};
   return "[engine] OpenBLAS is loaded in its pthread flavour, whose threads compete with the engine's; "
-         "install "
-         "libopenblas-openmp-dev and build again.";
+         "install libopenblas-openmp-dev and build again.";
 }
 
 }  // namespace loomix::engine

@@ -7,7 +7,10 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/runtime.h"
+#include "engine/device/device_runtime.h"
+#include "engine/omp_threads.h"
 #include "engine/trace.h"
+#include "ops/table.h"
 
 namespace loomix::python {
 namespace {
@@ -40,12 +43,33 @@ void set_random_state(const py::dict& states) {
   }
 }
 
+// Whether some operator has a kernel whose name ends in this.
+bool has_kernel(std::string_view suffix) {
+  for (const ops::OpDef& op : operators().all()) {
+    for (const ops::Kernel& kernel : op.kernels) {
+      if (std::string_view(kernel.name).ends_with(suffix)) return true;
+    }
+  }
+  return false;
+}
+
 py::dict features() {
   py::dict features;
-  for (const char* name : {"OPENMP", "BLAS_OPEN", "LAPACK", "MKLDNN", "F16C"}) features[name] = true;
-  for (const char* name : {"CUDA", "CUDNN", "NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"})
-    features[name] = false;
+  features["OPENMP"] = engine::omp_threads() > 0;
+  features["BLAS_OPEN"] = true;  // linked by every build
+  features["LAPACK"] = operators().find("_linalg_potrf") != nullptr;
+  features["MKLDNN"] = has_kernel("_dnnl");
+  features["F16C"] = __builtin_cpu_supports("f16c") != 0;
+  features["CUDA"] = engine::has_cuda_module();
+  features["CUDNN"] = has_kernel("_cudnn");
+  for (const char* name : {"NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"}) features[name] = false;
   return features;
+}
+
+// Gives back to the system what the device's pools keep for reuse.
+void empty_cache(int type, int id) {
+  const Device device{static_cast<DeviceType>(type), static_cast<int16_t>(id)};
+  for (engine::MemoryPool* pool : engine().device(device).pools()) pool->release_cached();
 }
 
 }  // namespace
@@ -59,8 +83,8 @@ void add_process_functions(PyObject* module) {
   m.def("random_get_state", &random_state);
   m.def("random_set_state", &set_random_state);
   m.def("features", &features);
-  m.def("empty_cache", [](int, int) {});
-  m.def("num_gpus", [] { return 0; });
+  m.def("empty_cache", &empty_cache);
+  m.def("num_gpus", &engine::count_gpus);
   m.def("gpu_memory_info", [](int id) {
     detail::throw_error<DeviceError>(
         "[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.", id);

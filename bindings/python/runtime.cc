@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/source_line.h"
+#include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
@@ -60,6 +62,7 @@ Runtime& start_runtime() {
   options.pool_bytes = std::max<int64_t>(given.host_pool_bytes, 0);
   if (!given.inline_execution) options.inline_cost_ns = 0;
   options.block_hook = {let_go_of_gil, take_gil_back, signal_raised};
+  if (const std::string warning = engine::blas_warning(); !warning.empty()) log(LogLevel::warning, warning);
   // Neither is ever deleted: arrays that Python's teardown forgets still point to the engine. `shutdown` ends its threads.
   const bool naive = given.engine_type == "NaiveEngine";
   engine::Engine* engine =

@@ -68,6 +68,10 @@ class Devices {
 // the life of the process. Throws DeviceError with `hint` when it cannot.
 void* load_module_symbol(const char* name, const char* symbol, const char* hint);
 
+// How many GPUs there are; 0 without the CUDA module.
+int count_gpus() noexcept;
+bool has_cuda_module() noexcept;
+
 // What the CUDA module exports as `loomix_cuda_devices`.
 struct DeviceModule {
   int interface_version;

@@ -89,6 +89,22 @@ void* load_module_symbol(const char* name, const char* symbol, const char* hint)
   return found;
 }
 
+int count_gpus() noexcept {
+  try {
+    return cuda_module(Device::gpu()).count();
+  } catch (const DeviceError&) {
+    return 0;
+  }
+}
+
+bool has_cuda_module() noexcept {
+  try {
+    return cuda_module(Device::gpu()).count != nullptr;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 std::unique_ptr<DeviceRuntime> make_cpu_runtime(const EngineOptions& options) {
   return std::make_unique<CpuRuntime>(options);
 }

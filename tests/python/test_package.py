@@ -246,3 +246,28 @@ def test_context_without_gpu():
     if mx.context.num_gpus() == 0:
         with pytest.raises(mx.MXNetError):
             mx.context.gpu_memory_info(0)
+
+
+def test_empty_cache_gives_memory_back():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    array = mx.nd.ones((64, 1024, 1024))
+    array.wait_to_read()
+    full = resident()
+    del array
+    mx.nd.waitall()
+    kept = resident()
+    mx.cpu().empty_cache()
+    assert kept > full - 128e6 and resident() < full - 200e6
+
+
+def test_features_are_those_of_the_build():
+    features = mx.runtime.Features()
+    assert features.is_enabled("BLAS_OPEN")
+    assert mx.context.num_gpus() == 0 or features.is_enabled("CUDA")
+    with open("/proc/self/maps") as file:
+        libraries = file.read()
+    assert features.is_enabled("MKLDNN") == ("libdnnl" in libraries)
+    assert features.is_enabled("OPENMP") == ("libgomp" in libraries or "libomp" in libraries)
