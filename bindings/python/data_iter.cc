@@ -13,6 +13,7 @@
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/runtime.h"
 #include "io/image/codec.h"
+#include "io/iter/image_det_record_iter.h"
 #include "io/iter/image_record_iter.h"
 
 namespace loomix::python {
@@ -32,7 +33,9 @@ constexpr Kind kind(const char* name) {
           [](engine::Engine& engine, const AttrsBase& params) { return make(engine, params.as<P>()); }};
 }
 
-constexpr Kind kKinds[] = {kind<io::ImageRecordParams, io::make_image_record_iter>("ImageRecordIter")};
+constexpr Kind kKinds[] = {
+    kind<io::ImageRecordParams, io::make_image_record_iter>("ImageRecordIter"),
+    kind<io::ImageDetRecordParams, io::make_image_det_record_iter>("ImageDetRecordIter")};
 
 const Kind& find_kind(const std::string& name) {
   for (const Kind& known : kKinds) {

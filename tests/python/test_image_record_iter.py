@@ -205,7 +205,8 @@ def test_labels(tmp_path, rec):
     iterator = make(path, label_width=3)
     assert iterator.provide_label[0].shape == (2, 3)
     assert next(iterator).label[0].asnumpy().tolist() == [[0, 1, 2], [1, 2, 3]]
-    with pytest.raises(OSError, match=r"3 labels; expected label_width, which is 1.\nin .*wide.rec, record at offset 0"):
+    message = r"3 labels; expected label_width, which is 1.\nin .*wide.rec, record at offset 0"
+    with pytest.raises(OSError, match=message):
         next(make(path)).data[0].asnumpy()
     listed = tmp_path / "list.lst"
     listed.write_text("".join(f"{i + 100}\t{i * 10}\t{i}\tname{i}\n" for i in range(7)))
@@ -316,3 +317,74 @@ def test_memory_stays_flat_over_many_passes(rec):
     before = resident()
     run(100)
     assert resident() - before < 4 << 20
+
+
+DETECTION_LABELS = [
+    [2, 5, 0, 0.1, 0.2, 0.6, 0.8],
+    [2, 5, 1, 0.3, 0.3, 0.9, 0.7, 2, 0, 0, 0.5, 0.5],
+    [4, 5, 9, 9, 3, 0.2, 0.2, 0.4, 0.4],
+]
+
+
+def make_detection(tmp_path, labels=DETECTION_LABELS, **options):
+    image = (IMAGES / "444.jpg").read_bytes()
+    path = str(tmp_path / "boxes.rec")
+    write(path, [pack(i, label, image) for i, label in enumerate(labels)])
+    options = {"data_shape": (3, 30, 40), "batch_size": len(labels), **options}
+    return mx.io.ImageDetRecordIter(path_imgrec=path, **options)
+
+
+def test_detection(tmp_path):
+    iterator = make_detection(tmp_path)
+    assert iterator.provide_label[0].shape == (3, 16)
+    batch = next(iterator)
+    label = batch.label[0].asnumpy()
+    for row, expected in zip(label, DETECTION_LABELS):
+        assert row[:4].tolist() == [3, 30, 40, len(expected)]
+        np.testing.assert_allclose(row[4 : 4 + len(expected)], expected, rtol=1e-6)
+        assert (row[4 + len(expected) :] == -1).all()
+    whole = mx.image.imread(str(IMAGES / "444.jpg"))
+    expected = mx.image.imresize(whole, 40, 30).asnumpy().transpose(2, 0, 1)
+    np.testing.assert_array_equal(batch.data[0].asnumpy()[0], expected)
+    fitted = next(make_detection(tmp_path, resize_mode="fit", label_pad_width=20, label_pad_value=7))
+    assert fitted.label[0].shape == (3, 24) and fitted.label[0].asnumpy()[0, :3].tolist() == [3, 30, 36]
+    assert not fitted.data[0].asnumpy()[:, :, :, 36:].any()
+    mirrored = next(make_detection(tmp_path, rand_mirror_prob=1)).label[0].asnumpy()
+    np.testing.assert_allclose(mirrored[0, 7:11], [0.4, 0.2, 0.9, 0.8], rtol=1e-5)
+
+
+def test_detection_augmentation(tmp_path):
+    options = {
+        "rand_crop_prob": 0.7,
+        "min_crop_scales": (0.3, 0.5),
+        "num_crop_sampler": 2,
+        "min_crop_object_coverages": (0.2,),
+        "rand_pad_prob": 0.5,
+        "max_pad_scale": 2,
+        "rand_mirror_prob": 0.5,
+        "max_random_hue": 10,
+        "random_hue_prob": 0.5,
+        "max_random_contrast": 0.3,
+        "random_contrast_prob": 0.5,
+        "seed": 4,
+    }
+    one = everything(make_detection(tmp_path, preprocess_threads=1, **options), passes=10)
+    assert same(one, everything(make_detection(tmp_path, preprocess_threads=3, **options), passes=10))
+    seen = set()
+    for _, label, _, _ in one:
+        for row in label:
+            header = int(row[4])
+            boxes = row[4 + header : 4 + int(row[3])].reshape(-1, 5)[:, 1:]
+            assert len(boxes) and (boxes >= -1e-6).all() and (boxes <= 1 + 1e-6).all()
+            assert (boxes[:, 2] > boxes[:, 0]).all()
+            seen.add(tuple(boxes[0].round(3)))
+    assert len(seen) > 15
+
+
+def test_detection_labels_that_make_no_sense(tmp_path):
+    with pytest.raises(OSError, match="8 numbers says that its header has 2 and each object 5"):
+        next(make_detection(tmp_path, [[2, 5, 0, 0.1, 0.2, 0.6, 0.8, 1]])).data[0].asnumpy()
+    with pytest.raises(OSError, match="more than label_pad_width, which is 9"):
+        next(make_detection(tmp_path, label_pad_width=9)).data[0].asnumpy()
+    with pytest.raises(ValueError, match="min_crop_scales has 2 numbers"):
+        make_detection(tmp_path, min_crop_scales=(0.1, 0.2))

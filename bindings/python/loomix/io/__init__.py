@@ -5,6 +5,7 @@ from .base import DataBatch, DataDesc, DataIter
 from .combine import PrefetchingIter, ResizeIter
 from .files import CSVIter, MNISTIter, MXDataIter
 from .image_record import (
+    ImageDetRecordIter,
     ImageRecordInt8Iter,
     ImageRecordIter,
     ImageRecordIter_v1,
@@ -18,6 +19,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",

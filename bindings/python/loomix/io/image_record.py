@@ -8,6 +8,7 @@ from .base import DataDesc
 from .files import MXDataIter
 
 __all__ = [
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
@@ -154,6 +155,43 @@ class ImageRecordInt8Iter(ImageRecordIter):
 
     def __init__(self, **kwargs):
         super().__init__(**{"dtype": "int8", **kwargs})
+
+
+class ImageDetRecordIter(_PipelineIter):
+    """Batches of pictures with boxes around objects, from RecordIO files.
+
+    A row of the label batch is: channels, height and width of the picture, how many numbers its label has, the label,
+    and ``label_pad_value``. A label is: header width, numbers an object, more header, objects; an object is: class,
+    left, top, right, bottom (shares of width and height), perhaps more. Batches are prepared as by
+    :class:`ImageRecordIter`.
+
+    All keyword parameters are MXNet's; :meth:`parameters` lists them with their defaults. The usual ones:
+
+    Parameters
+    ----------
+    path_imgrec : str
+        Record file; several separated by ``;``, or a folder of them.
+    data_shape : tuple of int
+        (channels, height, width).
+    batch_size : int
+        Pictures in a batch.
+    label_pad_width : int
+        Numbers that labels are filled up to; by default as many as the longest one has, for which the file is
+        read once.
+    rand_crop_prob, rand_pad_prob, rand_mirror_prob : float
+        Probabilities of crops, margins and mirroring; objects that are outside then are left out.
+    resize_mode : {"force", "fit", "shrink"}
+        Whether pictures are resized to ``data_shape``, or into it with their own ratio, only if they are larger.
+
+    Raises
+    ------
+    OSError
+        For missing or damaged files. What is wrong with a picture shows when its batch is read.
+    ValueError
+        For parameters that are unknown or out of range.
+    """
+
+    _kind = "ImageDetRecordIter"
 
 
 ImageRecordIter_v1 = ImageRecordIter
