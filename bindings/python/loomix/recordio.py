@@ -40,8 +40,6 @@ class MXRecordIO(_record.RecordFile):
     [b'one', b'two']
     """
 
-    _random_order = False
-
     def __init__(self, uri, flag, on_damage="raise"):
         self.uri = os.fspath(uri)
         self.flag = flag
@@ -57,7 +55,7 @@ class MXRecordIO(_record.RecordFile):
         elif self.flag == "r":
             if self.on_damage not in ("raise", "skip"):
                 raise ValueError(f"[MXRecordIO] on_damage is {self.on_damage!r}; expected 'raise' or 'skip'.")
-            self._open_reader(self.uri, self.on_damage == "skip", self._random_order)
+            self._open_reader(self.uri, self.on_damage == "skip")
         else:
             raise ValueError(f"[MXRecordIO] Invalid flag {self.flag!r}; expected 'r' or 'w'.")
         self.writable = self.flag == "w"
@@ -113,8 +111,6 @@ class MXIndexedRecordIO(MXRecordIO):
     >>> MXIndexedRecordIO(path + ".idx", path + ".rec", "r").read_idx(2)
     b'record 2'
     """
-
-    _random_order = True
 
     def __init__(self, idx_path, uri, flag, key_type=int, on_damage="raise"):
         self.idx_path = os.fspath(idx_path)

@@ -150,14 +150,13 @@ PyObject* open_reader(PyObject* self, PyObject* arguments) {
   return guarded([&] {
     const char* uri;
     int skip;
-    int random;
-    if (!PyArg_ParseTuple(arguments, "spp", &uri, &skip, &random)) throw PythonError{};
+    if (!PyArg_ParseTuple(arguments, "sp", &uri, &skip)) throw PythonError{};
     State& state = state_of_this_process(self);
     const Busy busy(state);
     std::unique_ptr<io::ByteSource> source;
     {
       const WithoutGil quiet;
-      source = io::open_source(uri, {}, random ? io::Order::random : io::Order::forward);
+      source = io::open_source(uri, {}, io::Order::random);
     }
     state.reader = std::make_unique<io::RecordReader>(std::make_unique<QuietSource>(std::move(source)),
                                                       skip ? io::OnDamage::skip : io::OnDamage::raise);
