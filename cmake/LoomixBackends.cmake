@@ -82,9 +82,15 @@ loomix_decide(ZMQ LOOMIX_ZMQ_CANDIDATE "install libzmq3-dev, libprotobuf-dev and
 set(LOOMIX_NETWORK_FOUND ${LOOMIX_ZMQ_FOUND})
 set(LOOMIX_NETWORK_LIBRARIES loomix_zmq protobuf::libprotobuf-lite)
 
-foreach(backend MPI)  # no sources yet
-  set(LOOMIX_${backend}_FOUND FALSE)
-endforeach()
+# MPI: a module, too; the libraries that its compiler wrapper would link.
+set(LOOMIX_MPI_CANDIDATE FALSE)
+if(NOT LOOMIX_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  set(LOOMIX_MPI_CANDIDATE ${MPI_CXX_FOUND})
+endif()
+loomix_decide(MPI LOOMIX_MPI_CANDIDATE "install libopenmpi-dev and openmpi-bin")
+set(LOOMIX_MPI_LIBRARIES MPI::MPI_CXX)
 
 loomix_import(loomix_jpeg jpeglib.h jpeg)
 loomix_decide(JPEG "TARGET;loomix_jpeg" "install libjpeg62-turbo-dev (libturbojpeg0-dev has it, too)")

@@ -24,10 +24,16 @@ inline NodeName server(int rank) { return {Role::server, rank}; }
 inline NodeName worker(int rank) { return {Role::worker, rank}; }
 
 // Short times, so that tests of losses are quick.
+#ifdef __SANITIZE_THREAD__
+inline constexpr auto kSilence = 4s;
+#else
+inline constexpr auto kSilence = 400ms;
+#endif
+
 inline EndpointOptions quick_options() {
   EndpointOptions options;
   options.heartbeat_every = 50ms;
-  options.dead_after = 400ms;
+  options.dead_after = kSilence;
   options.reconnect_within = 150ms;
   options.hello_every = 5ms;
   options.piece_bytes = 16 << 10;

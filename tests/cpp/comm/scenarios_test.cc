@@ -73,8 +73,8 @@ TEST_P(Scenarios, PayloadsOfAllSizes) {
 }
 
 TEST_P(Scenarios, PiecesGoWhereTheServerWants) {
-  const auto a = node(server(0)), b = node(worker(0));
   std::vector<std::byte> store(200000);
+  const auto a = node(server(0)), b = node(worker(0));
   ChannelOptions options;
   options.place = [&](const NodeId& from, const Message& head, size_t frame, size_t bytes) {
     EXPECT_EQ(from.name, worker(0));

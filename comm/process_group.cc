@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/process_group.h"
+
+#include "base/error.h"
+#include "engine/device/device_runtime.h"
+
+namespace loomix::comm {
+
+const char* name_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum: return "sum";
+    case Reduction::product: return "product";
+    case Reduction::minimum: return "minimum";
+    case Reduction::maximum: return "maximum";
+  }
+  return "unknown reduction";
+}
+
+namespace {
+
+template <class Module>
+const Module& load(const char* library, const char* symbol, const char* hint) {
+  const Module* found = nullptr;
+  try {
+    found = static_cast<const Module*>(engine::load_module_symbol(library, symbol, hint));
+  } catch (const DeviceError& error) {
+    throw NetworkError(error.what());
+  }
+  LOOMIX_CHECK(
+      found->interface_version == kGroupModuleVersion, NetworkError,
+      "[comm] lib{}.so was built for another version of Loomix (interface {}, not {}); install both from the "
+      "same build.",
+      library, found->interface_version, kGroupModuleVersion);
+  return *found;
+}
+
+const NcclModule& nccl() {
+  static const NcclModule& module = load<NcclModule>(
+      "loomix_cuda", "loomix_nccl_module", "all-reduce between GPUs needs a build with CUDA and NCCL");
+  return module;
+}
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) {
+  static const MpiModule& module = load<MpiModule>(
+      "loomix_mpi", "loomix_mpi_module", "MPI groups need a build with MPI (libopenmpi-dev, openmpi-bin)");
+  return module.open(deadline);
+}
+std::string make_nccl_id() { return nccl().make_id(); }
+std::unique_ptr<ProcessGroup> make_nccl_group(const std::string& id, int rank, int size, int device) {
+  return nccl().open(id, rank, size, device);
+}
+
+}  // namespace loomix::comm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run alone, MPI has one rank; a second test runs the first under mpirun.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "tests/cpp/comm/collectives.h"
+
+namespace loomix::comm {
+namespace {
+
+std::unique_ptr<ProcessGroup> group_or_none() {
+  try {
+    return make_mpi_group(std::chrono::seconds(20));
+  } catch (const NetworkError&) {
+    return nullptr;
+  }
+}
+
+TEST(MpiGroup, Collectives) {
+  const auto group = group_or_none();
+  if (!group) GTEST_SKIP() << "built without MPI";
+  check_group(*group);
+}
+
+// The last rank stays away from a barrier for longer than the others wait.
+TEST(MpiGroup, AMissingRankIsNoticed) {
+  if (!group_or_none()) GTEST_SKIP() << "built without MPI";
+  const auto group = make_mpi_group(std::chrono::milliseconds(300));
+  if (group->size() == 1) return;
+  if (group->rank() + 1 == group->size()) {
+    usleep(1'500'000);
+  } else {
+    EXPECT_THROW(group->barrier(), NetworkError);
+    EXPECT_THROW(group->barrier(), NetworkError);
+  }
+}
+
+TEST(MpiGroup, UnderMpirun) {
+  if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
+  // Without the variables that the tests before, as ranks of their own, have left in the environment.
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string run =
+      "env -i PATH=\"$PATH\" HOME=/tmp timeout 50 mpirun --allow-run-as-root --oversubscribe -n 3 '" + self +
+      "' --gtest_filter=MpiGroup.";
+  EXPECT_EQ(std::system((run + "Collectives >/dev/null").c_str()), 0);
+  EXPECT_EQ(std::system((run + "AMissingRankIsNoticed >/dev/null").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace loomix::comm
