@@ -91,7 +91,7 @@ struct RequestOptions {
 struct EndpointOptions {
   std::string cluster = "loomix";  // peers of another cluster are refused
   Duration heartbeat_every = std::chrono::milliseconds(500);
-  Duration dead_after = std::chrono::seconds(3);         // of silence
+  Duration dead_after = std::chrono::seconds(5);         // of silence
   Duration reconnect_within = std::chrono::seconds(1);   // after a link broke
   Duration hello_every = std::chrono::milliseconds(50);  // until welcomed; doubles up to 8 times this
   size_t piece_bytes = size_t{256} << 10;

@@ -25,9 +25,9 @@ inline NodeName worker(int rank) { return {Role::worker, rank}; }
 
 // Short times, so that tests of losses are quick.
 #ifdef __SANITIZE_THREAD__
-inline constexpr auto kSilence = 4s;
+inline constexpr auto kSilence = 8s;
 #else
-inline constexpr auto kSilence = 400ms;
+inline constexpr auto kSilence = 2s;
 #endif
 
 inline EndpointOptions quick_options() {

@@ -22,15 +22,16 @@
 namespace loomix::comm {
 namespace {
 
-EndpointOptions patient_options() {
+// With a long silence allowed, only a broken connection tells of an end.
+EndpointOptions patient_options(Duration silence) {
   EndpointOptions options = quick_options();
-  options.dead_after = 2s;
+  options.dead_after = silence;
   return options;
 }
 
-std::unique_ptr<Endpoint> node(NodeName name, const NetworkOptions& options = {}) {
+std::unique_ptr<Endpoint> node(NodeName name, const NetworkOptions& options = {}, Duration silence = 40s) {
   return std::make_unique<Endpoint>(loomix_network_module.open(options), NodeId{name, new_incarnation()},
-                                    patient_options());
+                                    patient_options(silence));
 }
 
 std::set<std::string> names_in(const char* folder) {
@@ -85,8 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Route, Processes, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "SharedMemory" : "Tcp"); });
 
 void lose_in_time(OtherServer& other, const NetworkOptions& options, const std::function<void()>& hurt,
-                  Duration within_time) {
-  const auto b = node(worker(0), options);
+                  Duration within_time, Duration silence = 40s) {
+  const auto b = node(worker(0), options, silence);
   std::mutex mutex;
   std::string lost;
   b->on_peer([&](const PeerEvent& event) {
@@ -98,15 +99,19 @@ void lose_in_time(OtherServer& other, const NetworkOptions& options, const std::
   EXPECT_EQ(b->call(server(0), 0, message_of({}, {large}), within(20s)).payload[0].text(), large.text());
   ASSERT_TRUE(
       eventually([&] { return b->peers()[0].route == (options.shared_memory ? "shared memory" : "tcp"); }));
-  std::atomic<int> failed{0};
+  std::atomic<int> ended{0};
   hurt();
   const TimePoint since = Clock::now();
-  for (int i = 0; i < 20; ++i) {
-    b->request(server(0), 0, message_of({}, {large}), within(30s),
-               [&](Reply&& reply) { failed += reply.error != nullptr; });
+  for (int i = 0; i < 20; ++i) {  // one that is told to stop may still answer a few
+    b->request(server(0), 0, message_of({}, {large}), within(60s), [&](Reply&&) { ++ended; });
   }
-  EXPECT_TRUE(eventually([&] { return failed == 20; }));
+  const auto is_lost = [&] {
+    const std::lock_guard lock(mutex);
+    return ended == 20 && !lost.empty();
+  };
+  EXPECT_TRUE(eventually(is_lost, within_time));
   EXPECT_LT(Clock::now() - since, within_time);
+  EXPECT_THROW(b->call(server(0), 0, {}, within(60s)), PeerLost);
   const std::lock_guard lock(mutex);
   EXPECT_NE(lost.find("server 0 at " + other.address + " is lost"), std::string::npos) << lost;
 }
@@ -115,14 +120,14 @@ TEST_P(Processes, AKilledOneIsNamedInTime) {
   const std::set<std::string> before = names_in("/dev/shm");
   OtherServer other(options_);
   lose_in_time(
-      other, options_, [&] { other.end(SIGKILL); }, 1500ms);
+      other, options_, [&] { other.end(SIGKILL); }, 15s);
   EXPECT_EQ(names_in("/dev/shm"), before);
 }
 
 TEST_P(Processes, AStoppedOneIsNamedInTime) {
   OtherServer other(options_);
   lose_in_time(
-      other, options_, [&] { other.stop(); }, 5s);
+      other, options_, [&] { other.stop(); }, 20s, 3s);
 }
 
 TEST_P(Processes, ManyMessagesAreWhole) {
