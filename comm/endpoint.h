@@ -121,7 +121,8 @@ struct EndpointStats {
 class Endpoint {
  public:
   Endpoint(std::unique_ptr<Transport> transport, NodeId self, EndpointOptions options = {});
-  // Says goodbye, fails what is outstanding, drops what is queued.
+  // Says goodbye, fails what is outstanding, drops what is queued. Not from a handler or callback. In a forked child
+  // it does nothing, and requests throw StateError.
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;

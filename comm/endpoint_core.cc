@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/endpoint_core.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <condition_variable>
 
@@ -18,6 +20,7 @@ EndpointCore::EndpointCore(std::unique_ptr<Transport> transport, NodeId self, En
       options_(std::move(options)),
       pool_(options_.pool ? std::shared_ptr<engine::MemoryPool>(std::shared_ptr<void>(), options_.pool)
                           : std::make_shared<engine::MemoryPool>("comm", engine::make_host_source(), 0)),
+      process_(getpid()),
       self_(self),
       now_(Clock::now()) {}
 
@@ -26,6 +29,8 @@ EndpointCore::~EndpointCore() = default;
 void EndpointCore::start() {
   thread_ = std::thread([this] { run(); });
 }
+
+bool EndpointCore::in_child() const { return getpid() != process_; }
 
 void EndpointCore::stop() {
   post([this] { running_ = false; });
@@ -54,6 +59,7 @@ EndpointStats EndpointCore::stats() const {
 }
 
 void EndpointCore::post(Command command) {
+  if (in_child()) return;
   bool wake;
   {
     const std::lock_guard lock(inbox_mutex_);

@@ -108,6 +108,8 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   ~EndpointCore();
   void start();
   void stop();
+  // A forked child has the object, but neither its thread nor its connections.
+  bool in_child() const;
 
   // From any thread.
   void post(Command command);
@@ -212,6 +214,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   const std::shared_ptr<engine::MemoryPool>
       pool_;  // buffers that outlive the endpoint keep its own one alive
   std::thread thread_;
+  const int64_t process_;
   std::atomic<uint64_t> subscriptions_{1};
 
   mutable std::mutex inbox_mutex_;  // guards these five

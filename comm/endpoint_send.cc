@@ -14,6 +14,9 @@ double in_seconds(Duration d) { return std::chrono::duration<double>(d).count();
 }  // namespace
 
 void EndpointCore::check_outgoing(const Message& message) const {
+  LOOMIX_CHECK(!in_child(), StateError,
+               "[comm] {} belongs to the process that this one was forked from; make one of your own here.",
+               address);
   const Limits& limits = options_.limits;
   const auto check = [](const char* what, uint64_t size, uint64_t limit) {
     LOOMIX_CHECK(size <= limit, ValueError, "[comm] a message has {} {}; at most {} are allowed.", size, what,

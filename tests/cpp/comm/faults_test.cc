@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses, repetitions, late packets, kills and cuts on the in-process network.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -236,6 +240,29 @@ TEST(Faults, ARespondersEndpointMayBeGone) {
     ASSERT_TRUE(eventually([&] { return came.load(); }));
   }
   late.reply({});
+}
+
+TEST(Faults, AForkedChildIsToldAndEnds) {
+  InprocNetwork network;
+  auto a = node(network, server(0)), b = node(network, worker(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      b->call(server(0), 0, {}, within(20s));
+    } catch (const StateError&) {
+      b.reset();
+      a.reset();
+      std::_Exit(3);
+    }
+    std::_Exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  b->call(server(0), 0, {}, within(20s));
 }
 
 // A peer that is welcome and then sends packets with random fields.
