@@ -74,7 +74,8 @@ TEST_P(Scenarios, PayloadsOfAllSizes) {
 
 TEST_P(Scenarios, PiecesGoWhereTheServerWants) {
   std::vector<std::byte> store(200000);
-  const auto a = node(server(0)), b = node(worker(0));
+  auto a = node(server(0));
+  const auto b = node(worker(0));
   ChannelOptions options;
   options.place = [&](const NodeId& from, const Message& head, size_t frame, size_t bytes) {
     EXPECT_EQ(from.name, worker(0));
@@ -92,6 +93,7 @@ TEST_P(Scenarios, PiecesGoWhereTheServerWants) {
   b->connect(server(0), a->address());
   const Buffer sent = pattern(store.size(), 8);
   b->call(server(0), 0, message_of({9}, {sent}), within(20s));
+  a.reset();
   EXPECT_EQ(std::memcmp(store.data(), sent.data(), sent.size()), 0);
 }
 
@@ -234,6 +236,7 @@ TEST_P(Scenarios, UrgentMessagesOvertake) {
   options.priority = 5;
   b->request(server(0), 0, message_of({100}, {urgent}), options, [&](Reply&&) { ++done; });
   ASSERT_TRUE(eventually([&] { return done == kLarge + 1; }, 60s));
+  const std::lock_guard lock(mutex);
   // It came after 32 MiB in the program, and has waited for a window of 64 KiB and a message in the making at most.
   const auto at = std::find(order.begin(), order.end(), 100) - order.begin();
   EXPECT_LE(at, 3);
