@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ImageRecordIter beside MXNet's and beside bare libjpeg-turbo: 256 x 256 JPEGs of quality 90 to 224 x 224 random crops,
-mirrored at random and normalised, in batches of 64.
+"""ImageRecordIter beside MXNet's and beside bare libjpeg-turbo: 256 x 256 JPEGs of quality 90 to random crops of
+224 x 224, mirrored at random and normalised, in batches of 64.
 
 A run is one picture. `plain` only decodes, with one thread, through libturbojpeg.
 """

@@ -12,6 +12,7 @@ from .image_record import (
     ImageRecordUInt8Iter,
     ImageRecordUInt8Iter_v1,
 )
+from .libsvm import LibSVMIter
 from .ndarray_iter import NDArrayIter
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ImageRecordIter_v1",
     "ImageRecordUInt8Iter",
     "ImageRecordUInt8Iter_v1",
+    "LibSVMIter",
     "MNISTIter",
     "MXDataIter",
     "NDArrayIter",
