@@ -71,7 +71,9 @@ def test_crops_the_middle_and_normalises(rec):
     options = {"mean_r": 10, "mean_g": 20, "mean_b": 30, "std_r": 2, "std_b": 4, "scale": 0.5}
     scaled = next(make(rec, batch_size=7, **options)).data[0].asnumpy()
     mean, std = np.array([10, 20, 30]), np.array([2, 1, 4])
-    np.testing.assert_allclose(scaled[0], (plain[0] - mean[:, None, None]) / std[:, None, None] / 2, rtol=1e-5)
+    np.testing.assert_allclose(
+        scaled[0], (plain[0] - mean[:, None, None]) / std[:, None, None] / 2, rtol=1e-5
+    )
     mirrored = next(make(rec, batch_size=7, mirror=True)).data[0].asnumpy()
     np.testing.assert_array_equal(mirrored, plain[:, :, :, ::-1])
 
@@ -83,7 +85,10 @@ def test_types(rec, dtype):
     assert batch.data[0].dtype == np.dtype(dtype)
     top = 127 if dtype == "int8" else 255
     np.testing.assert_array_equal(batch.data[0].asnumpy(), np.minimum(plain, top).astype(dtype))
-    assert next(mx.io.ImageRecordUInt8Iter(path_imgrec=rec, data_shape=SHAPE, batch_size=2)).data[0].dtype == np.uint8
+    assert (
+        next(mx.io.ImageRecordUInt8Iter(path_imgrec=rec, data_shape=SHAPE, batch_size=2)).data[0].dtype
+        == np.uint8
+    )
 
 
 def test_gray(rec):
@@ -175,7 +180,12 @@ def test_the_seed_gives_the_same_batches_for_any_number_of_threads(rec, options)
 @pytest.mark.parametrize(
     "options",
     [
-        {"random_resized_crop": True, "min_random_area": 0.3, "min_aspect_ratio": 0.7, "max_aspect_ratio": 1.4},
+        {
+            "random_resized_crop": True,
+            "min_random_area": 0.3,
+            "min_aspect_ratio": 0.7,
+            "max_aspect_ratio": 1.4,
+        },
         {"min_crop_size": 10, "max_crop_size": 30, "rand_crop": True},
         {"rotate": 45, "fill_value": 0},
         {"min_img_size": 50},
@@ -210,7 +220,10 @@ def test_labels(tmp_path, rec):
         next(make(path)).data[0].asnumpy()
     listed = tmp_path / "list.lst"
     listed.write_text("".join(f"{i + 100}\t{i * 10}\t{i}\tname{i}\n" for i in range(7)))
-    assert next(make(rec, path_imglist=str(listed), label_width=2)).label[0].asnumpy().tolist() == [[0, 0], [10, 1]]
+    assert next(make(rec, path_imglist=str(listed), label_width=2)).label[0].asnumpy().tolist() == [
+        [0, 0],
+        [10, 1],
+    ]
     listed.write_text("1\t2\tname\n")
     with pytest.raises(OSError, match="no labels for id 100"):
         next(make(rec, path_imglist=str(listed))).data[0].asnumpy()
@@ -230,7 +243,9 @@ def damaged(tmp_path):
 def test_damaged_pictures_are_errors_with_file_and_offset(tmp_path):
     path, offsets = damaged(tmp_path)
     iterator = make(path)
-    with pytest.raises(OSError, match=f"damaged or cut off.*\nin .*damaged.rec, record at offset {offsets[1]} .id 1."):
+    with pytest.raises(
+        OSError, match=f"damaged or cut off.*\nin .*damaged.rec, record at offset {offsets[1]} .id 1."
+    ):
         next(iterator).data[0].asnumpy()
     with pytest.raises(OSError, match="expected a JPEG"):
         next(iterator).data[0].asnumpy()

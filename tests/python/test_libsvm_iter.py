@@ -23,7 +23,11 @@ def test_rows_labels_and_padding(path):
         assert first.data[0].stype == "csr"
         np.testing.assert_array_equal(first.data[0].asnumpy(), DENSE[:3])
         np.testing.assert_array_equal(second.data[0].asnumpy(), DENSE[[3, 0, 1]])
-        assert first.label[0].asnumpy().tolist() == [1, -2, -3] and second.label[0].asnumpy().tolist() == [4, 1, -2]
+        assert first.label[0].asnumpy().tolist() == [1, -2, -3] and second.label[0].asnumpy().tolist() == [
+            4,
+            1,
+            -2,
+        ]
         assert (first.pad, second.pad) == (0, 2)
         iterator.reset()
 
@@ -31,11 +35,17 @@ def test_rows_labels_and_padding(path):
 def test_sparse_labels(tmp_path, path):
     (tmp_path / "label.t").write_text("1.0\n-2.0 0:0.125\n-3.0 2:1.2\n4 1:1.0 2:-1.2\n")
     iterator = mx.io.LibSVMIter(
-        data_libsvm=path, data_shape=(3,), label_libsvm=str(tmp_path / "label.t"), label_shape=(3,), batch_size=3
+        data_libsvm=path,
+        data_shape=(3,),
+        label_libsvm=str(tmp_path / "label.t"),
+        label_shape=(3,),
+        batch_size=3,
     )
     label = next(iterator).label[0]
     assert label.stype == "csr"
-    np.testing.assert_array_equal(label.asnumpy(), np.array([[0, 0, 0], [0.125, 0, 0], [0, 0, 1.2]], np.float32))
+    np.testing.assert_array_equal(
+        label.asnumpy(), np.array([[0, 0, 0], [0.125, 0, 0], [0, 0, 1.2]], np.float32)
+    )
 
 
 def test_parts(path):

@@ -245,7 +245,9 @@ class KVStore(KVStoreBase):
                 f"[KVStore] compression_params is a {type(compression_params).__name__}; expected a dict."
             )
         if "type" not in compression_params:
-            raise MXNetValueError("[KVStore] compression_params has no entry 'type'; expected '2bit' or 'fp16'.")
+            raise MXNetValueError(
+                "[KVStore] compression_params has no entry 'type'; expected '2bit' or 'fp16'."
+            )
         self._handle.set_gradient_compression(compression_params)
 
     def set_updater(self, updater):

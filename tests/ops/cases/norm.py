@@ -33,9 +33,7 @@ def l2_normalization(x, mode="instance", eps=1e-10):
 
 def local_response(x, nsize, alpha=1e-4, beta=0.75, knorm=2.0):
     squares, reach = np.square(x), nsize // 2
-    sums = np.stack(
-        [squares[:, max(0, c - reach) : c + reach + 1].sum(1) for c in range(x.shape[1])], axis=1
-    )
+    sums = np.stack([squares[:, max(0, c - reach) : c + reach + 1].sum(1) for c in range(x.shape[1])], axis=1)
     return x * (knorm + alpha / nsize * sums) ** -beta
 
 

@@ -51,7 +51,6 @@ REDUCTIONS = {
 }
 
 
-
 def _moments(x, axes=None, keepdims=False):
     return [_reduced(f)(x, axis=axes, keepdims=keepdims) for f in (np.mean, np.var)]
 

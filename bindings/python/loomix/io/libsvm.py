@@ -18,12 +18,16 @@ class _Rows:
     def __init__(self, path, width):
         self.width = width
         self.begins, columns, values, labels = [0], [], [], []
-        names = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
+        names = (
+            [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
+        )
         for name in names:
             try:
                 with open(name) as file:
                     for number, line in enumerate(file, 1):
-                        self._add(line.split("#", 1)[0].split(), columns, values, labels, f"{name}, line {number}")
+                        self._add(
+                            line.split("#", 1)[0].split(), columns, values, labels, f"{name}, line {number}"
+                        )
             except (OSError, UnicodeDecodeError) as error:
                 raise MXNetFileError(f"[LibSVMIter] cannot read {name}: {error}.") from None
         self.columns, self.values = np.array(columns, np.int64), np.array(values, np.float32)
@@ -37,7 +41,10 @@ class _Rows:
         while count < len(fields) and ":" not in fields[count]:
             count += 1
         try:
-            row = [(int(column), float(value)) for column, value in (field.split(":") for field in fields[count:])]
+            row = [
+                (int(column), float(value))
+                for column, value in (field.split(":") for field in fields[count:])
+            ]
             labels.append([float(value) for field in fields[:count] for value in field.split(",") if value])
         except ValueError:
             raise MXNetFileError(f"[LibSVMIter] {where}: expected `label column:value ...`.") from None
@@ -63,7 +70,9 @@ class _Rows:
         places = np.concatenate([np.arange(self.begins[row], self.begins[row + 1]) for row in rows])
         begins = np.concatenate([[0], np.cumsum(counts)])
         return csr_matrix(
-            (self.values[places], self.columns[places], begins), shape=(len(rows), self.width), dtype="float32"
+            (self.values[places], self.columns[places], begins),
+            shape=(len(rows), self.width),
+            dtype="float32",
         )
 
 
@@ -165,7 +174,9 @@ class LibSVMIter(MXDataIter):
     def provide_label(self):
         """Description of the labels of a batch; labels of one number have the shape (batch,)."""
         plain = not self._sparse_labels and self._label_width == 1
-        return [DataDesc(self._names[1], (self.batch_size,) if plain else (self.batch_size, self._label_width))]
+        return [
+            DataDesc(self._names[1], (self.batch_size,) if plain else (self.batch_size, self._label_width))
+        ]
 
     def reset(self):
         self._begin = 0
