@@ -34,6 +34,7 @@ void kernels_linear_dnnl(OpTable& table);  // called by the one above
 
 void register_conv(OpTable& table);
 void kernels_conv_cpu(OpTable& table);
+void kernels_conv_dnnl(OpTable& table);
 
 void register_pool(OpTable& table);
 void kernels_pool_cpu(OpTable& table);

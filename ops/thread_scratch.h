@@ -5,10 +5,22 @@
 
 namespace loomix::ops {
 
-inline constexpr int kScratchSlots = 3;
+// Memory of the calling thread for the length of a scope, 64-byte aligned, its content undefined. What a thread used last
+// stays for its next scope, unless it is large. A slot serves one scope at a time; a kernel's buffers have one each.
+class ThreadScratch {
+ public:
+  enum Slot { shared, own, sums, kSlots };
 
-// Memory of the calling thread that stays for its next call. Each of a kernel's buffers has a slot of its own, from 0 to
-// kScratchSlots - 1; its content is undefined.
-float* thread_scratch(int slot, int64_t floats);
+  ThreadScratch(Slot slot, int64_t floats);
+  ~ThreadScratch();
+  ThreadScratch(const ThreadScratch&) = delete;
+  ThreadScratch& operator=(const ThreadScratch&) = delete;
+
+  float* data() const { return data_; }
+
+ private:
+  const Slot slot_;
+  float* data_;
+};
 
 }  // namespace loomix::ops

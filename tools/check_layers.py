@@ -39,6 +39,8 @@ BACKEND_CONDITION = re.compile(
     r"__CUDACC__|__CUDA_ARCH__|(LOOMIX|MXNET)_(HAS|USE|WITH|ENABLE)_?\w*|(USE|HAVE|WITH)_[A-Z0-9_]+|"
     r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|ZMQ|OPENMP|JPEG|PNG|CURL|CBLAS)\w*)\b"
 )
+DNNL_HEADER = re.compile(r"^(oneapi/)?dnnl")
+DNNL_FILE = re.compile(r"_dnnl\.(cc|h)$")
 SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png|curl)\.(cc|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
@@ -80,6 +82,8 @@ def check_code(path: str, text: str) -> list[str]:
                     f"{where}: <{header}> belongs in engine/device/cuda/, comm/nccl*, comm/mpi*, *_cuda.cu, "
                     "*_cudnn.cc or *_cublas.cc"
                 )
+            if not DNNL_FILE.search(path) and (DNNL_HEADER.search(header) or DNNL_FILE.search(header)):
+                faults.append(f"{where}: <{header}> belongs in *_dnnl.cc")
         if ENVIRONMENT.search(line.split("//")[0]) and path != "base/settings.cc":
             faults.append(f"{where}: only base/settings.cc reads the environment")
         if BACKEND_CONDITION.search(line) and not backend_file and not SUFFIX_FILE.search(path):

@@ -21,8 +21,6 @@ const ConvGemmKernels& kernels() {
   return isa_base::conv_gemm_kernels();
 }
 
-constexpr int kShared = 0, kOwn = 1, kSums = 2;
-
 }  // namespace
 
 Support convolution_gemm_support(const ConvolutionParams& p, const KernelSpec& spec) {
@@ -40,14 +38,16 @@ void convolution_gemm(const ConvolutionParams& p, const KernelArgs& args) {
   const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
-  float* packed = thread_scratch(kShared, g.groups * weights);
+  const ThreadScratch shared(ThreadScratch::shared, g.groups * weights);
+  float* packed = shared.data();
   for (int64_t group = 0; group < g.groups; ++group) {
     k.pack_rows(g.filters, g.depth(), weight + group * weights, g.depth(), 1, packed + group * weights);
   }
   const int64_t panels = (g.out_size() + k.width - 1) / k.width;
   engine::parallel_for(*args.context, g.batch * g.groups * panels, 4, [&](int64_t begin, int64_t end) {
     const int64_t image_size = padded_image_size(g) + kSurplus;
-    float* image = thread_scratch(kOwn, image_size + g.depth() * k.width + kSurplus);
+    const ThreadScratch own(ThreadScratch::own, image_size + g.depth() * k.width + kSurplus);
+    float* image = own.data();
     int64_t padded_item = -1;
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t item = unit / panels;  // image and group
@@ -68,14 +68,16 @@ void convolution_data_gemm(const ConvolutionParams& p, const KernelArgs& args) {
   const float* weight = args.in[1].as<float>();
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
-  float* packed = thread_scratch(kShared, g.groups * weights);
+  const ThreadScratch shared(ThreadScratch::shared, g.groups * weights);
+  float* packed = shared.data();
   for (int64_t group = 0; group < g.groups; ++group) {  // the weight's columns are the rows here
     k.pack_rows(g.depth(), g.filters, weight + group * weights, 1, g.depth(), packed + group * weights);
   }
   engine::parallel_for(*args.context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    float* own = thread_scratch(kOwn, (g.filters + k.rows) * k.width + padded_image_size(g) + kSurplus);
+    const ThreadScratch own(ThreadScratch::own,
+                            (g.filters + k.rows) * k.width + padded_image_size(g) + kSurplus);
     for (int64_t item = begin; item < end; ++item) {
-      k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights, own,
+      k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights, own.data(),
                 out + item * g.channels * g.in_size());
     }
   });
@@ -94,10 +96,12 @@ void convolution_weight_gemm(const ConvolutionParams& p, const KernelArgs& args)
   const int64_t parts = std::clamp<int64_t>(g.batch, 1, kWeightParts);
   const int64_t at_once =
       std::clamp<int64_t>(kUnfoldedFloats / padded, 8, std::max<int64_t>(g.out_size(), 8));
-  float* sums = thread_scratch(kSums, parts * part_size);
+  const ThreadScratch all_sums(ThreadScratch::sums, parts * part_size);
+  float* sums = all_sums.data();
   engine::parallel_for(*args.context, parts, 1, [&](int64_t begin, int64_t end) {
     const int64_t image_size = padded_image_size(g) + kSurplus;
-    float* padded_image = thread_scratch(kOwn, image_size + at_once * padded + kSurplus);
+    const ThreadScratch own(ThreadScratch::own, image_size + at_once * padded + kSurplus);
+    float* padded_image = own.data();
     for (int64_t part = begin; part < end; ++part) {
       float* to = sums + part * part_size;
       std::fill_n(to, part_size, 0.0f);

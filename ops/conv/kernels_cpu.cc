@@ -38,6 +38,7 @@ void add(OpTable& table, const std::string& name) {
 }  // namespace
 
 void kernels_conv_cpu(OpTable& table) {
+  kernels_conv_dnnl(table);
   add<ConvolutionParams>(table, "Convolution");
   add<ConvolutionV1Params>(table, "Convolution_v1");
 }

@@ -47,7 +47,8 @@ void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& arg
   const float* weight = args.in[1].as<float>();
   const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
   float* to = out.mutable_as<float>();
-  float* panels = thread_scratch(0, (rows + l.width - 1) / l.width * l.width * depth);
+  const ThreadScratch shared(ThreadScratch::shared, (rows + l.width - 1) / l.width * l.width * depth);
+  float* panels = shared.data();
   constexpr int64_t kPackGrain = 128, kHiddenGrain = 24;
   engine::parallel_for(*args.context, depth, kPackGrain,
                        [&](int64_t begin, int64_t end) { l.pack(rows, depth, data, begin, end, panels); });

@@ -14,21 +14,27 @@ double tolerance(DType dtype) {
   }
 }
 
-// Every kernel of the operator against its last one, the reference.
+// Every kernel of the operator against its last one, the reference. Kernels that refuse are left out, but for those in
+// `forced`: their refusal says only that another one is faster.
 void compare_kernels(const std::string& op, const std::vector<Tensor>& inputs, const TextPairs& attrs,
-                     const RunOptions& options = {}) {
+                     const RunOptions& options = {}, const std::string& forced = "") {
   const OpDef& def = builtin_table().at(op);
-  auto reference_options = options;
-  reference_options.kernel = def.kernels.back().name;
-  auto reference_inputs = inputs;
-  const auto want = run_op(op, reference_inputs, attrs, reference_options).out;
-  for (int cores : {1, 2}) {
-    auto fast_options = options;
-    fast_options.cores = cores;
-    auto fast_inputs = inputs;
-    const auto got = run_op(op, fast_inputs, attrs, fast_options);
+  const auto run = [&](const std::string& kernel, int cores) {
+    auto how = options;
+    how.cores = cores;
+    how.kernel = kernel;
+    auto fresh_inputs = inputs;
+    return run_op(op, fresh_inputs, attrs, how);
+  };
+  const auto want = run(def.kernels.back().name, 1).out;
+  const std::string chosen = run("", 1).kernel;
+  for (const Kernel& kernel : def.kernels) {
+    const std::string name = kernel.name;
+    if (name != chosen && (forced.empty() || name.find(forced) == std::string::npos)) continue;
+    const auto got = run(name, 1).out, by_team = run(name, 3).out;
     for (size_t i = 0; i < want.size(); ++i) {
-      expect_close(got.out[i], want[i], tolerance(inputs[0].dtype), op + " by " + got.kernel);
+      expect_close(got[i], want[i], tolerance(inputs[0].dtype), op + " by " + name);
+      EXPECT_EQ(got[i].bytes, by_team[i].bytes) << op << " by " << name << " depends on the number of cores";
     }
   }
 }
@@ -58,6 +64,9 @@ std::vector<ConvCase> conv_cases() {
       {{2, 2, 4, 5, 6},
        {3, 2, 2, 3, 2},
        conv_attrs("(2, 3, 2)", 3, "(1, 2, 1)", "(1, 0, 1)", "(1, 1, 2)", 1)},
+      {{8, 20, 10, 13}, {35, 20, 3, 3}, conv_attrs("(3, 3)", 35, "(1, 1)", "(1, 1)", "(1, 1)", 1)},
+      {{5, 32, 9, 6}, {64, 32, 3, 3}, conv_attrs("(3, 3)", 64, "(1, 1)", "(0, 1)", "(1, 1)", 1)},
+      {{8, 16, 5, 5}, {32, 2, 3, 1}, conv_attrs("(3, 1)", 32, "(2, 1)", "(1, 0)", "(1, 1)", 8)},
       {{2, 5, 4, 6}, {4, 2, 3, 3}, conv_attrs("(2, 3)", 4, "(1, 1)", "(0, 1)", "(1, 1)", 2, "NHWC")},
   };
 }
@@ -74,10 +83,38 @@ TEST(Convolution, KernelsAgree) {
       const Tensor x = random_tensor(c.data, 1, dtype), w = random_tensor(c.weight, 2, dtype);
       const Tensor bias = random_tensor({c.weight[0]}, 3, dtype);
       const Tensor grad = random_tensor(conv_output(c, dtype), 4, dtype);
-      compare_kernels("Convolution", {x, w, bias}, c.attrs);
-      compare_kernels("_backward_Convolution_data", {grad, w, x}, c.attrs);
-      compare_kernels("_backward_Convolution_weight", {grad, x, w}, c.attrs);
+      const bool plain = dtype == DType::float32 && c.attrs.back().second == "None";
+      const std::string forced = plain ? "convolution" : "";
+      compare_kernels("Convolution", {x, w, bias}, c.attrs, {}, forced);
+      auto no_bias = c.attrs;
+      no_bias.emplace_back("no_bias", "True");
+      compare_kernels("Convolution", {x, w}, no_bias, {}, forced);
+      compare_kernels("_backward_Convolution_data", {grad, w, x}, c.attrs, {}, forced);
+      compare_kernels("_backward_Convolution_weight", {grad, x, w}, c.attrs, {}, forced);
+      RunOptions add;
+      add.req = Req::add;
+      add.start = 3;
+      compare_kernels("_backward_Convolution_weight", {grad, x, w}, c.attrs, add, forced);
     }
+  }
+}
+
+TEST(Convolution, LibraryRunsWhereItIsFaster) {
+  const auto chosen = [](const ConvCase& c) {
+    const Tensor x(c.data, DType::float32), w(c.weight, DType::float32);
+    auto attrs = c.attrs;
+    attrs.emplace_back("no_bias", "True");
+    return run_op("Convolution", {x, w}, attrs).kernel;
+  };
+  const bool built = std::string(builtin_table().at("Convolution").kernels[0].name).ends_with("_dnnl");
+  const std::string many =
+      chosen({{8, 64, 28, 28}, {64, 64, 5, 5}, conv_attrs("(5, 5)", 64, "(1, 1)", "(2, 2)", "(1, 1)", 1)});
+  EXPECT_EQ(many, built ? "convolution_dnnl" : "convolution_gemm");
+  for (const int64_t channels : {1, 20}) {
+    EXPECT_EQ(chosen({{64, channels, 12, 12},
+                      {50, channels, 5, 5},
+                      conv_attrs("(5, 5)", 50, "(1, 1)", "(0, 0)", "(1, 1)", 1)}),
+              "convolution_gemm");
   }
 }
 

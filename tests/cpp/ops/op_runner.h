@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/team.h"
 #include "ops/table.h"
 
 // Runs one operator on host buffers, without engine or arrays: inference, kernel choice, kernel.
@@ -48,6 +49,8 @@ struct RunOptions {
   int cores = 1;
   RandomStream random{1, 0};
   std::string kernel = "";  // run this kernel instead of the chosen one
+  Req req = Req::write;     // of the outputs; with `add`, to `start`
+  double start = 0;
 };
 
 struct RunResult {
@@ -80,8 +83,14 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   for (int i = 0; i < outputs; ++i) {
     result.out.emplace_back(out_shapes[static_cast<size_t>(i)], out_types[static_cast<size_t>(i)]);
   }
+  if (options.req == Req::add) {
+    for (Tensor& output : result.out) {
+      const std::vector<double> start(static_cast<size_t>(output.shape.size()), options.start);
+      output = Tensor(output.shape, output.dtype, start);
+    }
+  }
   for (Tensor& output : result.out) out.push_back(output.view());
-  const std::vector<Req> req(static_cast<size_t>(outputs), Req::write);
+  const std::vector<Req> req(static_cast<size_t>(outputs), options.req);
   const KernelSpec spec{in, out, req, options.training};
   for (size_t i = 0; i < op.saved_names.size(); ++i) {
     const TensorView like = op.infer_saved(*attrs, spec, static_cast<int>(i));
@@ -97,7 +106,9 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   if (!kernel) kernel = &op.choose(*attrs, spec, DeviceType::cpu);
   engine::RunContext context;
   context.cores = options.cores;
-  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, nullptr, &context};
+  static engine::Team team;
+  if (options.cores > 1) context.team = &team;
+  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, &context};
   kernel->run(*attrs, args);
   result.kernel = kernel->name;
   return result;
