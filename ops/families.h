@@ -38,6 +38,7 @@ void kernels_conv_dnnl(OpTable& table);
 
 void register_pool(OpTable& table);
 void kernels_pool_cpu(OpTable& table);
+void kernels_pool_dnnl(OpTable& table);
 
 void register_norm(OpTable& table);
 void kernels_norm_cpu(OpTable& table);

@@ -9,9 +9,10 @@ void kernels_pool_cpu(OpTable& table) {
   using P = PoolingParams;
   constexpr DeviceType cpu = DeviceType::cpu;
   table.kernel<P, pooling_max2_simd, pooling_max2_support>("Pooling", "pooling_max2_simd", cpu);
-  table.kernel<P, pooling_cpu>("Pooling", "pooling_cpu", cpu);
   table.kernel<P, pooling_max2_backward_simd, pooling_max2_backward_support>(
       "_backward_Pooling", "pooling_max2_backward_simd", cpu);
+  kernels_pool_dnnl(table);
+  table.kernel<P, pooling_cpu>("Pooling", "pooling_cpu", cpu);
   table.kernel<P, pooling_backward_cpu>("_backward_Pooling", "pooling_backward_cpu", cpu);
   table.kernel<PoolingV1Params, pooling_v1_cpu>("Pooling_v1", "pooling_v1_cpu", cpu);
   table.kernel<PoolingV1Params, pooling_v1_backward_cpu>("_backward_Pooling_v1", "pooling_v1_backward_cpu",

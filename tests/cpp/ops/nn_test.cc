@@ -247,6 +247,73 @@ TEST(Pooling, KernelsAndGradients) {
   }
 }
 
+// Values from a few numbers, so that maxima are often not unique.
+Tensor coarse_tensor(const Shape& shape, uint32_t seed) {
+  auto values = random_tensor(shape, seed, DType::float32, -3, 3).values();
+  for (double& value : values) value = std::round(value);
+  return {shape, DType::float32, values};
+}
+
+void compare_pooling(const Tensor& x, const TextPairs& attrs, const std::string& forced = "") {
+  compare_kernels("Pooling", {x}, attrs, {}, forced);
+  std::vector<Tensor> inputs = {x};
+  const Tensor y = run_op("Pooling", inputs, attrs).out[0];
+  compare_kernels("_backward_Pooling", {random_tensor(y.shape, 2, DType::float32), x, y}, attrs, {}, forced);
+}
+
+TEST(Pooling, LibraryAgrees) {
+  for (const char* type : {"max", "avg"}) {
+    for (const char* include : {"True", "False"}) {
+      for (const Shape& shape : {Shape{2, 3, 17, 22}, Shape{3, 16, 12, 12}, Shape{1, 37, 60, 61}}) {
+        for (const char* window : {"(3, 3)", "(3, 2)", "(5, 4)"}) {
+          for (const char* stride : {"(1, 1)", "(2, 2)", "(1, 3)"}) {
+            for (const char* pad : {"(0, 0)", "(1, 1)", "(2, 0)"}) {
+              compare_pooling(coarse_tensor(shape, 1),
+                              {{"kernel", window},
+                               {"stride", stride},
+                               {"pad", pad},
+                               {"pool_type", type},
+                               {"count_include_pad", include}},
+                              "_dnnl");
+            }
+          }
+        }
+      }
+      for (const char* convention : {"full", "same"}) {
+        compare_pooling(coarse_tensor({4, 24, 13, 14}, 3), {{"kernel", "(3, 2)"},
+                                                            {"stride", "(2, 2)"},
+                                                            {"pad", "(1, 1)"},
+                                                            {"pool_type", type},
+                                                            {"pooling_convention", convention},
+                                                            {"count_include_pad", include}});
+      }
+    }
+    compare_pooling(coarse_tensor({4, 40, 7, 7}, 4), {{"global_pool", "True"}, {"pool_type", type}});
+    compare_pooling(coarse_tensor({4, 10, 100}, 5),
+                    {{"kernel", "(3,)"}, {"stride", "(2,)"}, {"pool_type", type}});
+    compare_pooling(coarse_tensor({2, 9, 8, 9, 7}, 6),
+                    {{"kernel", "(2, 3, 2)"}, {"stride", "(2, 1, 2)"}, {"pool_type", type}});
+  }
+}
+
+TEST(Pooling, MaximaOfSpecialValues) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float special : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+    Tensor x = random_tensor({4, 20, 30, 30}, 1, DType::float32);
+    auto* values = reinterpret_cast<float*>(x.bytes.data());
+    std::fill_n(values + 37 * 900, 900, special);
+    const TextPairs attrs = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}};
+    const auto got = run_op("Pooling", {x}, attrs);
+    RunOptions plainly;
+    plainly.kernel = "pooling_cpu";
+    EXPECT_EQ(got.out[0].bytes, run_op("Pooling", {x}, attrs, plainly).out[0].bytes) << got.kernel;
+    plainly.kernel = "pooling_backward_cpu";
+    const Tensor grad = random_tensor(got.out[0].shape, 2, DType::float32);
+    expect_close(run_op("_backward_Pooling", {grad, x, got.out[0]}, attrs).out[0],
+                 run_op("_backward_Pooling", {grad, x, got.out[0]}, attrs, plainly).out[0], 1e-6, "gradient");
+  }
+}
+
 TEST(Activation, KernelsAndGradients) {
   for (const char* type : {"relu", "sigmoid", "tanh", "softrelu", "softsign"}) {
     for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {

@@ -108,7 +108,14 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   context.cores = options.cores;
   static engine::Team team;
   if (options.cores > 1) context.team = &team;
-  KernelArgs args{in, out, saved, req, workspace, options.random, options.training, &context};
+  const KernelArgs args{.in = in,
+                        .out = out,
+                        .saved = saved,
+                        .req = req,
+                        .workspace = workspace,
+                        .random = options.random,
+                        .training = options.training,
+                        .context = &context};
   kernel->run(*attrs, args);
   result.kernel = kernel->name;
   return result;
