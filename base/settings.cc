@@ -34,6 +34,7 @@ void Settings::fields(FieldList<Settings>& f) {
   f("inplace", &Settings::inplace, "Whether an output of a bound graph may take the memory of an input.");
   f("coshare", &Settings::coshare,
     "Whether values of a bound graph that cannot be alive together may share memory.");
+  f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), plan, "
     "fuse, all.");
@@ -57,6 +58,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_ENGINE_TYPE", "engine_type"},
     {"MXNET_CPU_WORKER_NTHREADS", "cpu_worker_nthreads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
+    {"MXNET_MKLDNN_ENABLED", "dnnl"},
 };
 
 std::string variable_of(std::string_view field) {

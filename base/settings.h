@@ -22,6 +22,7 @@ struct Settings {
   int64_t host_pool_bytes = -1;
   bool inplace = true;
   bool coshare = true;
+  bool dnnl = true;
   std::string explain;
   std::string dump_passes;
   std::string dump_folder;

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FRAMEWORKS = ("loomix", "mxnet", "torch", "plain")  # plain: Python without a framework
+FRAMEWORKS = ("loomix", "own", "mxnet", "torch", "plain")  # own: loomix without oneDNN; plain: Python alone
 
 
 class Worker:
@@ -125,11 +125,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
     args = parser.parse_args()
-    pythons = {
-        "loomix": sys.executable,
-        "plain": sys.executable,
-        **dict(item.split("=", 1) for item in args.python),
-    }
+    here = {framework: sys.executable for framework in ("loomix", "own", "plain")}
+    pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
     missing = [f for f in args.only if f not in pythons]
     if missing:

@@ -10,6 +10,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "base/error.h"
 #include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
 
@@ -72,6 +73,17 @@ class Place {
   Desc plain_, inner_;
   dnnl::reorder to_inner_, to_plain_;
 };
+
+// Calls fn; an error of oneDNN becomes one of ours, with the operator's name.
+template <class Fn>
+void checked(const char* who, Fn&& fn) {
+  try {
+    fn();
+  } catch (const dnnl::error& error) {
+    detail::throw_error<Error>("[{}] oneDNN says '{}' (status {}).", who, error.message,
+                               static_cast<int>(error.status));
+  }
+}
 
 // While it lives, primitives are made for one thread and run on one.
 class OneThread {

@@ -321,7 +321,7 @@ Support accepts(const P& p, const KernelSpec& spec) {
 
 template <class P, void (*run)(const ConvolutionParams&, const KernelArgs&)>
 void as(const P& p, const KernelArgs& args) {
-  run(p, args);
+  checked("Convolution", [&] { run(p, args); });
 }
 
 template <class P>

@@ -4,6 +4,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/norm/batch_norm.h"
+#include "ops/norm/lane_sums.h"
 
 namespace loomix::ops {
 namespace {
@@ -33,21 +34,6 @@ void each_channel(const Channels& channels, engine::RunContext& context, Fn&& fn
   engine::parallel_for(context, channels.count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) fn(c);
   });
-}
-
-// The sum of fn(i) over the run, by sixteen independent sums so that it vectorises.
-template <class A, class Fn>
-A sum_run(int64_t first, int64_t length, Fn&& fn) {
-  constexpr int64_t kLanes = 16;
-  A lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += fn(first + i + lane);
-  }
-  A sum = 0;
-  for (; i < length; ++i) sum += fn(first + i);
-  for (A lane : lanes) sum += lane;
-  return sum;
 }
 
 template <class T, class Fn>

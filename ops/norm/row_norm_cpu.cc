@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/parallel_for.h"
+#include "ops/norm/lane_sums.h"
 #include "ops/norm/row_norm.h"
 
 namespace loomix::ops {
@@ -15,10 +16,6 @@ int64_t first_of(const NormRows& rows, int64_t row) {
   return row / rows.step * rows.size * rows.step + row % rows.step;
 }
 
-int64_t parameter_of(const NormRows& rows, int64_t row, int64_t i) {
-  return rows.by_row ? row % rows.parameters : i;
-}
-
 template <class Fn>
 void each_row(const NormRows& rows, engine::RunContext& context, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
@@ -27,7 +24,39 @@ void each_row(const NormRows& rows, engine::RunContext& context, Fn&& fn) {
   });
 }
 
-template <class T>
+// Where the elements of a row and their parameters stand: known to the compiler where they follow each other.
+struct DenseRow {  // parameters go by element
+  int64_t row_begin;
+  DenseRow(const NormRows& rows, int64_t row) : row_begin(first_of(rows, row)) {}
+  int64_t at(int64_t i) const { return row_begin + i; }
+  static int64_t parameter(int64_t i) { return i; }
+};
+struct DenseRowOfOne {  // one parameter a row
+  int64_t row_begin, own_parameter;
+  DenseRowOfOne(const NormRows& rows, int64_t row)
+      : row_begin(first_of(rows, row)), own_parameter(row % rows.parameters) {}
+  int64_t at(int64_t i) const { return row_begin + i; }
+  int64_t parameter(int64_t) const { return own_parameter; }
+};
+struct StridedRow {
+  int64_t row_begin, step;
+  StridedRow(const NormRows& rows, int64_t row) : row_begin(first_of(rows, row)), step(rows.step) {}
+  int64_t at(int64_t i) const { return row_begin + i * step; }
+  static int64_t parameter(int64_t i) { return i; }
+};
+
+template <class Fn>
+void with_rows(const NormRows& rows, Fn&& fn) {
+  if (rows.by_row) {
+    fn.template operator()<DenseRowOfOne>();
+  } else if (rows.step == 1) {
+    fn.template operator()<DenseRow>();
+  } else {
+    fn.template operator()<StridedRow>();
+  }
+}
+
+template <class T, class Row>
 void forward(const NormRows& rows, double eps, const KernelArgs& args) {
   using A = Accum<T>;
   const T* x = args.in[0].as<T>();
@@ -36,75 +65,99 @@ void forward(const NormRows& rows, double eps, const KernelArgs& args) {
   T* y = args.out[0].mutable_as<T>();
   T* means = args.out[1].data ? args.out[1].mutable_as<T>() : nullptr;
   T* deviations = args.out[2].data ? args.out[2].mutable_as<T>() : nullptr;
-  each_row(rows, *args.context, [&](int64_t row) {
-    const int64_t first = first_of(rows, row);
-    const auto at = [&](int64_t i) { return first + i * rows.step; };
-    A sum = 0;
-    for (int64_t i = 0; i < rows.size; ++i) sum += static_cast<A>(x[at(i)]);
-    const A mean = sum / static_cast<A>(rows.size);
-    A squares = 0;
-    for (int64_t i = 0; i < rows.size; ++i) {
-      const A distance = static_cast<A>(x[at(i)]) - mean;
-      squares += distance * distance;
-    }
-    const A deviation = std::sqrt(squares / static_cast<A>(rows.size) + static_cast<A>(eps));
-    if (means) means[row] = static_cast<T>(mean);
-    if (deviations) deviations[row] = static_cast<T>(deviation);
+  each_row(rows, *args.context, [&](int64_t index) {
+    const Row row(rows, index);
+    const A count = static_cast<A>(rows.size);
+    const A mean = sum_run<A>(0, rows.size, [&](int64_t i) { return static_cast<A>(x[row.at(i)]); }) / count;
+    const A squares = sum_run<A>(0, rows.size, [&](int64_t i) {
+      const A distance = static_cast<A>(x[row.at(i)]) - mean;
+      return distance * distance;
+    });
+    const A deviation = std::sqrt(squares / count + static_cast<A>(eps));
+    if (means) means[index] = static_cast<T>(mean);
+    if (deviations) deviations[index] = static_cast<T>(deviation);
     const A inverse = 1 / deviation;
+#pragma omp simd
     for (int64_t i = 0; i < rows.size; ++i) {
-      const int64_t k = parameter_of(rows, row, i);
-      const A normal = (static_cast<A>(x[at(i)]) - mean) * inverse;
-      y[at(i)] = static_cast<T>(normal * static_cast<A>(gamma[k]) + static_cast<A>(beta[k]));
+      const A normal = (static_cast<A>(x[row.at(i)]) - mean) * inverse;
+      const int64_t k = row.parameter(i);
+      y[row.at(i)] = static_cast<T>(normal * static_cast<A>(gamma[k]) + static_cast<A>(beta[k]));
     }
   });
 }
 
+// What both parts of the backward pass read.
 template <class T>
-void backward(const NormRows& rows, const KernelArgs& args) {
+struct Backward {
   using A = Accum<T>;
-  const T* grad = args.in[0].as<T>();
-  const T* x = args.in[1].as<T>();
-  const T* gamma = args.in[2].as<T>();
-  const T* means = args.in[3].as<T>();
-  const T* deviations = args.in[4].as<T>();
-  if (args.req[0] != Req::null) {
-    T* out = args.out[0].mutable_as<T>();
-    each_row(rows, *args.context, [&](int64_t row) {
-      const int64_t first = first_of(rows, row);
-      const A mean = static_cast<A>(means[row]);
-      const A inverse = 1 / static_cast<A>(deviations[row]);
-      const auto head = [&](int64_t i) {
-        return static_cast<A>(grad[first + i * rows.step]) *
-               static_cast<A>(gamma[parameter_of(rows, row, i)]);
-      };
-      const auto normal = [&](int64_t i) {
-        return (static_cast<A>(x[first + i * rows.step]) - mean) * inverse;
-      };
-      A sum = 0, product = 0;
-      for (int64_t i = 0; i < rows.size; ++i) {
-        sum += head(i);
-        product += head(i) * normal(i);
-      }
-      const A count = static_cast<A>(rows.size);
-      for (int64_t i = 0; i < rows.size; ++i) {
-        out[first + i * rows.step] =
-            static_cast<T>(inverse * (head(i) - sum / count - normal(i) * product / count));
-      }
-    });
-  }
-  if (args.req[1] == Req::null && args.req[2] == Req::null) return;
+  const T *grad, *x, *gamma, *means, *deviations;
+
+  explicit Backward(const KernelArgs& args)
+      : grad(args.in[0].as<T>()),
+        x(args.in[1].as<T>()),
+        gamma(args.in[2].as<T>()),
+        means(args.in[3].as<T>()),
+        deviations(args.in[4].as<T>()) {}
+  A mean(int64_t row) const { return static_cast<A>(means[row]); }
+  A inverse(int64_t row) const { return 1 / static_cast<A>(deviations[row]); }
+};
+
+template <class T, class Row>
+void to_data(const NormRows& rows, const KernelArgs& args) {
+  using A = Accum<T>;
+  const Backward<T> b(args);
+  T* out = args.out[0].mutable_as<T>();
+  each_row(rows, *args.context, [&](int64_t index) {
+    const Row row(rows, index);
+    const A mean = b.mean(index), inverse = b.inverse(index);
+    const auto head = [&](int64_t i) {
+      return static_cast<A>(b.grad[row.at(i)]) * static_cast<A>(b.gamma[row.parameter(i)]);
+    };
+    const auto normal = [&](int64_t i) { return (static_cast<A>(b.x[row.at(i)]) - mean) * inverse; };
+    const A count = static_cast<A>(rows.size);
+    const A constant = sum_run<A>(0, rows.size, head) / count;
+    const A slope = sum_run<A>(0, rows.size, [&](int64_t i) { return head(i) * normal(i); }) / count;
+#pragma omp simd
+    for (int64_t i = 0; i < rows.size; ++i) {
+      out[row.at(i)] = static_cast<T>(inverse * (head(i) - constant - normal(i) * slope));
+    }
+  });
+}
+
+// Each thread adds up the rows for parameters of its own. Where all of a row goes to one parameter, rows are added first.
+template <class T, class Row>
+void to_parameters(const NormRows& rows, const KernelArgs& args) {
+  using A = Accum<T>;
+  const Backward<T> b(args);
   std::vector<double> to_gamma(static_cast<size_t>(rows.parameters), 0.0);
   std::vector<double> to_beta(static_cast<size_t>(rows.parameters), 0.0);
-  for (int64_t row = 0; row < rows.rows; ++row) {
-    const int64_t first = first_of(rows, row);
-    const A mean = static_cast<A>(means[row]);
-    const A inverse = 1 / static_cast<A>(deviations[row]);
-    for (int64_t i = 0; i < rows.size; ++i) {
-      const auto k = static_cast<size_t>(parameter_of(rows, row, i));
-      const A head = static_cast<A>(grad[first + i * rows.step]);
-      to_gamma[k] += static_cast<double>(head * (static_cast<A>(x[first + i * rows.step]) - mean) * inverse);
-      to_beta[k] += static_cast<double>(head);
+  if constexpr (std::is_same_v<Row, DenseRowOfOne>) {
+    for (int64_t index = 0; index < rows.rows; ++index) {
+      const Row row(rows, index);
+      const A mean = b.mean(index), inverse = b.inverse(index);
+      const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
+      const auto k = static_cast<size_t>(row.own_parameter);
+      to_beta[k] += static_cast<double>(sum_run<A>(0, rows.size, head));
+      to_gamma[k] += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
+        return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
+      }));
     }
+  } else {
+    constexpr int64_t kParametersPerThread = 64;
+    engine::parallel_for(*args.context, rows.size, kParametersPerThread, [&](int64_t begin, int64_t end) {
+      double* gammas = to_gamma.data();
+      double* betas = to_beta.data();
+      for (int64_t index = 0; index < rows.rows; ++index) {
+        const Row row(rows, index);
+        const A mean = b.mean(index), inverse = b.inverse(index);
+#pragma omp simd
+        for (int64_t i = begin; i < end; ++i) {
+          const A head = static_cast<A>(b.grad[row.at(i)]);
+          gammas[i] += static_cast<double>(head * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse);
+          betas[i] += static_cast<double>(head);
+        }
+      }
+    });
   }
   const auto put = [&](size_t i, const std::vector<double>& values) {
     if (args.req[i] == Req::null) return;
@@ -119,11 +172,18 @@ void backward(const NormRows& rows, const KernelArgs& args) {
 
 void row_norm_forward(const NormRows& rows, double eps, const KernelArgs& args) {
   if (args.req[0] == Req::null || rows.size == 0) return;
-  dispatch_floating(args.in[0].dtype, "LayerNorm", [&]<class T>(Type<T>) { forward<T>(rows, eps, args); });
+  dispatch_floating(args.in[0].dtype, "LayerNorm", [&]<class T>(Type<T>) {
+    with_rows(rows, [&]<class Row>() { forward<T, Row>(rows, eps, args); });
+  });
 }
 
 void row_norm_backward(const NormRows& rows, const KernelArgs& args) {
-  dispatch_floating(args.in[1].dtype, "LayerNorm", [&]<class T>(Type<T>) { backward<T>(rows, args); });
+  dispatch_floating(args.in[1].dtype, "LayerNorm", [&]<class T>(Type<T>) {
+    with_rows(rows, [&]<class Row>() {
+      if (args.req[0] != Req::null) to_data<T, Row>(rows, args);
+      if (args.req[1] != Req::null || args.req[2] != Req::null) to_parameters<T, Row>(rows, args);
+    });
+  });
 }
 
 }  // namespace loomix::ops

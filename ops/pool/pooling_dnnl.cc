@@ -175,6 +175,11 @@ void pooling_backward_dnnl(const PoolingParams& p, const KernelArgs& args) {
   });
 }
 
+template <void (*run)(const PoolingParams&, const KernelArgs&)>
+void safely(const PoolingParams& p, const KernelArgs& args) {
+  checked("Pooling", [&] { run(p, args); });
+}
+
 template <int data>
 Support accepts(const PoolingParams& p, const KernelSpec& spec) {
   if (spec.in[data].dtype != DType::float32) return Support::no("it is for float32");
@@ -200,9 +205,9 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
 
 void kernels_pool_dnnl(OpTable& table) {
   using P = PoolingParams;
-  table.kernel<P, pooling_dnnl, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
-  table.kernel<P, pooling_backward_dnnl, accepts<1>>("_backward_Pooling", "pooling_backward_dnnl",
-                                                     DeviceType::cpu);
+  table.kernel<P, safely<pooling_dnnl>, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
+  table.kernel<P, safely<pooling_backward_dnnl>, accepts<1>>("_backward_Pooling", "pooling_backward_dnnl",
+                                                             DeviceType::cpu);
 }
 
 }  // namespace loomix::ops

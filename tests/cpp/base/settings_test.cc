@@ -25,11 +25,14 @@ TEST(Settings, DefaultsWithoutVariables) {
 }
 
 TEST(Settings, ReadsVariablesAndAliases) {
-  const SettingsResult result = read_settings(TextPairs{
-      {"LOOMIX_ENGINE_TYPE", "NaiveEngine"}, {"MXNET_CPU_WORKER_NTHREADS", "3"}, {"LOOMIX_INPLACE", "0"}});
+  const SettingsResult result = read_settings(TextPairs{{"LOOMIX_ENGINE_TYPE", "NaiveEngine"},
+                                                        {"MXNET_CPU_WORKER_NTHREADS", "3"},
+                                                        {"LOOMIX_INPLACE", "0"},
+                                                        {"MXNET_MKLDNN_ENABLED", "0"}});
   EXPECT_EQ(result.settings.engine_type, "NaiveEngine");
   EXPECT_EQ(result.settings.cpu_worker_nthreads, 3);
   EXPECT_FALSE(result.settings.inplace);
+  EXPECT_FALSE(result.settings.dnnl);
   EXPECT_THAT(result.warnings, IsEmpty());
 }
 
