@@ -146,14 +146,6 @@ OpDef& OpTable::mutable_at(std::string_view name) {
   return *found->second;
 }
 
-void OpTable::remove_kernels(std::string_view ending) {
-  for (OpDef& op : ops_) {
-    std::erase_if(op.kernels, [&](const Kernel& kernel) {
-      return kernel.support != nullptr && std::string_view(kernel.name).ends_with(ending);
-    });
-  }
-}
-
 const OpDef* OpTable::find(std::string_view name) const {
   const auto found = by_name_.find(std::string(name));
   return found == by_name_.end() ? nullptr : found->second;

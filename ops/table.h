@@ -25,9 +25,6 @@ class OpTable {
   template <class P, void (*Run)(const P&, const KernelArgs&), auto Accepts = nullptr>
   void kernel(std::string_view op, const char* name, DeviceType device);
 
-  // Takes out the kernels whose names end so ("_dnnl"); an operator keeps its reference.
-  void remove_kernels(std::string_view ending);
-
   const OpDef& at(std::string_view name) const;  // by name or alias; KeyError with the nearest names
   const OpDef* find(std::string_view name) const;
   const std::deque<OpDef>& all() const { return ops_; }

@@ -76,7 +76,6 @@ Runtime& start_runtime() {
 const ops::OpTable* make_table() {
   auto table = std::make_unique<ops::OpTable>();
   ops::register_all(*table);
-  if (!settings().dnnl) table->remove_kernels("_dnnl");
   autograd::register_operators(*table);
   io::register_image_ops(*table);
   table->validate();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/settings.h"
 #include "ops/conv/convolution.h"
 #include "ops/families.h"
 #include "ops/isa.h"
@@ -344,6 +345,7 @@ void add(OpTable& table, const std::string& name) {
 }  // namespace
 
 void kernels_conv_dnnl(OpTable& table) {
+  if (!settings().dnnl) return;
   add<ConvolutionParams>(table, "Convolution");
   add<ConvolutionV1Params>(table, "Convolution_v1");
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/settings.h"
 #include "ops/families.h"
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
@@ -21,6 +22,7 @@ void add(OpTable& table, const char* op, const char* name) {
 }  // namespace
 
 void kernels_linear_dnnl(OpTable& table) {
+  if (!settings().dnnl) return;
   using FC = FullyConnectedParams;
   using Dot = DotParams;
   add<FC, fully_connected_forward<matmul_dnnl>>(table, "FullyConnected", "fully_connected_dnnl");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/settings.h"
 #include "ops/families.h"
 #include "ops/pool/pooling.h"
 #include "ops/primitive_dnnl.h"
@@ -204,6 +205,7 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_pool_dnnl(OpTable& table) {
+  if (!settings().dnnl) return;
   using P = PoolingParams;
   table.kernel<P, safely<pooling_dnnl>, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
   table.kernel<P, safely<pooling_backward_dnnl>, accepts<1>>("_backward_Pooling", "pooling_backward_dnnl",

@@ -37,16 +37,6 @@ std::string describe(const OpDef& op) {
   return text;
 }
 
-TEST(OpTable, KernelsCanBeTakenOut) {
-  OpTable table;
-  register_all(table);
-  table.remove_kernels("_gemm");
-  table.validate();
-  for (const Kernel& kernel : table.at("Convolution").kernels)
-    EXPECT_NE(kernel.name, std::string("convolution_gemm"));
-  EXPECT_EQ(table.at("Convolution").kernels.back().name, std::string("convolution_cpu"));
-}
-
 TEST(Schema, IsMxnets) {
   int operators = 0;
   for (const auto& path : schema_files()) {
