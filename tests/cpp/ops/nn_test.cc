@@ -264,7 +264,7 @@ void compare_pooling(const Tensor& x, const TextPairs& attrs, const std::string&
 TEST(Pooling, LibraryAgrees) {
   for (const char* type : {"max", "avg"}) {
     for (const char* include : {"True", "False"}) {
-      for (const Shape& shape : {Shape{2, 3, 17, 22}, Shape{3, 16, 12, 12}, Shape{1, 37, 60, 61}}) {
+      for (const Shape& shape : {Shape{2, 3, 17, 22}, Shape{3, 16, 12, 12}, Shape{1, 21, 33, 32}}) {
         for (const char* window : {"(3, 3)", "(3, 2)", "(5, 4)"}) {
           for (const char* stride : {"(1, 1)", "(2, 2)", "(1, 3)"}) {
             for (const char* pad : {"(0, 0)", "(1, 1)", "(2, 0)"}) {
