@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
     args = parser.parse_args()
-    here = {framework: sys.executable for framework in ("loomix", "own", "plain")}
+    here = dict.fromkeys(("loomix", "own", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
     missing = [f for f in args.only if f not in pythons]
