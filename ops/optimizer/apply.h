@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <type_traits>
 
@@ -37,7 +38,15 @@ void apply_range(const Rule& given, const T* weight, const T* grad, S* s0, S* s1
 template <class Make>
 void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::span<const TensorView> states,
            const TensorView* weight32, const TensorView& out, engine::RunContext& context) {
-  constexpr int64_t kGrain = 16384;
+  // Loops round the last elements of a range in their own way, so ranges end where the whole does, or at a block.
+  constexpr int64_t kBlock = 64;
+  constexpr int64_t kGrain = 16384 / kBlock;
+  const auto in_ranges = [&](auto&& loop) {
+    const int64_t size = weight.size();
+    engine::parallel_for(context, (size + kBlock - 1) / kBlock, kGrain, [&](int64_t begin, int64_t end) {
+      loop(begin * kBlock, std::min(end * kBlock, size));
+    });
+  };
   void* state[3] = {};
   for (size_t i = 0; i < states.size(); ++i) state[i] = states[i].data;
   dispatch_floating(weight.dtype, "update", [&]<class T>(Type<T>) {
@@ -51,14 +60,13 @@ void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::s
         float* const floats[3] = {static_cast<float*>(state[0]), static_cast<float*>(state[1]),
                                   static_cast<float*>(state[2])};
         const UpdateLoop loop = update_loops().*loop_of<Rule>;
-        engine::parallel_for(context, weight.size(), kGrain,
-                             [&](int64_t begin, int64_t end) { loop(&rule, w, g, floats, to, begin, end); });
+        in_ranges([&](int64_t begin, int64_t end) { loop(&rule, w, g, floats, to, begin, end); });
         return;
       }
     }
     const auto run = [&]<class S, bool mixed>(Type<S>, std::bool_constant<mixed>) {
       float* copy = mixed ? weight32->mutable_as<float>() : nullptr;
-      engine::parallel_for(context, weight.size(), kGrain, [&](int64_t begin, int64_t end) {
+      in_ranges([&](int64_t begin, int64_t end) {
         apply_range<mixed>(rule, w, g, static_cast<S*>(state[0]), static_cast<S*>(state[1]),
                            static_cast<S*>(state[2]), copy, to, begin, end);
       });

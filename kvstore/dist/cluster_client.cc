@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/cluster_client.h"
+
+#include <algorithm>
+#include <future>
+
+#include "base/error.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+constexpr auto kSoon = std::chrono::milliseconds(200);
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
+template <class E>
+bool is(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const E&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+struct ClusterClient::Pending {
+  const size_t group;
+  const std::string what;
+  const comm::TimePoint deadline;
+  // Guarded by the client's mutex; message and done are gone when it is done.
+  Call call;
+  uint64_t attempt = 0;  // answers to earlier ones do not count
+  uint64_t request = 0;
+  uint64_t head = 0;  // incarnation of the server that was asked last
+  bool done = false;
+};
+
+ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
+    : rank_(options.rank),
+      deadline_(options.deadline),
+      retry_after_(options.retry_after),
+      incarnation_(comm::new_incarnation()),
+      owned_endpoint_(std::make_unique<comm::Endpoint>(
+          std::move(transport), comm::NodeId{{comm::Role::worker, rank_}, incarnation_}, options.endpoint)),
+      endpoint_(*owned_endpoint_) {
+  membership_ = std::make_unique<Membership>(
+      endpoint_, options, [this](const View& view) { on_view(view); },
+      [this](std::exception_ptr error) {
+        const std::lock_guard lock(mutex_);
+        entry_error_ = error;
+        changed_.notify_all();
+      });
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, deadline_, [&] { return view_.number > 0 || entry_error_; });
+    if (view_.number == 0) {
+      const std::string reason = entry_error_ ? text_of(entry_error_) : "nothing was heard of it";
+      lock.unlock();
+      detail::throw_error<NetworkError>(
+          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}. Check the scheduler's address and the "
+          "numbers of servers and workers that were started.",
+          rank_, options.scheduler, reason);
+    }
+    workers_ = static_cast<int>(view_.workers.size());
+    groups_ = static_cast<int>(view_.chains.size());
+    barriers_ = view_.barriers;
+  }
+  join();
+}
+
+// The endpoint goes first: until then it may write where answers are wanted.
+ClusterClient::~ClusterClient() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  { const std::unique_ptr<comm::Endpoint> last = std::move(owned_endpoint_); }
+  for (const PendingRef& pending : std::set<PendingRef>(pending_))
+    finish(pending, {}, std::make_exception_ptr(NetworkError("[KVStore] the store was closed.")));
+}
+
+void ClusterClient::join() {
+  for (int group = 0; group < groups_; ++group) {
+    Call call;
+    call.group = static_cast<size_t>(group);
+    call.message.command = kJoin;
+    call.message.fields = {0, 0, rank_, static_cast<int64_t>(incarnation_)};
+    call.what = fmt::format("joining group {}", group);
+    const comm::Message known = call_and_wait(std::move(call));
+    Reader reader(known);
+    while (reader.numbers_left() > 0) {
+      const std::string& key = reader.text();
+      const int64_t part = reader.number();
+      Known& entry = known_[{key, part}];
+      entry.pushed = reader.number();
+      entry.version = reader.number();
+    }
+  }
+}
+
+void ClusterClient::on_view(const View& view) {
+  std::vector<PendingRef> moved;
+  {
+    const std::lock_guard lock(mutex_);
+    view_ = view;
+    changed_.notify_all();
+    for (const PendingRef& pending : pending_) {
+      if (!view.failure.empty() || pending->head != view.head_member(pending->group).id.incarnation)
+        moved.push_back(pending);
+    }
+  }
+  for (const PendingRef& pending : moved) send(pending);
+}
+
+comm::Duration ClusterClient::left(const Pending& pending) const { return pending.deadline - comm::Clock::now(); }
+
+void ClusterClient::call(Call call) {
+  const auto pending = std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
+  {
+    const std::lock_guard lock(mutex_);
+    pending_.insert(pending);
+  }
+  send(pending);
+}
+
+void ClusterClient::send(const PendingRef& pending) {
+  std::string failure;
+  comm::NodeName target;
+  uint64_t attempt = 0;
+  uint64_t replaced = 0;
+  bool there = false;
+  comm::Message message;
+  comm::RequestOptions options;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->done || closing_) return;
+    failure = view_.failure;
+    const Member& head = view_.head_member(pending->group);
+    there = head.up;
+    target = head.id.name;
+    pending->head = head.id.incarnation;
+    attempt = ++pending->attempt;
+    replaced = std::exchange(pending->request, 0);
+    message = pending->call.message;
+    message.fields[0] = view_.number;
+    message.fields[1] = static_cast<int64_t>(pending->group);
+    options.priority = pending->call.priority;
+    options.into = pending->call.into;
+  }
+  if (replaced != 0) endpoint_.cancel(replaced);
+  if (!failure.empty()) {
+    return finish(pending, {}, std::make_exception_ptr(NetworkError(
+                                   fmt::format("[KVStore] {}: {}", pending->what, failure))));
+  }
+  if (left(*pending) <= comm::Duration::zero()) {
+    return finish(pending, {},
+                  std::make_exception_ptr(comm::DeadlineError(
+                      fmt::format("[KVStore] {} was not answered by {} in time.", pending->what, target.to_string()))));
+  }
+  if (!there) return try_again_soon(pending);
+  options.deadline = left(*pending);
+  options.retry_after = retry_after_;
+  const uint64_t request =
+      endpoint_.request(target, kToServer, std::move(message), std::move(options),
+                         [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
+  const std::lock_guard lock(mutex_);
+  if (pending->attempt == attempt) pending->request = request;
+}
+
+void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->attempt != attempt || pending->done) return;
+    pending->request = 0;
+  }
+  if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
+  const bool lost = is<comm::PeerLost>(reply.error);
+  if (lost || text_of(reply.error).find(kNotTheHead) != std::string::npos) return try_again_soon(pending);
+  finish(pending, {}, std::make_exception_ptr(
+                          NetworkError(fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
+}
+
+// After a moment, or when there is a newer view.
+void ClusterClient::try_again_soon(const PendingRef& pending) {
+  comm::Message message;
+  message.command = kNewerView;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) return;
+    message.fields = {view_.number};
+  }
+  comm::RequestOptions options;
+  options.deadline = std::min<comm::Duration>(kSoon, std::max<comm::Duration>(left(*pending), std::chrono::milliseconds(1)));
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(options),
+                     [this, pending](comm::Reply&&) { send(pending); });
+}
+
+void ClusterClient::finish(const PendingRef& pending, comm::Message message, std::exception_ptr error) {
+  Call call;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(pending->done, true)) return;
+    pending_.erase(pending);
+    call = std::move(pending->call);
+  }
+  call.done(std::move(message), std::move(error));
+}
+
+comm::Message ClusterClient::call_and_wait(Call call) {
+  auto promise = std::make_shared<std::promise<comm::Message>>();
+  std::future<comm::Message> future = promise->get_future();
+  call.done = [promise](comm::Message message, std::exception_ptr error) {
+    error ? promise->set_exception(error) : promise->set_value(std::move(message));
+  };
+  this->call(std::move(call));
+  return future.get();
+}
+
+void ClusterClient::barrier() {
+  const comm::TimePoint until = comm::Clock::now() + deadline_;
+  comm::Message message;
+  message.command = kBarrier;
+  {
+    const std::lock_guard lock(mutex_);
+    message.fields = {++barriers_};
+  }
+  while (true) {
+    comm::RequestOptions options;
+    options.deadline = std::max<comm::Duration>(until - comm::Clock::now(), std::chrono::milliseconds(1));
+    options.retry_after = retry_after_;
+    options.survive_restart = true;
+    try {
+      endpoint_.call(kScheduler, kToScheduler, message, std::move(options));
+      return;
+    } catch (const comm::DeadlineError&) {
+      throw;
+    } catch (const NetworkError&) {  // lost for a moment, perhaps
+      std::unique_lock lock(mutex_);
+      if (!view_.failure.empty() || comm::Clock::now() > until) throw;
+      changed_.wait_for(lock, kSoon);
+    }
+  }
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "comm/endpoint.h"
+#include "kvstore/dist/membership.h"
+#include "kvstore/dist/protocol.h"
+
+namespace loomix::kvstore {
+
+// A worker's way to the shards: finds the head of a group, and finds it again when the cluster changes. Whatever it sends may be sent
+// several times; servers apply it once. Every call ends by its deadline. Any thread.
+class ClusterClient {
+ public:
+  // What the cluster knows of this worker's pushes of a shard, from an earlier life.
+  struct Known {
+    int64_t pushed = 0;
+    int64_t version = 0;
+  };
+
+  // Waits until the cluster is complete; throws NetworkError after the deadline.
+  ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
+  ~ClusterClient();
+
+  int32_t rank() const noexcept { return rank_; }
+  int workers() const noexcept { return workers_; }
+  int groups() const noexcept { return groups_; }
+  uint64_t incarnation() const noexcept { return incarnation_; }
+  const std::map<std::pair<std::string, int64_t>, Known>& known() const noexcept { return known_; }
+
+  using Done = std::function<void(comm::Message, std::exception_ptr)>;
+  struct Call {
+    size_t group = 0;
+    comm::Message message;  // fields begin with two that are filled in here
+    std::vector<std::span<std::byte>> into;
+    int priority = 0;
+    std::string what;  // "push of key 'weight'", for errors
+    Done done;         // on the endpoint's thread, or within call(); no locks are held
+  };
+  void call(Call call);
+  // Waits for the answer and throws its error.
+  comm::Message call_and_wait(Call call);
+  void barrier();
+
+ private:
+  struct Pending;
+  using PendingRef = std::shared_ptr<Pending>;
+  void send(const PendingRef& pending);
+  void on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply);
+  void try_again_soon(const PendingRef& pending);
+  void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
+  void on_view(const View& view);
+  void join();
+  comm::Duration left(const Pending& pending) const;
+
+  const int32_t rank_;
+  const comm::Duration deadline_;
+  const comm::Duration retry_after_;
+  uint64_t incarnation_ = 0;
+  int workers_ = 0;
+  int groups_ = 0;
+  std::map<std::pair<std::string, int64_t>, Known> known_;
+
+  std::mutex mutex_;  // guards what follows; never held while calling out
+  std::condition_variable changed_;
+  View view_;
+  int64_t barriers_ = 0;  // asked for
+  std::exception_ptr entry_error_;
+  std::set<PendingRef> pending_;
+  std::unique_ptr<Membership> membership_;
+  bool closing_ = false;
+  std::unique_ptr<comm::Endpoint> owned_endpoint_;  // last: its handlers use all the others until it is gone
+  comm::Endpoint& endpoint_;
+};
+
+}  // namespace loomix::kvstore

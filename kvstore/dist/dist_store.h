@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kvstore/dist/cluster_client.h"
+#include "kvstore/dist/shards.h"
+#include "kvstore/kvstore.h"
+#include "kvstore/merger.h"
+#include "kvstore/optimizer.h"
+
+namespace loomix::kvstore {
+
+// A worker's store in a cluster: the devices of this machine are added up here, and only the sum travels.
+class DistStore final : public KVStore {
+ public:
+  // `type`: dist_sync, dist_device_sync, dist_async or dist_ssp. Waits for the cluster to be complete.
+  DistStore(Runtime& runtime, std::string type, int64_t staleness, std::unique_ptr<comm::Transport> transport,
+            const NodeOptions& options);
+
+  std::string_view type() const override { return type_; }
+  int rank() const override { return client_->rank(); }
+  int num_workers() const override { return client_->workers(); }
+  // The first value is that of worker 0; the others' say shape and type. What worker 0 sets is there when it returns.
+  void init(const Key& key, const NDArray& value) override;
+  void push(const Key& key, std::span<const NDArray> values, int priority) override;
+  void pull(const Key& key, std::span<const NDArray> outs, int priority) override;
+  void row_sparse_pull(const Key& key, std::span<const NDArray> outs, std::span<const NDArray> row_ids,
+                       int priority) override;
+  StorageType stype(const Key& key) const override { return entry(key).like.stype(); }
+  void set_updater(Updater updater) override;
+  void set_compression(const CompressionParams& params) override;
+  void barrier() override { client_->barrier(); }
+  // Servers update values by it from now on; the call of worker 0 counts.
+  void set_optimizer(const OptimizerSpec& spec);
+  // How many times this worker has pushed the key, in earlier lives of it too.
+  int64_t pushes(const Key& key) const { return entry(key).pushes; }
+
+ private:
+  struct Entry {
+    NDArray like;  // a value of the key's shape and type: the last sum of this machine
+    std::string wire;
+    std::vector<Shard> shards;
+    int64_t pushes = 0;
+  };
+  const Entry& entry(const Key& key) const;
+  int64_t pushes_before(const Entry& entry) const;
+
+  Runtime& runtime_;
+  const std::string type_;
+  const Mode mode_;
+  const int64_t staleness_;
+  const std::shared_ptr<ClusterClient> client_;  // shared with tasks that have not run
+  Merger merger_;
+  mutable std::mutex mutex_;  // guards the map; entries stay where they are
+  std::unordered_map<Key, Entry> entries_;
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/membership.h"
+
+#include "base/error.h"
+#include "kvstore/dist/protocol.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+
+}  // namespace
+
+Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
+                       std::function<void(const View&)> on_view, std::function<void(std::exception_ptr)> on_error)
+    : endpoint_(endpoint),
+      deadline_(options.deadline),
+      retry_after_(options.retry_after),
+      on_view_(std::move(on_view)), on_error_(std::move(on_error)) {
+  endpoint_.serve(kViews, [this](comm::Incoming&& incoming) {
+    incoming.responder.reply({});
+    take(incoming.message);
+  });
+  endpoint_.on_peer([this](const comm::PeerEvent& event) {
+    if (event.peer.name == kScheduler && event.state == comm::PeerState::up) enter();
+  });
+  endpoint_.connect(kScheduler, options.scheduler);
+}
+
+void Membership::enter() {
+  if (entering_) return;
+  entering_ = true;
+  comm::Message message;
+  message.command = kRegister;
+  message.texts = {endpoint_.address()};
+  comm::RequestOptions options;
+  options.deadline = deadline_;
+  options.retry_after = retry_after_;
+  options.survive_restart = true;
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
+    entering_ = false;
+    reply.error ? on_error_(reply.error) : take(reply.message);
+  });
+}
+
+void Membership::take(const comm::Message& message) {
+  const View view = decode_view(message);
+  if (view.number <= number_) return;
+  number_ = view.number;
+  const comm::NodeId self = endpoint_.self();
+  for (const Member& server : view.servers) {
+    if (server.id.name != self.name && server.up) endpoint_.connect(server.id.name, server.address);
+  }
+  on_view_(view);
+  const std::vector<Member>& own = self.name.role == comm::Role::server ? view.servers : view.workers;
+  const auto rank = static_cast<size_t>(self.name.rank);
+  if (rank < own.size() && own[rank].id.incarnation == self.incarnation && !own[rank].up) enter();
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "comm/message.h"
+#include "kvstore/key.h"
+
+// The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
+namespace loomix::kvstore {
+
+enum Channel : uint32_t {
+  kToScheduler = 1,
+  kToServer = 2,  // from workers
+  kChain = 3,     // from the server before in a chain
+  kViews = 4,     // from the scheduler, to all
+};
+
+enum Command : uint32_t {
+  // to the scheduler
+  kRegister = 1,  // answered with the view once all are there
+  kNewerView,     // {number}; answered when there is a newer one
+  kBarrier,       // {number}; answered when all workers that count have asked for it
+  kSynchronised,  // {group, since}: the sender's place in a chain has its state
+  // to the head of a group; fields begin with {view, group}
+  kJoin,          // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
+  kInit,          // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
+  kPush,          // {worker, incarnation, part, number}, {key}
+  kPull,          // {worker, incarnation, part, number}, {key}
+  kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
+  kLeave,         // in the log only: {worker, incarnation}
+  // along a chain; fields begin with {view, group}
+  kHello,     // answered with {last index, or -1 without state}
+  kAppend,    // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
+  kConfirm,   // {index}: likewise
+  kSnapshot,  // {index, the state ...}; likewise
+  // from the scheduler
+  kView,
+};
+
+// How consistent the values are that workers see.
+enum class Mode : uint8_t {
+  sync,   // a pull after n pushes gets the value after n rounds, each the sum of all workers' pushes
+  async,  // each push changes the value at once
+  ssp,    // the same, but a pull waits until no worker is more than `staleness` pushes behind
+};
+
+// Reads a message's numbers and texts in order; throws NetworkError where one is missing.
+class Reader {
+ public:
+  explicit Reader(const comm::Message& message) : message_(message) {}
+  int64_t number();
+  int64_t number(int64_t least, int64_t most);  // in a range, inclusive
+  const std::string& text();
+  size_t numbers_left() const { return message_.fields.size() - number_; }
+
+ private:
+  const comm::Message& message_;
+  size_t number_ = 0;
+  size_t text_ = 0;
+};
+
+// A key as a text that says its kind: i3, sweight.
+std::string wire_key(const Key& key);
+Key key_of_wire(const std::string& text);
+
+// What an answer says that asks the worker to look for the head of the group again.
+inline constexpr const char* kNotTheHead = "is not the head of the group";
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chain replication (van Renesse and Schneider, 2004) of a state machine. Why no acknowledged entry is lost: a place answers
+// `append` only when all places behind it have the entry, so what the head has acknowledged is everywhere in the chain.
+// The scheduler takes places out and puts new ones at the end, never the last one that is synchronised. After each new view a place
+// asks the one behind for its last index and sends what is missing, or all of it. Why no entry is applied twice: places
+// apply by index, and what a worker sends again is known by its number. Why an old head does no harm: messages along the chain
+// carry the number of the view, and other numbers than the receiver's are refused or wait for that view; so what an old
+// head takes in is never committed, unless the scheduler has never put anybody in its place.
+#include "kvstore/dist/replica.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+constexpr auto kDeadline = std::chrono::seconds(60);
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+bool is_lost(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::PeerLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+std::pair<std::string, int64_t> shard_of(const comm::Message& message) {
+  if (message.texts.empty() || message.fields.size() < 5) return {};
+  return {message.texts[0], message.fields[4]};
+}
+
+bool concerns_one_shard(const comm::Message& message) {
+  return message.command == kInit || message.command == kPush || message.command == kPull;
+}
+
+// Sends the array when it is computed; it is read until the message is gone.
+void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray& array) {
+  ArrayTags tags;
+  tags.read(array);
+  engine::TaskInfo info;
+  info.lane = engine::Lane::communicate;
+  info.describe.name = [](const void*) { return "kvstore_answer"; };
+  engine.push_async(std::move(info), tags.tags(),
+                    [array, responder = std::move(responder)](engine::RunContext&, engine::Completion done) mutable {
+                      auto sent = std::make_shared<engine::Completion>(std::move(done));
+                      const auto* const data = static_cast<const std::byte*>(array.view().data);
+                      comm::Message message;
+                      message.payload.push_back(comm::Buffer::borrow(
+                          {data, static_cast<size_t>(array.bytes())}, [sent = std::move(sent)] { sent->done(); }));
+                      responder.reply(std::move(message));
+                    });
+}
+
+}  // namespace
+
+Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
+                 size_t group, comm::Duration retry_after)
+    : runtime_(runtime),
+      link_(std::move(link)),
+      endpoint_(endpoint),
+      server_(server),
+      group_(group),
+      retry_after_(retry_after),
+      shards_(std::make_unique<ShardGroup>(runtime)) {}
+
+// ---- views ------------------------------------------------------------------------------------------------------
+
+void Replica::on_view(const View& view) {
+  view_ = view;
+  position_ = view.position(group_, server_);
+  ahead_.clear();
+  successor_.reset();
+  linked_ = false;
+  const Chain& chain = view.chains[group_];
+  if (position_ >= 0) {
+    const Link& own = chain[static_cast<size_t>(position_)];
+    if (own.since != since_) {
+      forget_state();
+      since_ = own.since;
+      has_state_ = own.synchronised;
+    }
+    if (has_state_ && !own.synchronised) report();
+    if (static_cast<size_t>(position_) + 1 < chain.size())
+      successor_ = comm::NodeName{comm::Role::server, chain[static_cast<size_t>(position_) + 1].server};
+  }
+  if (position_ != 0) {
+    for (auto& [shard, list] : waiting_) {
+      for (comm::Incoming& incoming : list) incoming.responder.fail(kNotTheHead);
+    }
+    waiting_.clear();
+  }
+  if (position_ < 0) {
+    forget_state();
+  } else if (has_state_) {
+    successor_ ? greet_successor() : committed_up_to(last_);
+  }
+  for (auto& [shard, list] : waiting_) {
+    std::erase_if(list, [&](const comm::Incoming& incoming) {
+      const auto rank = static_cast<size_t>(incoming.from.name.rank);
+      return rank >= view.workers.size() || view.workers[rank].id.incarnation != incoming.from.incarnation;
+    });
+  }
+  if (position_ == 0 && has_state_) leave_out_the_dead();
+  std::vector<comm::Incoming> now;
+  now.swap(future_);
+  for (comm::Incoming& incoming : now) {
+    incoming.message.command >= kHello ? on_chain(std::move(incoming)) : on_worker(std::move(incoming));
+  }
+}
+
+void Replica::forget_state() {
+  since_ = 0;
+  has_state_ = false;
+  shards_ = std::make_unique<ShardGroup>(runtime_);
+  last_ = committed_ = 0;
+  unacknowledged_.clear();
+  for (auto& [index, list] : std::exchange(when_committed_, {})) {
+    for (Pending& pending : list) pending.responder.fail(kNotTheHead);
+  }
+}
+
+void Replica::leave_out_the_dead() {
+  if (view_.policy != DeadWorker::go_on) return;
+  for (size_t rank = 0; rank < view_.workers.size(); ++rank) {
+    const Member& worker = view_.workers[rank];
+    if (worker.up || !shards_->has_worker(rank, worker.id.incarnation)) continue;
+    comm::Message leave;
+    leave.command = kLeave;
+    leave.fields = {view_.number, static_cast<int64_t>(group_), static_cast<int64_t>(rank),
+                    static_cast<int64_t>(worker.id.incarnation)};
+    append(std::move(leave));
+  }
+}
+
+// Keeps a message of a view that has not come yet.
+bool Replica::must_wait(const comm::Incoming& incoming) {
+  return incoming.message.fields.size() >= 2 && incoming.message.fields[0] > view_.number;
+}
+
+// ---- workers ----------------------------------------------------------------------------------------------------
+
+void Replica::on_worker(comm::Incoming&& incoming) {
+  if (must_wait(incoming)) return future_.push_back(std::move(incoming));
+  if (position_ != 0 || !has_state_) return incoming.responder.fail(kNotTheHead);
+  submit(std::move(incoming));
+}
+
+void Replica::submit(comm::Incoming&& incoming) {
+  try {
+    if (incoming.message.command == kPull) return answer_pull(std::move(incoming));
+    const ShardGroup::Check check = shards_->check(incoming.message);
+    switch (check.verdict) {
+      case ShardGroup::Verdict::refuse: return incoming.responder.fail(check.reason);
+      case ShardGroup::Verdict::early: return wait_for_shard(std::move(incoming));
+      case ShardGroup::Verdict::again:
+        return when_committed(last_, std::move(incoming.responder));
+      case ShardGroup::Verdict::apply: break;
+    }
+    const bool joins = incoming.message.command == kJoin;
+    const auto worker = static_cast<int32_t>(incoming.message.fields[2]);
+    const int64_t index = append(std::move(incoming.message));
+    if (!joins) return when_committed(index, std::move(incoming.responder));
+    when_committed(index, std::move(incoming.responder), [this, worker](comm::Responder&& responder) {
+      responder.reply(shards_->known_of(worker));
+    });
+  } catch (const Error& error) {
+    incoming.responder.fail(error.what());
+  }
+}
+
+void Replica::answer_pull(comm::Incoming&& incoming) {
+  const std::optional<NDArray> array = shards_->find(incoming.message);
+  if (!array) return wait_for_shard(std::move(incoming));
+  auto value = std::make_shared<NDArray>(*array);
+  when_committed(last_, std::move(incoming.responder), [this, value](comm::Responder&& responder) {
+    reply_with(runtime_.engine(), std::move(responder), *value);
+  });
+}
+
+void Replica::wait_for_shard(comm::Incoming&& incoming) {
+  waiting_[shard_of(incoming.message)].push_back(std::move(incoming));
+}
+
+void Replica::wake(const comm::Message& applied) {
+  if (!concerns_one_shard(applied)) return wake_all();
+  const auto found = waiting_.find(shard_of(applied));
+  if (found == waiting_.end()) return;
+  std::vector<comm::Incoming> list = std::move(found->second);
+  waiting_.erase(found);
+  for (comm::Incoming& incoming : list) submit(std::move(incoming));
+}
+
+void Replica::wake_all() {
+  auto all = std::exchange(waiting_, {});
+  for (auto& [shard, list] : all) {
+    for (comm::Incoming& incoming : list) submit(std::move(incoming));
+  }
+}
+
+int64_t Replica::append(comm::Message message) {
+  const int64_t index = ++last_;
+  shards_->apply(message);
+  if (successor_) {
+    unacknowledged_.push_back({index, std::move(message)});
+    const Entry& entry = unacknowledged_.back();
+    if (linked_) send_entry(entry);
+    wake(comm::Message(entry.message));
+  } else {
+    committed_up_to(index);
+    wake(message);
+  }
+  return index;
+}
+
+void Replica::when_committed(int64_t index, comm::Responder&& responder, Answer answer) {
+  if (!answer) answer = [](comm::Responder&& who) { who.reply({}); };
+  if (index <= committed_) return answer(std::move(responder));
+  when_committed_[index].push_back({std::move(responder), std::move(answer)});
+}
+
+void Replica::committed_up_to(int64_t index) {
+  committed_ = std::max(committed_, index);
+  while (!unacknowledged_.empty() && unacknowledged_.front().index <= committed_) unacknowledged_.pop_front();
+  while (!when_committed_.empty() && when_committed_.begin()->first <= committed_) {
+    std::vector<Pending> list = std::move(when_committed_.begin()->second);
+    when_committed_.erase(when_committed_.begin());
+    for (Pending& pending : list) pending.answer(std::move(pending.responder));
+  }
+}
+
+// ---- the chain, from the place before ------------------------------------------------------------------------------
+
+void Replica::on_chain(comm::Incoming&& incoming) {
+  if (must_wait(incoming)) return future_.push_back(std::move(incoming));
+  const comm::Message& message = incoming.message;
+  if (message.fields.size() < 3 || message.fields[0] < view_.number || position_ < 0)
+    return incoming.responder.fail("the message is of an earlier view.");
+  const int64_t index = message.fields[2];
+  try {
+    switch (message.command) {
+      case kHello: {
+        comm::Message reply;
+        reply.fields = {has_state_ ? last_ : -1};
+        return incoming.responder.reply(std::move(reply));
+      }
+      case kConfirm:
+        return when_committed(index, std::move(incoming.responder));
+      case kAppend: return on_append(std::move(incoming));
+      case kSnapshot: return load(std::move(incoming));
+      default: incoming.responder.fail("the message is of no known kind.");
+    }
+  } catch (const Error& error) {
+    log(LogLevel::error, "[KVStore] server {} cannot follow in the chain of group {}: {}", server_, group_, error.what());
+    incoming.responder.fail(error.what());
+  }
+}
+
+void Replica::on_append(comm::Incoming&& incoming) {
+  const int64_t index = incoming.message.fields[2];
+  if (!has_state_) return incoming.responder.fail("there is no state yet.");
+  if (index > last_ + 1) {
+    ahead_.insert_or_assign(index, std::move(incoming));
+    return;
+  }
+  if (index == last_ + 1) {
+    comm::Message entry = std::move(incoming.message);
+    entry.command = static_cast<uint32_t>(entry.fields.at(3));
+    entry.fields.erase(entry.fields.begin(), entry.fields.begin() + 4);
+    append(std::move(entry));
+  }
+  when_committed(index, std::move(incoming.responder));
+  const auto next = ahead_.find(last_ + 1);
+  if (next == ahead_.end()) return;
+  comm::Incoming following = std::move(next->second);
+  ahead_.erase(next);
+  on_append(std::move(following));
+}
+
+void Replica::load(comm::Incoming&& incoming) {
+  const int64_t index = incoming.message.fields[2];
+  auto shards = std::make_unique<ShardGroup>(runtime_);
+  shards->load(incoming.message);
+  shards_ = std::move(shards);
+  has_state_ = true;
+  last_ = index;
+  unacknowledged_.clear();
+  when_committed(index, std::move(incoming.responder), [this](comm::Responder&& responder) {
+    responder.reply({});
+    report();
+  });
+  successor_ ? greet_successor() : committed_up_to(last_);
+}
+
+// Tells the scheduler that this place has its state; every view asks for it again until the scheduler knows.
+void Replica::report() {
+  comm::Message message;
+  message.command = kSynchronised;
+  message.fields = {static_cast<int64_t>(group_), since_};
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), options(), [this, since = since_](comm::Reply&& reply) {
+    if (reply.error && since == since_ && is_lost(reply.error)) report();
+  });
+}
+
+// ---- the chain, to the place behind --------------------------------------------------------------------------------
+
+comm::Message Replica::chain_message(Command command, int64_t index) const {
+  comm::Message message;
+  message.command = command;
+  message.fields = {view_.number, static_cast<int64_t>(group_), index};
+  return message;
+}
+
+void Replica::on_link_error(int64_t view) {
+  if (view != view_.number || !linked_ || !successor_) return;  // another greeting is on its way
+  linked_ = false;
+  greet_later();
+}
+
+// After a moment, unless a new view does it first.
+void Replica::greet_later() {
+  comm::Message message;
+  message.command = kNewerView;
+  message.fields = {view_.number};
+  comm::RequestOptions pause = options();
+  pause.deadline = kPause;
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(pause),
+                    [this, view = view_.number](comm::Reply&&) {
+                      if (view == view_.number && successor_ && !linked_) greet_successor();
+                    });
+}
+
+comm::RequestOptions Replica::options() const {
+  comm::RequestOptions options;
+  options.deadline = kDeadline;
+  options.retry_after = retry_after_;
+  return options;
+}
+
+void Replica::greet_successor() {
+  endpoint_.request(*successor_, kChain, chain_message(kHello, 0), options(),
+                    [this, view = view_.number](comm::Reply&& reply) {
+                      if (view != view_.number || !successor_ || linked_) return;
+                      if (reply.error || reply.message.fields.size() != 1) return greet_later();
+                      greeted(reply.message.fields[0]);
+                    });
+}
+
+void Replica::greeted(int64_t last_of_successor) {
+  const int64_t oldest = unacknowledged_.empty() ? last_ + 1 : unacknowledged_.front().index;
+  if (last_of_successor < oldest - 1 || last_of_successor > last_) return send_snapshot();
+  linked_ = true;
+  endpoint_.request(*successor_, kChain, chain_message(kConfirm, last_of_successor), options(),
+                           [this, view = view_.number, last_of_successor](comm::Reply&& reply) {
+                             reply.error ? on_link_error(view) : committed_up_to(last_of_successor);
+                           });
+  for (const Entry& entry : unacknowledged_) {
+    if (entry.index > last_of_successor) send_entry(entry);
+  }
+}
+
+void Replica::send_entry(const Entry& entry) {
+  comm::Message message = chain_message(kAppend, entry.index);
+  message.fields.push_back(entry.message.command);
+  message.fields.insert(message.fields.end(), entry.message.fields.begin(), entry.message.fields.end());
+  message.texts = entry.message.texts;
+  message.payload = entry.message.payload;
+  endpoint_.request(*successor_, kChain, std::move(message), options(),
+                           [this, view = view_.number, index = entry.index](comm::Reply&& reply) {
+                             reply.error ? on_link_error(view) : committed_up_to(index);
+                           });
+}
+
+// The numbers are taken now; the arrays are copied by a task, before anything that is applied later changes them.
+void Replica::send_snapshot() {
+  ShardGroup::Picture picture = shards_->picture();
+  comm::Message message = chain_message(kSnapshot, last_);
+  message.fields.insert(message.fields.end(), picture.head.fields.begin(), picture.head.fields.end());
+  message.texts = std::move(picture.head.texts);
+  ArrayTags tags;
+  for (const NDArray& array : picture.arrays) tags.read(array);
+  struct Transfer {
+    std::weak_ptr<ServerLink> link;
+    comm::NodeName to;
+    comm::Message message;
+    comm::RequestOptions options;
+    std::vector<NDArray> arrays;
+    comm::OnReply on_reply;
+  };
+  auto transfer = std::make_shared<Transfer>(Transfer{
+      link_, *successor_, std::move(message), options(), std::move(picture.arrays),
+      [this, view = view_.number, index = last_](comm::Reply&& reply) {
+        if (view != view_.number || !successor_) return;
+        if (reply.error) return greet_later();
+        linked_ = true;
+        committed_up_to(index);
+        for (const Entry& entry : unacknowledged_) send_entry(entry);
+      }});
+  engine::TaskInfo info;
+  info.lane = engine::Lane::communicate;
+  info.may_inline = false;
+  info.describe.name = [](const void*) { return "kvstore_snapshot"; };
+  runtime_.engine().push(std::move(info), tags.tags(), [transfer](engine::RunContext&) {
+    for (const NDArray& array : transfer->arrays) {
+      transfer->message.payload.push_back(comm::Buffer::copy_of(
+          {static_cast<const std::byte*>(array.view().data), static_cast<size_t>(array.bytes())}));
+    }
+    transfer->arrays.clear();
+    const auto link = transfer->link.lock();
+    if (!link) return;
+    const std::lock_guard lock(link->mutex);
+    if (!link->endpoint) return;
+    link->endpoint->request(transfer->to, kChain, std::move(transfer->message), std::move(transfer->options),
+                            std::move(transfer->on_reply));
+  });
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "comm/endpoint.h"
+#include "engine/inline_function.h"
+#include "kvstore/dist/shard_group.h"
+#include "kvstore/dist/view.h"
+
+namespace loomix::kvstore {
+
+// For tasks of a server, which may outlive it: the endpoint goes away under the mutex.
+struct ServerLink {
+  std::mutex mutex;
+  std::unique_ptr<comm::Endpoint> endpoint;
+};
+
+// One server's place in the chain of one group. The head numbers the entries; every place applies them in that order and
+// passes them on; an entry is committed at a place when all places behind have it. What a worker is told is committed at the
+// head, so it survives as long as one place does. All calls come from the endpoint's thread.
+class Replica {
+ public:
+  Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server, size_t group,
+          comm::Duration retry_after);
+
+  void on_view(const View& view);
+  void on_worker(comm::Incoming&& incoming);
+  void on_chain(comm::Incoming&& incoming);
+
+ private:
+  struct Entry {
+    int64_t index;
+    comm::Message message;
+  };
+  using Answer = engine::InlineFunction<void(comm::Responder&&), 96>;
+  struct Pending {
+    comm::Responder responder;
+    Answer answer;
+  };
+
+  bool must_wait(const comm::Incoming& incoming);
+  void submit(comm::Incoming&& incoming);
+  void answer_pull(comm::Incoming&& incoming);
+  void wait_for_shard(comm::Incoming&& incoming);
+  void wake(const comm::Message& applied);
+  void wake_all();
+  int64_t append(comm::Message message);
+  void apply(const comm::Message& message);
+  // Calls `answer`, by default with an empty message, once the entry is committed.
+  void when_committed(int64_t index, comm::Responder&& responder, Answer answer = {});
+  void forget_state();
+  void committed_up_to(int64_t index);
+  void leave_out_the_dead();
+
+  void on_append(comm::Incoming&& incoming);
+  void greet_successor();
+  void greeted(int64_t last_of_successor);
+  void send_entry(const Entry& entry);
+  void send_snapshot();
+  void on_link_error(int64_t view);
+  void greet_later();
+  void report();
+  comm::RequestOptions options() const;
+  void load(comm::Incoming&& incoming);
+  comm::Message chain_message(Command command, int64_t index) const;
+
+  Runtime& runtime_;
+  const std::shared_ptr<ServerLink> link_;
+  comm::Endpoint& endpoint_;  // outlives the replica
+  const int32_t server_;
+  const size_t group_;
+  const comm::Duration retry_after_;
+  View view_;
+  int position_ = -1;
+  int64_t since_ = 0;
+  bool has_state_ = false;
+  std::unique_ptr<ShardGroup> shards_;
+  int64_t last_ = 0;       // index of the newest entry applied
+  int64_t committed_ = 0;  // up to which everybody behind has the entries
+  std::optional<comm::NodeName> successor_;
+  bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
+  std::deque<Entry> unacknowledged_;           // what the successor has not confirmed; emptied by its answers
+  std::map<int64_t, comm::Incoming> ahead_;    // entries that came before their turn; emptied by a new view
+  std::vector<comm::Incoming> future_;         // messages of views that are still to come
+  std::map<int64_t, std::vector<Pending>> when_committed_;
+  std::map<std::pair<std::string, int64_t>, std::vector<comm::Incoming>> waiting_;  // for their shard to change
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/scheduler.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "kvstore/dist/protocol.h"
+
+namespace loomix::kvstore {
+
+// Everything runs on the endpoint's thread; `mutex` only lets view() read.
+struct Scheduler::Core {
+  Core(std::unique_ptr<comm::Transport> transport, const ClusterOptions& given)
+      : options(given),
+        endpoint(std::move(transport), {{comm::Role::scheduler, 0}, comm::new_incarnation()}, given.endpoint) {
+    view.policy = options.policy;
+    view.servers.resize(static_cast<size_t>(options.servers));
+    view.workers.resize(static_cast<size_t>(options.workers));
+    for (auto* members : {&view.servers, &view.workers}) {
+      for (size_t rank = 0; rank < members->size(); ++rank) {
+        (*members)[rank].id.name = {members == &view.servers ? comm::Role::server : comm::Role::worker,
+                                    static_cast<int32_t>(rank)};
+      }
+    }
+    view.chains.resize(view.servers.size());
+    const int length = std::clamp(options.replicas, 1, options.servers);
+    for (int group = 0; group < options.servers; ++group) {
+      for (int i = 0; i < length; ++i) {
+        view.chains[static_cast<size_t>(group)].push_back(
+            {.server = (group + i) % options.servers, .synchronised = true, .since = 1});
+      }
+    }
+    endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
+    endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
+  }
+  Member* member(const comm::NodeName& name) {
+    auto& members = name.role == comm::Role::server ? view.servers : view.workers;
+    const bool known = name.role != comm::Role::scheduler && name.rank >= 0 &&
+                       static_cast<size_t>(name.rank) < members.size();
+    return known ? &members[static_cast<size_t>(name.rank)] : nullptr;
+  }
+
+  bool complete() const {
+    const auto there = [](const Member& member) { return member.id.incarnation != 0; };
+    return std::all_of(view.servers.begin(), view.servers.end(), there) &&
+           std::all_of(view.workers.begin(), view.workers.end(), there);
+  }
+
+  void on_message(comm::Incoming&& incoming) {
+    switch (incoming.message.command) {
+      case kRegister: return enter(std::move(incoming));
+      case kNewerView:
+        if (incoming.message.fields.empty()) return incoming.responder.fail("the number of a view is missing.");
+        if (incoming.message.fields[0] < view.number) return incoming.responder.reply(encode(view));
+        watchers.push_back(std::move(incoming.responder));
+        return;
+      case kBarrier: return arrive(std::move(incoming));
+      case kSynchronised: return synchronised(std::move(incoming));
+      default: incoming.responder.fail("the message is of no known kind.");
+    }
+  }
+
+  void enter(comm::Incoming&& incoming) {
+    Member* const known = member(incoming.from.name);
+    if (known == nullptr || incoming.message.texts.empty()) {
+      return incoming.responder.fail(fmt::format("{} is none of {} servers and {} workers.",
+                                                 incoming.from.name.to_string(), view.servers.size(),
+                                                 view.workers.size()));
+    }
+    if (incoming.from.incarnation < known->id.incarnation)
+      return incoming.responder.fail(fmt::format("{} was started again since.", incoming.from.name.to_string()));
+    const bool news = !known->up || known->id.incarnation != incoming.from.incarnation;
+    const bool first = known->id.incarnation == 0;
+    const bool again = !first && known->id.incarnation != incoming.from.incarnation;
+    known->id = incoming.from;
+    known->up = true;
+    known->address = incoming.message.texts[0];
+    if (view.number == 0) {
+      registering.push_back(std::move(incoming.responder));
+      if (!complete()) return;
+      change();
+      for (comm::Responder& responder : registering) responder.reply(encode(view));
+      registering.clear();
+      return;
+    }
+    if (news) {
+      if (incoming.from.name.role == comm::Role::worker) departed.erase(incoming.from.name.rank);
+      else if (again) bring_back(incoming.from.name.rank);
+      change();
+    }
+    incoming.responder.reply(encode(view));
+  }
+
+  // A server that was started again has lost what it had; it gets places at the ends of chains.
+  void bring_back(int32_t server) {
+    for (size_t group = 0; group < view.chains.size(); ++group) {
+      const int position = view.position(group, server);
+      if (position < 0) continue;
+      Chain& chain = view.chains[group];
+      const Link lost = chain[static_cast<size_t>(position)];
+      chain.erase(chain.begin() + position);
+      if (std::any_of(chain.begin(), chain.end(), [](const Link& link) { return link.synchronised; })) continue;
+      chain = {lost};
+      view.failure = fmt::format(
+          "server {} was started again and no other server has the values of its group, so they are lost. Run more "
+          "replicas, and start the cluster anew.",
+          server);
+    }
+  }
+
+  // Fills the chains up: place i of group g is server g + i, else the next one that is there.
+  void fill_chains() {
+    const auto servers = static_cast<int>(view.servers.size());
+    const auto length = static_cast<size_t>(std::clamp(options.replicas, 1, servers));
+    for (int group = 0; group < servers; ++group) {
+      Chain& chain = view.chains[static_cast<size_t>(group)];
+      // One that waits for its state must have a place before it that has it.
+      if (!view.servers[static_cast<size_t>(chain.front().server)].up) continue;
+      for (int i = 0; i < servers && chain.size() < length; ++i) {
+        const int32_t server = (group + i) % servers;
+        if (!view.servers[static_cast<size_t>(server)].up || view.position(static_cast<size_t>(group), server) >= 0)
+          continue;
+        if (!chain.back().synchronised) break;  // one after the other
+        chain.push_back({.server = server, .synchronised = false, .since = view.number + 1});
+      }
+    }
+  }
+
+  void drop_dead_places() {
+    for (Chain& chain : view.chains) {
+      const auto dead = [&](const Link& link) { return !view.servers[static_cast<size_t>(link.server)].up; };
+      const bool any = std::any_of(chain.begin(), chain.end(),
+                                   [&](const Link& link) { return link.synchronised && !dead(link); });
+      if (any) {
+        std::erase_if(chain, dead);
+      } else {
+        // All that had the state are gone: the last of them is waited for.
+        const auto last = std::find_if(chain.rbegin(), chain.rend(), [](const Link& link) { return link.synchronised; });
+        const Link kept = *last;
+        chain = {kept};
+      }
+    }
+  }
+
+  void on_peer(const comm::PeerEvent& event) {
+    Member* const known = member(event.peer.name);
+    if (known == nullptr || event.state == comm::PeerState::up || !known->up ||
+        known->id.incarnation != event.peer.incarnation) {
+      return;
+    }
+    known->up = false;
+    if (view.number == 0) return;
+    if (event.peer.name.role == comm::Role::server) drop_dead_places();
+    std::erase_if(at_barrier, [&](const auto& entry) {
+      return event.peer.name.role == comm::Role::worker && entry.first == event.peer.name.rank;
+    });
+    const bool dead_worker = event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::lost;
+    if (dead_worker && options.policy == DeadWorker::fail && view.failure.empty()) {
+      view.failure = fmt::format("{} at {} was lost: {}", event.peer.name.to_string(), event.address, event.reason);
+    }
+    if (event.state == comm::PeerState::left && event.peer.name.role == comm::Role::worker)
+      departed.insert(event.peer.name.rank);
+    change();
+    pass_barrier();
+  }
+
+  void change() {
+    {
+      const std::lock_guard lock(mutex);
+      fill_chains();
+      ++view.number;
+    }
+    const comm::Message message = encode(view);
+    for (const auto* members : {&view.servers, &view.workers}) {
+      for (const Member& to : *members) {
+        if (!to.up) continue;
+        comm::RequestOptions request;
+        request.retry_after = options.retry_after;
+        endpoint.request(to.id.name, kViews, message, std::move(request), [](comm::Reply&&) {});
+      }
+    }
+    for (comm::Responder& responder : watchers) responder.reply(message);
+    watchers.clear();
+    if (view.failure.empty()) return;
+    for (auto& [rank, responder] : at_barrier) responder.fail(view.failure);
+    at_barrier.clear();
+  }
+
+  void arrive(comm::Incoming&& incoming) {
+    const Member* const known = member(incoming.from.name);
+    if (known == nullptr || incoming.from.name.role != comm::Role::worker || known->id != incoming.from)
+      return incoming.responder.fail("only workers of the cluster meet at its barrier.");
+    if (!view.failure.empty()) return incoming.responder.fail(view.failure);
+    if (incoming.message.fields.size() == 1 && incoming.message.fields[0] <= view.barriers)
+      return incoming.responder.reply({});
+    at_barrier.insert_or_assign(incoming.from.name.rank, std::move(incoming.responder));
+    pass_barrier();
+  }
+
+  void pass_barrier() {
+    if (at_barrier.empty()) return;
+    for (const Member& worker : view.workers) {
+      const bool counts = worker.up || (options.policy != DeadWorker::go_on && !departed.contains(worker.id.name.rank));
+      if (counts && !at_barrier.contains(worker.id.name.rank)) return;
+    }
+    {
+      const std::lock_guard lock(mutex);
+      ++view.barriers;
+    }
+    for (auto& [rank, responder] : at_barrier) responder.reply({});
+    at_barrier.clear();
+  }
+
+  void synchronised(comm::Incoming&& incoming) {
+    incoming.responder.reply({});
+    const std::vector<int64_t>& fields = incoming.message.fields;
+    if (fields.size() != 2 || fields[0] < 0 || static_cast<size_t>(fields[0]) >= view.chains.size()) return;
+    bool changed = false;
+    for (Link& link : view.chains[static_cast<size_t>(fields[0])]) {
+      if (link.server != incoming.from.name.rank || link.since != fields[1] || link.synchronised) continue;
+      link.synchronised = changed = true;
+    }
+    if (changed) change();
+  }
+
+  const ClusterOptions options;
+  mutable std::mutex mutex;
+  View view;
+  std::set<int32_t> departed;  // workers that said goodbye
+  std::vector<comm::Responder> registering;
+  std::vector<comm::Responder> watchers;
+  std::map<int32_t, comm::Responder> at_barrier;
+  comm::Endpoint endpoint;  // last: its handlers use all the others until it is gone
+};
+
+Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options)
+    : core_(std::make_unique<Core>(std::move(transport), options)) {}
+Scheduler::~Scheduler() = default;
+const std::string& Scheduler::address() const { return core_->endpoint.address(); }
+View Scheduler::view() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->view;
+}
+
+}  // namespace loomix::kvstore

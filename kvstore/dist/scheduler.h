@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "comm/endpoint.h"
+#include "kvstore/dist/view.h"
+
+namespace loomix::kvstore {
+
+struct ClusterOptions {
+  int servers = 1;
+  int workers = 1;
+  int replicas = 2;  // places in a chain, as far as there are servers
+  DeadWorker policy = DeadWorker::fail;
+  comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
+  comm::EndpointOptions endpoint;
+};
+
+// Knows who is in the cluster and tells all: it names the nodes that may order updates, keeps chains at their length, and
+// holds barriers. No value passes through it.
+class Scheduler {
+ public:
+  Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options);
+  ~Scheduler();
+  const std::string& address() const;
+  View view() const;  // now
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "kvstore/dist/membership.h"
+#include "symbol/executor/runtime.h"
+
+namespace loomix::kvstore {
+
+// Holds shards: in its own group as the head, in those of the servers before it as a further place of their chains.
+class Server {
+ public:
+  Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
+  ~Server();
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace loomix::kvstore

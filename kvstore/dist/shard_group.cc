@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/shard_group.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kvstore/combine.h"
+#include "ndarray/copy.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr int64_t kMostWorkers = 1 << 16;
+
+// The fields of an entry after {view, group}.
+struct Entry {
+  explicit Entry(const comm::Message& message) : reader(message) {
+    reader.number();
+    reader.number();
+    worker = static_cast<size_t>(reader.number(0, kMostWorkers - 1));
+    incarnation = static_cast<uint64_t>(reader.number());
+  }
+  Reader reader;
+  size_t worker;
+  uint64_t incarnation;
+};
+
+DType to_dtype(int64_t number) {
+  const auto dtype = static_cast<DType>(number);
+  LOOMIX_CHECK(dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
+                   dtype == DType::bfloat16 || dtype == DType::int32 || dtype == DType::int64 ||
+                   dtype == DType::int8 || dtype == DType::uint8,
+               NetworkError, "[KVStore] a message names the element type {}; expected a number type.", number);
+  return dtype;
+}
+
+OptimizerSpec spec_of(const std::vector<std::string>& texts) {
+  OptimizerSpec spec{texts[0], {}};
+  for (size_t i = 1; i < texts.size(); i += 2) spec.settings.emplace_back(texts[i], texts[i + 1]);
+  return spec;
+}
+
+// The bytes of one payload part as an array; they live as long as it does.
+NDArray array_of(engine::Engine& engine, const comm::Buffer& bytes, DType dtype) {
+  const auto count = static_cast<int64_t>(bytes.size()) / size_of(dtype);
+  return NDArray::from_external(engine, const_cast<std::byte*>(bytes.data()), Shape{count}, dtype,
+                                [keep = bytes] { static_cast<void>(keep); });
+}
+
+}  // namespace
+
+const ShardGroup::ShardValue* ShardGroup::find_shard(const std::string& key, int64_t part) const {
+  const auto found = shards_.find({key, part});
+  return found == shards_.end() ? nullptr : &found->second;
+}
+
+ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
+  Entry entry(message);
+  const uint64_t known = entry.worker < incarnations_.size() ? incarnations_[entry.worker] : 0;
+  if (message.command == kJoin || message.command == kLeave) {
+    if (entry.incarnation >= known) return {Verdict::apply, {}};
+    return {Verdict::refuse, fmt::format("worker {} was started again since.", entry.worker)};
+  }
+  if (entry.incarnation != known)
+    return {Verdict::refuse, fmt::format("worker {} has not joined as what it is now.", entry.worker)};
+  if (message.command == kSetOptimizer) {
+    const std::vector<std::string>& texts = message.texts;
+    LOOMIX_CHECK(texts.size() % 2 == 1, NetworkError, "[KVStore] an optimizer came with {} texts.", texts.size());
+    try {
+      make_optimizer(runtime_, spec_of(texts));
+    } catch (const ValueError& error) {
+      return {Verdict::refuse, error.what()};
+    }
+    return {Verdict::apply, {}};
+  }
+  const int64_t part = entry.reader.number();
+  const std::string& key = entry.reader.text();
+  const ShardValue* const shard = find_shard(key, part);
+  LOOMIX_CHECK(message.payload.size() == 1, NetworkError, "[KVStore] {} payload parts came for key {}; expected 1.",
+               message.payload.size(), to_text(key_of_wire(key)));
+  if (message.command == kInit) {
+    const DType dtype = to_dtype(entry.reader.number());
+    entry.reader.number(0, 2);
+    entry.reader.number();
+    LOOMIX_CHECK(entry.reader.number(1, kMostWorkers) > static_cast<int64_t>(entry.worker), NetworkError,
+                 "[KVStore] worker {} is none of the workers.", entry.worker);
+    if (shard == nullptr) return {Verdict::apply, {}};
+    const NDArray& value = shard->value[0];
+    if (value.dtype() == dtype && value.bytes() == static_cast<int64_t>(message.payload[0].size()))
+      return {Verdict::again, {}};
+    return {Verdict::refuse, fmt::format("key {} has {} elements of {} here, and worker {} brings {} bytes of {}.",
+                                         to_text(key_of_wire(key)), value.size(), name_of(value.dtype()), entry.worker,
+                                         message.payload[0].size(), name_of(dtype))};
+  }
+  LOOMIX_CHECK(message.command == kPush, NetworkError, "[KVStore] a message of kind {} is no entry.", message.command);
+  if (shard == nullptr) return {Verdict::early, {}};
+  const int64_t number = entry.reader.number();
+  LOOMIX_CHECK(entry.worker < shard->pushed.size() &&
+                   static_cast<int64_t>(message.payload[0].size()) == shard->value[0].bytes(),
+               NetworkError, "[KVStore] worker {} pushed {} bytes for key {}; expected {} bytes from workers 0 to {}.",
+               entry.worker, message.payload[0].size(), to_text(key_of_wire(key)), shard->value[0].bytes(),
+               shard->pushed.size() - 1);
+  const int64_t done = shard->pushed[entry.worker];
+  return {number <= done ? Verdict::again : number == done + 1 ? Verdict::apply : Verdict::early, {}};
+}
+
+void ShardGroup::apply(const comm::Message& message) {
+  Entry entry(message);
+  switch (message.command) {
+    case kJoin:
+    case kLeave: {
+      if (incarnations_.size() <= entry.worker) incarnations_.resize(entry.worker + 1);
+      if (left_.size() <= entry.worker) left_.resize(entry.worker + 1);
+      const bool back = message.command == kJoin && left_[entry.worker];
+      incarnations_[entry.worker] = entry.incarnation;
+      left_[entry.worker] = message.command == kLeave;
+      for (auto& [id, shard] : shards_) {
+        // Who was left out goes on where the others are.
+        if (back && setup_.mode == Mode::sync && entry.worker < shard.pushed.size())
+          shard.pushed[entry.worker] = std::max(shard.pushed[entry.worker], shard.version);
+        complete_rounds(id, shard);
+      }
+      return;
+    }
+    case kSetOptimizer: {
+      optimizer_ = make_optimizer(runtime_, spec_of(message.texts));
+      return;
+    }
+    case kInit: return init(message);
+    default: return push(message);
+  }
+}
+
+void ShardGroup::init(const comm::Message& message) {
+  Entry entry(message);
+  const int64_t part = entry.reader.number();
+  const DType dtype = to_dtype(entry.reader.number());
+  setup_.mode = static_cast<Mode>(entry.reader.number());
+  setup_.staleness = entry.reader.number();
+  ShardValue& shard = shards_[{entry.reader.text(), part}];
+  shard.pushed.resize(static_cast<size_t>(entry.reader.number()));
+  const NDArray given = array_of(runtime_.engine(), message.payload[0], dtype);
+  shard.value[0] = copy_to(given, Device::cpu());
+  shard.value[1] = NDArray(runtime_.engine(), given.shape(), dtype, Device::cpu());
+}
+
+void ShardGroup::push(const comm::Message& message) {
+  Entry entry(message);
+  const int64_t part = entry.reader.number();
+  const ShardId id{entry.reader.text(), part};
+  ShardValue& shard = shards_.at(id);
+  const int64_t number = entry.reader.number();
+  const NDArray given = array_of(runtime_.engine(), message.payload[0], shard.value[0].dtype());
+  shard.pushed[entry.worker] = number;
+  if (setup_.mode != Mode::sync) return update(id, shard, given);
+  std::vector<NDArray>& round = shard.rounds[number];
+  round.resize(shard.pushed.size());
+  round[entry.worker] = given;
+  complete_rounds(id, shard);
+}
+
+void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
+  while (!shard.rounds.empty()) {
+    const auto first = shard.rounds.begin();
+    if (first->first <= shard.version) {  // of a worker that was left out of it
+      shard.rounds.erase(first);
+      continue;
+    }
+    if (first->first != shard.version + 1) return;
+    std::vector<NDArray> given;
+    for (size_t worker = 0; worker < first->second.size(); ++worker) {
+      const NDArray& array = first->second[worker];
+      if (array.is_none() && counts(worker)) return;
+      if (!array.is_none()) given.push_back(array);
+    }
+    const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
+    NDArray merged = given[0];
+    if (given.size() > 1) {
+      merged = NDArray(runtime_.engine(), given[0].shape(), given[0].dtype(), Device::cpu());
+      combine(request, given, {&merged, 1});
+    }
+    shard.rounds.erase(first);
+    update(id, shard, merged);
+  }
+}
+
+void ShardGroup::update(const ShardId& id, ShardValue& shard, const NDArray& merged) {
+  const NDArray& now = shard.value[shard.newest];
+  const NDArray& next = shard.value[1 - shard.newest];
+  const Key key = key_of_wire(id.first);
+  if (optimizer_) {
+    optimizer_->update(key, now, merged, next, shard.optimizer, 0);
+  } else {
+    combine(Request(runtime_, "kvstore_update", key, 0), {&merged, 1}, {&next, 1});
+  }
+  shard.newest = 1 - shard.newest;
+  ++shard.version;
+}
+
+std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
+  Entry entry(pull);
+  const int64_t part = entry.reader.number();
+  const int64_t number = entry.reader.number();
+  const ShardValue* const shard = find_shard(entry.reader.text(), part);
+  if (shard == nullptr) return std::nullopt;
+  const NDArray& newest = shard->value[shard->newest];
+  if (setup_.mode == Mode::sync) {
+    if (shard->version < number) return std::nullopt;
+    // Later than asked for: a worker that was started again repeats its last round.
+    return shard->version == number + 1 ? shard->value[1 - shard->newest] : newest;
+  }
+  if (entry.worker < shard->pushed.size() && shard->pushed[entry.worker] < number) return std::nullopt;
+  if (setup_.mode == Mode::ssp) {
+    for (size_t worker = 0; worker < shard->pushed.size(); ++worker) {
+      if (counts(worker) && shard->pushed[worker] < number - setup_.staleness) return std::nullopt;
+    }
+  }
+  return newest;
+}
+
+comm::Message ShardGroup::known_of(int32_t worker) const {
+  comm::Message message;
+  const auto rank = static_cast<size_t>(worker);
+  for (const auto& [id, shard] : shards_) {
+    message.texts.push_back(id.first);
+    message.fields.push_back(id.second);
+    message.fields.push_back(rank < shard.pushed.size() ? shard.pushed[rank] : 0);
+    message.fields.push_back(shard.version);
+  }
+  return message;
+}
+
+ShardGroup::Picture ShardGroup::picture() const {
+  Picture picture;
+  std::vector<int64_t>& fields = picture.head.fields;
+  std::vector<std::string>& texts = picture.head.texts;
+  fields = {static_cast<int64_t>(setup_.mode), setup_.staleness, static_cast<int64_t>(incarnations_.size())};
+  for (size_t worker = 0; worker < incarnations_.size(); ++worker) {
+    fields.push_back(static_cast<int64_t>(incarnations_[worker]));
+    fields.push_back(left_[worker]);
+  }
+  fields.push_back(optimizer_ != nullptr ? static_cast<int64_t>(optimizer_->spec().settings.size()) : -1);
+  if (optimizer_) {
+    texts.push_back(optimizer_->spec().name);
+    for (const auto& [name, value] : optimizer_->spec().settings) texts.insert(texts.end(), {name, value});
+  }
+  fields.push_back(static_cast<int64_t>(shards_.size()));
+  for (const auto& [id, shard] : shards_) {
+    texts.push_back(id.first);
+    fields.insert(fields.end(), {id.second, static_cast<int64_t>(shard.value[0].dtype()), shard.newest, shard.version,
+                                 shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
+                                 static_cast<int64_t>(shard.pushed.size())});
+    fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
+    picture.arrays.insert(picture.arrays.end(), {shard.value[0], shard.value[1]});
+    picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
+    fields.push_back(static_cast<int64_t>(shard.rounds.size()));
+    for (const auto& [number, round] : shard.rounds) {
+      fields.push_back(number);
+      for (const NDArray& array : round) {
+        fields.push_back(array.is_none() ? 0 : 1);
+        if (!array.is_none()) picture.arrays.push_back(array);
+      }
+    }
+  }
+  return picture;
+}
+
+void ShardGroup::load(const comm::Message& message) {
+  Reader reader(message);
+  size_t next = 0;
+  const auto take = [&](DType dtype, bool own) {
+    LOOMIX_CHECK(next < message.payload.size(), NetworkError, "[KVStore] a snapshot has {} arrays; expected more.",
+                 message.payload.size());
+    const NDArray array = array_of(runtime_.engine(), message.payload[next++], dtype);
+    return own ? copy_to(array, Device::cpu()) : array;
+  };
+  reader.number();  // view, group and index belong to the chain
+  reader.number();
+  reader.number();
+  setup_.mode = static_cast<Mode>(reader.number(0, 2));
+  setup_.staleness = reader.number();
+  incarnations_.resize(static_cast<size_t>(reader.number(0, kMostWorkers)));
+  left_.resize(incarnations_.size());
+  for (size_t worker = 0; worker < incarnations_.size(); ++worker) {
+    incarnations_[worker] = static_cast<uint64_t>(reader.number());
+    left_[worker] = reader.number(0, 1) != 0;
+  }
+  const int64_t settings = reader.number(-1, 65536);
+  optimizer_ = nullptr;
+  if (settings >= 0) {
+    OptimizerSpec spec{reader.text(), {}};
+    for (int64_t i = 0; i < settings; ++i) {
+      std::string name = reader.text();
+      spec.settings.emplace_back(std::move(name), reader.text());
+    }
+    optimizer_ = make_optimizer(runtime_, std::move(spec));
+  }
+  shards_.clear();
+  const int64_t shards = reader.number(0, int64_t{1} << 32);
+  for (int64_t i = 0; i < shards; ++i) {
+    const std::string& key = reader.text();
+    const int64_t part = reader.number();
+    const DType dtype = to_dtype(reader.number());
+    ShardValue& shard = shards_[{key, part}];
+    shard.newest = static_cast<int>(reader.number(0, 1));
+    shard.version = reader.number();
+    shard.optimizer.updates = reader.number();
+    const int64_t arrays = reader.number(0, 16);
+    shard.pushed.resize(static_cast<size_t>(reader.number(1, kMostWorkers)));
+    for (int64_t& pushed : shard.pushed) pushed = reader.number();
+    for (NDArray& value : shard.value) value = take(dtype, true);
+    for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype, true));
+    const int64_t rounds = reader.number(0, int64_t{1} << 32);
+    for (int64_t k = 0; k < rounds; ++k) {
+      std::vector<NDArray>& round = shard.rounds[reader.number()];
+      round.resize(shard.pushed.size());
+      for (NDArray& array : round) {
+        if (reader.number(0, 1) != 0) array = take(dtype, false);
+      }
+    }
+  }
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kvstore/dist/protocol.h"
+#include "kvstore/optimizer.h"
+#include "ndarray/ndarray.h"
+
+namespace loomix::kvstore {
+
+// The shards of one group as a state machine: what it holds depends only on the entries applied and their order, so every
+// server of a chain holds the same. One thread; the arithmetic is work for the engine.
+class ShardGroup {
+ public:
+  explicit ShardGroup(Runtime& runtime) : runtime_(runtime) {}
+
+  // Whether the entry may be applied now. A push before its key's first value or before the sender's earlier push must
+  // wait; one that was applied already must not be applied again.
+  enum class Verdict : uint8_t { apply, again, early, refuse };
+  struct Check {
+    Verdict verdict;
+    std::string reason;  // of `refuse`: a sentence
+  };
+  Check check(const comm::Message& entry) const;
+  // `entry` passed check(). Its payload is kept until its work is done.
+  void apply(const comm::Message& entry);
+
+  // The value for a pull, or none: not yet. Throws for what can never be answered.
+  std::optional<NDArray> find(const comm::Message& pull) const;
+  // Whether the worker has joined as this incarnation and counts.
+  bool has_worker(size_t worker, uint64_t incarnation) const {
+    return worker < incarnations_.size() && incarnations_[worker] == incarnation && counts(worker);
+  }
+  // What a worker needs that joins: for each shard {part, pushes applied, value's version} and its key.
+  comm::Message known_of(int32_t worker) const;
+
+  // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
+  struct Picture {
+    comm::Message head;
+    std::vector<NDArray> arrays;  // to be read by work pushed before the next apply()
+  };
+  Picture picture() const;
+  void load(const comm::Message& message);
+
+ private:
+  using ShardId = std::pair<std::string, int64_t>;  // key, part
+  struct ShardValue {
+    NDArray value[2];  // the newest version, and the one before or memory for the next
+    int newest = 0;
+    int64_t version = 0;  // rounds of all workers, or updates
+    std::vector<int64_t> pushed;  // of each worker: how many pushes are in
+    std::map<int64_t, std::vector<NDArray>> rounds;  // sync: what came for rounds that are not complete, by rank
+    OptimizerState optimizer;
+  };
+  struct Setup {
+    Mode mode = Mode::sync;
+    int64_t staleness = 0;
+  };
+
+  const ShardValue* find_shard(const std::string& key, int64_t part) const;
+  void init(const comm::Message& entry);
+  void push(const comm::Message& entry);
+  void complete_rounds(const ShardId& id, ShardValue& shard);
+  void update(const ShardId& id, ShardValue& shard, const NDArray& merged);
+  bool counts(size_t worker) const { return worker >= left_.size() || !left_[worker]; }
+
+  Runtime& runtime_;
+  Setup setup_;
+  std::map<ShardId, ShardValue> shards_;
+  std::vector<uint64_t> incarnations_;  // of workers
+  std::vector<bool> left_;
+  std::shared_ptr<const Optimizer> optimizer_;
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace loomix::kvstore {
+
+// Where a stretch of a key's elements lives.
+struct Shard {
+  int32_t group = 0;
+  int64_t begin = 0;  // elements
+  int64_t end = 0;
+};
+
+// Small arrays are one shard, whose group is a hash of the key; larger ones are cut into one for each group, of
+// whole cache lines. All nodes of a cluster come to the same result.
+//
+//   large   |  group h  | group h+1 | ... |        h = hash(key) mod groups
+//   small   | group h |
+std::vector<Shard> shards_of(const std::string& wire_key, int64_t count, int64_t item_bytes, int groups);
+
+inline constexpr int64_t kSmallBytes = 256 << 10;
+
+}  // namespace loomix::kvstore

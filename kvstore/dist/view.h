@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/message.h"
+#include "comm/node.h"
+
+// Who is in the cluster, as the scheduler says: every change has a number.
+namespace loomix::kvstore {
+
+// What happens when a worker dies: everything fails with its name, waits for it to come back, or goes on without it.
+enum class DeadWorker : uint8_t { fail, wait, go_on };
+
+struct Member {
+  comm::NodeId id;  // incarnation 0: not seen yet
+  std::string address;
+  bool up = false;
+};
+
+// A server in the chain of a group. The head orders what happens; each tells the next. One that is not synchronised is the
+// last one and still gets its state.
+struct Link {
+  int32_t server = 0;
+  bool synchronised = false;
+  int64_t since = 0;  // the view with which it came into the chain
+};
+using Chain = std::vector<Link>;
+
+struct View {
+  int64_t number = 0;  // 0: the cluster is not complete yet
+  DeadWorker policy = DeadWorker::fail;
+  std::vector<Member> servers;  // by rank
+  std::vector<Member> workers;
+  std::vector<Chain> chains;  // by group; there are as many groups as servers
+  int64_t barriers = 0;       // passed so far
+  std::string failure;        // not empty: nothing goes on, and why
+
+  int32_t head(size_t group) const { return chains[group].front().server; }
+  const Member& head_member(size_t group) const { return servers[static_cast<size_t>(head(group))]; }
+  // Position in the chain of a group, or -1.
+  int position(size_t group, int32_t server) const;
+};
+
+comm::Message encode(const View& view);
+View decode_view(const comm::Message& message);  // throws NetworkError for what is no view
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/optimizer.h"
+
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "ndarray/copy.h"
+#include "symbol/executor/run_node.h"
+
+namespace loomix::kvstore {
+namespace {
+
+std::string text(double value) { return fmt::format("{}", static_cast<float>(value)); }
+
+// Settings that all rules have.
+struct CommonSettings {
+  double learning_rate = 0.01;
+  double wd = 0;
+  double rescale_grad = 1;
+  std::optional<double> clip_gradient;
+  std::string lr_scheduler = "none";
+  double base_lr = 0.01;
+  double final_lr = 0;
+  int64_t warmup_steps = 0;
+  double warmup_begin_lr = 0;
+  int64_t step = 1;
+  double factor = 1;
+  double stop_factor_lr = 1e-8;
+  int64_t max_update = 1;
+  double pwr = 2;
+
+  template <class P>
+  static void common_fields(FieldList<P>& f) {
+    f("learning_rate", static_cast<double P::*>(&P::learning_rate), "Learning rate.").at_least(0);
+    f("wd", static_cast<double P::*>(&P::wd), "Weight decay.");
+    f("rescale_grad", static_cast<double P::*>(&P::rescale_grad), "Multiplies the gradient first.");
+    f("clip_gradient", static_cast<std::optional<double> P::*>(&P::clip_gradient), "Clips the gradient to [-c, c].");
+    f("lr_scheduler", static_cast<std::string P::*>(&P::lr_scheduler), "How the rate changes with the updates.")
+        .options({"none", "factor", "poly", "cosine"});
+    f("base_lr", static_cast<double P::*>(&P::base_lr), "Schedules: the rate at the start.");
+    f("final_lr", static_cast<double P::*>(&P::final_lr), "poly, cosine: the rate at the end.");
+    f("warmup_steps", static_cast<int64_t P::*>(&P::warmup_steps), "Updates in which the rate rises.").at_least(0);
+    f("warmup_begin_lr", static_cast<double P::*>(&P::warmup_begin_lr), "The rate that it rises from.");
+    f("step", static_cast<int64_t P::*>(&P::step), "factor: updates between changes.").at_least(1);
+    f("factor", static_cast<double P::*>(&P::factor), "factor: multiplies the rate at each change.");
+    f("stop_factor_lr", static_cast<double P::*>(&P::stop_factor_lr), "factor: the least rate.");
+    f("max_update", static_cast<int64_t P::*>(&P::max_update), "poly, cosine: updates until the end.").at_least(1);
+    f("pwr", static_cast<double P::*>(&P::pwr), "poly: the power.").at_least(1);
+  }
+
+  double rate_at(int64_t updates) const {
+    if (lr_scheduler == "none") return learning_rate;
+    if (updates < warmup_steps) {
+      return warmup_begin_lr +
+             (base_lr - warmup_begin_lr) * static_cast<double>(updates) / static_cast<double>(warmup_steps);
+    }
+    if (lr_scheduler == "factor") {
+      const auto changes = static_cast<double>(updates > 0 ? (updates - 1) / step : 0);
+      return std::max(base_lr * std::pow(factor, changes), std::min(base_lr, stop_factor_lr));
+    }
+    const int64_t length = std::max<int64_t>(max_update - warmup_steps, 1);
+    const double done = static_cast<double>(std::min(updates - warmup_steps, length)) / static_cast<double>(length);
+    const double left =
+        lr_scheduler == "poly" ? std::pow(1 - done, pwr) : (1 + std::cos(3.141592653589793 * done)) / 2;
+    return final_lr + (base_lr - final_lr) * left;
+  }
+
+  TextPairs attrs(double rate, double decay) const {
+    TextPairs pairs = {{"lr", text(rate)}, {"wd", text(decay)}, {"rescale_grad", text(rescale_grad)}};
+    if (clip_gradient) pairs.emplace_back("clip_gradient", text(*clip_gradient));
+    return pairs;
+  }
+};
+
+struct SgdSettings : CommonSettings {
+  double momentum = 0;
+  static constexpr const char* kName = "sgd";
+  static void fields(FieldList<SgdSettings>& f) {
+    common_fields(f);
+    f("momentum", &SgdSettings::momentum, "How much of the last step is kept.");
+  }
+  int states() const { return momentum != 0 ? 1 : 0; }
+  const char* op() const { return momentum != 0 ? "sgd_mom_update" : "sgd_update"; }
+  double corrected(double rate, int64_t) const { return rate; }
+  void add(TextPairs& attrs) const {
+    if (momentum != 0) attrs.emplace_back("momentum", text(momentum));
+  }
+};
+
+struct NagSettings : CommonSettings {
+  double momentum = 0;
+  static constexpr const char* kName = "nag";
+  static void fields(FieldList<NagSettings>& f) {
+    common_fields(f);
+    f("momentum", &NagSettings::momentum, "How much of the last step is kept.");
+  }
+  int states() const { return momentum != 0 ? 1 : 0; }
+  const char* op() const { return momentum != 0 ? "nag_mom_update" : "sgd_update"; }
+  double corrected(double rate, int64_t) const { return rate; }
+  void add(TextPairs& attrs) const {
+    if (momentum != 0) attrs.emplace_back("momentum", text(momentum));
+  }
+};
+
+struct AdamSettings : CommonSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  static constexpr const char* kName = "adam";
+  AdamSettings() { learning_rate = 0.001; }
+  static void fields(FieldList<AdamSettings>& f) {
+    common_fields(f);
+    f("beta1", &AdamSettings::beta1, "Decay of the mean.");
+    f("beta2", &AdamSettings::beta2, "Decay of the variance.");
+    f("epsilon", &AdamSettings::epsilon, "Avoids a division by zero.");
+  }
+  int states() const { return 2; }
+  const char* op() const { return "adam_update"; }
+  double corrected(double rate, int64_t updates) const {
+    const auto t = static_cast<double>(updates);
+    return rate * std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
+  }
+  void add(TextPairs& attrs) const {
+    attrs.emplace_back("beta1", text(beta1));
+    attrs.emplace_back("beta2", text(beta2));
+    attrs.emplace_back("epsilon", text(epsilon));
+  }
+};
+
+struct RmsPropSettings : CommonSettings {
+  double gamma1 = 0.9;
+  double epsilon = 1e-8;
+  static constexpr const char* kName = "rmsprop";
+  RmsPropSettings() { learning_rate = 0.001; }
+  static void fields(FieldList<RmsPropSettings>& f) {
+    common_fields(f);
+    f("gamma1", &RmsPropSettings::gamma1, "Decay of the mean square.");
+    f("epsilon", &RmsPropSettings::epsilon, "Avoids a division by zero.");
+  }
+  int states() const { return 1; }
+  const char* op() const { return "rmsprop_update"; }
+  double corrected(double rate, int64_t) const { return rate; }
+  void add(TextPairs& attrs) const {
+    attrs.emplace_back("gamma1", text(gamma1));
+    attrs.emplace_back("epsilon", text(epsilon));
+  }
+};
+
+struct FtrlSettings : CommonSettings {
+  double lamda1 = 0.01;
+  double beta = 1;
+  static constexpr const char* kName = "ftrl";
+  FtrlSettings() { learning_rate = 0.1; }
+  static void fields(FieldList<FtrlSettings>& f) {
+    common_fields(f);
+    f("lamda1", &FtrlSettings::lamda1, "Weight of the L1 penalty.");
+    f("beta", &FtrlSettings::beta, "Damps the rate of each coordinate.");
+  }
+  int states() const { return 2; }
+  const char* op() const { return "ftrl_update"; }
+  double corrected(double rate, int64_t) const { return rate; }
+  void add(TextPairs& attrs) const {
+    attrs.emplace_back("lamda1", text(lamda1));
+    attrs.emplace_back("beta", text(beta));
+  }
+};
+
+template <class S>
+class Rule final : public Optimizer {
+ public:
+  Rule(Runtime& runtime, OptimizerSpec spec, const TextPairs& settings)
+      : Optimizer(runtime, std::move(spec)), settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {}
+
+ protected:
+  double rate(int64_t updates) const override { return settings_.corrected(settings_.rate_at(updates), updates); }
+  double decay() const override { return settings_.wd; }
+  int state_arrays() const override { return settings_.states(); }
+  void apply(const Step& step) const override {
+    TextPairs attrs = settings_.attrs(step.rate, step.decay);
+    settings_.add(attrs);
+    run(settings_.op(), step, std::move(attrs));
+  }
+
+ private:
+  const S settings_;
+};
+
+using Make = std::shared_ptr<const Optimizer> (*)(Runtime&, OptimizerSpec, const TextPairs&);
+struct Known {
+  const char* name;
+  Make make;
+};
+template <class S>
+constexpr Known known() {
+  return {S::kName, [](Runtime& runtime, OptimizerSpec spec, const TextPairs& settings) {
+            return std::shared_ptr<const Optimizer>(
+                std::make_shared<Rule<S>>(runtime, std::move(spec), settings));
+          }};
+}
+constexpr std::array kKnown = {known<AdamSettings>(), known<FtrlSettings>(), known<NagSettings>(),
+                               known<RmsPropSettings>(), known<SgdSettings>()};
+
+}  // namespace
+
+double Optimizer::multiplier(const char* what, const Key& key) const {
+  const int64_t* const number = std::get_if<int64_t>(&key);
+  const std::string name =
+      fmt::format("{}.{}", what, number ? std::to_string(*number) : std::get<std::string>(key));
+  for (const auto& [setting, value] : spec_.settings) {
+    if (setting == name) return std::stod(value);
+  }
+  return 1;
+}
+
+void Optimizer::update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+                       OptimizerState& state, int8_t priority) const {
+  while (static_cast<int>(state.arrays.size()) < state_arrays()) {
+    state.arrays.push_back(zeros(weight.engine(), weight.shape(), weight.dtype(), weight.device()));
+  }
+  ++state.updates;
+  apply({weight, grad, out, state, rate(state.updates) * multiplier("lr_mult", key),
+         decay() * multiplier("wd_mult", key), priority});
+}
+
+void Optimizer::run(const char* op, const Step& step, TextPairs attrs) const {
+  const ops::OpDef& def = *runtime_.table().find(op);
+  std::vector<const NDArray*> in = {&step.weight, &step.grad};
+  for (const NDArray& array : step.state.arrays) in.push_back(&array);
+  NDArray to = step.out;
+  NDArray* const out[] = {&to};
+  RunOptions options;
+  options.out = out;
+  options.priority = step.priority;
+  run_node(runtime_, def, def.params->parse(def.name, attrs), in, options);
+}
+
+std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec) {
+  TextPairs settings;
+  for (const auto& [name, value] : spec.settings) {
+    if (!name.starts_with("lr_mult.") && !name.starts_with("wd_mult.")) {
+      settings.emplace_back(name, value);
+      continue;
+    }
+    double parsed = 0;
+    LOOMIX_CHECK(read_value(value, parsed), ValueError, "[{}] {} is '{}'; expected a number.", spec.name, name, value);
+  }
+  std::string names;
+  for (const Known& one : kKnown) {
+    if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  }
+  detail::throw_error<ValueError>("[KVStore] no optimizer '{}' runs in a store; there are {}.", spec.name, names);
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/inproc.h"
+#include "kvstore/dist/dist_store.h"
+#include "kvstore/dist/scheduler.h"
+#include "kvstore/dist/server.h"
+#include "tests/cpp/kvstore/store_fixture.h"
+
+namespace loomix::kvstore {
+
+using namespace std::chrono_literals;
+
+// A whole cluster in this process. Nodes share an engine; the network does what it is told.
+class Cluster {
+ public:
+  struct Setup {
+    int servers = 2;
+    int workers = 2;
+    int replicas = 2;
+    DeadWorker policy = DeadWorker::fail;
+    std::string type = "dist_sync";
+    int64_t staleness = 0;
+    comm::Duration deadline = 20s;
+  };
+
+  Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
+      : runtime_(runtime), setup_(setup), network(seed, faults) {
+    ClusterOptions options;
+    options.servers = setup.servers;
+    options.workers = setup.workers;
+    options.replicas = setup.replicas;
+    options.policy = setup.policy;
+    options.endpoint = endpoint_options();
+    options.retry_after = 20ms;
+    scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
+    servers.resize(static_cast<size_t>(setup.servers));
+    workers.resize(static_cast<size_t>(setup.workers));
+    for (int rank = 0; rank < setup.servers; ++rank) start_server(rank);
+    std::vector<std::future<void>> starting;
+    for (int rank = 0; rank < setup.workers; ++rank)
+      starting.push_back(std::async(std::launch::async, [this, rank] { start_worker(rank); }));
+    for (auto& one : starting) one.get();
+  }
+  ~Cluster() {
+    workers.clear();
+    servers.clear();
+    scheduler.reset();
+  }
+
+  void start_server(int rank) {
+    servers[static_cast<size_t>(rank)] = std::make_unique<Server>(runtime_, network.attach(server_address(rank)),
+                                                                  node_options(rank));
+  }
+  void start_worker(int rank) {
+    workers[static_cast<size_t>(rank)] = std::make_unique<DistStore>(
+        runtime_, setup_.type, setup_.staleness, network.attach(worker_address(rank)), node_options(rank));
+  }
+  // As SIGKILL does: nobody hears a goodbye.
+  void kill_server(int rank, bool reset = true) {
+    network.kill(server_address(rank), reset);
+    servers[static_cast<size_t>(rank)].reset();
+  }
+  void kill_worker(int rank, bool reset = true) {
+    network.kill(worker_address(rank), reset);
+    workers[static_cast<size_t>(rank)].reset();
+  }
+  static std::string server_address(int rank) { return "inproc://server" + std::to_string(rank); }
+  static std::string worker_address(int rank) { return "inproc://worker" + std::to_string(rank); }
+
+  // Every chain has all its places, and each has its state.
+  bool whole() const {
+    const View view = scheduler->view();
+    const auto length = static_cast<size_t>(std::min(setup_.replicas, setup_.servers));
+    for (const Chain& chain : view.chains) {
+      if (chain.size() != length) return false;
+      for (const Link& link : chain) {
+        if (!link.synchronised || !view.servers[static_cast<size_t>(link.server)].up) return false;
+      }
+    }
+    return view.number > 0;
+  }
+  bool wait_until_whole(comm::Duration deadline = 10s) const {
+    const auto until = comm::Clock::now() + deadline;
+    while (!whole()) {
+      if (comm::Clock::now() > until) return false;
+      std::this_thread::sleep_for(1ms);
+    }
+    return true;
+  }
+
+ private:
+  static comm::EndpointOptions endpoint_options() {
+    comm::EndpointOptions options;
+    options.heartbeat_every = 50ms;
+    options.dead_after = 500ms;
+    options.reconnect_within = 150ms;
+    options.hello_every = 5ms;
+    return options;
+  }
+  NodeOptions node_options(int rank) const {
+    NodeOptions options;
+    options.rank = rank;
+    options.scheduler = "inproc://scheduler";
+    options.deadline = setup_.deadline;
+    options.retry_after = 20ms;
+    options.endpoint = endpoint_options();
+    return options;
+  }
+
+  Runtime& runtime_;
+  const Setup setup_;
+
+ public:
+  comm::InprocNetwork network;
+  std::unique_ptr<Scheduler> scheduler;
+  std::vector<std::unique_ptr<Server>> servers;
+  std::vector<std::unique_ptr<DistStore>> workers;
+};
+
+class ClusterTest : public StoreTest {
+ protected:
+  // Runs `body(rank)` for every worker, each on a thread of its own, and throws the first error.
+  static void on_workers(Cluster& cluster, const std::function<void(int)>& body) {
+    std::vector<std::future<void>> all;
+    for (size_t rank = 0; rank < cluster.workers.size(); ++rank)
+      all.push_back(std::async(std::launch::async, body, static_cast<int>(rank)));
+    for (auto& one : all) one.get();
+  }
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cpp/kvstore/cluster.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "kvstore/dist/shards.h"
+
+namespace loomix::kvstore {
+namespace {
+
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+using Arrays = std::vector<NDArray>;
+
+constexpr int64_t kLarge = 200'000;  // cut over the servers
+const Key kSmallKey = "small";
+const Key kLargeKey = int64_t{7};
+
+// Equal in every bit; says where not, without all of the values.
+::testing::AssertionResult same(const Floats& got, const Floats& expected) {
+  if (got.size() != expected.size()) return ::testing::AssertionFailure() << got.size() << " values";
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (got[i] != expected[i])
+      return ::testing::AssertionFailure() << "value " << i << " is " << got[i] << ", expected " << expected[i];
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(Shards, CoverEverythingOnce) {
+  for (const int groups : {1, 2, 3, 7}) {
+    for (const int64_t count : {1, 15, 65'536, 65'537, 1'000'003}) {
+      int64_t next = 0;
+      std::vector<bool> used(static_cast<size_t>(groups));
+      for (const Shard& shard : shards_of("skey", count, 4, groups)) {
+        EXPECT_EQ(shard.begin, next);
+        EXPECT_EQ(shard.begin % 16, 0);
+        EXPECT_FALSE(used[static_cast<size_t>(shard.group)]);
+        used[static_cast<size_t>(shard.group)] = true;
+        next = shard.end;
+      }
+      EXPECT_EQ(next, count);
+    }
+  }
+}
+
+TEST_F(ClusterTest, SyncGivesEveryWorkerTheSum) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 3});
+  on_workers(cluster, [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    EXPECT_EQ(store.rank(), rank);
+    EXPECT_EQ(store.num_workers(), 3);
+    store.init(kSmallKey, filled(5, 1));
+    store.init(kLargeKey, filled(kLarge, 2));
+    const Arrays small = {filled(5, 0)};
+    const Arrays large = {filled(kLarge, 0), filled(kLarge, 0)};
+    store.pull(kSmallKey, small, 0);
+    store.pull(kLargeKey, large, 0);
+    EXPECT_EQ(values(small[0]), Floats(5, 1));
+    EXPECT_TRUE(same(values(large[1]), Floats(kLarge, 2)));
+    for (int step = 1; step <= 4; ++step) {
+      const auto own = static_cast<float>(step * (rank + 1));
+      store.push(kSmallKey, Arrays{filled(5, own), filled(5, own)}, 0);
+      store.push(kLargeKey, Arrays{filled(kLarge, own)}, -1);
+      store.pull(kSmallKey, small, 0);
+      store.pull(kLargeKey, large, -1);
+      EXPECT_EQ(values(small[0]), Floats(5, static_cast<float>(step * 12)));
+      EXPECT_TRUE(same(values(large[0]), Floats(kLarge, static_cast<float>(step * 6))));
+    }
+    store.barrier();
+  });
+}
+
+// Bit for bit what one process computes that adds the workers' gradients in the order of their ranks.
+TEST_F(ClusterTest, OptimizersRunOnServers) {
+  for (const OptimizerSpec& spec :
+       {OptimizerSpec{"sgd", {{"learning_rate", "0.1"}, {"momentum", "0.9"}, {"wd", "0.01"}, {"lr_mult.small", "0.5"}}},
+        OptimizerSpec{"adam", {{"learning_rate", "0.01"}}}, OptimizerSpec{"sgd", {{"lr_scheduler", "factor"}, {"base_lr", "0.1"}, {"step", "2"}, {"factor", "0.5"}}}}) {
+    Cluster cluster(runtime_, {.servers = 2, .workers = 2});
+    const auto gradient = [&](const Key& key, int rank, int step) {
+      const int64_t count = key == kSmallKey ? 5 : kLarge;
+      Floats items(static_cast<size_t>(count));
+      for (size_t i = 0; i < items.size(); ++i)
+        items[i] = std::sin(static_cast<float>(i % 1000 + static_cast<size_t>(rank * 31 + step * 7)));
+      return array(items);
+    };
+    std::map<Key, Floats> results[2];
+    on_workers(cluster, [&](int rank) {
+      DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+      store.set_optimizer(spec);
+      for (const Key& key : {kSmallKey, kLargeKey}) store.init(key, filled(key == kSmallKey ? 5 : kLarge, 1));
+      store.barrier();
+      for (const Key& key : {kSmallKey, kLargeKey}) {
+        const Arrays out = {filled(key == kSmallKey ? 5 : kLarge, 0)};
+        for (int step = 0; step < 5; ++step) {
+          store.push(key, Arrays{gradient(key, rank, step)}, 0);
+          store.pull(key, out, 0);
+        }
+        results[rank][key] = values(out[0]);
+      }
+    });
+    const auto optimizer = make_optimizer(runtime_, spec);
+    for (const Key& key : {kSmallKey, kLargeKey}) {
+      NDArray weight = filled(key == kSmallKey ? 5 : kLarge, 1);
+      OptimizerState state;
+      for (int step = 0; step < 5; ++step) {
+        const NDArray a = gradient(key, 0, step), b = gradient(key, 1, step);
+        const Floats left = values(a), right = values(b);
+        Floats sum(left.size());
+        for (size_t i = 0; i < sum.size(); ++i) sum[i] = left[i] + right[i];
+        optimizer->update(key, weight, array(sum), weight, state, 0);
+      }
+      EXPECT_TRUE(same(results[0][key], values(weight))) << spec.name;
+      EXPECT_TRUE(same(results[1][key], values(weight))) << spec.name;
+    }
+  }
+}
+
+TEST_F(ClusterTest, AsyncAppliesEachPushAtOnce) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .type = "dist_async"});
+  on_workers(cluster, [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    store.set_optimizer({"sgd", {{"learning_rate", "1"}}});
+    store.init(kSmallKey, filled(3, 0));
+    store.barrier();
+    for (int step = 0; step < 50; ++step) store.push(kSmallKey, Arrays{filled(3, -1)}, 0);
+    const Arrays out = {filled(3, 0)};
+    store.pull(kSmallKey, out, 0);
+    EXPECT_GE(values(out[0])[0], 50);  // its own are all in
+    store.barrier();
+    store.pull(kSmallKey, out, 0);
+    EXPECT_EQ(values(out[0]), Floats(3, 100));
+  });
+}
+
+TEST_F(ClusterTest, NobodyRunsAheadOfTheBound) {
+  constexpr int kStaleness = 2;
+  constexpr int kSteps = 12;
+  Cluster cluster(runtime_, {.servers = 1, .workers = 3, .type = "dist_ssp", .staleness = kStaleness});
+  std::atomic<int> pushed[3] = {};
+  std::atomic<bool> ran_ahead = false;
+  on_workers(cluster, [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    store.set_optimizer({"sgd", {{"learning_rate", "1"}}});
+    store.init(kSmallKey, filled(3, 0));
+    store.barrier();
+    const Arrays out = {filled(3, 0)};
+    for (int step = 1; step <= kSteps; ++step) {
+      if (rank == 0) std::this_thread::sleep_for(10ms);  // the straggler
+      ++pushed[rank];
+      store.push(kSmallKey, Arrays{filled(3, -1)}, 0);
+      store.pull(kSmallKey, out, 0);
+      const float seen = values(out[0])[0];
+      // Everybody's pushes up to step - staleness are in the value, and its own.
+      EXPECT_GE(seen, static_cast<float>(step + 2 * std::max(step - kStaleness, 0)));
+      for (const std::atomic<int>& other : pushed) EXPECT_GE(other.load(), step - kStaleness);
+      if (pushed[0].load() < step) ran_ahead = true;
+    }
+  });
+  EXPECT_TRUE(ran_ahead);  // but it is no lockstep
+}
+
+TEST_F(ClusterTest, MistakesAreNamed) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1});
+  DistStore& store = *cluster.workers[0];
+  store.init(kSmallKey, filled(3, 0));
+  const auto message = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message([&] { store.push("other", Arrays{filled(3, 0)}, 0); }), HasSubstr("'other' has no value"));
+  EXPECT_THAT(message([&] { store.push(kSmallKey, Arrays{filled(4, 0)}, 0); }), HasSubstr("'small' has shape (3,)"));
+  EXPECT_THAT(message([&] { store.set_optimizer({"magic", {}}); }), HasSubstr("'magic'"));
+  EXPECT_THAT(message([&] { store.set_optimizer({"sgd", {{"speed", "1"}}}); }), HasSubstr("speed"));
+  EXPECT_THROW(store.set_updater([](const Key&, const NDArray&, const NDArray&, int) {}), NotImplementedError);
+}
+
+TEST_F(ClusterTest, AMissingNodeIsNoticedAtTheStart) {
+  comm::InprocNetwork network;
+  ClusterOptions options;
+  const Scheduler scheduler(network.attach("inproc://scheduler"), options);
+  NodeOptions node;
+  node.scheduler = "inproc://scheduler";
+  node.deadline = 300ms;
+  EXPECT_THROW(DistStore(runtime_, "dist_sync", 0, network.attach("inproc://worker0"), node), NetworkError);
+}
+
+// ---- what dies ------------------------------------------------------------------------------------------------------
+
+// Rounds of two workers, with something happening before some of them; the sums stay exact.
+class Survival : public ClusterTest {
+ protected:
+  void run(Cluster& cluster, int rounds, const std::function<void(int)>& before_round) {
+    for (size_t rank = 0; rank < cluster.workers.size(); ++rank) {
+      DistStore& store = *cluster.workers[rank];
+      store.set_optimizer({"sgd", {{"learning_rate", "1"}, {"momentum", "0.5"}}});
+      for (const Key& key : {kSmallKey, kLargeKey}) store.init(key, filled(key == kSmallKey ? 5 : kLarge, 0));
+    }
+    double weight = 0, momentum = 0;
+    for (int round = 1; round <= rounds; ++round) {
+      before_round(round);
+      double sum = 0;
+      for (size_t rank = 0; rank < cluster.workers.size(); ++rank) {
+        const auto own = static_cast<float>(rank + 1);
+        sum += own;
+        for (const Key& key : {kSmallKey, kLargeKey})
+          cluster.workers[rank]->push(key, Arrays{filled(key == kSmallKey ? 5 : kLarge, own)}, 0);
+      }
+      momentum = 0.5 * momentum - sum;
+      weight += momentum;
+      for (const auto& store : cluster.workers) {
+        for (const Key& key : {kSmallKey, kLargeKey}) {
+          const int64_t count = key == kSmallKey ? 5 : kLarge;
+          const Arrays out = {filled(count, 0)};
+          store->pull(key, out, 0);
+          ASSERT_TRUE(same(values(out[0]), Floats(static_cast<size_t>(count), static_cast<float>(weight))))
+              << "round " << round;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(Survival, AServerMayDie) {
+  for (const bool reset : {true, false}) {
+    Cluster cluster(runtime_, {.servers = 3, .workers = 2});
+    run(cluster, 8, [&](int round) {
+      if (round == 4) cluster.kill_server(1, reset);
+    });
+  }
+}
+
+TEST_F(Survival, EveryServerMayDieOneAfterTheOther) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2});
+  run(cluster, 10, [&](int round) {
+    if (round % 2 == 0) {
+      cluster.kill_server(round / 2 % 2);
+      cluster.start_server(round / 2 % 2);
+    } else {
+      ASSERT_TRUE(cluster.wait_until_whole()) << round;
+    }
+  });
+}
+
+TEST_F(Survival, AWorkerMayComeBack) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait});
+  run(cluster, 6, [&](int round) {
+    if (round != 4) return;
+    cluster.kill_worker(1);
+    cluster.start_worker(1);
+    DistStore& store = *cluster.workers[1];
+    for (const Key& key : {kSmallKey, kLargeKey}) {
+      store.init(key, filled(key == kSmallKey ? 5 : kLarge, 99));
+      EXPECT_EQ(store.pushes(key), 3);
+    }
+  });
+}
+
+// It died in the middle of a round, between two keys; what it sends again is known, and it sees the values of that round.
+TEST_F(Survival, AWorkerRepeatsItsLastRound) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait});
+  run(cluster, 6, [&](int round) {
+    if (round != 4) return;
+    // Both push the small key; the round of it is complete, that of the large one is not.
+    cluster.workers[0]->push(kSmallKey, Arrays{filled(5, 1)}, 0);
+    cluster.workers[1]->push(kSmallKey, Arrays{filled(5, 2)}, 0);
+    const Arrays now = {filled(5, 0)};
+    cluster.workers[0]->pull(kSmallKey, now, 0);
+    const Floats after = values(now[0]);
+    for (int rank = 0; rank < 2; ++rank) {
+      cluster.kill_worker(rank);
+    }
+    std::vector<std::future<void>> starting;
+    for (int rank = 0; rank < 2; ++rank)
+      starting.push_back(std::async(std::launch::async, [&, rank] { cluster.start_worker(rank); }));
+    for (auto& one : starting) one.get();
+    for (const auto& store : cluster.workers) {
+      for (const Key& key : {kSmallKey, kLargeKey}) {
+        store->init(key, filled(key == kSmallKey ? 5 : kLarge, 99));
+        EXPECT_EQ(store->pushes(key), 3);
+      }
+      const Arrays before = {filled(5, 0)};
+      store->pull(kSmallKey, before, 0);
+      EXPECT_NE(values(before[0]), after);
+    }
+  });
+}
+
+TEST_F(Survival, OthersGoOnWithoutADeadWorker) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::go_on});
+  for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));
+  cluster.workers[0]->push(kSmallKey, Arrays{filled(2, 1)}, 0);
+  const Arrays out = {filled(2, 0)};
+  cluster.workers[0]->pull(kSmallKey, out, 0);
+  cluster.kill_worker(1);
+  EXPECT_EQ(values(out[0]), Floats(2, 1));
+  cluster.workers[0]->barrier();
+}
+
+TEST_F(Survival, ADeadWorkerIsNamed) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::fail});
+  for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));
+  cluster.workers[0]->push(kSmallKey, Arrays{filled(2, 1)}, 0);
+  const Arrays out = {filled(2, 0)};
+  cluster.workers[0]->pull(kSmallKey, out, 0);
+  cluster.kill_worker(1);
+  try {
+    out[0].wait_to_read();
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("worker 1"));
+    EXPECT_THAT(error.what(), HasSubstr("'small'"));
+  }
+  EXPECT_THROW(cluster.workers[0]->barrier(), NetworkError);
+}
+
+TEST_F(Survival, AValueThatNobodyHasIsAnError) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .deadline = 1s});
+  DistStore& store = *cluster.workers[0];
+  store.init(kSmallKey, filled(2, 0));
+  cluster.kill_server(0);
+  const Arrays out = {filled(2, 0)};
+  store.pull(kSmallKey, out, 0);
+  EXPECT_THROW(out[0].wait_to_read(), NetworkError);
+  cluster.start_server(0);
+  store.pull(kSmallKey, out, 0);
+  try {
+    out[0].wait_to_read();
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("server 0 was started again"));
+  }
+}
+
+}  // namespace
+}  // namespace loomix::kvstore
