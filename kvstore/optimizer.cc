@@ -38,17 +38,21 @@ struct CommonSettings {
     f("learning_rate", static_cast<double P::*>(&P::learning_rate), "Learning rate.").at_least(0);
     f("wd", static_cast<double P::*>(&P::wd), "Weight decay.");
     f("rescale_grad", static_cast<double P::*>(&P::rescale_grad), "Multiplies the gradient first.");
-    f("clip_gradient", static_cast<std::optional<double> P::*>(&P::clip_gradient), "Clips the gradient to [-c, c].");
-    f("lr_scheduler", static_cast<std::string P::*>(&P::lr_scheduler), "How the rate changes with the updates.")
+    f("clip_gradient", static_cast<std::optional<double> P::*>(&P::clip_gradient),
+      "Clips the gradient to [-c, c].");
+    f("lr_scheduler", static_cast<std::string P::*>(&P::lr_scheduler),
+      "How the rate changes with the updates.")
         .options({"none", "factor", "poly", "cosine"});
     f("base_lr", static_cast<double P::*>(&P::base_lr), "Schedules: the rate at the start.");
     f("final_lr", static_cast<double P::*>(&P::final_lr), "poly, cosine: the rate at the end.");
-    f("warmup_steps", static_cast<int64_t P::*>(&P::warmup_steps), "Updates in which the rate rises.").at_least(0);
+    f("warmup_steps", static_cast<int64_t P::*>(&P::warmup_steps), "Updates in which the rate rises.")
+        .at_least(0);
     f("warmup_begin_lr", static_cast<double P::*>(&P::warmup_begin_lr), "The rate that it rises from.");
     f("step", static_cast<int64_t P::*>(&P::step), "factor: updates between changes.").at_least(1);
     f("factor", static_cast<double P::*>(&P::factor), "factor: multiplies the rate at each change.");
     f("stop_factor_lr", static_cast<double P::*>(&P::stop_factor_lr), "factor: the least rate.");
-    f("max_update", static_cast<int64_t P::*>(&P::max_update), "poly, cosine: updates until the end.").at_least(1);
+    f("max_update", static_cast<int64_t P::*>(&P::max_update), "poly, cosine: updates until the end.")
+        .at_least(1);
     f("pwr", static_cast<double P::*>(&P::pwr), "poly: the power.").at_least(1);
   }
 
@@ -63,7 +67,8 @@ struct CommonSettings {
       return std::max(base_lr * std::pow(factor, changes), std::min(base_lr, stop_factor_lr));
     }
     const int64_t length = std::max<int64_t>(max_update - warmup_steps, 1);
-    const double done = static_cast<double>(std::min(updates - warmup_steps, length)) / static_cast<double>(length);
+    const double done =
+        static_cast<double>(std::min(updates - warmup_steps, length)) / static_cast<double>(length);
     const double left =
         lr_scheduler == "poly" ? std::pow(1 - done, pwr) : (1 + std::cos(3.141592653589793 * done)) / 2;
     return final_lr + (base_lr - final_lr) * left;
@@ -173,10 +178,13 @@ template <class S>
 class Rule final : public Optimizer {
  public:
   Rule(Runtime& runtime, OptimizerSpec spec, const TextPairs& settings)
-      : Optimizer(runtime, std::move(spec)), settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {}
+      : Optimizer(runtime, std::move(spec)),
+        settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {}
 
  protected:
-  double rate(int64_t updates) const override { return settings_.corrected(settings_.rate_at(updates), updates); }
+  double rate(int64_t updates) const override {
+    return settings_.corrected(settings_.rate_at(updates), updates);
+  }
   double decay() const override { return settings_.wd; }
   int state_arrays() const override { return settings_.states(); }
   void apply(const Step& step) const override {
@@ -246,14 +254,16 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
       continue;
     }
     double parsed = 0;
-    LOOMIX_CHECK(read_value(value, parsed), ValueError, "[{}] {} is '{}'; expected a number.", spec.name, name, value);
+    LOOMIX_CHECK(read_value(value, parsed), ValueError, "[{}] {} is '{}'; expected a number.", spec.name,
+                 name, value);
   }
   std::string names;
   for (const Known& one : kKnown) {
     if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
   }
-  detail::throw_error<ValueError>("[KVStore] no optimizer '{}' runs in a store; there are {}.", spec.name, names);
+  detail::throw_error<ValueError>("[KVStore] no optimizer '{}' runs in a store; there are {}.", spec.name,
+                                  names);
 }
 
 }  // namespace loomix::kvstore

@@ -30,8 +30,8 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Pushes `out = weight changed by grad`; `state` is empty at first. `out` may be the weight.
-  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out, OptimizerState& state,
-              int8_t priority) const;
+  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+              OptimizerState& state, int8_t priority) const;
   const OptimizerSpec& spec() const noexcept { return spec_; }
 
  protected:

@@ -67,7 +67,8 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
       const std::string reason = entry_error_ ? text_of(entry_error_) : "nothing was heard of it";
       lock.unlock();
       detail::throw_error<NetworkError>(
-          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}. Check the scheduler's address and the "
+          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}. Check the scheduler's "
+          "address and the "
           "numbers of servers and workers that were started.",
           rank_, options.scheduler, reason);
     }
@@ -122,10 +123,13 @@ void ClusterClient::on_view(const View& view) {
   for (const PendingRef& pending : moved) send(pending);
 }
 
-comm::Duration ClusterClient::left(const Pending& pending) const { return pending.deadline - comm::Clock::now(); }
+comm::Duration ClusterClient::left(const Pending& pending) const {
+  return pending.deadline - comm::Clock::now();
+}
 
 void ClusterClient::call(Call call) {
-  const auto pending = std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
+  const auto pending =
+      std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
   {
     const std::lock_guard lock(mutex_);
     pending_.insert(pending);
@@ -159,20 +163,21 @@ void ClusterClient::send(const PendingRef& pending) {
   }
   if (replaced != 0) endpoint_.cancel(replaced);
   if (!failure.empty()) {
-    return finish(pending, {}, std::make_exception_ptr(NetworkError(
-                                   fmt::format("[KVStore] {}: {}", pending->what, failure))));
+    return finish(
+        pending, {},
+        std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
   }
   if (left(*pending) <= comm::Duration::zero()) {
     return finish(pending, {},
-                  std::make_exception_ptr(comm::DeadlineError(
-                      fmt::format("[KVStore] {} was not answered by {} in time.", pending->what, target.to_string()))));
+                  std::make_exception_ptr(comm::DeadlineError(fmt::format(
+                      "[KVStore] {} was not answered by {} in time.", pending->what, target.to_string()))));
   }
   if (!there) return try_again_soon(pending);
   options.deadline = left(*pending);
   options.retry_after = retry_after_;
-  const uint64_t request =
-      endpoint_.request(target, kToServer, std::move(message), std::move(options),
-                         [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
+  const uint64_t request = endpoint_.request(
+      target, kToServer, std::move(message), std::move(options),
+      [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
   const std::lock_guard lock(mutex_);
   if (pending->attempt == attempt) pending->request = request;
 }
@@ -186,8 +191,9 @@ void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::
   if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
   const bool lost = is<comm::PeerLost>(reply.error);
   if (lost || text_of(reply.error).find(kNotTheHead) != std::string::npos) return try_again_soon(pending);
-  finish(pending, {}, std::make_exception_ptr(
-                          NetworkError(fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
+  finish(pending, {},
+         std::make_exception_ptr(
+             NetworkError(fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
 }
 
 // After a moment, or when there is a newer view.
@@ -200,9 +206,10 @@ void ClusterClient::try_again_soon(const PendingRef& pending) {
     message.fields = {view_.number};
   }
   comm::RequestOptions options;
-  options.deadline = std::min<comm::Duration>(kSoon, std::max<comm::Duration>(left(*pending), std::chrono::milliseconds(1)));
+  options.deadline =
+      std::min<comm::Duration>(kSoon, std::max<comm::Duration>(left(*pending), std::chrono::milliseconds(1)));
   endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(options),
-                     [this, pending](comm::Reply&&) { send(pending); });
+                    [this, pending](comm::Reply&&) { send(pending); });
 }
 
 void ClusterClient::finish(const PendingRef& pending, comm::Message message, std::exception_ptr error) {

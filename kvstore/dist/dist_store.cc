@@ -54,18 +54,19 @@ struct ShardCall {
   size_t part;
 };
 
-ClusterClient::Call make_call(const ClusterClient& client, Command command, const ShardCall& what, int64_t number,
-                              int priority) {
+ClusterClient::Call make_call(const ClusterClient& client, Command command, const ShardCall& what,
+                              int64_t number, int priority) {
   static constexpr std::string_view kNames[] = {"init", "push", "pull"};
   ClusterClient::Call call;
   call.group = static_cast<size_t>(what.shard.group);
   call.message.command = command;
-  call.message.fields = {0, 0, client.rank(), static_cast<int64_t>(client.incarnation()),
-                         static_cast<int64_t>(what.part), number};
+  call.message.fields = {
+      0,     0, client.rank(), static_cast<int64_t>(client.incarnation()), static_cast<int64_t>(what.part),
+      number};
   call.message.texts = {what.wire};
   call.priority = priority;
-  call.what = fmt::format("{} of key {} by worker {}", kNames[command - kInit], to_text(key_of_wire(what.wire)),
-                          client.rank());
+  call.what = fmt::format("{} of key {} by worker {}", kNames[command - kInit],
+                          to_text(key_of_wire(what.wire)), client.rank());
   return call;
 }
 
@@ -83,8 +84,8 @@ DistStore::DistStore(Runtime& runtime, std::string type, int64_t staleness,
 const DistStore::Entry& DistStore::entry(const Key& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
-  LOOMIX_CHECK(found != entries_.end(), KeyError, "[KVStore] key {} has no value at worker {}; call init first.",
-               to_text(key), rank());
+  LOOMIX_CHECK(found != entries_.end(), KeyError,
+               "[KVStore] key {} has no value at worker {}; call init first.", to_text(key), rank());
   return found->second;
 }
 
@@ -110,8 +111,8 @@ int64_t DistStore::pushes_before(const Entry& entry) const {
 }
 
 void DistStore::init(const Key& key, const NDArray& value) {
-  LOOMIX_CHECK(value.is_dense(), NotImplementedError, "[KVStore] key {}: stores of several machines hold dense values.",
-               to_text(key));
+  LOOMIX_CHECK(value.is_dense(), NotImplementedError,
+               "[KVStore] key {}: stores of several machines hold dense values.", to_text(key));
   LOOMIX_CHECK(value.size() > 0, ValueError, "[KVStore] key {} has no elements.", to_text(key));
   Entry fresh;
   fresh.like = NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu());
@@ -129,11 +130,12 @@ void DistStore::init(const Key& key, const NDArray& value) {
   for (size_t part = 0; part < fresh.shards.size(); ++part) {
     ClusterClient::Call init = make_call(*client_, kInit, {fresh.wire, fresh.shards[part], part},
                                          static_cast<int64_t>(host.dtype()), 0);
-    init.message.fields.insert(init.message.fields.end(), {static_cast<int64_t>(mode_), staleness_, num_workers()});
+    init.message.fields.insert(init.message.fields.end(),
+                               {static_cast<int64_t>(mode_), staleness_, num_workers()});
     const Shard& shard = fresh.shards[part];
     const int64_t item = size_of(host.dtype());
-    init.message.payload.push_back(
-        comm::Buffer::copy_of({data_of(host) + shard.begin * item, static_cast<size_t>((shard.end - shard.begin) * item)}));
+    init.message.payload.push_back(comm::Buffer::copy_of(
+        {data_of(host) + shard.begin * item, static_cast<size_t>((shard.end - shard.begin) * item)}));
     client_->call_and_wait(std::move(init));
   }
 }
@@ -145,7 +147,8 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
     const std::lock_guard lock(mutex_);
     now.pushes = ++entries_.at(key).pushes;
   }
-  const NDArray merged = merger_.merge(Request(runtime_, "kvstore_push", key, priority), key, values, now.like);
+  const NDArray merged =
+      merger_.merge(Request(runtime_, "kvstore_push", key, priority), key, values, now.like);
   ArrayTags tags;
   tags.read(merged);
   runtime_.engine().push_async(
@@ -188,11 +191,12 @@ void DistStore::pull(const Key& key, std::span<const NDArray> outs, int priority
           std::byte* const to = data_of(target) + shard.begin * item;
           const auto bytes = static_cast<size_t>((shard.end - shard.begin) * item);
           pull.into = {{to, bytes}};
-          pull.done = [together, to, bytes, target, what = pull.what](comm::Message message, std::exception_ptr error) {
+          pull.done = [together, to, bytes, target, what = pull.what](comm::Message message,
+                                                                      std::exception_ptr error) {
             if (error) return together->fail(error);
             if (message.payload.size() != 1 || message.payload[0].size() != bytes) {
-              return together->fail(std::make_exception_ptr(NetworkError(
-                  fmt::format("[KVStore] {}: the answer has not the {} bytes that were expected.", what, bytes))));
+              return together->fail(std::make_exception_ptr(NetworkError(fmt::format(
+                  "[KVStore] {}: the answer has not the {} bytes that were expected.", what, bytes))));
             }
             if (message.payload[0].data() != to) std::copy_n(message.payload[0].data(), bytes, to);
           };
@@ -213,7 +217,8 @@ void DistStore::set_updater(Updater updater) {
 }
 
 void DistStore::set_compression(const CompressionParams& params) {
-  LOOMIX_CHECK(!params.enabled(), NotImplementedError, "[KVStore] compression for '{}' is not there yet.", type_);
+  LOOMIX_CHECK(!params.enabled(), NotImplementedError, "[KVStore] compression for '{}' is not there yet.",
+               type_);
 }
 
 void DistStore::set_optimizer(const OptimizerSpec& spec) {
@@ -225,7 +230,8 @@ void DistStore::set_optimizer(const OptimizerSpec& spec) {
     call.message.command = kSetOptimizer;
     call.message.fields = {0, 0, rank(), static_cast<int64_t>(client_->incarnation())};
     call.message.texts = {spec.name};
-    for (const auto& [name, value] : spec.settings) call.message.texts.insert(call.message.texts.end(), {name, value});
+    for (const auto& [name, value] : spec.settings)
+      call.message.texts.insert(call.message.texts.end(), {name, value});
     call.what = fmt::format("setting optimizer '{}'", spec.name);
     client_->call_and_wait(std::move(call));
   }

@@ -12,11 +12,13 @@ constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 }  // namespace
 
 Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
-                       std::function<void(const View&)> on_view, std::function<void(std::exception_ptr)> on_error)
+                       std::function<void(const View&)> on_view,
+                       std::function<void(std::exception_ptr)> on_error)
     : endpoint_(endpoint),
       deadline_(options.deadline),
       retry_after_(options.retry_after),
-      on_view_(std::move(on_view)), on_error_(std::move(on_error)) {
+      on_view_(std::move(on_view)),
+      on_error_(std::move(on_error)) {
   endpoint_.serve(kViews, [this](comm::Incoming&& incoming) {
     incoming.responder.reply({});
     take(incoming.message);

@@ -22,8 +22,8 @@ struct NodeOptions {
 class Membership {
  public:
   // `on_view` gets every view that is newer than the one before; `on_error` why registering failed.
-  Membership(comm::Endpoint& endpoint, const NodeOptions& options,
-             std::function<void(const View&)> on_view, std::function<void(std::exception_ptr)> on_error);
+  Membership(comm::Endpoint& endpoint, const NodeOptions& options, std::function<void(const View&)> on_view,
+             std::function<void(std::exception_ptr)> on_error);
 
  private:
   void enter();

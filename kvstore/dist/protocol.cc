@@ -40,7 +40,8 @@ Key key_of_wire(const std::string& text) {
   int64_t number = 0;
   const char* const end = text.data() + text.size();
   const bool good = text.starts_with('i') && std::from_chars(text.data() + 1, end, number).ptr == end;
-  LOOMIX_CHECK(good, NetworkError, "[KVStore] a message names the key '{}'; expected i or s before it.", text);
+  LOOMIX_CHECK(good, NetworkError, "[KVStore] a message names the key '{}'; expected i or s before it.",
+               text);
   return number;
 }
 

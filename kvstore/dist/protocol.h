@@ -25,15 +25,15 @@ enum Command : uint32_t {
   kBarrier,       // {number}; answered when all workers that count have asked for it
   kSynchronised,  // {group, since}: the sender's place in a chain has its state
   // to the head of a group; fields begin with {view, group}
-  kJoin,          // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
+  kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
   kInit,          // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
   kPush,          // {worker, incarnation, part, number}, {key}
   kPull,          // {worker, incarnation, part, number}, {key}
   kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
   kLeave,         // in the log only: {worker, incarnation}
   // along a chain; fields begin with {view, group}
-  kHello,     // answered with {last index, or -1 without state}
-  kAppend,    // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
+  kHello,  // answered with {last index, or -1 without state}
+  kAppend,  // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
   kConfirm,   // {index}: likewise
   kSnapshot,  // {index, the state ...}; likewise
   // from the scheduler

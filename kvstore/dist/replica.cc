@@ -47,15 +47,16 @@ void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray
   engine::TaskInfo info;
   info.lane = engine::Lane::communicate;
   info.describe.name = [](const void*) { return "kvstore_answer"; };
-  engine.push_async(std::move(info), tags.tags(),
-                    [array, responder = std::move(responder)](engine::RunContext&, engine::Completion done) mutable {
-                      auto sent = std::make_shared<engine::Completion>(std::move(done));
-                      const auto* const data = static_cast<const std::byte*>(array.view().data);
-                      comm::Message message;
-                      message.payload.push_back(comm::Buffer::borrow(
-                          {data, static_cast<size_t>(array.bytes())}, [sent = std::move(sent)] { sent->done(); }));
-                      responder.reply(std::move(message));
-                    });
+  engine.push_async(
+      std::move(info), tags.tags(),
+      [array, responder = std::move(responder)](engine::RunContext&, engine::Completion done) mutable {
+        auto sent = std::make_shared<engine::Completion>(std::move(done));
+        const auto* const data = static_cast<const std::byte*>(array.view().data);
+        comm::Message message;
+        message.payload.push_back(comm::Buffer::borrow({data, static_cast<size_t>(array.bytes())},
+                                                       [sent = std::move(sent)] { sent->done(); }));
+        responder.reply(std::move(message));
+      });
 }
 
 }  // namespace
@@ -159,8 +160,7 @@ void Replica::submit(comm::Incoming&& incoming) {
     switch (check.verdict) {
       case ShardGroup::Verdict::refuse: return incoming.responder.fail(check.reason);
       case ShardGroup::Verdict::early: return wait_for_shard(std::move(incoming));
-      case ShardGroup::Verdict::again:
-        return when_committed(last_, std::move(incoming.responder));
+      case ShardGroup::Verdict::again: return when_committed(last_, std::move(incoming.responder));
       case ShardGroup::Verdict::apply: break;
     }
     const bool joins = incoming.message.command == kJoin;
@@ -250,14 +250,14 @@ void Replica::on_chain(comm::Incoming&& incoming) {
         reply.fields = {has_state_ ? last_ : -1};
         return incoming.responder.reply(std::move(reply));
       }
-      case kConfirm:
-        return when_committed(index, std::move(incoming.responder));
+      case kConfirm: return when_committed(index, std::move(incoming.responder));
       case kAppend: return on_append(std::move(incoming));
       case kSnapshot: return load(std::move(incoming));
       default: incoming.responder.fail("the message is of no known kind.");
     }
   } catch (const Error& error) {
-    log(LogLevel::error, "[KVStore] server {} cannot follow in the chain of group {}: {}", server_, group_, error.what());
+    log(LogLevel::error, "[KVStore] server {} cannot follow in the chain of group {}: {}", server_, group_,
+        error.what());
     incoming.responder.fail(error.what());
   }
 }
@@ -303,9 +303,10 @@ void Replica::report() {
   comm::Message message;
   message.command = kSynchronised;
   message.fields = {static_cast<int64_t>(group_), since_};
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), options(), [this, since = since_](comm::Reply&& reply) {
-    if (reply.error && since == since_ && is_lost(reply.error)) report();
-  });
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), options(),
+                    [this, since = since_](comm::Reply&& reply) {
+                      if (reply.error && since == since_ && is_lost(reply.error)) report();
+                    });
 }
 
 // ---- the chain, to the place behind --------------------------------------------------------------------------------
@@ -357,9 +358,9 @@ void Replica::greeted(int64_t last_of_successor) {
   if (last_of_successor < oldest - 1 || last_of_successor > last_) return send_snapshot();
   linked_ = true;
   endpoint_.request(*successor_, kChain, chain_message(kConfirm, last_of_successor), options(),
-                           [this, view = view_.number, last_of_successor](comm::Reply&& reply) {
-                             reply.error ? on_link_error(view) : committed_up_to(last_of_successor);
-                           });
+                    [this, view = view_.number, last_of_successor](comm::Reply&& reply) {
+                      reply.error ? on_link_error(view) : committed_up_to(last_of_successor);
+                    });
   for (const Entry& entry : unacknowledged_) {
     if (entry.index > last_of_successor) send_entry(entry);
   }
@@ -372,9 +373,9 @@ void Replica::send_entry(const Entry& entry) {
   message.texts = entry.message.texts;
   message.payload = entry.message.payload;
   endpoint_.request(*successor_, kChain, std::move(message), options(),
-                           [this, view = view_.number, index = entry.index](comm::Reply&& reply) {
-                             reply.error ? on_link_error(view) : committed_up_to(index);
-                           });
+                    [this, view = view_.number, index = entry.index](comm::Reply&& reply) {
+                      reply.error ? on_link_error(view) : committed_up_to(index);
+                    });
 }
 
 // The numbers are taken now; the arrays are copied by a task, before anything that is applied later changes them.
@@ -393,15 +394,15 @@ void Replica::send_snapshot() {
     std::vector<NDArray> arrays;
     comm::OnReply on_reply;
   };
-  auto transfer = std::make_shared<Transfer>(Transfer{
-      link_, *successor_, std::move(message), options(), std::move(picture.arrays),
-      [this, view = view_.number, index = last_](comm::Reply&& reply) {
-        if (view != view_.number || !successor_) return;
-        if (reply.error) return greet_later();
-        linked_ = true;
-        committed_up_to(index);
-        for (const Entry& entry : unacknowledged_) send_entry(entry);
-      }});
+  auto transfer = std::make_shared<Transfer>(
+      Transfer{link_, *successor_, std::move(message), options(), std::move(picture.arrays),
+               [this, view = view_.number, index = last_](comm::Reply&& reply) {
+                 if (view != view_.number || !successor_) return;
+                 if (reply.error) return greet_later();
+                 linked_ = true;
+                 committed_up_to(index);
+                 for (const Entry& entry : unacknowledged_) send_entry(entry);
+               }});
   engine::TaskInfo info;
   info.lane = engine::Lane::communicate;
   info.may_inline = false;

@@ -26,8 +26,8 @@ struct ServerLink {
 // head, so it survives as long as one place does. All calls come from the endpoint's thread.
 class Replica {
  public:
-  Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server, size_t group,
-          comm::Duration retry_after);
+  Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
+          size_t group, comm::Duration retry_after);
 
   void on_view(const View& view);
   void on_worker(comm::Incoming&& incoming);
@@ -85,11 +85,12 @@ class Replica {
   int64_t committed_ = 0;  // up to which everybody behind has the entries
   std::optional<comm::NodeName> successor_;
   bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
-  std::deque<Entry> unacknowledged_;           // what the successor has not confirmed; emptied by its answers
-  std::map<int64_t, comm::Incoming> ahead_;    // entries that came before their turn; emptied by a new view
-  std::vector<comm::Incoming> future_;         // messages of views that are still to come
+  std::deque<Entry> unacknowledged_;         // what the successor has not confirmed; emptied by its answers
+  std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
+  std::vector<comm::Incoming> future_;       // messages of views that are still to come
   std::map<int64_t, std::vector<Pending>> when_committed_;
-  std::map<std::pair<std::string, int64_t>, std::vector<comm::Incoming>> waiting_;  // for their shard to change
+  std::map<std::pair<std::string, int64_t>, std::vector<comm::Incoming>>
+      waiting_;  // for their shard to change
 };
 
 }  // namespace loomix::kvstore

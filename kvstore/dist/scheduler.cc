@@ -16,7 +16,8 @@ namespace loomix::kvstore {
 struct Scheduler::Core {
   Core(std::unique_ptr<comm::Transport> transport, const ClusterOptions& given)
       : options(given),
-        endpoint(std::move(transport), {{comm::Role::scheduler, 0}, comm::new_incarnation()}, given.endpoint) {
+        endpoint(std::move(transport), {{comm::Role::scheduler, 0}, comm::new_incarnation()},
+                 given.endpoint) {
     view.policy = options.policy;
     view.servers.resize(static_cast<size_t>(options.servers));
     view.workers.resize(static_cast<size_t>(options.workers));
@@ -54,7 +55,8 @@ struct Scheduler::Core {
     switch (incoming.message.command) {
       case kRegister: return enter(std::move(incoming));
       case kNewerView:
-        if (incoming.message.fields.empty()) return incoming.responder.fail("the number of a view is missing.");
+        if (incoming.message.fields.empty())
+          return incoming.responder.fail("the number of a view is missing.");
         if (incoming.message.fields[0] < view.number) return incoming.responder.reply(encode(view));
         watchers.push_back(std::move(incoming.responder));
         return;
@@ -72,7 +74,8 @@ struct Scheduler::Core {
                                                  view.workers.size()));
     }
     if (incoming.from.incarnation < known->id.incarnation)
-      return incoming.responder.fail(fmt::format("{} was started again since.", incoming.from.name.to_string()));
+      return incoming.responder.fail(
+          fmt::format("{} was started again since.", incoming.from.name.to_string()));
     const bool news = !known->up || known->id.incarnation != incoming.from.incarnation;
     const bool first = known->id.incarnation == 0;
     const bool again = !first && known->id.incarnation != incoming.from.incarnation;
@@ -103,10 +106,12 @@ struct Scheduler::Core {
       Chain& chain = view.chains[group];
       const Link lost = chain[static_cast<size_t>(position)];
       chain.erase(chain.begin() + position);
-      if (std::any_of(chain.begin(), chain.end(), [](const Link& link) { return link.synchronised; })) continue;
+      if (std::any_of(chain.begin(), chain.end(), [](const Link& link) { return link.synchronised; }))
+        continue;
       chain = {lost};
       view.failure = fmt::format(
-          "server {} was started again and no other server has the values of its group, so they are lost. Run more "
+          "server {} was started again and no other server has the values of its group, so they are lost. "
+          "Run more "
           "replicas, and start the cluster anew.",
           server);
     }
@@ -122,7 +127,8 @@ struct Scheduler::Core {
       if (!view.servers[static_cast<size_t>(chain.front().server)].up) continue;
       for (int i = 0; i < servers && chain.size() < length; ++i) {
         const int32_t server = (group + i) % servers;
-        if (!view.servers[static_cast<size_t>(server)].up || view.position(static_cast<size_t>(group), server) >= 0)
+        if (!view.servers[static_cast<size_t>(server)].up ||
+            view.position(static_cast<size_t>(group), server) >= 0)
           continue;
         if (!chain.back().synchronised) break;  // one after the other
         chain.push_back({.server = server, .synchronised = false, .since = view.number + 1});
@@ -139,7 +145,8 @@ struct Scheduler::Core {
         std::erase_if(chain, dead);
       } else {
         // All that had the state are gone: the last of them is waited for.
-        const auto last = std::find_if(chain.rbegin(), chain.rend(), [](const Link& link) { return link.synchronised; });
+        const auto last =
+            std::find_if(chain.rbegin(), chain.rend(), [](const Link& link) { return link.synchronised; });
         const Link kept = *last;
         chain = {kept};
       }
@@ -158,9 +165,11 @@ struct Scheduler::Core {
     std::erase_if(at_barrier, [&](const auto& entry) {
       return event.peer.name.role == comm::Role::worker && entry.first == event.peer.name.rank;
     });
-    const bool dead_worker = event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::lost;
+    const bool dead_worker =
+        event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::lost;
     if (dead_worker && options.policy == DeadWorker::fail && view.failure.empty()) {
-      view.failure = fmt::format("{} at {} was lost: {}", event.peer.name.to_string(), event.address, event.reason);
+      view.failure =
+          fmt::format("{} at {} was lost: {}", event.peer.name.to_string(), event.address, event.reason);
     }
     if (event.state == comm::PeerState::left && event.peer.name.role == comm::Role::worker)
       departed.insert(event.peer.name.rank);
@@ -204,7 +213,8 @@ struct Scheduler::Core {
   void pass_barrier() {
     if (at_barrier.empty()) return;
     for (const Member& worker : view.workers) {
-      const bool counts = worker.up || (options.policy != DeadWorker::go_on && !departed.contains(worker.id.name.rank));
+      const bool counts =
+          worker.up || (options.policy != DeadWorker::go_on && !departed.contains(worker.id.name.rank));
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
     {

@@ -13,10 +13,14 @@ namespace loomix::kvstore {
 
 struct Server::Core {
   Core(Runtime& given, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
-      : runtime(given), rank(options.rank), retry_after(options.retry_after), link(std::make_shared<ServerLink>()),
-        endpoint(*(link->endpoint = std::make_unique<comm::Endpoint>(
-                       std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
-                       options.endpoint))) {
+      : runtime(given),
+        rank(options.rank),
+        retry_after(options.retry_after),
+        link(std::make_shared<ServerLink>()),
+        endpoint(
+            *(link->endpoint = std::make_unique<comm::Endpoint>(
+                  std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
+                  options.endpoint))) {
     endpoint.serve(kToServer, [this](comm::Incoming&& incoming) {
       if (Replica* const replica = replica_for(incoming)) replica->on_worker(std::move(incoming));
     });
@@ -73,7 +77,7 @@ struct Server::Core {
   const comm::Duration retry_after;
   std::atomic<bool> closing = false;
   std::shared_ptr<ServerLink> link;
-  comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends
+  comm::Endpoint& endpoint;                        // link->endpoint, which is null while it ends
   std::vector<std::unique_ptr<Replica>> replicas;  // by group, from the first view on
   std::vector<comm::Incoming> before_view;         // emptied by the first view
   std::unique_ptr<Membership> membership;

@@ -30,7 +30,8 @@ DType to_dtype(int64_t number) {
   LOOMIX_CHECK(dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
                    dtype == DType::bfloat16 || dtype == DType::int32 || dtype == DType::int64 ||
                    dtype == DType::int8 || dtype == DType::uint8,
-               NetworkError, "[KVStore] a message names the element type {}; expected a number type.", number);
+               NetworkError, "[KVStore] a message names the element type {}; expected a number type.",
+               number);
   return dtype;
 }
 
@@ -65,7 +66,8 @@ ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
     return {Verdict::refuse, fmt::format("worker {} has not joined as what it is now.", entry.worker)};
   if (message.command == kSetOptimizer) {
     const std::vector<std::string>& texts = message.texts;
-    LOOMIX_CHECK(texts.size() % 2 == 1, NetworkError, "[KVStore] an optimizer came with {} texts.", texts.size());
+    LOOMIX_CHECK(texts.size() % 2 == 1, NetworkError, "[KVStore] an optimizer came with {} texts.",
+                 texts.size());
     try {
       make_optimizer(runtime_, spec_of(texts));
     } catch (const ValueError& error) {
@@ -76,8 +78,9 @@ ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
   const int64_t part = entry.reader.number();
   const std::string& key = entry.reader.text();
   const ShardValue* const shard = find_shard(key, part);
-  LOOMIX_CHECK(message.payload.size() == 1, NetworkError, "[KVStore] {} payload parts came for key {}; expected 1.",
-               message.payload.size(), to_text(key_of_wire(key)));
+  LOOMIX_CHECK(message.payload.size() == 1, NetworkError,
+               "[KVStore] {} payload parts came for key {}; expected 1.", message.payload.size(),
+               to_text(key_of_wire(key)));
   if (message.command == kInit) {
     const DType dtype = to_dtype(entry.reader.number());
     entry.reader.number(0, 2);
@@ -88,16 +91,19 @@ ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
     const NDArray& value = shard->value[0];
     if (value.dtype() == dtype && value.bytes() == static_cast<int64_t>(message.payload[0].size()))
       return {Verdict::again, {}};
-    return {Verdict::refuse, fmt::format("key {} has {} elements of {} here, and worker {} brings {} bytes of {}.",
-                                         to_text(key_of_wire(key)), value.size(), name_of(value.dtype()), entry.worker,
-                                         message.payload[0].size(), name_of(dtype))};
+    return {Verdict::refuse,
+            fmt::format("key {} has {} elements of {} here, and worker {} brings {} bytes of {}.",
+                        to_text(key_of_wire(key)), value.size(), name_of(value.dtype()), entry.worker,
+                        message.payload[0].size(), name_of(dtype))};
   }
-  LOOMIX_CHECK(message.command == kPush, NetworkError, "[KVStore] a message of kind {} is no entry.", message.command);
+  LOOMIX_CHECK(message.command == kPush, NetworkError, "[KVStore] a message of kind {} is no entry.",
+               message.command);
   if (shard == nullptr) return {Verdict::early, {}};
   const int64_t number = entry.reader.number();
   LOOMIX_CHECK(entry.worker < shard->pushed.size() &&
                    static_cast<int64_t>(message.payload[0].size()) == shard->value[0].bytes(),
-               NetworkError, "[KVStore] worker {} pushed {} bytes for key {}; expected {} bytes from workers 0 to {}.",
+               NetworkError,
+               "[KVStore] worker {} pushed {} bytes for key {}; expected {} bytes from workers 0 to {}.",
                entry.worker, message.payload[0].size(), to_text(key_of_wire(key)), shard->value[0].bytes(),
                shard->pushed.size() - 1);
   const int64_t done = shard->pushed[entry.worker];
@@ -247,9 +253,10 @@ ShardGroup::Picture ShardGroup::picture() const {
   fields.push_back(static_cast<int64_t>(shards_.size()));
   for (const auto& [id, shard] : shards_) {
     texts.push_back(id.first);
-    fields.insert(fields.end(), {id.second, static_cast<int64_t>(shard.value[0].dtype()), shard.newest, shard.version,
-                                 shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
-                                 static_cast<int64_t>(shard.pushed.size())});
+    fields.insert(fields.end(),
+                  {id.second, static_cast<int64_t>(shard.value[0].dtype()), shard.newest, shard.version,
+                   shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
+                   static_cast<int64_t>(shard.pushed.size())});
     fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
     picture.arrays.insert(picture.arrays.end(), {shard.value[0], shard.value[1]});
     picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
@@ -269,8 +276,8 @@ void ShardGroup::load(const comm::Message& message) {
   Reader reader(message);
   size_t next = 0;
   const auto take = [&](DType dtype, bool own) {
-    LOOMIX_CHECK(next < message.payload.size(), NetworkError, "[KVStore] a snapshot has {} arrays; expected more.",
-                 message.payload.size());
+    LOOMIX_CHECK(next < message.payload.size(), NetworkError,
+                 "[KVStore] a snapshot has {} arrays; expected more.", message.payload.size());
     const NDArray array = array_of(runtime_.engine(), message.payload[next++], dtype);
     return own ? copy_to(array, Device::cpu()) : array;
   };

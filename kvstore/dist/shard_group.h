@@ -55,9 +55,10 @@ class ShardGroup {
   struct ShardValue {
     NDArray value[2];  // the newest version, and the one before or memory for the next
     int newest = 0;
-    int64_t version = 0;  // rounds of all workers, or updates
+    int64_t version = 0;          // rounds of all workers, or updates
     std::vector<int64_t> pushed;  // of each worker: how many pushes are in
-    std::map<int64_t, std::vector<NDArray>> rounds;  // sync: what came for rounds that are not complete, by rank
+    std::map<int64_t, std::vector<NDArray>>
+        rounds;  // sync: what came for rounds that are not complete, by rank
     OptimizerState optimizer;
   };
   struct Setup {

@@ -13,10 +13,12 @@ namespace {
 using Arrays = std::vector<NDArray>;
 using Random = std::mt19937_64;
 
-constexpr int kSchedules = 8;  // of each test
+constexpr int kSchedules = 8;       // of each test
 constexpr int64_t kLarge = 66'000;  // cut over the servers
 
-int pick(Random& random, int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); }
+int pick(Random& random, int least, int most) {
+  return std::uniform_int_distribution<int>(least, most)(random);
+}
 double chance(Random& random, double most) { return std::uniform_real_distribution<double>(0, most)(random); }
 
 class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
@@ -35,7 +37,8 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
     plan.setup.servers = pick(random, 2, 3);
     plan.setup.workers = pick(random, 2, 3);
     plan.setup.policy = DeadWorker::wait;
-    plan.setup.type = std::array{"dist_sync", "dist_async", "dist_ssp"}[static_cast<size_t>(pick(random, 0, 2))];
+    plan.setup.type =
+        std::array{"dist_sync", "dist_async", "dist_ssp"}[static_cast<size_t>(pick(random, 0, 2))];
     plan.setup.staleness = pick(random, 0, 3);
     plan.setup.deadline = 30s;
     if (pick(random, 0, 1) == 0) {
@@ -72,7 +75,9 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
   float value_of(const NDArray& array) {
     const std::vector<float> items = values(array);
     for (const float item : items) {
-      if (item != items[0]) throw StateError("[test] the parts of a key differ: " + std::to_string(item) + " and " + std::to_string(items[0]));
+      if (item != items[0])
+        throw StateError("[test] the parts of a key differ: " + std::to_string(item) + " and " +
+                         std::to_string(items[0]));
     }
     return items[0];
   }
@@ -104,7 +109,8 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
         const Arrays out = {filled(count_of(key), 0)};
         store->pull(key, out, 0);
         if (plan.setup.type == "dist_sync") {
-          ASSERT_EQ(value_of(out[0]), all_updates(plan, round)) << "seed " << plan.seed << ", round " << round;
+          ASSERT_EQ(value_of(out[0]), all_updates(plan, round))
+              << "seed " << plan.seed << ", round " << round;
         } else {
           out[0].wait_to_read();
         }
@@ -137,8 +143,9 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
       const int rank = pick(random, 0, plan.setup.servers - 1);
       if (pick(random, 0, 2) == 0) {
         const std::string server = Cluster::server_address(rank);
-        const std::string other = pick(random, 0, 1) == 0 ? Cluster::worker_address(pick(random, 0, plan.setup.workers - 1))
-                                                          : Cluster::server_address((rank + 1) % plan.setup.servers);
+        const std::string other = pick(random, 0, 1) == 0
+                                      ? Cluster::worker_address(pick(random, 0, plan.setup.workers - 1))
+                                      : Cluster::server_address((rank + 1) % plan.setup.servers);
         cluster.network.cut(server, other);
         std::this_thread::sleep_for(std::chrono::milliseconds(pick(random, 1, 40)));
         cluster.network.heal(server, other);

@@ -56,8 +56,8 @@ class Cluster {
   }
 
   void start_server(int rank) {
-    servers[static_cast<size_t>(rank)] = std::make_unique<Server>(runtime_, network.attach(server_address(rank)),
-                                                                  node_options(rank));
+    servers[static_cast<size_t>(rank)] =
+        std::make_unique<Server>(runtime_, network.attach(server_address(rank)), node_options(rank));
   }
   void start_worker(int rank) {
     workers[static_cast<size_t>(rank)] = std::make_unique<DistStore>(

@@ -23,7 +23,8 @@ const Key kLargeKey = int64_t{7};
   if (got.size() != expected.size()) return ::testing::AssertionFailure() << got.size() << " values";
   for (size_t i = 0; i < got.size(); ++i) {
     if (got[i] != expected[i])
-      return ::testing::AssertionFailure() << "value " << i << " is " << got[i] << ", expected " << expected[i];
+      return ::testing::AssertionFailure()
+             << "value " << i << " is " << got[i] << ", expected " << expected[i];
   }
   return ::testing::AssertionSuccess();
 }
@@ -75,8 +76,11 @@ TEST_F(ClusterTest, SyncGivesEveryWorkerTheSum) {
 // Bit for bit what one process computes that adds the workers' gradients in the order of their ranks.
 TEST_F(ClusterTest, OptimizersRunOnServers) {
   for (const OptimizerSpec& spec :
-       {OptimizerSpec{"sgd", {{"learning_rate", "0.1"}, {"momentum", "0.9"}, {"wd", "0.01"}, {"lr_mult.small", "0.5"}}},
-        OptimizerSpec{"adam", {{"learning_rate", "0.01"}}}, OptimizerSpec{"sgd", {{"lr_scheduler", "factor"}, {"base_lr", "0.1"}, {"step", "2"}, {"factor", "0.5"}}}}) {
+       {OptimizerSpec{
+            "sgd", {{"learning_rate", "0.1"}, {"momentum", "0.9"}, {"wd", "0.01"}, {"lr_mult.small", "0.5"}}},
+        OptimizerSpec{"adam", {{"learning_rate", "0.01"}}},
+        OptimizerSpec{"sgd",
+                      {{"lr_scheduler", "factor"}, {"base_lr", "0.1"}, {"step", "2"}, {"factor", "0.5"}}}}) {
     Cluster cluster(runtime_, {.servers = 2, .workers = 2});
     const auto gradient = [&](const Key& key, int rank, int step) {
       const int64_t count = key == kSmallKey ? 5 : kLarge;
@@ -173,11 +177,14 @@ TEST_F(ClusterTest, MistakesAreNamed) {
     }
     return std::string();
   };
-  EXPECT_THAT(message([&] { store.push("other", Arrays{filled(3, 0)}, 0); }), HasSubstr("'other' has no value"));
-  EXPECT_THAT(message([&] { store.push(kSmallKey, Arrays{filled(4, 0)}, 0); }), HasSubstr("'small' has shape (3,)"));
+  EXPECT_THAT(message([&] { store.push("other", Arrays{filled(3, 0)}, 0); }),
+              HasSubstr("'other' has no value"));
+  EXPECT_THAT(message([&] { store.push(kSmallKey, Arrays{filled(4, 0)}, 0); }),
+              HasSubstr("'small' has shape (3,)"));
   EXPECT_THAT(message([&] { store.set_optimizer({"magic", {}}); }), HasSubstr("'magic'"));
   EXPECT_THAT(message([&] { store.set_optimizer({"sgd", {{"speed", "1"}}}); }), HasSubstr("speed"));
-  EXPECT_THROW(store.set_updater([](const Key&, const NDArray&, const NDArray&, int) {}), NotImplementedError);
+  EXPECT_THROW(store.set_updater([](const Key&, const NDArray&, const NDArray&, int) {}),
+               NotImplementedError);
 }
 
 TEST_F(ClusterTest, AMissingNodeIsNoticedAtTheStart) {
