@@ -98,7 +98,8 @@ struct TaskInfo {
   Lane lane = Lane::compute;
   int16_t priority = 0;    // higher runs earlier within a lane; 0: what PushPriority says, if anything
   bool may_inline = true;  // false: never on the pushing thread, nor on a waiting one (Python, blocking work)
-  uint8_t max_cores = 1;   // tokens that the task can use
+  bool may_be_unused = false;  // read-ahead: its error shows where the written Vars are read, not in wait_all
+  uint8_t max_cores = 1;       // tokens that the task can use
   uint32_t cost_ns =
       1000;  // estimate; at most EngineOptions::inline_cost_ns allows running at once on the pushing thread
   int64_t bytes = 0;  // memory that lives until the task has run, for bounding run-ahead; 0 where it is small

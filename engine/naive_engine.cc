@@ -96,7 +96,7 @@ void NaiveEngine::run(Entry& entry) {
       trace_.add(entry.info.device.to_string(), entry.name(), "task", begin, Trace::now());
     if (error) {
       poison = make_ref<Poison>(std::move(error), entry.text());
-      errors_.add(poison);
+      if (!entry.info.may_be_unused) errors_.add(poison);
     }
   }
   for (auto& [var, bits] : entry.accesses) {

@@ -21,6 +21,7 @@ enum TaskFlags : uint8_t {
   kDescribed = 8,   // `describe` holds something
   kWideNodes = 16,  // the nodes are in an array of their own
   kCounted = 32,    // `bytes` was added to the device's bytes in flight
+  kUnlogged = 64,   // wait_all does not throw its error
 };
 
 // A thread that waits for a Var. The thread and the task that ends its wait both move `state`; whoever comes second

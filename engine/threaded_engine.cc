@@ -159,6 +159,7 @@ Task* ThreadedEngine::prepare(ThreadState& state, TaskInfo& info, std::span<cons
   task->patience_ns =
       static_cast<uint16_t>(std::min<int64_t>(info.cost_ns / kPatiencePart, CoreTokens::kPatienceNs));
   if (info.may_inline && info.cost_ns <= kHelpLimitNs && info.device.is_host()) task->flags |= kMayInline;
+  if (info.may_be_unused) task->flags |= kUnlogged;
   if (info.describe.text || info.describe.name) {
     task->describe = std::move(info.describe);
     task->flags |= kDescribed;
@@ -519,7 +520,7 @@ void ThreadedEngine::fail(Task& task, std::exception_ptr error) noexcept {
   for (AccessNode& node : task.accesses()) {
     if (node.writes_data()) node.var().poison_ = poison;
   }
-  errors_.add(poison);
+  if (!(task.flags & kUnlogged)) errors_.add(poison);
 }
 
 // After success: what was overwritten is whole again, and host work has waited for the device work before it.

@@ -31,6 +31,7 @@ engine::TaskInfo task(engine::Lane lane, const char* (*name)(const void*)) {
   info.lane = lane;
   info.cost_ns = kMakeCostNs;
   info.describe.name = name;
+  info.may_be_unused = true;
   return info;
 }
 
@@ -78,9 +79,10 @@ struct BatchPipeline::Shared {
   std::unique_ptr<RecordStream> stream;
   engine::VarRef reader;
   uint64_t pass = 0, place = 0;
-  bool ended = false;      // this pass gives no more batches
-  bool continues = false;  // its first samples went into the last batch of the pass before
-  bool any = false;        // this pass gave a record
+  bool ended = false;              // this pass gives no more batches
+  bool continues = false;          // its first samples went into the last batch of the pass before
+  bool any = false;                // this pass gave a record
+  std::exception_ptr begin_error;  // why the pass could not begin, for who reads next
   std::atomic<uint64_t> stream_damages{0};
 
   // One a maker, in use by one task at a time.
@@ -109,7 +111,11 @@ void BatchPipeline::Shared::begin_pass(std::optional<uint64_t> number) {
   if (std::exchange(continues, false) && !number) return;
   pass = number.value_or(pass + 1);
   place = 0;
-  stream->begin(pass);
+  try {
+    stream->begin(pass);
+  } catch (...) {
+    begin_error = std::current_exception();
+  }
 }
 
 std::optional<RecordStream::Record> BatchPipeline::Shared::next_record() {
@@ -130,6 +136,7 @@ void BatchPipeline::Shared::read(Batch& batch) {
   const auto wanted = static_cast<size_t>(options.batch_size);
   batch.end = ended;
   if (ended || batch.cancelled.load(std::memory_order_relaxed)) return;
+  if (begin_error) std::rethrow_exception(std::exchange(begin_error, nullptr));
   {
     const std::lock_guard lock(mutex);
     if (!spare_bytes.empty()) {

@@ -110,6 +110,15 @@ TEST_P(ErrorTest, WaitAllReportsEachErrorOnceInOrder) {
   EXPECT_NO_THROW(engine_->wait(*b));  // `use` carries no error
 }
 
+TEST_P(ErrorTest, ReadAheadFailsForItsReadersOnly) {
+  const VarRef a = engine_->new_var(), b = engine_->new_var();
+  push({{a.get(), Access::write}}, fail_with_shape, {.may_be_unused = true});
+  push({{a.get(), Access::read}, {b.get(), Access::write}}, [](RunContext&) {});
+  EXPECT_NO_THROW(engine_->wait_all());
+  EXPECT_THROW(engine_->wait(*a), ShapeError);
+  EXPECT_THROW(engine_->wait(*b), ShapeError);
+}
+
 TEST_P(ErrorTest, TextSaysWhereAndTypeIsKept) {
   const VarRef a = engine_->new_var();
   push({{a.get(), Access::write}}, fail_with_shape, {.describe = described("dot")});
