@@ -51,6 +51,13 @@ class FileSource final : public ByteSource {
     return static_cast<uint64_t>(info.st_size);
   }
 
+  bool is_current() const override {
+    struct stat named, ours;
+    return stat(name().c_str(), &named) == 0 && fstat(file_.get(), &ours) == 0 &&
+           named.st_dev == ours.st_dev && named.st_ino == ours.st_ino &&
+           (map_ == nullptr || map_->bytes() == static_cast<uint64_t>(ours.st_size));
+  }
+
  private:
   // On a disk, pread fetches a record in one go, and a map page by page.
   bool in_memory() const {

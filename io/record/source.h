@@ -24,6 +24,8 @@ class ByteSource {
   // The size now; a pipe has none.
   virtual std::optional<uint64_t> size() const = 0;
   virtual bool seekable() const { return true; }
+  // Whether opening its name again would give the same source, so that it need not be.
+  virtual bool is_current() const { return false; }
   // How much one read should fetch when bytes are read in order.
   virtual size_t read_ahead() const { return 256 << 10; }
   // How much one read should fetch at least, because the way costs more than the bytes.

@@ -5,6 +5,7 @@ import http.server
 import os
 import pickle
 import random
+import struct
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loomix import recordio
-from loomix.base import MXNetError
+from loomix.base import MXNetError, StateError
 
 FIXTURES = Path(__file__).parent.parent / "compat" / "files" / "record"
 MAGIC = bytes.fromhex("0a23d7ce")
@@ -55,6 +56,27 @@ def test_writes_and_reads_in_order_and_by_key(files):
     assert reader.read() == records[2] and reader.read() == records[3]
     reader.reset()
     assert reader.read() == records[0] and reader.offset == 0
+
+
+def test_reset_sees_what_became_of_the_file(files):
+    path, records = files
+    reader = recordio.MXRecordIO(path + ".rec", "r")
+    reader.reset()
+    assert list(reader) == records
+    with open(path + ".rec", "ab") as file:
+        file.write(struct.pack("<II", 0xCED7230A, 3) + b"new\0")
+    reader.reset()
+    assert list(reader) == records + [b"new"]
+    with recordio.MXRecordIO(path + ".other", "w") as writer:
+        writer.write(b"other")
+    os.replace(path + ".other", path + ".rec")
+    reader.reset()
+    assert list(reader) == [b"other"]
+    os.remove(path + ".rec")
+    with pytest.raises(OSError, match="No such file"):
+        reader.reset()
+    with pytest.raises(StateError, match="closed"):
+        reader.read()
 
 
 def test_tell_and_reset_while_writing(tmp_path):

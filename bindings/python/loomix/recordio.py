@@ -50,6 +50,7 @@ class MXRecordIO(_record.RecordFile):
 
     def open(self):
         """Opens the file. Writing begins with an empty file."""
+        self.is_open = False
         if self.flag == "w":
             self._open_writer(self.uri)
         elif self.flag == "r":
@@ -71,7 +72,8 @@ class MXRecordIO(_record.RecordFile):
 
     def reset(self):
         """Begins again: a file that is read from its first record, one that is written empty."""
-        self.close()
+        if self.is_open and self.writable:
+            self.close()
         self.open()
 
     def __enter__(self):

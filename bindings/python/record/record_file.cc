@@ -22,6 +22,8 @@ std::atomic<int> forks{0};
 
 struct State {
   std::mutex busy;
+  std::string uri;
+  std::shared_ptr<io::ByteSource> source;  // that `reader` reads
   std::unique_ptr<io::RecordReader> reader;
   std::unique_ptr<io::RecordWriter> writer;
   int forks_at_open = forks;
@@ -75,7 +77,7 @@ class WithoutGil {
 // A source that gives the GIL up while it reads.
 class QuietSource final : public io::ByteSource {
  public:
-  explicit QuietSource(std::unique_ptr<io::ByteSource> source)
+  explicit QuietSource(std::shared_ptr<io::ByteSource> source)
       : ByteSource(source->name()), source_(std::move(source)) {}
   size_t read_at(uint64_t offset, std::span<uint8_t> out, size_t least) override {
     const WithoutGil quiet;
@@ -87,7 +89,7 @@ class QuietSource final : public io::ByteSource {
   size_t least_read() const override { return source_->least_read(); }
 
  private:
-  std::unique_ptr<io::ByteSource> source_;
+  std::shared_ptr<io::ByteSource> source_;
 };
 
 io::RecordReader& reader_of(State& state, bool allow_forked = false) {
@@ -146,6 +148,7 @@ void destroy(PyObject* self) {
   Py_DECREF(type);
 }
 
+// Opening again what is open begins at the first record; a file that is still the same stays open, and mapped.
 PyObject* open_reader(PyObject* self, PyObject* arguments) {
   return guarded([&] {
     const char* uri;
@@ -153,12 +156,14 @@ PyObject* open_reader(PyObject* self, PyObject* arguments) {
     if (!PyArg_ParseTuple(arguments, "sp", &uri, &skip)) throw PythonError{};
     State& state = state_of_this_process(self);
     const Busy busy(state);
-    std::unique_ptr<io::ByteSource> source;
-    {
+    state.reader.reset();
+    if (state.source == nullptr || state.uri != uri || !state.source->is_current()) {
+      state.source.reset();
+      state.uri = uri;
       const WithoutGil quiet;
-      source = io::open_source(uri, {}, io::Order::random);
+      state.source = io::open_source(state.uri, {}, io::Order::random);
     }
-    state.reader = std::make_unique<io::RecordReader>(std::make_unique<QuietSource>(std::move(source)),
+    state.reader = std::make_unique<io::RecordReader>(std::make_unique<QuietSource>(state.source),
                                                       skip ? io::OnDamage::skip : io::OnDamage::raise);
     state.writer.reset();
     return Py_NewRef(Py_None);
@@ -173,6 +178,7 @@ PyObject* open_writer(PyObject* self, PyObject* uri) {
     const Busy busy(state);
     state.writer = std::make_unique<io::RecordWriter>(name);
     state.reader.reset();
+    state.source.reset();
     return Py_NewRef(Py_None);
   });
 }
@@ -182,6 +188,7 @@ PyObject* close(PyObject* self, PyObject*) {
     State& state = state_of_this_process(self);
     const Busy busy(state);
     state.reader.reset();
+    state.source.reset();
     if (state.writer != nullptr) {
       const std::unique_ptr<io::RecordWriter> writer = std::move(state.writer);
       const WithoutGil quiet;
