@@ -62,8 +62,10 @@ def measure(group, case, frameworks, pythons, rounds, target_seconds):
     workers = [Worker(pythons[f], group, case, f) for f in frameworks]
     counts = {}
     for worker in workers:
-        worker.go(5)
+        for _ in range(2):  # an iterator has a few batches ready at first
+            worker.go(5)
         counts[worker.framework] = max(1, round(target_seconds / worker.seconds.pop()))
+        worker.seconds.clear()
     for _ in range(rounds):
         for worker in workers:
             worker.go(counts[worker.framework])
