@@ -47,6 +47,43 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether every graph is checked after each pass, as in builds with assertions.");
   f("log_level", &Settings::log_level, "The least important messages to print.")
       .options({"debug", "info", "warning", "error", "off"});
+  f("kv_role", &Settings::kv_role,
+    "This process's part in a cluster; `import loomix` in a server or scheduler runs it and then ends the "
+    "process.")
+      .options({"worker", "server", "scheduler"});
+  f("kv_scheduler_host", &Settings::kv_scheduler_host, "Where the cluster's scheduler is.");
+  f("kv_scheduler_port", &Settings::kv_scheduler_port, "Its port; 0 lets the scheduler take a free one.")
+      .at_least(0)
+      .at_most(65535);
+  f("kv_workers", &Settings::kv_workers, "Workers in the cluster.").at_least(1).at_most(65536);
+  f("kv_servers", &Settings::kv_servers, "Servers in the cluster.").at_least(1).at_most(65536);
+  f("kv_rank", &Settings::kv_rank,
+    "This process's number within its role, from 0; one that comes back takes the number that it had.")
+      .at_least(-1);
+  f("kv_host", &Settings::kv_host,
+    "Name or address by which other nodes reach this one; by default the address that leads to the "
+    "scheduler.");
+  f("kv_interface", &Settings::kv_interface, "Network interface whose address that is.");
+  f("kv_cluster", &Settings::kv_cluster, "Name of the cluster; nodes refuse those of another one.");
+  f("kv_replicas", &Settings::kv_replicas, "Scheduler: on how many servers each value lives.").at_least(1);
+  f("kv_policy", &Settings::kv_policy,
+    "Scheduler: when a worker dies all fail, wait for its return, or continue without it.")
+      .options({"fail", "wait", "continue"});
+  f("kv_staleness", &Settings::kv_staleness,
+    "dist_ssp: how many pushes of a key a worker may be ahead of the slowest.")
+      .at_least(0);
+  f("kv_deadline", &Settings::kv_deadline,
+    "Seconds until a call of the cluster fails that is not answered; also how long the scheduler waits for "
+    "missing nodes.")
+      .above(0);
+  f("kv_dead_after", &Settings::kv_dead_after, "Seconds of silence after which a node counts as dead.")
+      .above(0);
+  f("kv_key_file", &Settings::kv_key_file,
+    "The cluster's keys, a file made by `python -m loomix keys`; needed beyond one machine.");
+  f("kv_trusted_network", &Settings::kv_trusted_network,
+    "Lets nodes on several machines do without keys: everybody on the network is trusted.");
+  f("kv_shared_memory", &Settings::kv_shared_memory,
+    "Whether nodes on one machine exchange values through shared memory.");
 }
 
 namespace {
@@ -59,6 +96,16 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_CPU_WORKER_NTHREADS", "cpu_worker_nthreads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
+    {"DMLC_ROLE", "kv_role"},
+    {"DMLC_PS_ROOT_URI", "kv_scheduler_host"},
+    {"DMLC_PS_ROOT_PORT", "kv_scheduler_port"},
+    {"DMLC_NUM_WORKER", "kv_workers"},
+    {"DMLC_NUM_SERVER", "kv_servers"},
+    {"DMLC_WORKER_ID", "kv_rank"},
+    {"DMLC_SERVER_ID", "kv_rank"},
+    {"DMLC_RANK", "kv_rank"},
+    {"DMLC_NODE_HOST", "kv_host"},
+    {"DMLC_INTERFACE", "kv_interface"},
 };
 
 std::string variable_of(std::string_view field) {
@@ -156,7 +203,7 @@ std::string settings_document() {
   for (const FieldInfo& field : param_schema<Settings>().fields()) {
     std::string alias;
     for (const auto& [name, target] : kAliases) {
-      if (target == field.name) alias = fmt::format("`{}`", name);
+      if (target == field.name) alias += fmt::format("{}`{}`", alias.empty() ? "" : ", ", name);
     }
     text += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", variable_of(field.name), alias, field.type,
                         field.default_text.empty() ? "(empty)" : field.default_text, field.doc);

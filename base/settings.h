@@ -28,6 +28,23 @@ struct Settings {
   std::string dump_folder;
   bool verify_passes = false;
   std::string log_level = "warning";
+  std::string kv_role = "worker";
+  std::string kv_scheduler_host = "127.0.0.1";
+  int kv_scheduler_port = 9091;
+  int kv_workers = 1;
+  int kv_servers = 1;
+  int kv_rank = -1;
+  std::string kv_host;
+  std::string kv_interface;
+  std::string kv_cluster = "loomix";
+  int kv_replicas = 2;
+  std::string kv_policy = "fail";
+  int kv_staleness = 4;
+  double kv_deadline = 60;
+  double kv_dead_after = 5;
+  std::string kv_key_file;
+  bool kv_trusted_network = false;
+  bool kv_shared_memory = true;
 
   static void fields(FieldList<Settings>& f);
 };

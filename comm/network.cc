@@ -35,5 +35,13 @@ std::unique_ptr<Transport> make_network_transport(NetworkOptions options) {
   return network_module().open(std::move(options));
 }
 KeyPair new_keys() { return network_module().new_keys(); }
+bool has_network_module() noexcept {
+  try {
+    network_module();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 }  // namespace loomix::comm

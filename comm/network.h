@@ -31,7 +31,8 @@ struct NetworkOptions {
 // ZeroMQ over tcp; peers on one machine pass payloads through shared memory. A module that is loaded at the first call; throws
 // NetworkError where it is not installed, and for an address that cannot be had.
 std::unique_ptr<Transport> make_network_transport(NetworkOptions options = {});
-KeyPair new_keys();  // as above
+KeyPair new_keys();                  // as above
+bool has_network_module() noexcept;  // loads it
 
 // What the module exports as `loomix_network_module`.
 struct NetworkModule {

@@ -27,7 +27,10 @@ struct CommonSettings {
   double final_lr = 0;
   int64_t warmup_steps = 0;
   double warmup_begin_lr = 0;
+  std::string warmup_mode = "linear";
+  int64_t begin_num_update = 0;
   int64_t step = 1;
+  std::string steps;
   double factor = 1;
   double stop_factor_lr = 1e-8;
   int64_t max_update = 1;
@@ -42,12 +45,19 @@ struct CommonSettings {
       "Clips the gradient to [-c, c].");
     f("lr_scheduler", static_cast<std::string P::*>(&P::lr_scheduler),
       "How the rate changes with the updates.")
-        .options({"none", "factor", "poly", "cosine"});
+        .options({"none", "factor", "multifactor", "poly", "cosine"});
     f("base_lr", static_cast<double P::*>(&P::base_lr), "Schedules: the rate at the start.");
     f("final_lr", static_cast<double P::*>(&P::final_lr), "poly, cosine: the rate at the end.");
     f("warmup_steps", static_cast<int64_t P::*>(&P::warmup_steps), "Updates in which the rate rises.")
         .at_least(0);
     f("warmup_begin_lr", static_cast<double P::*>(&P::warmup_begin_lr), "The rate that it rises from.");
+    f("warmup_mode", static_cast<std::string P::*>(&P::warmup_mode),
+      "How the rate gets from there to base_lr.")
+        .options({"linear", "constant"});
+    f("begin_num_update", static_cast<int64_t P::*>(&P::begin_num_update), "Updates that count as done.")
+        .at_least(0);
+    f("steps", static_cast<std::string P::*>(&P::steps),
+      "multifactor: updates after which the rate changes, with commas.");
     f("step", static_cast<int64_t P::*>(&P::step), "factor: updates between changes.").at_least(1);
     f("factor", static_cast<double P::*>(&P::factor), "factor: multiplies the rate at each change.");
     f("stop_factor_lr", static_cast<double P::*>(&P::stop_factor_lr), "factor: the least rate.");
@@ -56,15 +66,35 @@ struct CommonSettings {
     f("pwr", static_cast<double P::*>(&P::pwr), "poly: the power.").at_least(1);
   }
 
+  std::vector<int64_t> changes() const {
+    std::vector<int64_t> numbers;
+    for (size_t begin = 0; begin < steps.size();) {
+      const size_t end = std::min(steps.find(',', begin), steps.size());
+      int64_t number = 0;
+      LOOMIX_CHECK(read_value(std::string_view(steps).substr(begin, end - begin), number), ValueError,
+                   "[KVStore] the schedule's steps are '{}'; expected whole numbers with commas between.",
+                   steps);
+      numbers.push_back(number);
+      begin = end + 1;
+    }
+    return numbers;
+  }
+
   double rate_at(int64_t updates) const {
     if (lr_scheduler == "none") return learning_rate;
     if (updates < warmup_steps) {
+      if (warmup_mode == "constant") return warmup_begin_lr;
       return warmup_begin_lr +
              (base_lr - warmup_begin_lr) * static_cast<double>(updates) / static_cast<double>(warmup_steps);
     }
     if (lr_scheduler == "factor") {
       const auto changes = static_cast<double>(updates > 0 ? (updates - 1) / step : 0);
       return std::max(base_lr * std::pow(factor, changes), std::min(base_lr, stop_factor_lr));
+    }
+    if (lr_scheduler == "multifactor") {
+      double rate = base_lr;
+      for (const int64_t change : changes()) rate *= updates > change ? factor : 1;
+      return rate;
     }
     const int64_t length = std::max<int64_t>(max_update - warmup_steps, 1);
     const double done =
@@ -179,11 +209,14 @@ class Rule final : public Optimizer {
  public:
   Rule(Runtime& runtime, OptimizerSpec spec, const TextPairs& settings)
       : Optimizer(runtime, std::move(spec)),
-        settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {}
+        settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {
+    static_cast<void>(settings_.changes());  // throws for what cannot be read
+  }
 
  protected:
   double rate(int64_t updates) const override {
-    return settings_.corrected(settings_.rate_at(updates), updates);
+    const int64_t all = settings_.begin_num_update + updates;
+    return settings_.corrected(settings_.rate_at(all), all);
   }
   double decay() const override { return settings_.wd; }
   int state_arrays() const override { return settings_.states(); }

@@ -4,12 +4,18 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <future>
+#include <thread>
+
 #include "base/error.h"
 #include "base/params.h"
+#include "base/settings.h"
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ndarray_object.h"
 #include "bindings/python/runtime.h"
+#include "kvstore/dist/dist_store.h"
+#include "kvstore/dist/node_setup.h"
 #include "kvstore/local_store.h"
 
 namespace loomix::python {
@@ -18,6 +24,8 @@ namespace {
 namespace py = pybind11;
 using kvstore::Key;
 using kvstore::KVStore;
+
+constexpr auto kCloseWithin = std::chrono::seconds(5);
 
 Key to_key(const py::handle& object) {
   if (PyUnicode_Check(object.ptr())) return to_text(object.ptr());
@@ -43,56 +51,185 @@ std::vector<NDArray> to_arrays(const py::handle& object, const char* what) {
   return arrays;
 }
 
-void set_updater(KVStore& store, const py::object& function) {
-  if (function.is_none()) return store.set_updater(nullptr);
-  store.set_updater([function](const Key& key, const NDArray& merged, const NDArray& stored, int) {
+TextPairs to_pairs(const py::dict& given) {
+  TextPairs pairs;
+  for (const auto& [name, value] : given) pairs.emplace_back(to_text(name.ptr()), to_text(value.ptr()));
+  return pairs;
+}
+
+// Runs what waits for other nodes on a thread of its own, without the GIL, so that signals are handled here. After Ctrl-C the
+// thread ends by its deadline; what it needs must be its own.
+void wait_for(std::function<void()> work) {
+  std::promise<void> promise;
+  std::future<void> done = promise.get_future();
+  std::thread([promise = std::move(promise), work = std::move(work)]() mutable {
+    try {
+      work();
+      work = nullptr;
+      promise.set_value();
+    } catch (...) {
+      work = nullptr;
+      promise.set_exception(std::current_exception());
+    }
+  }).detach();
+  while (true) {
+    {
+      const py::gil_scoped_release release;
+      if (done.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready) break;
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  done.get();
+}
+
+// The object behind loomix.kvstore.KVStore: a store until it is closed.
+class Store {
+ public:
+  explicit Store(std::shared_ptr<KVStore> store) : store_(std::move(store)) {}
+  ~Store() {
+    const py::gil_scoped_release release;
+    store_.reset();
+  }
+  KVStore& get() const {
+    LOOMIX_CHECK(store_, StateError, "[KVStore] the store is closed.");
+    return *store_;
+  }
+  // For calls that wait for other nodes.
+  void wait(std::function<void(KVStore&)> call) const {
+    get();
+    wait_for([store = store_, call = std::move(call)] { call(*store); });
+  }
+  kvstore::DistStore& dist() const {
+    auto* const store = dynamic_cast<kvstore::DistStore*>(&get());
+    LOOMIX_CHECK(store != nullptr, StateError, "[KVStore] a store of type '{}' has no servers.",
+                 get().type());
+    return *store;
+  }
+  // Returns when others have been told goodbye.
+  void close() {
+    const py::gil_scoped_release release;
+    const auto* const dist = dynamic_cast<const kvstore::DistStore*>(store_.get());
+    const std::weak_ptr<const int> life = dist ? dist->life() : std::weak_ptr<const int>();
+    store_.reset();
+    const auto until = std::chrono::steady_clock::now() + kCloseWithin;
+    while (!life.expired() && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+ private:
+  std::shared_ptr<KVStore> store_;
+};
+
+void init(const Store& store, const py::object& key, const py::object& value) {
+  const std::vector<NDArray> values = to_arrays(value, "value");
+  const Key name = to_key(key);
+  LOOMIX_CHECK(!values.empty(), ValueError, "[KVStore] init got no value for key {}.",
+               kvstore::to_text(name));
+  if (store.get().num_workers() == 1 && dynamic_cast<kvstore::DistStore*>(&store.get()) == nullptr)
+    return store.get().init(name, values[0]);
+  store.wait([name, value = values[0]](KVStore& to) { to.init(name, value); });
+}
+
+void set_updater(const Store& store, const py::object& function) {
+  if (function.is_none()) return store.get().set_updater(nullptr);
+  store.get().set_updater([function](const Key& key, const NDArray& merged, const NDArray& stored, int) {
     function(key_object(key), array_object(merged), array_object(stored));
   });
 }
 
-void set_compression(KVStore& store, const py::dict& given) {
-  TextPairs pairs;
-  for (const auto& [name, value] : given) pairs.emplace_back(to_text(name.ptr()), to_text(value.ptr()));
+void set_compression(const Store& store, const py::dict& given) {
   const Ref<const AttrsBase> params =
-      param_schema<kvstore::CompressionParams>().parse("set_gradient_compression", pairs);
-  store.set_compression(params->as<kvstore::CompressionParams>());
+      param_schema<kvstore::CompressionParams>().parse("set_gradient_compression", to_pairs(given));
+  store.get().set_compression(params->as<kvstore::CompressionParams>());
+}
+
+void set_optimizer(const Store& store, const std::string& name, const py::dict& given) {
+  store.dist();
+  store.wait([spec = kvstore::OptimizerSpec{name, to_pairs(given)}](KVStore& to) {
+    static_cast<kvstore::DistStore&>(to).set_optimizer(spec);
+  });
+}
+
+std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t staleness) {
+  const auto made = std::make_shared<std::shared_ptr<KVStore>>();
+  Runtime& used = runtime();
+  wait_for([made, type, staleness, &used] {
+    *made = kvstore::make_dist_store(used, type, staleness, settings());
+  });
+  return std::make_unique<Store>(*made);
+}
+
+void serve() {
+  Runtime& used = runtime();
+  bool raised = false;
+  {
+    const py::gil_scoped_release release;
+    kvstore::serve(used, settings(), [&raised] {
+      const py::gil_scoped_acquire acquire;
+      raised = PyErr_CheckSignals() != 0;
+      return !raised;
+    });
+  }
+  if (raised) throw py::error_already_set();
+}
+
+// What the settings say of this process's cluster.
+py::dict cluster_settings() {
+  const Settings& given = settings();
+  py::dict result;
+  result["role"] = given.kv_role;
+  result["rank"] = given.kv_rank;
+  result["workers"] = given.kv_workers;
+  result["servers"] = given.kv_servers;
+  result["staleness"] = given.kv_staleness;
+  return result;
 }
 
 }  // namespace
 
 void add_store_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
-  py::class_<KVStore>(m, "StoreHandle")
-      .def(py::init([](const std::string& type) { return kvstore::make_local_store(runtime(), type); }))
-      .def_property_readonly("type", &KVStore::type)
-      .def_property_readonly("rank", &KVStore::rank)
-      .def_property_readonly("num_workers", &KVStore::num_workers)
-      .def("init",
-           [](KVStore& store, const py::object& key, const py::object& value) {
-             const std::vector<NDArray> values = to_arrays(value, "value");
-             LOOMIX_CHECK(!values.empty(), ValueError, "[KVStore] init got no value for key {}.",
-                          kvstore::to_text(to_key(key)));
-             store.init(to_key(key), values[0]);
-           })
-      .def("push", [](KVStore& store, const py::object& key, const py::object& values,
-                      int priority) { store.push(to_key(key), to_arrays(values, "value"), priority); })
-      .def("pull", [](KVStore& store, const py::object& key, const py::object& outs,
-                      int priority) { store.pull(to_key(key), to_arrays(outs, "out"), priority); })
+  py::class_<Store>(m, "StoreHandle")
+      .def(py::init([](const std::string& type) {
+        return std::make_unique<Store>(kvstore::make_local_store(runtime(), type));
+      }))
+      .def_property_readonly("type", [](const Store& store) { return store.get().type(); })
+      .def_property_readonly("rank", [](const Store& store) { return store.get().rank(); })
+      .def_property_readonly("num_workers", [](const Store& store) { return store.get().num_workers(); })
+      .def("init", &init)
+      .def("push", [](const Store& store, const py::object& key, const py::object& values,
+                      int priority) { store.get().push(to_key(key), to_arrays(values, "value"), priority); })
+      .def("pull", [](const Store& store, const py::object& key, const py::object& outs,
+                      int priority) { store.get().pull(to_key(key), to_arrays(outs, "out"), priority); })
       .def("pushpull",
-           [](KVStore& store, const py::object& key, const py::object& values, const py::object& outs,
+           [](const Store& store, const py::object& key, const py::object& values, const py::object& outs,
               int priority) {
-             store.pushpull(to_key(key), to_arrays(values, "value"), to_arrays(outs, "out"), priority);
+             store.get().pushpull(to_key(key), to_arrays(values, "value"), to_arrays(outs, "out"), priority);
            })
       .def("row_sparse_pull",
-           [](KVStore& store, const py::object& key, const py::object& outs, const py::object& row_ids,
+           [](const Store& store, const py::object& key, const py::object& outs, const py::object& row_ids,
               int priority) {
-             store.row_sparse_pull(to_key(key), to_arrays(outs, "out"), to_arrays(row_ids, "row_ids"),
-                                   priority);
+             store.get().row_sparse_pull(to_key(key), to_arrays(outs, "out"), to_arrays(row_ids, "row_ids"),
+                                         priority);
            })
       .def("stype",
-           [](const KVStore& store, const py::object& key) { return name_of(store.stype(to_key(key))); })
+           [](const Store& store, const py::object& key) { return name_of(store.get().stype(to_key(key))); })
       .def("set_updater", &set_updater)
-      .def("set_gradient_compression", &set_compression);
+      .def("set_gradient_compression", &set_compression)
+      .def("set_optimizer", &set_optimizer)
+      .def("pushes",
+           [](const Store& store, const py::object& key) { return store.dist().pushes(to_key(key)); })
+      .def("leave",
+           [](const Store& store, const std::string& why) {
+             store.dist();
+             store.wait([why](KVStore& to) { static_cast<kvstore::DistStore&>(to).leave(why); });
+           })
+      .def("barrier", [](const Store& store) { store.wait([](KVStore& to) { to.barrier(); }); })
+      .def("close", &Store::close);
+  m.def("make_dist_store", &make_dist_store);
+  m.def("serve", &serve);
+  m.def("cluster_settings", &cluster_settings);
+  m.def("new_key_file_text", [] { return kvstore::key_file_text(comm::new_keys()); });
 }
 
 }  // namespace loomix::python

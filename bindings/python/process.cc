@@ -7,6 +7,7 @@
 #include "bindings/python/convert.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/runtime.h"
+#include "comm/network.h"
 #include "engine/device/device_runtime.h"
 #include "engine/omp_threads.h"
 #include "engine/trace.h"
@@ -62,7 +63,8 @@ py::dict features() {
   features["F16C"] = __builtin_cpu_supports("f16c") != 0;
   features["CUDA"] = engine::has_cuda_module();
   features["CUDNN"] = has_kernel("_cudnn");
-  for (const char* name : {"NCCL", "TENSORRT", "DIST_KVSTORE", "OPENCV"}) features[name] = false;
+  features["DIST_KVSTORE"] = comm::has_network_module();
+  for (const char* name : {"NCCL", "TENSORRT", "OPENCV"}) features[name] = false;
   return features;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr auto kSoon = std::chrono::milliseconds(200);
+constexpr auto kForTheReason = std::chrono::seconds(5);
 
 std::string text_of(const std::exception_ptr& error) {
   try {
@@ -62,15 +63,16 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
       });
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, deadline_, [&] { return view_.number > 0 || entry_error_; });
+    const auto heard = [&] { return view_.number > 0 || entry_error_; };
+    changed_.wait_for(lock, deadline_, heard);
+    // A scheduler that is there says who is missing.
+    if (!heard() && membership_->standing().failure.empty()) changed_.wait_for(lock, kForTheReason, heard);
     if (view_.number == 0) {
-      const std::string reason = entry_error_ ? text_of(entry_error_) : "nothing was heard of it";
+      const std::string why = entry_error_ ? text_of(entry_error_) : membership_->standing().failure;
       lock.unlock();
       detail::throw_error<NetworkError>(
-          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}. Check the scheduler's "
-          "address and the "
-          "numbers of servers and workers that were started.",
-          rank_, options.scheduler, reason);
+          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}", rank_, options.scheduler,
+          why);
     }
     workers_ = static_cast<int>(view_.workers.size());
     groups_ = static_cast<int>(view_.chains.size());
@@ -231,6 +233,16 @@ comm::Message ClusterClient::call_and_wait(Call call) {
   };
   this->call(std::move(call));
   return future.get();
+}
+
+void ClusterClient::leave(const std::string& why) {
+  comm::Message message;
+  message.command = kLeaving;
+  message.texts = {why};
+  comm::RequestOptions options;
+  options.deadline = std::min<comm::Duration>(deadline_, std::chrono::seconds(2));
+  options.retry_after = retry_after_;
+  endpoint_.call(kScheduler, kToScheduler, std::move(message), std::move(options));
 }
 
 void ClusterClient::barrier() {

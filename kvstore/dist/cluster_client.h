@@ -28,6 +28,7 @@ class ClusterClient {
   ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
   ~ClusterClient();
 
+  std::weak_ptr<const int> life() const noexcept { return life_; }  // expires at the end of the destructor
   int32_t rank() const noexcept { return rank_; }
   int workers() const noexcept { return workers_; }
   int groups() const noexcept { return groups_; }
@@ -47,6 +48,8 @@ class ClusterClient {
   // Waits for the answer and throws its error.
   comm::Message call_and_wait(Call call);
   void barrier();
+  // Tells the cluster that this worker ends, and why before its work is done (empty if it is done).
+  void leave(const std::string& why);
 
  private:
   struct Pending;
@@ -59,6 +62,7 @@ class ClusterClient {
   void join();
   comm::Duration left(const Pending& pending) const;
 
+  const std::shared_ptr<const int> life_ = std::make_shared<int>();  // first, so that it goes last
   const int32_t rank_;
   const comm::Duration deadline_;
   const comm::Duration retry_after_;

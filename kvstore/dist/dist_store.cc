@@ -92,22 +92,20 @@ const DistStore::Entry& DistStore::entry(const Key& key) const {
 // Where the numbers of this worker's pushes go on: after a restart the round in which it died is repeated.
 int64_t DistStore::pushes_before(const Entry& entry) const {
   const auto& known = client_->known();
-  int64_t least = 0;
-  int64_t most = 0;
-  bool first = true;
-  for (const auto& [shard, what] : known) {
-    least = first ? what.pushed : std::min(least, what.pushed);
-    most = std::max(most, what.pushed);
-    first = false;
-  }
-  if (most - least <= 1) return least;
   int64_t own = 0;
   for (size_t part = 0; part < entry.shards.size(); ++part) {
     const auto found = known.find({entry.wire, static_cast<int64_t>(part)});
     const int64_t pushed = found == known.end() ? 0 : found->second.pushed;
     own = part == 0 ? pushed : std::min(own, pushed);
   }
-  return own;
+  int64_t least = own;
+  int64_t most = 0;
+  for (const auto& [shard, what] : known) most = std::max(most, what.pushed);
+  if (own == 0 && most > 1) return 0;  // a key that is never pushed
+  for (const auto& [shard, what] : known) {
+    if (what.pushed > 0 || most <= 1) least = std::min(least, what.pushed);
+  }
+  return most - least <= 1 ? least : own;
 }
 
 void DistStore::init(const Key& key, const NDArray& value) {

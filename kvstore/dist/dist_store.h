@@ -37,6 +37,10 @@ class DistStore final : public KVStore {
   void barrier() override { client_->barrier(); }
   // Servers update values by it from now on; the call of worker 0 counts.
   void set_optimizer(const OptimizerSpec& spec);
+  // Expires when the worker has left: tasks may hold its connection for a moment longer than the store lives.
+  std::weak_ptr<const int> life() const noexcept { return client_->life(); }
+  // Tells the cluster that this worker ends. With a reason its work is not done: by policy all fail and name it.
+  void leave(const std::string& why) { client_->leave(why); }
   // How many times this worker has pushed the key, in earlier lives of it too.
   int64_t pushes(const Key& key) const { return entry(key).pushes; }
 

@@ -8,6 +8,7 @@ namespace loomix::kvstore {
 namespace {
 
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+constexpr auto kForTheReason = std::chrono::seconds(5);  // the scheduler says who is missing
 
 }  // namespace
 
@@ -18,13 +19,28 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
       deadline_(options.deadline),
       retry_after_(options.retry_after),
       on_view_(std::move(on_view)),
-      on_error_(std::move(on_error)) {
+      on_error_(std::move(on_error)),
+      lost_at_(comm::Clock::now()),
+      lost_(
+          fmt::format("nothing was heard of the scheduler at {}. Check that it runs there (DMLC_PS_ROOT_URI, "
+                      "DMLC_PS_ROOT_PORT) and that keys and cluster are the same.",
+                      options.scheduler)) {
   endpoint_.serve(kViews, [this](comm::Incoming&& incoming) {
     incoming.responder.reply({});
     take(incoming.message);
   });
   endpoint_.on_peer([this](const comm::PeerEvent& event) {
-    if (event.peer.name == kScheduler && event.state == comm::PeerState::up) enter();
+    if (event.peer.name != kScheduler) return;
+    {
+      const std::lock_guard lock(mutex_);
+      lost_at_.reset();
+      if (event.state == comm::PeerState::left) standing_.ended = true;
+      if (event.state == comm::PeerState::lost) {
+        lost_at_ = comm::Clock::now();
+        lost_ = fmt::format("the scheduler at {} was lost: {}", event.address, event.reason);
+      }
+    }
+    if (event.state == comm::PeerState::up) enter();
   });
   endpoint_.connect(kScheduler, options.scheduler);
 }
@@ -36,19 +52,41 @@ void Membership::enter() {
   message.command = kRegister;
   message.texts = {endpoint_.address()};
   comm::RequestOptions options;
-  options.deadline = deadline_;
+  options.deadline = deadline_ + kForTheReason;
   options.retry_after = retry_after_;
   options.survive_restart = true;
   endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
-    reply.error ? on_error_(reply.error) : take(reply.message);
+    if (!reply.error) return take(reply.message);
+    {
+      const std::lock_guard lock(mutex_);
+      try {
+        std::rethrow_exception(reply.error);
+      } catch (const std::exception& error) {
+        standing_.failure = error.what();
+      }
+    }
+    on_error_(reply.error);
   });
+}
+
+Standing Membership::standing() const {
+  const std::lock_guard lock(mutex_);
+  Standing standing = standing_;
+  if (lost_at_ && comm::Clock::now() - *lost_at_ >= deadline_ && standing.failure.empty())
+    standing.failure = lost_;
+  return standing;
 }
 
 void Membership::take(const comm::Message& message) {
   const View view = decode_view(message);
   if (view.number <= number_) return;
   number_ = view.number;
+  {
+    const std::lock_guard lock(mutex_);
+    standing_.failure = view.failure;
+    standing_.ended = view.ended;
+  }
   const comm::NodeId self = endpoint_.self();
   for (const Member& server : view.servers) {
     if (server.id.name != self.name && server.up) endpoint_.connect(server.id.name, server.address);

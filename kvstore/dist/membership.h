@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "comm/endpoint.h"
@@ -24,6 +26,7 @@ class Membership {
   // `on_view` gets every view that is newer than the one before; `on_error` why registering failed.
   Membership(comm::Endpoint& endpoint, const NodeOptions& options, std::function<void(const View&)> on_view,
              std::function<void(std::exception_ptr)> on_error);
+  Standing standing() const;  // any thread
 
  private:
   void enter();
@@ -37,6 +40,10 @@ class Membership {
   int64_t number_ = 0;
   uint64_t scheduler_ = 0;  // its incarnation at the last registration
   bool entering_ = false;
+  mutable std::mutex mutex_;  // guards what follows
+  Standing standing_;
+  std::optional<comm::TimePoint> lost_at_;  // since when there is no scheduler
+  std::string lost_;
 };
 
 }  // namespace loomix::kvstore

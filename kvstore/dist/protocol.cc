@@ -81,7 +81,7 @@ std::vector<Member> get_members(Reader& reader, comm::Role role) {
 comm::Message encode(const View& view) {
   comm::Message message;
   message.command = kView;
-  message.fields = {view.number, static_cast<int64_t>(view.policy), view.barriers};
+  message.fields = {view.number, static_cast<int64_t>(view.policy), view.barriers, view.ended};
   message.texts = {view.failure};
   put_members(message, view.servers);
   put_members(message, view.workers);
@@ -102,6 +102,7 @@ View decode_view(const comm::Message& message) {
   view.number = reader.number();
   view.policy = static_cast<DeadWorker>(reader.number(0, 2));
   view.barriers = reader.number();
+  view.ended = reader.number(0, 1) != 0;
   view.failure = reader.text();
   view.servers = get_members(reader, comm::Role::server);
   view.workers = get_members(reader, comm::Role::worker);

@@ -11,6 +11,11 @@
 #include "kvstore/dist/protocol.h"
 
 namespace loomix::kvstore {
+namespace {
+
+constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that does not leave is not waited for
+
+}  // namespace
 
 // Everything runs on the endpoint's thread; `mutex` only lets view() read.
 struct Scheduler::Core {
@@ -37,6 +42,11 @@ struct Scheduler::Core {
     }
     endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
+    // Nobody has this name, so it ends by its deadline.
+    comm::RequestOptions timer;
+    timer.deadline = options.complete_within;
+    endpoint.request({comm::Role::scheduler, -1}, kToScheduler, {}, timer,
+                     [this](comm::Reply&&) { expect_all(); });
   }
   Member* member(const comm::NodeName& name) {
     auto& members = name.role == comm::Role::server ? view.servers : view.workers;
@@ -51,6 +61,32 @@ struct Scheduler::Core {
            std::all_of(view.workers.begin(), view.workers.end(), there);
   }
 
+  void expect_all() {
+    if (view.number > 0) return;
+    std::string missing;
+    for (const auto* members : {&view.servers, &view.workers}) {
+      for (const Member& one : *members) {
+        if (one.id.incarnation == 0)
+          missing += fmt::format("{}{}", missing.empty() ? "" : ", ", one.id.name.to_string());
+      }
+    }
+    if (missing.empty()) return;
+    {
+      const std::lock_guard lock(mutex);
+      view.failure = fmt::format(
+          "{} did not come within {:.1f} s; expected {} servers and {} workers. Check that they run with "
+          "this "
+          "scheduler's address "
+          "(DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT) and the numbers (DMLC_NUM_SERVER, DMLC_NUM_WORKER; -s and "
+          "-n "
+          "of the launcher).",
+          missing, std::chrono::duration<double>(options.complete_within).count(), view.servers.size(),
+          view.workers.size());
+    }
+    for (comm::Responder& responder : registering) responder.fail(view.failure);
+    registering.clear();
+  }
+
   void on_message(comm::Incoming&& incoming) {
     switch (incoming.message.command) {
       case kRegister: return enter(std::move(incoming));
@@ -61,6 +97,7 @@ struct Scheduler::Core {
         watchers.push_back(std::move(incoming.responder));
         return;
       case kBarrier: return arrive(std::move(incoming));
+      case kLeaving: return leaving(std::move(incoming));
       case kSynchronised: return synchronised(std::move(incoming));
       default: incoming.responder.fail("the message is of no known kind.");
     }
@@ -82,6 +119,7 @@ struct Scheduler::Core {
     known->id = incoming.from;
     known->up = true;
     known->address = incoming.message.texts[0];
+    if (view.number == 0 && !view.failure.empty()) return incoming.responder.fail(view.failure);
     if (view.number == 0) {
       registering.push_back(std::move(incoming.responder));
       if (!complete()) return;
@@ -153,6 +191,16 @@ struct Scheduler::Core {
     }
   }
 
+  void leaving(comm::Incoming&& incoming) {
+    const Member* const known = member(incoming.from.name);
+    if (known == nullptr || known->id != incoming.from || incoming.message.texts.empty())
+      return incoming.responder.fail("only members of the cluster leave it.");
+    const std::string& why = incoming.message.texts[0];
+    on_peer(
+        {incoming.from, why.empty() ? comm::PeerState::left : comm::PeerState::lost, known->address, why});
+    incoming.responder.reply({});
+  }
+
   void on_peer(const comm::PeerEvent& event) {
     Member* const known = member(event.peer.name);
     if (known == nullptr || event.state == comm::PeerState::up || !known->up ||
@@ -168,8 +216,8 @@ struct Scheduler::Core {
     const bool dead_worker =
         event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::lost;
     if (dead_worker && options.policy == DeadWorker::fail && view.failure.empty()) {
-      view.failure =
-          fmt::format("{} at {} was lost: {}", event.peer.name.to_string(), event.address, event.reason);
+      view.failure = fmt::format("{}{} was lost: {}", event.peer.name.to_string(),
+                                 event.address.empty() ? "" : " at " + event.address, event.reason);
     }
     if (event.state == comm::PeerState::left && event.peer.name.role == comm::Role::worker)
       departed.insert(event.peer.name.rank);
@@ -182,6 +230,12 @@ struct Scheduler::Core {
       const std::lock_guard lock(mutex);
       fill_chains();
       ++view.number;
+      changed_at = comm::Clock::now();
+      view.ended = !departed.empty() &&
+                   std::all_of(view.workers.begin(), view.workers.end(), [&](const Member& worker) {
+                     return !worker.up &&
+                            (departed.contains(worker.id.name.rank) || options.policy == DeadWorker::go_on);
+                   });
     }
     const comm::Message message = encode(view);
     for (const auto* members : {&view.servers, &view.workers}) {
@@ -239,6 +293,7 @@ struct Scheduler::Core {
 
   const ClusterOptions options;
   mutable std::mutex mutex;
+  comm::TimePoint changed_at;
   View view;
   std::set<int32_t> departed;  // workers that said goodbye
   std::vector<comm::Responder> registering;
@@ -254,6 +309,20 @@ const std::string& Scheduler::address() const { return core_->endpoint.address()
 View Scheduler::view() const {
   const std::lock_guard lock(core_->mutex);
   return core_->view;
+}
+Standing Scheduler::standing() const {
+  const std::lock_guard lock(core_->mutex);
+  const View& view = core_->view;
+  const comm::Duration quiet = comm::Clock::now() - core_->changed_at;
+  const auto up = [](const Member& member) { return member.up; };
+  Standing standing{.failure = view.failure};
+  // Servers leave when they have heard of it.
+  standing.ended =
+      view.ended && (quiet > kLastWords || std::none_of(view.servers.begin(), view.servers.end(), up));
+  if (view.number > 0 && !view.ended && view.failure.empty() && quiet > core_->options.complete_within &&
+      std::none_of(view.workers.begin(), view.workers.end(), up))
+    standing.failure = "all workers were lost, and none came back.";
+  return standing;
 }
 
 }  // namespace loomix::kvstore

@@ -15,6 +15,8 @@ struct ClusterOptions {
   int replicas = 2;  // places in a chain, as far as there are servers
   DeadWorker policy = DeadWorker::fail;
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
+  comm::Duration complete_within =
+      std::chrono::seconds(60);  // all nodes must be there, and again some worker
   comm::EndpointOptions endpoint;
 };
 
@@ -26,6 +28,7 @@ class Scheduler {
   ~Scheduler();
   const std::string& address() const;
   View view() const;  // now
+  Standing standing() const;
 
  private:
   struct Core;

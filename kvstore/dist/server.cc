@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/dist/server.h"
 
-#include <atomic>
 #include <vector>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/replica.h"
 
@@ -29,10 +27,9 @@ struct Server::Core {
     });
     membership = std::make_unique<Membership>(
         endpoint, options, [this](const View& view) { take(view); },
-        [this](std::exception_ptr error) { complain(error); });
+        [](const std::exception_ptr&) {});  // standing() tells
   }
   ~Core() {
-    closing = true;
     std::unique_ptr<comm::Endpoint> last;
     const std::lock_guard lock(link->mutex);
     last = std::move(link->endpoint);
@@ -63,19 +60,9 @@ struct Server::Core {
     }
   }
 
-  void complain(const std::exception_ptr& error) const {
-    if (closing) return;
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& known) {
-      log(LogLevel::error, "[KVStore] server {} could not register: {}", rank, known.what());
-    }
-  }
-
   Runtime& runtime;
   const int32_t rank;
   const comm::Duration retry_after;
-  std::atomic<bool> closing = false;
   std::shared_ptr<ServerLink> link;
   comm::Endpoint& endpoint;                        // link->endpoint, which is null while it ends
   std::vector<std::unique_ptr<Replica>> replicas;  // by group, from the first view on
@@ -86,5 +73,6 @@ struct Server::Core {
 Server::Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
     : core_(std::make_unique<Core>(runtime, std::move(transport), options)) {}
 Server::~Server() = default;
+Standing Server::standing() const { return core_->membership->standing(); }
 
 }  // namespace loomix::kvstore

@@ -13,6 +13,7 @@ class Server {
  public:
   Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
   ~Server();
+  Standing standing() const;
 
  private:
   struct Core;

@@ -20,6 +20,12 @@ struct Member {
   bool up = false;
 };
 
+// Whether a cluster goes on, as one of its nodes knows.
+struct Standing {
+  bool ended = false;   // all workers have left
+  std::string failure;  // not empty: nothing goes on, and why
+};
+
 // A server in the chain of a group. The head orders what happens; each tells the next. One that is not synchronised is the
 // last one and still gets its state.
 struct Link {
@@ -37,6 +43,7 @@ struct View {
   std::vector<Chain> chains;  // by group; there are as many groups as servers
   int64_t barriers = 0;       // passed so far
   std::string failure;        // not empty: nothing goes on, and why
+  bool ended = false;         // all workers have left
 
   int32_t head(size_t group) const { return chains[group].front().server; }
   const Member& head_member(size_t group) const { return servers[static_cast<size_t>(head(group))]; }

@@ -33,6 +33,7 @@ _MODULES = {
     "io": "io",
     "kv": "kvstore",
     "kvstore": "kvstore",
+    "kvstore_server": "kvstore_server",
     "libinfo": "libinfo",
     "log": "log",
     "lr_scheduler": "lr_scheduler",
@@ -100,6 +101,23 @@ def __getattr__(name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _serve():
+    """As with MXNet, a process whose environment says that it is a server or the scheduler becomes one here."""
+    import sys
+
+    own_command = "-m" in sys.orig_argv and sys.argv[:1] == ["-m"]  # `python -m loomix ...` decides itself
+    if not own_command and (_os.environ.get("LOOMIX_KV_ROLE") or _os.environ.get("DMLC_ROLE")) in (
+        "server",
+        "scheduler",
+    ):
+        from . import kvstore_server
+
+        sys.exit(kvstore_server.run())
+
+
+_serve()
 
 
 def __dir__():

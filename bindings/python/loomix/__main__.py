@@ -7,8 +7,11 @@ import sys
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
     "im2rec": ("tools", "makes record files of pictures"),
+    "keys": ("keys", "makes the keys of a cluster"),
+    "launch": ("launch", "starts the processes of a cluster"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
     "rec2dir": ("tools", "writes the pictures of a record file as files"),
+    "serve": ("serve", "runs a cluster's scheduler or a server"),
 }
 
 

@@ -14,7 +14,7 @@ from .model import write_whole
 
 __all__ = ["KVStore", "KVStoreBase", "create"]
 
-_OTHER_TYPES = ("dist", "nccl", "p3", "horovod", "byteps")
+_OTHER_TYPES = ("dist_mpi", "dist_nccl", "nccl", "p3", "horovod", "byteps")
 
 
 class KVStoreBase:
@@ -304,28 +304,46 @@ def write_bytes(path, data):
         file.write(data)
 
 
-def create(name="local"):
+def create(name="local", **kwargs):
     """A store by the name of its type.
 
     Parameters
     ----------
-    name : {"local", "device"} or the name of a registered class
-        The type.
+    name : str
+        ``"local"`` or ``"device"`` for one machine; ``"dist_sync"``, ``"dist_async"``, ``"dist_ssp"`` or
+        ``"dist_device_sync"`` for a cluster with servers; or the name of a registered class.
+    staleness : int, optional
+        For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
 
     Raises
     ------
     NotImplementedError
-        For the types that span machines or need NCCL, which this version does not have.
+        For the types that need NCCL or MPI, which this version does not have.
     ValueError
         For unknown types.
+    ConnectionError
+        When the cluster is not complete in time.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.kv.create("device").type
+    'device'
     """
     if not isinstance(name, str):
         raise MXNetTypeError(f"[kvstore] the type is a {type(name).__name__}; expected a str.")
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
+    if kind.startswith("dist") and not kind.startswith(_OTHER_TYPES):
+        from . import kvstore_dist
+
+        return kvstore_dist.create(kind, **kwargs)
+    if kwargs:
+        raise MXNetTypeError(f"[kvstore] a store of type {name!r} takes no {', '.join(kwargs)}.")
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
-            f"[kvstore] type {name!r} is not available in this version; expected 'local' or 'device'."
+            f"[kvstore] type {name!r} is not available in this version; expected 'local', 'device', "
+            f"'dist_sync', 'dist_async' or 'dist_ssp'."
         )
     return KVStore(kind)

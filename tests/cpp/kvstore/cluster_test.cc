@@ -190,11 +190,41 @@ TEST_F(ClusterTest, MistakesAreNamed) {
 TEST_F(ClusterTest, AMissingNodeIsNoticedAtTheStart) {
   comm::InprocNetwork network;
   ClusterOptions options;
+  options.complete_within = 300ms;
   const Scheduler scheduler(network.attach("inproc://scheduler"), options);
   NodeOptions node;
   node.scheduler = "inproc://scheduler";
   node.deadline = 300ms;
-  EXPECT_THROW(DistStore(runtime_, "dist_sync", 0, network.attach("inproc://worker0"), node), NetworkError);
+  try {
+    DistStore(runtime_, "dist_sync", 0, network.attach("inproc://worker0"), node);
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("server 0 did not come within 0.3 s"));
+  }
+  EXPECT_THAT(scheduler.standing().failure, HasSubstr("server 0"));
+}
+
+TEST_F(ClusterTest, ItEndsWhenAllWorkersHaveLeft) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2});
+  cluster.workers[0]->leave("");
+  EXPECT_FALSE(cluster.scheduler->standing().ended);
+  cluster.workers[1]->leave("");
+  const auto until = comm::Clock::now() + 10s;
+  while (!cluster.servers[0]->standing().ended && comm::Clock::now() < until)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(cluster.servers[0]->standing().ended);
+  cluster.servers[0].reset();
+  while (!cluster.scheduler->standing().ended && comm::Clock::now() < until) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(cluster.scheduler->standing().ended);
+  EXPECT_EQ(cluster.scheduler->standing().failure, "");
+}
+
+TEST_F(ClusterTest, AWorkerThatFailsSaysWhy) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2});
+  cluster.workers[0]->leave("out of luck");
+  EXPECT_THAT(cluster.scheduler->standing().failure, HasSubstr("worker 0 at"));
+  EXPECT_THAT(cluster.scheduler->standing().failure, HasSubstr("out of luck"));
+  EXPECT_THROW(cluster.workers[1]->barrier(), NetworkError);
 }
 
 // ---- what dies ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m loomix launch``: starts the processes of a cluster, here or on other machines."""
+
+import argparse
+import os
+import secrets
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+
+from .manifests import kubernetes_manifest, slurm_script
+from .processes import Group, Node
+
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
+def free_port():
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def cluster_environment(args, host, port):
+    """The variables that all nodes have."""
+    variables = {
+        "DMLC_PS_ROOT_URI": host,
+        "DMLC_PS_ROOT_PORT": str(port),
+        "DMLC_NUM_WORKER": str(args.workers),
+        "DMLC_NUM_SERVER": str(args.servers),
+        "LOOMIX_KV_CLUSTER": f"{args.name}-{secrets.token_hex(4)}",
+        "LOOMIX_KV_REPLICAS": str(args.replicas),
+        "LOOMIX_KV_POLICY": args.policy or ("wait" if args.restart else "fail"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if args.keys:
+        variables["LOOMIX_KV_KEY_FILE"] = args.keys
+    if args.trusted_network:
+        variables["LOOMIX_KV_TRUSTED_NETWORK"] = "1"
+    for item in args.env:
+        name, equals, value = item.partition("=")
+        variables[name] = value if equals else os.environ.get(name, "")
+    return variables
+
+
+def parts(args):
+    """(role, rank) of every process, in the order in which they start."""
+    yield "scheduler", 0
+    yield from (("server", rank) for rank in range(args.servers))
+    yield from (("worker", rank) for rank in range(args.workers))
+
+
+def part_command(args, role):
+    """What a process of this role runs."""
+    return args.command if role == "worker" else [sys.executable, "-m", "loomix", "serve"]
+
+
+def part_environment(role, rank):
+    """The variables that say which part of the cluster a process is."""
+    ids = {"worker": "DMLC_WORKER_ID", "server": "DMLC_SERVER_ID"}
+    variables = {"DMLC_ROLE": role, "LOOMIX_KV_RANK": str(rank)}
+    if role in ids:
+        variables[ids[role]] = str(rank)
+    return variables
+
+
+def part_name(role, rank):
+    """How a process is called in the output."""
+    return role if role == "scheduler" else f"{role} {rank}"
+
+
+def run_group(args, nodes):
+    """Runs processes as the arguments say."""
+    group = Group(nodes, args.restart, args.policy == "continue", args.grace)
+    try:
+        return group.run()
+    except OSError:
+        return 127
+
+
+def launch_local(args):
+    """All processes on this machine."""
+    shared = cluster_environment(args, args.host or "127.0.0.1", args.port or free_port())
+    nodes = [
+        Node(
+            part_name(role, rank),
+            part_command(args, role),
+            {**shared, **part_environment(role, rank)},
+            role == "worker",
+        )
+        for role, rank in parts(args)
+    ]
+    return run_group(args, nodes)
+
+
+def remote_command(command, variables, folder):
+    """A line for a shell on another machine that runs a command until its standard input is closed."""
+    settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    run = f"cd {shlex.quote(folder)} && exec env {settings} {shlex.join(command)}"
+    # The watcher reads until this side is gone, and then ends the command and all that it started.
+    watch = "cat >/dev/null; kill -s TERM -- -$0; sleep 5; kill -s KILL -- -$0"
+    return (
+        f"setsid sh -c {shlex.quote(run)} </dev/null & part=$!; exec 3<&0; "
+        f"setsid sh -c {shlex.quote(watch)} $part <&3 >/dev/null 2>&1 & watcher=$!; exec 3<&-; "
+        f"wait $part; code=$?; kill -s TERM -- -$watcher 2>/dev/null; exit $code"
+    )
+
+
+def launch_ssh(args):
+    """Processes on the machines of a host file, one after the other; the scheduler on the first."""
+    with open(args.hosts) as file:
+        hosts = [line.split("#")[0].strip() for line in file]
+    hosts = [host for host in hosts if host]
+    if not hosts:
+        print(f"[launch] {args.hosts} names no host; expected one a line.", file=sys.stderr)
+        return 2
+    shared = cluster_environment(args, args.host or hosts[0], args.port or free_port())
+    if "PYTHONPATH" in os.environ:
+        shared.setdefault("PYTHONPATH", os.environ["PYTHONPATH"])
+    nodes = []
+    counts = {"scheduler": 0, "server": 0, "worker": 0}
+    for role, rank in parts(args):
+        host = hosts[counts[role] % len(hosts)]
+        counts[role] += 1
+        line = remote_command(
+            part_command(args, role), {**shared, **part_environment(role, rank)}, os.getcwd()
+        )
+        ssh = ["ssh", "-o", "BatchMode=yes", host, line]
+        nodes.append(Node(part_name(role, rank), ssh, {}, role == "worker", holds_input=True))
+    return run_group(args, nodes)
+
+
+def part_arguments(args):
+    """The command by which each process of an MPI or Slurm job finds its part and runs it."""
+    given = ["-n", str(args.workers), "-s", str(args.servers), "--grace", str(args.grace)]
+    return [sys.executable, "-m", "loomix", "launch", "--part", *given, *args.command]
+
+
+def launch_mpi(args):
+    """All processes by mpirun."""
+    if shutil.which("mpirun") is None:
+        print("[launch] there is no mpirun; install OpenMPI (Debian: openmpi-bin).", file=sys.stderr)
+        return 127
+    host = args.host or (socket.gethostname() if args.hosts else "127.0.0.1")
+    shared = cluster_environment(args, host, args.port or free_port())
+    command = ["mpirun", "-n", str(1 + args.servers + args.workers), "--oversubscribe", "--bind-to", "none"]
+    if os.geteuid() == 0:
+        command.append("--allow-run-as-root")
+    if args.hosts:
+        command += ["--hostfile", args.hosts]
+    for name in shared:
+        command += ["-x", name]
+    return _replace(command + part_arguments(args), shared)
+
+
+def launch_slurm(args):
+    """By srun within a job, else by a job that runs it."""
+    shared = cluster_environment(args, args.host or "", args.port or free_port())
+    if not args.output and "SLURM_JOB_ID" in os.environ:
+        nodes = subprocess.run(["scontrol", "show", "hostnames"], capture_output=True, text=True, check=True)
+        shared["DMLC_PS_ROOT_URI"] = args.host or nodes.stdout.split()[0]
+        tasks = str(1 + args.servers + args.workers)
+        command = ["srun", "--ntasks", tasks, "--overcommit", "--kill-on-bad-exit=1", *part_arguments(args)]
+        return _replace(command, shared)
+    script = slurm_script(args, shared, part_arguments(args))
+    if args.output:
+        return _write(args.output, script)
+    return subprocess.run(["sbatch", "--wait"], input=script, text=True).returncode
+
+
+def launch_k8s(args):
+    """Writes the manifest of a cluster for ``kubectl apply -f``."""
+    if not args.image:
+        print("[launch] --launcher k8s needs --image, a container image with Loomix.", file=sys.stderr)
+        return 2
+    shared = cluster_environment(args, f"{args.name}-scheduler", args.port or 9091)
+    return _write(args.output or "-", kubernetes_manifest(args, shared))
+
+
+def _replace(command, variables):
+    os.environ.update(variables)
+    sys.stdout.flush()
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(f"[launch] {command[0]} cannot be started: {error}", file=sys.stderr)
+        return 127
+
+
+def _write(path, text):
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        with open(path, "w") as out:
+            out.write(text)
+    return 0
+
+
+def run_part(args):
+    """Runs the part of the cluster that belongs to this process's number in its MPI or Slurm job."""
+    number = next((int(os.environ[name]) for name in RANK_VARIABLES if name in os.environ), None)
+    if number is None:
+        print(f"[launch] --part needs one of {', '.join(RANK_VARIABLES)}.", file=sys.stderr)
+        return 2
+    role, rank = list(parts(args))[number]
+    node = Node(part_name(role, rank), part_command(args, role), part_environment(role, rank), works=True)
+    return Group([node], grace=args.grace).run()
+
+
+LAUNCHERS = {
+    "local": launch_local,
+    "ssh": launch_ssh,
+    "mpi": launch_mpi,
+    "slurm": launch_slurm,
+    "k8s": launch_k8s,
+}
+
+
+def parse(arguments):
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m loomix launch",
+        description="Starts a cluster's scheduler, servers and workers. Workers run the command; lines of all "
+        "processes begin with who printed them. Ends everything when one part fails, with its exit status.",
+    )
+    add = parser.add_argument
+    add("-n", "--workers", type=int, required=True)
+    add("-s", "--servers", type=int, default=1)
+    add("--launcher", choices=sorted(LAUNCHERS), default="local")
+    add("--replicas", type=int, default=2, help="on how many servers each value lives (2)")
+    add("--policy", choices=["fail", "wait", "continue"], help="what to do when a worker dies (fail)")
+    add(
+        "--restart",
+        type=int,
+        nargs="?",
+        const=3,
+        default=0,
+        metavar="TIMES",
+        help="start a process that failed again, up to 3 times, or so often; the policy is wait then",
+    )
+    add("--env", action="append", default=[], metavar="NAME[=VALUE]", help="a variable for all; may repeat")
+    add("--keys", metavar="FILE", help="the cluster's keys, see `python -m loomix keys`")
+    add("--trusted-network", action="store_true", help="several machines without keys")
+    add("--host", help="where the scheduler is reached by the others")
+    add("--port", type=int, help="of the scheduler; a free one by default")
+    add("--hosts", metavar="FILE", help="ssh, mpi: the machines, one a line")
+    add("--grace", type=float, default=10.0, help="seconds to end by itself before a process is killed (10)")
+    add("--name", default="loomix", help="name of the job")
+    add("--output", metavar="FILE", help="slurm, k8s: write the script or manifest here and start nothing")
+    add("--image", help="k8s: a container image with Loomix and the program")
+    add("--namespace", default="default", help="k8s: where it runs")
+    add("--nodes", type=int, help="slurm: machines")
+    add("--time", help="slurm: time limit")
+    add("--part", action="store_true", help=argparse.SUPPRESS)
+    add("command", nargs=argparse.REMAINDER, help="what workers run")
+    args = parser.parse_args(arguments)
+    if args.command[:1] == ["--"]:
+        del args.command[0]
+    if not args.command:
+        parser.error("the command that workers run is missing")
+    for name in ("workers", "servers", "replicas"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name} is {getattr(args, name)}; at least 1 is needed")
+    if args.launcher == "ssh" and not args.hosts:
+        parser.error("--launcher ssh needs --hosts FILE")
+    return args
+
+
+def main(_, arguments):
+    """Runs ``launch`` with these arguments; its exit status."""
+    args = parse(arguments)
+    return run_part(args) if args.part else LAUNCHERS[args.launcher](args)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters as jobs of Slurm and Kubernetes: the files that describe them."""
+
+import json
+import shlex
+
+_TERMINATION = 30  # seconds that Kubernetes gives a pod to end
+
+
+def slurm_script(args, variables, part):
+    """A script for sbatch that runs all parts by srun; the scheduler is on the first machine."""
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={args.name}",
+        f"#SBATCH --ntasks={1 + args.servers + args.workers}",
+    ]
+    if args.nodes:
+        lines.append(f"#SBATCH --nodes={args.nodes}")
+    if args.time:
+        lines.append(f"#SBATCH --time={args.time}")
+    lines.append("set -eu")
+    for name, value in variables.items():
+        if name != "DMLC_PS_ROOT_URI" or value:
+            lines.append(f"export {name}={shlex.quote(value)}")
+    if not variables["DMLC_PS_ROOT_URI"]:
+        lines.append("DMLC_PS_ROOT_URI=$(scontrol show hostnames | head -n 1)")
+        lines.append("export DMLC_PS_ROOT_URI")
+    lines.append(f"exec srun --overcommit --kill-on-bad-exit=1 {shlex.join(part)}")
+    return "\n".join(lines) + "\n"
+
+
+def _yaml(value, indent=0):
+    """Lists and dicts as lines of YAML; texts are quoted as in JSON, which YAML contains."""
+    space = "  " * indent
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(item, (dict, list)) and item:
+                yield f"{space}{key}:"
+                yield from _yaml(item, indent + 1)
+            else:
+                yield f"{space}{key}: {json.dumps(item)}"
+    else:
+        for item in value:
+            if isinstance(item, dict):
+                first, *rest = _yaml(item, indent + 1)
+                yield f"{space}- {first.strip()}"
+                yield from rest
+            else:
+                yield f"{space}- {json.dumps(item)}"
+
+
+def _job(args, variables, role, count, command):
+    name = f"{args.name}-{role}"
+    labels = {"app": args.name, "role": role}
+    rank = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    environment = [{"name": key, "value": value} for key, value in variables.items()]
+    environment += [
+        {"name": "DMLC_ROLE", "value": role},
+        {"name": "LOOMIX_KV_RANK", "valueFrom": {"fieldRef": {"fieldPath": rank}}},
+        {"name": "LOOMIX_KV_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+    ]
+    container = {"name": role, "image": args.image, "command": command, "env": environment}
+    pod = {
+        "restartPolicy": "OnFailure" if args.restart else "Never",
+        "terminationGracePeriodSeconds": _TERMINATION,
+        "containers": [container],
+    }
+    if args.keys:
+        container["volumeMounts"] = [{"name": "keys", "mountPath": "/etc/loomix", "readOnly": True}]
+        pod["volumes"] = [{"name": "keys", "secret": {"secretName": args.keys, "defaultMode": 0o400}}]
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": args.namespace, "labels": labels},
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": count,
+            "parallelism": count,
+            "backoffLimit": args.restart * count,
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def kubernetes_manifest(args, variables):
+    """A service that finds the scheduler, and a job for each role.
+
+    ``args.keys`` names a secret whose entry ``keys`` is the key file.
+    """
+    variables = dict(variables)
+    if args.keys:
+        variables["LOOMIX_KV_KEY_FILE"] = "/etc/loomix/keys"
+    serve = ["python", "-m", "loomix", "serve"]
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"{args.name}-scheduler", "namespace": args.namespace},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {"app": args.name, "role": "scheduler"},
+            "ports": [{"name": "kvstore", "port": int(variables["DMLC_PS_ROOT_PORT"])}],
+        },
+    }
+    documents = [
+        service,
+        _job(args, variables, "scheduler", 1, serve),
+        _job(args, variables, "server", args.servers, serve),
+        _job(args, variables, "worker", args.workers, args.command),
+    ]
+    return "---\n".join("\n".join(_yaml(document)) + "\n" for document in documents)

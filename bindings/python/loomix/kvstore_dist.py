@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store of a cluster: values live on servers, workers push gradients and pull values."""
+
+import atexit
+import contextlib
+import sys
+
+from . import _core
+from .base import MXNetError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
+from .kvstore import KVStore
+
+__all__ = ["DistKVStore", "create"]
+
+# Names that MXNet's users write -> the store's type.
+_TYPES = {
+    "dist": "dist_sync",
+    "dist_sync": "dist_sync",
+    "dist_device_sync": "dist_device_sync",
+    "dist_sync_device": "dist_device_sync",
+    "dist_async": "dist_async",
+    "dist_device_async": "dist_device_async",
+    "dist_async_device": "dist_device_async",
+    "dist_ssp": "dist_ssp",
+}
+_OPTIMIZER_KEY = "loomix.optimizer."  # keys that appear once the servers have an optimizer
+
+_open = None  # the process's store: it has one place in the cluster
+
+
+class DistKVStore(KVStore):
+    """A worker's store in a cluster; made by ``mx.kv.create("dist_sync")``.
+
+    Rank, scheduler and the numbers of nodes come from the environment (``DMLC_*`` or ``LOOMIX_KV_*``), which
+    ``python -m loomix launch`` sets. Only the sum of this process's devices travels.
+
+    Parameters
+    ----------
+    kind : str
+        ``"dist_sync"`` (a pull gets the sum of everybody's pushes), ``"dist_async"`` (each push counts at
+        once), ``"dist_ssp"`` (the same, but nobody runs more than ``staleness`` pushes ahead), or one of
+        their names with ``device``.
+    staleness : int, optional
+        For ``dist_ssp``; ``LOOMIX_KV_STALENESS`` by default.
+
+    Raises
+    ------
+    ConnectionError
+        When the cluster is not complete within ``LOOMIX_KV_DEADLINE`` seconds.
+
+    Examples
+    --------
+    Started by ``python -m loomix launch -n 2 -s 1 python example.py``:
+
+    >>> import loomix as mx
+    >>> store = mx.kv.create("dist_sync")  # doctest: +SKIP
+    >>> store.init("w", mx.nd.zeros((2,)))  # doctest: +SKIP
+    >>> store.push("w", mx.nd.ones((2,)))  # doctest: +SKIP
+    >>> out = mx.nd.empty((2,))
+    >>> store.pull("w", out)  # doctest: +SKIP
+    >>> out.asnumpy().tolist()  # doctest: +SKIP
+    [2.0, 2.0]
+    """
+
+    def __init__(self, kind="dist_sync", staleness=None):
+        settings = _core.cluster_settings()
+        if settings["role"] != "worker":
+            raise StateError(
+                f"[kvstore] this process is a {settings['role']} (LOOMIX_KV_ROLE, DMLC_ROLE); only workers have a "
+                f"store."
+            )
+        if staleness is None:
+            staleness = settings["staleness"]
+        if not isinstance(staleness, int) or staleness < 0:
+            raise MXNetValueError(f"[kvstore] staleness is {staleness!r}; expected an int >= 0.")
+        self._handle = _core.make_dist_store(_TYPES[kind], staleness)
+        self._optimizer_updater = None
+        self._optimizers = 0
+
+    def pushes(self, key):
+        """How many times this worker has pushed ``key``, before it was started again, too.
+
+        A worker that comes back goes on from there: what it pushes again of the round in which it died is
+        known.
+        """
+        return self._handle.pushes(key)
+
+    def set_updater(self, updater):
+        """Raises: an updater would be code on servers."""
+        if updater is not None:
+            raise MXNetNotImplementedError(
+                "[KVStore] an updater is code and does not travel to servers; use set_optimizer, or update on the "
+                "workers (MXNET_UPDATE_ON_KVSTORE=0)."
+            )
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer):
+        """Makes the servers update values by an optimizer, which travels as name and settings.
+
+        All workers call it; the one of rank 0 counts. Returns when the servers have it.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+            SGD, NAG, Adam, RMSProp or Ftrl, with one of MXNet's schedules or none.
+
+        Raises
+        ------
+        NotImplementedError
+            For what cannot travel: other classes, other schedules, anything that is code.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> store = mx.kv.create("dist_async")  # doctest: +SKIP
+        >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1))  # doctest: +SKIP
+        """
+        from .ndarray import zeros
+        from .optimizer.travel import describe
+
+        name, settings = describe(optimizer)
+        self._handle.set_optimizer(name, settings)
+        mark = zeros((1,))
+        self._handle.init(f"{_OPTIMIZER_KEY}{self._optimizers}", mark)
+        if self.rank != 0:
+            self._handle.pull(f"{_OPTIMIZER_KEY}{self._optimizers}", mark, 0)
+            mark.wait_to_read()
+        self._optimizers += 1
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        """Raises: the states are on the servers."""
+        raise StateError(
+            f"[KVStore] the optimizer's states of a store of type {self.type!r} are on its servers, and cannot be "
+            f"saved or loaded here; MXNET_UPDATE_ON_KVSTORE=0 keeps them on the workers."
+        )
+
+    def load_optimizer_states(self, fname):
+        """Raises: the states are on the servers."""
+        self.save_optimizer_states(fname)
+
+    def barrier(self):
+        """Waits for all workers.
+
+        Raises
+        ------
+        ConnectionError
+            When one does not come within ``LOOMIX_KV_DEADLINE`` seconds, or is lost.
+        """
+        self._handle.barrier()
+
+    _barrier = barrier
+
+    def close(self):
+        """Waits for what is under way and leaves the cluster, which ends when all workers have left. The end
+        of the process does it, too."""
+        global _open
+        from .ndarray import waitall
+
+        try:
+            waitall()
+            self._part("")
+        finally:
+            self._part("its last pushes failed")
+            if _open is self:
+                _open = None
+
+    def _part(self, why):
+        """Leaves the cluster; ``why`` says what went wrong."""
+        with contextlib.suppress(MXNetError):  # the scheduler may be gone, or the store closed
+            self._handle.leave(why)
+        self._handle.close()
+
+
+@atexit.register
+def _leave():
+    """At exit. A process that ends by an exception says so, instead of a goodbye."""
+    store = _open
+    if store is None:
+        return
+    error = getattr(sys, "last_value", None)
+    if error is None:
+        store.close()
+        return
+    store._part(f"its program ended with {type(error).__name__}: {error}")
+
+
+def create(kind, staleness=None):
+    """The process's store in its cluster: a second call gives the same one.
+
+    Raises
+    ------
+    StateError
+        When there is one of another type.
+    """
+    global _open
+    if kind not in _TYPES:
+        raise MXNetValueError(f"[kvstore] unknown type {kind!r}; expected one of {', '.join(_TYPES)}.")
+    if staleness is not None and _TYPES[kind] != "dist_ssp":
+        raise MXNetTypeError(f"[kvstore] staleness belongs to 'dist_ssp'; came with {kind!r}.")
+    if _open is None:
+        _open = DistKVStore(kind, staleness)
+    elif _open.type != _TYPES[kind]:
+        raise StateError(
+            f"[kvstore] this process has a store of type {_open.type!r} in its cluster; close() it before one of "
+            f"type {kind!r}."
+        )
+    return _open

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers and schedulers: processes that take part in a cluster and run no program of their own."""
+
+import os
+import sys
+
+__all__ = ["is_server", "run"]
+
+
+def is_server():
+    """Whether the environment says that this process is a server or the scheduler."""
+    role = os.environ.get("LOOMIX_KV_ROLE") or os.environ.get("DMLC_ROLE")
+    return role in ("server", "scheduler")
+
+
+def run():
+    """Runs the scheduler or server that the environment describes until the cluster ends.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 1 with the error printed, or 130 after Ctrl-C.
+    """
+    from . import _core
+    from .base import MXNetError
+
+    try:
+        _core.serve()
+    except MXNetError as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/node_setup.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "base/error.h"
+#include "kvstore/dist/dist_store.h"
+#include "kvstore/dist/server.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kFarewell = std::chrono::milliseconds(500);  // in which others hear of a failure
+
+comm::Duration seconds(double count) {
+  return std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(count));
+}
+
+// The IPv4 address of a host.
+std::string address_of_host(const std::string& host) {
+  addrinfo hints = {};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  LOOMIX_CHECK(error == 0, NetworkError, "[KVStore] the host '{}' is not known: {}.", host,
+               gai_strerror(error));
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, text, sizeof text);
+  freeaddrinfo(found);
+  return text;
+}
+
+std::string address_of_interface(const std::string& name) {
+  ifaddrs* all = nullptr;
+  LOOMIX_CHECK(getifaddrs(&all) == 0, NetworkError, "[KVStore] the network interfaces cannot be listed: {}.",
+               std::strerror(errno));
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, freeifaddrs);
+  std::string known;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    char text[INET_ADDRSTRLEN] = {};
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+    if (name == one->ifa_name) return text;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", one->ifa_name);
+  }
+  detail::throw_error<ValueError>(
+      "[KVStore] there is no network interface '{}' with an IPv4 address (LOOMIX_KV_INTERFACE, "
+      "DMLC_INTERFACE); "
+      "there are {}.",
+      name, known);
+}
+
+// The own address on the way to `address`; nothing is sent.
+std::string address_towards(const std::string& address) {
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(9);
+  inet_pton(AF_INET, address.c_str(), &to.sin_addr);
+  const int file = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own = {};
+  socklen_t size = sizeof own;
+  const bool found = file >= 0 && connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 &&
+                     getsockname(file, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  if (file >= 0) close(file);
+  LOOMIX_CHECK(found, NetworkError, "[KVStore] no network leads to the scheduler at {}.", address);
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &own.sin_addr, text, sizeof text);
+  return text;
+}
+
+std::string own_host(const Settings& settings) {
+  if (!settings.kv_host.empty()) return settings.kv_host;
+  if (!settings.kv_interface.empty()) return address_of_interface(settings.kv_interface);
+  return address_towards(address_of_host(settings.kv_scheduler_host));
+}
+
+comm::NetworkOptions network_options(const Settings& settings) {
+  comm::NetworkOptions options;
+  options.trusted_network = settings.kv_trusted_network;
+  options.shared_memory = settings.kv_shared_memory;
+  if (!settings.kv_key_file.empty()) options.keys = read_keys(settings.kv_key_file);
+  return options;
+}
+
+comm::EndpointOptions endpoint_options(const Settings& settings) {
+  comm::EndpointOptions options;
+  options.cluster = settings.kv_cluster;
+  options.dead_after = seconds(settings.kv_dead_after);
+  options.heartbeat_every = std::min(options.heartbeat_every, options.dead_after / 4);
+  options.reconnect_within = std::min(options.reconnect_within, options.dead_after);
+  return options;
+}
+
+std::string scheduler_address(const Settings& settings, const comm::KeyPair& keys) {
+  LOOMIX_CHECK(settings.kv_scheduler_port > 0, ValueError,
+               "[KVStore] the scheduler's port is 0; set LOOMIX_KV_SCHEDULER_PORT (or DMLC_PS_ROOT_PORT).");
+  return fmt::format("tcp://{}:{}{}{}", address_of_host(settings.kv_scheduler_host),
+                     settings.kv_scheduler_port, keys.public_key.empty() ? "" : "|", keys.public_key);
+}
+
+NodeOptions node_options(const Settings& settings, int count, const comm::KeyPair& keys) {
+  LOOMIX_CHECK(
+      settings.kv_rank >= 0 && settings.kv_rank < count, ValueError,
+      "[KVStore] this {} has the rank {}; expected 0 to {}. `python -m loomix launch` sets it; else set "
+      "LOOMIX_KV_RANK (DMLC_WORKER_ID, DMLC_SERVER_ID), and check DMLC_NUM_WORKER and DMLC_NUM_SERVER.",
+      settings.kv_role, settings.kv_rank, count - 1);
+  NodeOptions options;
+  options.rank = settings.kv_rank;
+  options.scheduler = scheduler_address(settings, keys);
+  options.deadline = seconds(settings.kv_deadline);
+  options.endpoint = endpoint_options(settings);
+  return options;
+}
+
+DeadWorker policy_of(const std::string& text) {
+  return text == "fail" ? DeadWorker::fail : text == "wait" ? DeadWorker::wait : DeadWorker::go_on;
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
+  ClusterOptions options;
+  options.servers = settings.kv_servers;
+  options.workers = settings.kv_workers;
+  options.replicas = settings.kv_replicas;
+  options.policy = policy_of(settings.kv_policy);
+  options.complete_within = seconds(settings.kv_deadline);
+  options.endpoint = endpoint_options(settings);
+  comm::NetworkOptions network = network_options(settings);
+  const std::string port = settings.kv_scheduler_port == 0 ? "*" : std::to_string(settings.kv_scheduler_port);
+  network.listen = fmt::format("tcp://{}:{}", address_of_host(settings.kv_scheduler_host), port);
+  return std::make_unique<Scheduler>(comm::make_network_transport(std::move(network)), options);
+}
+
+std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings) {
+  comm::NetworkOptions network = network_options(settings);
+  const NodeOptions options = node_options(settings, settings.kv_servers, network.keys);
+  const std::string host = own_host(settings);
+  network.listen = fmt::format("tcp://{}:*", address_of_host(host));
+  network.advertise = host;
+  return std::make_unique<Server>(runtime, comm::make_network_transport(std::move(network)), options);
+}
+
+template <class Node>
+void wait_for_end(const Node& node, const std::string& who, const std::function<bool()>& go_on) {
+  Standing standing;
+  while (go_on()) {
+    standing = node.standing();
+    if (standing.ended || !standing.failure.empty()) break;
+    std::this_thread::sleep_for(kLook);
+  }
+  if (standing.failure.empty()) return;
+  std::this_thread::sleep_for(kFarewell);
+  detail::throw_error<NetworkError>("[KVStore] the cluster of this {} has failed: {}", who, standing.failure);
+}
+
+}  // namespace
+
+std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& type, int64_t staleness,
+                                         const Settings& settings) {
+  comm::NetworkOptions network = network_options(settings);
+  network.listen.clear();
+  const NodeOptions options = node_options(settings, settings.kv_workers, network.keys);
+  return std::make_unique<DistStore>(runtime, type, staleness,
+                                     comm::make_network_transport(std::move(network)), options);
+}
+
+void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on) {
+  LOOMIX_CHECK(settings.kv_role != "worker", ValueError,
+               "[KVStore] a worker does not serve; expected the role server or scheduler (LOOMIX_KV_ROLE, "
+               "DMLC_ROLE).");
+  if (settings.kv_role == "scheduler") {
+    wait_for_end(*make_scheduler(settings), settings.kv_role, go_on);
+  } else {
+    wait_for_end(*make_server(runtime, settings), fmt::format("server {}", settings.kv_rank), go_on);
+  }
+}
+
+comm::KeyPair read_keys(const std::string& path) {
+  std::ifstream file(path);
+  struct stat info = {};
+  LOOMIX_CHECK(file && stat(path.c_str(), &info) == 0, FileError,
+               "[KVStore] the key file {} cannot be read: {}; make one with `python -m loomix keys {}`.",
+               path, std::strerror(errno), path);
+  LOOMIX_CHECK((info.st_mode & 077) == 0, FileError,
+               "[KVStore] the key file {} has the mode {:o}; others must not be able to read it, so 600 is "
+               "expected.",
+               path, info.st_mode & 0777u);
+  comm::KeyPair keys;
+  for (std::string name, value; file >> name >> value;) {
+    if (name == "public") keys.public_key = value;
+    if (name == "secret") keys.secret_key = value;
+  }
+  LOOMIX_CHECK(!keys.public_key.empty() && !keys.secret_key.empty(), FileError,
+               "[KVStore] {} is no key file; expected lines 'public KEY' and 'secret KEY'.", path);
+  return keys;
+}
+
+std::string key_file_text(const comm::KeyPair& keys) {
+  return fmt::format("public {}\nsecret {}\n", keys.public_key, keys.secret_key);
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/settings.h"
+#include "comm/network.h"
+#include "kvstore/dist/membership.h"
+#include "kvstore/dist/scheduler.h"
+#include "kvstore/kvstore.h"
+#include "symbol/executor/runtime.h"
+
+// Nodes as separate processes: what the settings (LOOMIX_KV_*, DMLC_*) say becomes a scheduler, a server or a worker's store.
+namespace loomix::kvstore {
+
+// Waits until the cluster is complete. `staleness` is for dist_ssp.
+std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& type, int64_t staleness,
+                                         const Settings& settings);
+
+// Runs the scheduler or a server until all workers have left, or `go_on`, which is asked several times a second, says no. Throws
+// NetworkError where the cluster fails.
+void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on);
+
+// The two halves of a cluster's key as `python -m loomix keys` writes them; throws where others can read the file.
+comm::KeyPair read_keys(const std::string& path);
+std::string key_file_text(const comm::KeyPair& keys);
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores of clusters whose nodes are processes."""
+
+import os
+import signal
+import socket
+import time
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix.optimizer.travel import describe
+from real_cluster import TIMEOUT, Cluster, free_port
+
+if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
+    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+
+BASICS = """
+import sys
+import loomix as mx, numpy as np
+kind = sys.argv[1] if len(sys.argv) > 1 else "KIND"
+kv = mx.kv.create(kind)
+assert mx.kv.create(kind) is kv
+rank, count = kv.rank, kv.num_workers
+assert count == 2 and kv.type == "TYPE", (count, kv.type)
+kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, rescale_grad=2))
+kv.init([3, "w"], [mx.nd.ones((400, 300)), mx.nd.zeros((5,))])  # the first is cut over the servers
+kv.init("b", mx.nd.full((2, 2), 7, dtype="float64"))
+kv.broadcast("c", mx.nd.full((2,), 3 if rank == 0 else 99), out := mx.nd.empty((2,)))
+assert out.asnumpy().tolist() == [3, 3]
+kv.barrier()
+big, small = mx.nd.empty((400, 300)), [mx.nd.empty((5,), ctx=mx.cpu(i)) for i in range(2)]
+for step in range(1, 5):
+    kv.push([3, "w"], [mx.nd.ones((400, 300)), [mx.nd.full((5,), rank + 1, ctx=mx.cpu(i)) for i in range(2)]])
+    kv.pull([3, "w"], [big, small])
+    if "sync" in kind and "async" not in kind:
+        assert (big.asnumpy() == 1 - 2 * step).all(), big
+        assert [s.asnumpy().tolist() for s in small] == [[-6.0 * step] * 5] * 2, small
+kv.barrier()
+kv.pull([3, "w"], [big, small])
+assert (big.asnumpy() == -7).all() and (small[1].asnumpy() == -24).all(), (big, small)
+kv.barrier()
+out = mx.nd.empty((2, 2), dtype="float64")
+kv.pushpull("b", mx.nd.full((2, 2), rank + 1, dtype="float64"), out=out)
+assert kv.pushes("b") == 1 and kv.pushes("w") == 4
+kv.barrier()
+kv.pull("b", out)
+assert (out.asnumpy() == 4).all(), out
+print("good")
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_"),
+    [
+        ("dist_sync", "dist_sync"),
+        ("dist_sync_device", "dist_device_sync"),
+        ("dist_async", "dist_async"),
+        ("dist_ssp", "dist_ssp"),
+    ],
+)
+def test_round_trip(tmp_path, kind, type_):
+    program = BASICS.replace("KIND", kind).replace("TYPE", type_)
+    with Cluster(tmp_path, program).start() as cluster:
+        cluster.succeed()
+        assert [cluster.output("worker", rank) for rank in range(2)] == ["good\n"] * 2
+        assert "not reached" not in cluster.output("server") + cluster.output("scheduler")
+
+
+MISTAKES = """
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((2, 3)))
+def fails(kind, *texts):
+    class Expect:
+        def __enter__(self): pass
+        def __exit__(self, what, error, trace):
+            assert isinstance(error, kind), error
+            assert all(text in str(error) for text in texts), str(error)
+            return True
+    return Expect()
+with fails(KeyError, "'v'", "worker 0"): kv.push("v", mx.nd.zeros((2, 3)))
+with fails(KeyError, "'v'"): kv.pull("v", mx.nd.zeros((2, 3)))
+with fails(ValueError, "'w'", "(2, 3)", "(3, 2)"): kv.push("w", mx.nd.zeros((3, 2)))
+with fails(TypeError, "'w'", "float32", "float64"): kv.push("w", mx.nd.zeros((2, 3), dtype="float64"))
+with fails(ValueError, "'w'"): kv.init("w", mx.nd.zeros((2, 3)))
+with fails(NotImplementedError, "set_optimizer"): kv.set_updater(lambda *a: None)
+with fails(NotImplementedError, "Nadam", "SGD"): kv.set_optimizer(mx.optimizer.Nadam())
+with fails(mx.MXNetError, "dist_sync", "servers"): kv.save_optimizer_states("file")
+with fails(mx.MXNetError, "dist_async", "close"): mx.kv.create("dist_async")
+kv.close()
+with fails(mx.MXNetError, "closed"): kv.barrier()
+print("good")
+"""
+
+
+def test_mistakes_are_named(tmp_path):
+    with Cluster(tmp_path, MISTAKES, workers=1, servers=1).start() as cluster:
+        cluster.succeed()
+        assert cluster.output("worker", 0) == "good\n"
+
+
+def test_types_and_arguments():
+    with pytest.raises(ValueError, match="python -m loomix launch"):
+        mx.kv.create("dist_sync")  # without a cluster
+    with pytest.raises(ValueError, match="dist_magic"):
+        mx.kv.create("dist_magic")
+    with pytest.raises(TypeError, match="staleness"):
+        mx.kv.create("dist_sync", staleness=3)
+    with pytest.raises(TypeError, match="staleness"):
+        mx.kv.create("local", staleness=3)
+    with pytest.raises(ValueError, match="staleness is -1"):
+        mx.kv.create("dist_ssp", staleness=-1)
+    with pytest.raises(NotImplementedError, match="dist_nccl"):
+        mx.kv.create("dist_nccl")
+
+
+# ---- optimizers as data --------------------------------------------------------------------------
+
+
+def test_optimizers_travel_with_their_settings():
+    names = {0: "fc_weight", 1: "fc_bias"}
+    adam = mx.optimizer.Adam(
+        learning_rate=0.1, beta2=0.9, wd=0.01, clip_gradient=2, param_idx2name=names, begin_num_update=5
+    )
+    adam.set_lr_mult({"fc_weight": 0.5})
+    name, settings = describe(adam)
+    assert name == "adam"
+    expected = {"learning_rate": "0.1", "beta2": "0.9", "wd": "0.01", "clip_gradient": "2"}
+    expected |= {"begin_num_update": "5", "lr_mult.fc_weight": "0.5", "lr_mult.0": "0.5"}
+    expected |= {"wd_mult.fc_bias": "0.0", "wd_mult.1": "0.0"}
+    assert expected.items() <= settings.items()
+    schedule = mx.lr_scheduler.MultiFactorScheduler([5, 8], factor=0.1, base_lr=0.2)
+    name, settings = describe(mx.optimizer.SGD(lr_scheduler=schedule, momentum=0.9))
+    assert (name, settings["lr_scheduler"], settings["steps"], settings["base_lr"]) == (
+        "sgd",
+        "multifactor",
+        "5,8",
+        "0.2",
+    )
+
+
+def test_code_does_not_travel():
+    class Mine(mx.optimizer.SGD):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine is code"):
+        describe(Mine())
+    with pytest.raises(NotImplementedError, match="centered"):
+        describe(mx.optimizer.RMSProp(centered=True))
+    schedule = type("MySchedule", (mx.lr_scheduler.LRScheduler,), {})()
+    with pytest.raises(NotImplementedError, match="MySchedule"):
+        describe(mx.optimizer.SGD(lr_scheduler=schedule))
+    used = mx.lr_scheduler.FactorScheduler(2, 0.5)
+    used(10)
+    with pytest.raises(ValueError, match="used already"):
+        describe(mx.optimizer.SGD(lr_scheduler=used))
+
+
+OPTIMIZERS = """
+import loomix as mx, numpy as np
+lr = mx.lr_scheduler
+def make():
+    names = dict(param_idx2name={0: "w_weight", 1: "w_bias"})
+    for schedule in (
+        lr.FactorScheduler(2, 0.5, base_lr=0.1, warmup_steps=2),
+        lr.MultiFactorScheduler([2, 4], 0.3, base_lr=0.1),
+        lr.PolyScheduler(5, base_lr=0.1),
+        lr.CosineScheduler(5, base_lr=0.1, final_lr=0.01, warmup_steps=2, warmup_mode="constant"),
+    ):
+        yield mx.optimizer.SGD(momentum=0.9, wd=0.1, lr_scheduler=schedule, **names)
+    yield mx.optimizer.NAG(learning_rate=0.1, momentum=0.9, clip_gradient=0.5, **names)
+    yield mx.optimizer.Adam(learning_rate=0.1, wd=0.01, begin_num_update=3, **names)
+    yield mx.optimizer.RMSProp(learning_rate=0.1, **names)
+    yield mx.optimizer.Ftrl(learning_rate=0.1, rescale_grad=0.5, **names)
+    yield mx.optimizer.Test(rescale_grad=0.25)
+kv = mx.kv.create("dist_sync")
+random = np.random.RandomState(1)
+for number, (here, there) in enumerate(zip(make(), make())):
+    kv.set_optimizer(there)
+    updater = mx.optimizer.get_updater(here)
+    keys = ["w_weight", "w_bias"] if number == 0 else [2 * number, 2 * number + 1]
+    if number:  # without multipliers, as the servers know no names of these keys
+        here.wd_mult = {}
+    own = [mx.nd.array(random.randn(50).astype("float32")) for _ in keys]
+    kv.init(keys, own)
+    out = mx.nd.empty((50,))
+    for step in range(6):
+        for index, key in enumerate(keys):
+            grad = mx.nd.array(random.randn(50).astype("float32"))
+            kv.push(key, grad)
+            kv.pull(key, out)
+            updater(index, grad, own[index])
+            assert (out.asnumpy() == own[index].asnumpy()).all(), (number, step, index)
+print("good")
+"""
+
+
+def test_servers_update_as_this_process_would(tmp_path):
+    with Cluster(tmp_path, OPTIMIZERS, workers=1, servers=1).start() as cluster:
+        cluster.succeed()
+        assert "good" in cluster.output("worker", 0)
+
+
+# ---- who is missing, and who dies ----------------------------------------------------------------
+
+
+def test_a_missing_server_is_named(tmp_path):
+    program = "import loomix as mx; mx.kv.create('dist_sync')"
+    with Cluster(tmp_path, program, LOOMIX_KV_DEADLINE=1.5) as cluster:
+        start = time.monotonic()
+        cluster.start(("scheduler", 0), ("server", 0), ("worker", 0), ("worker", 1))
+        assert cluster.codes("worker") == [1, 1] and cluster.codes("server") == [1]
+        assert cluster.codes("scheduler") == [1]
+        assert time.monotonic() - start < TIMEOUT / 2
+        for role, rank in cluster.processes:
+            text = cluster.output(role, rank)
+            assert "server 1 did not come within 1.5 s" in text and "DMLC_NUM_SERVER" in text, text
+        assert "NetworkError" in cluster.output("worker", 0)
+
+
+def test_a_missing_scheduler_is_named(tmp_path):
+    program = "import loomix as mx; mx.kv.create('dist_sync')"
+    with Cluster(tmp_path, program, LOOMIX_KV_DEADLINE=1) as cluster:
+        cluster.start(("worker", 1), ("server", 0))
+        assert cluster.codes("worker") == [1] and cluster.codes("server") == [1]
+        for role, rank in cluster.processes:
+            text = cluster.output(role, rank)
+            assert f"127.0.0.1:{cluster.environment['DMLC_PS_ROOT_PORT']}" in text, text
+            assert "DMLC_PS_ROOT_URI" in text, text
+
+
+def test_wrong_numbers_are_named(tmp_path):
+    with Cluster(tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", workers=1) as cluster:
+        cluster.start(("worker", 1))
+        assert cluster.codes("worker") == [1]
+        assert "the rank 1; expected 0 to 0" in cluster.output("worker", 1)
+        assert "DMLC_WORKER_ID" in cluster.output("worker", 1)
+
+
+def test_interrupt_while_the_cluster_is_not_complete(tmp_path):
+    program = "import loomix as mx; print('waits'); mx.kv.create('dist_sync')"
+    with Cluster(tmp_path, program, workers=1, servers=1) as cluster:
+        cluster.start(("scheduler", 0), ("worker", 0))
+        cluster.wait_for("worker", 0, "waits")
+        start = time.monotonic()
+        cluster.kill("worker", 0, signal.SIGINT)
+        assert cluster.codes("worker")[0] in (-signal.SIGINT, 130)
+        assert time.monotonic() - start < 20
+        assert "KeyboardInterrupt" in cluster.output("worker", 0)
+
+
+STEPS = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
+kv.init(["w", 3], [mx.nd.zeros((5,)), mx.nd.zeros((300, 300))])
+out = [mx.nd.empty((5,)), mx.nd.empty((300, 300))]
+for step in range(kv.pushes("w") + 1, 61):
+    kv.push(["w", 3], [mx.nd.ones((5,)), mx.nd.ones((300, 300))])
+    kv.pull(["w", 3], out)
+    for array in out:
+        values = array.asnumpy()
+        assert (values == -kv.num_workers * step).all(), (step, values)
+    print("step", step, flush=True)
+    if step >= 10: time.sleep(0.02)
+print("good")
+"""
+
+
+def test_a_worker_that_fails_is_named_with_its_error(tmp_path):
+    program = STEPS.replace(
+        "if step >= 10", "if step == 10 and kv.rank == 1: raise ValueError('my mistake')\n    if 1"
+    )
+    with Cluster(tmp_path, program).start() as cluster:
+        assert cluster.codes("worker") == [1, 1]
+        assert cluster.codes("server") == [1, 1] and cluster.codes("scheduler") == [1]
+        for role, rank in (("worker", 0), ("server", 0), ("server", 1), ("scheduler", 0)):
+            assert "worker 1 was lost: its program ended with ValueError: my mistake" in cluster.output(
+                role, rank
+            )
+
+
+@pytest.mark.parametrize("role", ["worker", "server", "scheduler"])
+def test_who_is_killed_is_named_by_the_others(tmp_path, role):
+    settings = {"LOOMIX_KV_DEADLINE": 4, "LOOMIX_KV_REPLICAS": 1}
+    with Cluster(tmp_path, STEPS.replace("61", "10000000"), **settings).start() as cluster:
+        cluster.wait_for("worker", 0, "step 10")
+        start = time.monotonic()
+        rank = 1 if role != "scheduler" else 0
+        cluster.kill(role, rank)
+        if role != "server":  # without a scheduler pushes and pulls go on until the servers give it up
+            cluster.codes("server")
+        assert 1 in cluster.codes("worker")
+        assert time.monotonic() - start < TIMEOUT / 2
+        name = role if role == "scheduler" else f"{role} 1"
+        survivors = [key for key in cluster.processes if key not in ((role, rank), ("scheduler", 0))]
+        for survivor in survivors:
+            if survivor[0] == "server" and role == "server":
+                continue  # it has its own values still; the cluster ends with its workers
+            if role == "scheduler" and survivor[0] == "worker":
+                assert "server" in cluster.output(*survivor)
+                continue
+            assert name in cluster.output(*survivor), (survivor, cluster.output(*survivor)[-500:])
+
+
+def test_servers_and_workers_may_be_killed(tmp_path):
+    with Cluster(tmp_path, STEPS, LOOMIX_KV_POLICY="wait").start() as cluster:
+        cluster.wait_for("worker", 0, "step 10")
+        cluster.kill("server", 0)
+        cluster.wait_for("worker", 0, "step 15")
+        cluster.start(("server", 0))
+        cluster.wait_for("worker", 0, "step 20")
+        cluster.kill("worker", 1)
+        cluster.start(("worker", 1))
+        cluster.succeed()
+        for rank in range(2):
+            assert cluster.output("worker", rank).endswith("step 60\ngood\n")
+
+
+# ---- trust ---------------------------------------------------------------------------------------
+
+
+def test_keys(tmp_path):
+    from loomix.commands.keys import write_keys
+
+    for name in ("own", "other"):
+        write_keys(str(tmp_path / name))
+        assert os.stat(tmp_path / name).st_mode & 0o777 == 0o600
+    program = BASICS.replace("KIND", "dist_sync").replace("TYPE", "dist_sync")
+    with Cluster(tmp_path, program, LOOMIX_KV_KEY_FILE=tmp_path / "own") as cluster:
+        cluster.start(("scheduler", 0), ("server", 0), ("server", 1), ("worker", 0))
+        cluster.environment["LOOMIX_KV_KEY_FILE"] = str(tmp_path / "other")
+        cluster.environment["LOOMIX_KV_DEADLINE"] = "1"
+        cluster.start(("worker", 1))
+        assert cluster.processes["worker", 1].wait(TIMEOUT) == 1  # a stranger does not get in
+        cluster.environment["LOOMIX_KV_KEY_FILE"] = str(tmp_path / "own")
+        cluster.environment["LOOMIX_KV_DEADLINE"] = "30"
+        cluster.start(("worker", 1))
+        cluster.succeed()
+        assert cluster.output("worker", 0) == "good\n"
+
+
+def test_key_files_that_others_can_read_are_refused(tmp_path):
+    path = tmp_path / "keys"
+    path.write_text("public a\nsecret b\n")
+    path.chmod(0o644)
+    with Cluster(
+        tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", LOOMIX_KV_KEY_FILE=path
+    ) as cluster:
+        cluster.start(("worker", 0))
+        assert cluster.codes("worker") == [1]
+        assert "mode 644" in cluster.output("worker", 0)
+
+
+def test_beyond_loopback_keys_are_needed(tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 9))  # sends nothing
+        except OSError as error:
+            pytest.skip(f"this machine has no network but loopback: {error}")
+        address = probe.getsockname()[0]
+    settings = {"DMLC_PS_ROOT_URI": address, "DMLC_PS_ROOT_PORT": free_port()}
+    with Cluster(tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", **settings) as cluster:
+        cluster.start(("scheduler", 0), ("worker", 0))
+        assert cluster.codes("worker") == [1] and cluster.codes("scheduler") == [1]
+        for role in ("worker", "scheduler"):
+            assert "python -m loomix keys" in cluster.output(role)
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+def test_gradients_of_the_first_pull_are_numpy(tmp_path):
+    """What a pull gives is an array as any other."""
+    program = """
+import loomix as mx, numpy as np
+kv = mx.kv.create("dist_async")
+kv.init("w", mx.nd.array(np.arange(6).reshape(2, 3)))
+out = mx.nd.empty((2, 3))
+kv.pull("w", out)
+print(float((out * 2).sum().asscalar()))
+"""
+    with Cluster(tmp_path, program, workers=1, servers=1).start() as cluster:
+        cluster.succeed()
+        assert np.float32(cluster.output("worker", 0)) == 30

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m loomix launch``, ``serve`` and ``keys``."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import loomix as mx
+import pytest
+from loomix.commands import launch
+
+if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
+    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+
+TIMEOUT = 50
+SUM = """
+import os, sys, loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((2,)))
+out = mx.nd.empty((2,))
+kv.pushpull("w", mx.nd.full((2,), kv.rank + 1), out=out)
+print("sum", out.asnumpy()[0], os.environ.get("MARK"))
+print("complaint", file=sys.stderr)
+"""
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **more}
+
+
+def start(*arguments, **more):
+    return subprocess.Popen(
+        [sys.executable, "-m", "loomix", "launch", *arguments],
+        env=environment(**more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(*arguments, **more):
+    process = start(*arguments, **more)
+    out, err = process.communicate(timeout=TIMEOUT)
+    return process.returncode, out, err
+
+
+def programs_with(mark):
+    """Processes whose environment holds a text."""
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/environ", "rb") as file:
+                if mark.encode() in file.read():
+                    found.append(int(number))
+        except OSError:
+            pass
+    return found
+
+
+def expect_none_left(mark):
+    until = time.monotonic() + 10
+    while programs_with(mark) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert programs_with(mark) == []
+
+
+def test_output_has_prefixes_and_the_code_is_0():
+    code, out, err = run("-n", "2", "-s", "2", "--env", "MARK=7", "--", sys.executable, "-c", SUM)
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["[worker 0] sum 3.0 7", "[worker 1] sum 3.0 7"]
+    assert "[worker 0] complaint" in err and "[worker 1] complaint" in err
+
+
+def test_one_that_fails_ends_all_with_its_code():
+    mark = "launch-test-fails"
+    program = "import os, sys, time, subprocess\n"
+    program += "subprocess.Popen(['sleep', '1000'])\n"  # left behind
+    program += "sys.exit(7) if os.environ['DMLC_WORKER_ID'] == '1' else time.sleep(1000)"
+    code, _, err = run("-n", "2", "--env", f"MARK={mark}", sys.executable, "-c", program)
+    assert code == 7
+    assert "worker 1 failed: exit status 7" in err
+    expect_none_left(mark)
+
+
+def test_one_that_a_signal_ends():
+    program = "import os; os.kill(os.getpid(), 9)"
+    code, _, err = run("-n", "1", sys.executable, "-c", program)
+    assert code == 128 + 9 and "SIGKILL" in err
+
+
+def test_a_command_that_is_not_there():
+    code, _, err = run("-n", "1", "no-such-program")
+    assert code == 127 and "no-such-program" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_are_forwarded(number):
+    mark = f"launch-test-{number.name}"
+    program = (
+        "import signal, sys, time\n"
+        "def stop(number, frame): print('got', number, flush=True); sys.exit(3)\n"
+        f"signal.signal({int(number)}, stop)\n"
+        "print('ready', flush=True); time.sleep(1000)"
+    )
+    process = start("-n", "1", "--env", f"MARK={mark}", sys.executable, "-c", program)
+    assert process.stdout.readline() == "[worker 0] ready\n"
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=TIMEOUT)
+    assert out == f"[worker 0] got {int(number)}\n"
+    assert process.returncode == 128 + number
+    expect_none_left(mark)
+
+
+def test_a_killed_launcher_leaves_nothing_behind():
+    mark = "launch-test-killed"
+    program = "import time; print('ready', flush=True); time.sleep(1000)"
+    process = start("-n", "1", "--env", f"MARK={mark}", sys.executable, "-c", program)
+    assert process.stdout.readline() == "[worker 0] ready\n"
+    process.kill()
+    process.communicate(timeout=TIMEOUT)
+    expect_none_left(mark)
+
+
+RESTARTED = """
+import os, signal, sys
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((2,)))
+out = mx.nd.empty((2,))
+for step in range(kv.pushes("w") + 1, 21):
+    if step == 10 and kv.rank == 1 and not os.path.exists("died"):
+        open("died", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    kv.push("w", mx.nd.full((2,), step))
+    kv.pull("w", out)
+    assert out.asnumpy()[0] == 2 * step
+print("good")
+"""
+
+
+def test_a_worker_is_started_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("-n", "2", "-s", "1", "--restart", "1", "--", sys.executable, "-c", RESTARTED)
+    assert code == 0, err
+    assert "worker 1 ended with -9 and is started again" in err
+    assert sorted(out.splitlines()) == ["[worker 0] good", "[worker 1] good"]
+
+
+def test_others_continue():
+    program = "import os, sys; sys.exit(int(os.environ['DMLC_WORKER_ID']) * 5)"
+    code, _, err = run("-n", "2", "--policy", "continue", "--grace", "1", sys.executable, "-c", program)
+    assert code == 0 and "worker 1 failed" in err
+
+
+def test_mpi():
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun (Debian: openmpi-bin)")
+    arguments = ("--launcher", "mpi", "-n", "2", "-s", "1", "--env", "MARK=mpi")
+    code, out, err = run(*arguments, "--", sys.executable, "-c", SUM)
+    assert code == 0, out + err
+    assert sorted(line for line in out.splitlines() if line) == [
+        "[worker 0] sum 3.0 mpi",
+        "[worker 1] sum 3.0 mpi",
+    ]
+    fails = "import os, sys, time; sys.exit(7) if os.environ['DMLC_WORKER_ID'] == '1' else time.sleep(1000)"
+    code, _, _ = run(*arguments, sys.executable, "-c", fails)
+    assert code == 7
+    expect_none_left("MARK=mpi")
+
+
+def test_ssh(tmp_path):
+    """By a program in the place of ssh that runs the line here."""
+    fake = tmp_path / "ssh"
+    fake.write_text('#!/bin/sh\nshift 2\necho "$1" >>"$HOSTS_SEEN"\nexec sh -c "$2"\n')
+    fake.chmod(0o755)
+    (tmp_path / "hosts").write_text("localhost  # this one\n127.0.0.1\n")
+    mark = "launch-test-ssh"
+    more = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOSTS_SEEN": str(tmp_path / "seen")}
+    arguments = ("--launcher", "ssh", "--hosts", str(tmp_path / "hosts"), "--host", "127.0.0.1")
+    arguments += ("-n", "2", "-s", "1", "--env", f"MARK={mark}")
+    code, out, err = run(*arguments, "--", sys.executable, "-c", SUM, **more)
+    assert code == 0, err
+    assert sorted(out.splitlines()) == [f"[worker {rank}] sum 3.0 {mark}" for rank in range(2)]
+    assert sorted((tmp_path / "seen").read_text().split()) == ["127.0.0.1"] + ["localhost"] * 3
+    fails = "import os, sys, time; sys.exit(7) if os.environ['DMLC_WORKER_ID'] == '1' else time.sleep(1000)"
+    assert run(*arguments, sys.executable, "-c", fails, **more)[0] == 7
+    expect_none_left(mark)
+
+
+def test_slurm_script(tmp_path):
+    path = tmp_path / "job.sh"
+    options = (
+        "--launcher",
+        "slurm",
+        "-n",
+        "4",
+        "-s",
+        "2",
+        "--nodes",
+        "2",
+        "--time",
+        "10",
+        "--output",
+        str(path),
+    )
+    assert run(*options, "--env", "A=b c", "--", "python", "train.py", "a b")[0] == 0
+    script = path.read_text()
+    assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
+    for line in ("#SBATCH --ntasks=7", "#SBATCH --nodes=2", "#SBATCH --time=10", "export A='b c'"):
+        assert line in script.splitlines()
+    assert "DMLC_PS_ROOT_URI=$(scontrol show hostnames" in script
+    assert re.search(r"^exec srun .* --part .*python train.py 'a b'$", script, re.M)
+
+
+def test_slurm_job(tmp_path):
+    """The script runs here, with a program in the place of srun that starts all parts."""
+    (tmp_path / "srun").write_text(
+        f"#!{sys.executable}\n"
+        "import os, subprocess, sys\n"
+        "command = [word for word in sys.argv[1:] if word not in ('--overcommit', '--kill-on-bad-exit=1')]\n"
+        "parts = [subprocess.Popen(command, env={**os.environ, 'SLURM_PROCID': str(i)}) for i in range(4)]\n"
+        "sys.exit(max(part.wait() for part in parts))\n"
+    )
+    (tmp_path / "scontrol").write_text("#!/bin/sh\necho 127.0.0.1\n")
+    (tmp_path / "sbatch").write_text('#!/bin/sh\n[ "$1" = --wait ] && exec bash -s\n')
+    for name in ("srun", "scontrol", "sbatch"):
+        (tmp_path / name).chmod(0o755)
+    command = (
+        "--launcher",
+        "slurm",
+        "-n",
+        "2",
+        "-s",
+        "1",
+        "--env",
+        "MARK=slurm",
+        "--",
+        sys.executable,
+        "-c",
+        SUM,
+    )
+    code, out, err = run(*command, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["[worker 0] sum 3.0 slurm", "[worker 1] sum 3.0 slurm"]
+
+
+def parse_yaml(text):
+    """The documents of a manifest: nested lists and dicts in blocks, with values as in JSON."""
+    yaml = pytest.importorskip("yaml")
+    return list(yaml.safe_load_all(text))
+
+
+def test_kubernetes_manifest(tmp_path):
+    options = ("--launcher", "k8s", "-n", "4", "-s", "2", "--image", "me/train:1", "--keys", "my-keys")
+    code, out, err = run(*options, "--name", "job", "--env", "QUOTE=\"'", "--", "python", "train.py")
+    assert code == 0, err
+    service, scheduler, server, worker = parse_yaml(out)
+    assert service["kind"] == "Service" and service["spec"]["selector"] == {"app": "job", "role": "scheduler"}
+    assert [job["spec"]["completions"] for job in (scheduler, server, worker)] == [1, 2, 4]
+    pod = worker["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    assert container["command"] == ["python", "train.py"] and container["image"] == "me/train:1"
+    assert server["spec"]["template"]["spec"]["containers"][0]["command"][-1] == "serve"
+    values = {item["name"]: item.get("value") for item in container["env"]}
+    assert values["DMLC_PS_ROOT_URI"] == "job-scheduler" and values["DMLC_ROLE"] == "worker"
+    assert values["QUOTE"] == "\"'" and values["DMLC_NUM_WORKER"] == "4"
+    assert values["LOOMIX_KV_KEY_FILE"] == "/etc/loomix/keys"
+    assert pod["volumes"][0]["secret"] == {"secretName": "my-keys", "defaultMode": 0o400}
+    assert "--image" in run("--launcher", "k8s", "-n", "1", "true")[2]
+
+
+def test_arguments(capsys):
+    for arguments, text in (
+        (["-n", "1"], "command"),
+        (["-n", "0", "true"], "--workers is 0"),
+        (["-n", "1", "-s", "0", "true"], "--servers is 0"),
+        (["-n", "1", "--launcher", "ssh", "true"], "--hosts"),
+        (["-n", "1", "--launcher", "magic", "true"], "magic"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            launch.parse(arguments)
+        assert ended.value.code == 2 and text in capsys.readouterr().err
+    assert launch.parse(["-n", "1", "--", "a", "-n", "2"]).command == ["a", "-n", "2"]
+
+
+def test_keys_command(tmp_path):
+    command = [sys.executable, "-m", "loomix", "keys", str(tmp_path / "keys")]
+    assert subprocess.run(command, env=environment(), capture_output=True).returncode == 0
+    assert os.stat(tmp_path / "keys").st_mode & 0o777 == 0o600
+    lines = (tmp_path / "keys").read_text().splitlines()
+    assert [line.split()[0] for line in lines] == ["public", "secret"]
+    assert all(len(line.split()[1]) == 40 for line in lines)
+    again = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert again.returncode == 2 and "exists" in again.stderr
+
+
+def test_serve_needs_a_role():
+    command = [sys.executable, "-m", "loomix", "serve"]
+    ended = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert ended.returncode == 2 and "DMLC_ROLE" in ended.stderr
+    ended = subprocess.run(
+        [*command, "server", "--scheduler", "x"], env=environment(), capture_output=True, text=True
+    )
+    assert ended.returncode == 2 and "HOST:PORT" in ended.stderr
+
+
+def test_other_commands_work_in_a_server_environment():
+    command = [sys.executable, "-m", "loomix", "--help"]
+    server = environment(DMLC_ROLE="server")
+    ended = subprocess.run(command, env=server, capture_output=True, text=True, timeout=TIMEOUT)
+    assert ended.returncode == 0 and "launch" in ended.stdout
