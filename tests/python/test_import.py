@@ -92,9 +92,9 @@ def interrupted(wait):
         threading.Timer(0.3, interrupt).start()
         try:
             {wait}
-            print("done")
+            print("done", flush=True)
         except (KeyboardInterrupt, ZeroDivisionError) as error:
-            print(type(error).__name__ if time.time() - sent[0] < 2 else "late")
+            print(type(error).__name__ if time.time() - sent[0] < 2 else "late", flush=True)
         os._exit(0)
         """
     ).strip()

@@ -85,6 +85,9 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
   void work(const Plan& plan, Cluster& cluster, int rank) {
     Random random(plan.seed * 100 + static_cast<uint64_t>(rank));
     begin(cluster, rank);
+    // Nobody pushes before all keys are there: a worker that came back could not tell a key that is still to come from one
+    // that it has never pushed.
+    cluster.workers[static_cast<size_t>(rank)]->barrier();
     int deaths = pick(random, 0, 3) == 0 ? 1 : 0;
     for (int64_t round = 1; round <= plan.rounds;) {
       auto& store = cluster.workers[static_cast<size_t>(rank)];
