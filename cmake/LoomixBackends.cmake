@@ -71,16 +71,17 @@ mark_as_advanced(LOOMIX_CURL_INCLUDE)
 loomix_decide(CURL LOOMIX_CURL_INCLUDE "install libcurl4-openssl-dev")
 set(LOOMIX_CURL_LIBRARIES ${CMAKE_DL_LIBS})
 
-# The network module: ZeroMQ and Protocol Buffers, both or none.
+# The network module: ZeroMQ, Protocol Buffers and OpenSSL's checksums, all or none.
 loomix_import(loomix_zmq zmq.h zmq)
+loomix_import(loomix_crypto openssl/evp.h crypto)
 find_package(Protobuf QUIET)
 set(LOOMIX_ZMQ_CANDIDATE FALSE)
-if(TARGET loomix_zmq AND TARGET protobuf::libprotobuf-lite AND TARGET protobuf::protoc)
+if(TARGET loomix_zmq AND TARGET loomix_crypto AND TARGET protobuf::libprotobuf-lite AND TARGET protobuf::protoc)
   set(LOOMIX_ZMQ_CANDIDATE TRUE)
 endif()
-loomix_decide(ZMQ LOOMIX_ZMQ_CANDIDATE "install libzmq3-dev, libprotobuf-dev and protobuf-compiler")
+loomix_decide(ZMQ LOOMIX_ZMQ_CANDIDATE "install libzmq3-dev, libprotobuf-dev, protobuf-compiler and libssl-dev")
 set(LOOMIX_NETWORK_FOUND ${LOOMIX_ZMQ_FOUND})
-set(LOOMIX_NETWORK_LIBRARIES loomix_zmq protobuf::libprotobuf-lite)
+set(LOOMIX_NETWORK_LIBRARIES loomix_zmq loomix_crypto protobuf::libprotobuf-lite)
 
 # MPI: a module, too; the libraries that its compiler wrapper would link.
 set(LOOMIX_MPI_CANDIDATE FALSE)

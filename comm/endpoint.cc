@@ -97,6 +97,10 @@ std::vector<PeerInfo> Endpoint::peers() const {
   return all;
 }
 
+void Endpoint::run(const std::function<void()>& look) const {
+  core_->post_and_wait([&look] { look(); });
+}
+
 void Endpoint::serve(uint32_t channel, Handler handler, ChannelOptions options) {
   core_->post_and_wait([core = core_.get(), channel, &handler, &options] {
     core->serve(channel, std::move(handler), std::move(options));

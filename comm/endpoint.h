@@ -110,6 +110,7 @@ struct PeerInfo {
   double round_trip_s = 0;  // of the last ping
   uint64_t queued_messages = 0;
   uint64_t requests_in_flight = 0;
+  uint64_t sent_packets = 0, sent_bytes = 0, received_packets = 0, received_bytes = 0;
 };
 
 struct EndpointStats {
@@ -140,6 +141,8 @@ class Endpoint {
   void off_peer(uint64_t subscription);  // after it the callback is not running, unless called from it
   std::vector<PeerInfo> peers() const;
   EndpointStats stats() const;
+  // Runs `look` on the endpoint's thread, where handlers and callbacks run, and waits for it.
+  void run(const std::function<void()>& look) const;
 
   // May be called after messages came: up to Limits::waiting_* wait for their handler. Takes the place of an earlier one.
   void serve(uint32_t channel, Handler handler, ChannelOptions options = {});

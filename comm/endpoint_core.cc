@@ -221,6 +221,10 @@ std::vector<PeerInfo> EndpointCore::peers() {
     info.round_trip_s = seconds(peer.round_trip);
     info.queued_messages = peer.queue.size();
     info.requests_in_flight = peer.outstanding.size();
+    info.sent_packets = peer.sent_packets;
+    info.sent_bytes = peer.sent_bytes;
+    info.received_packets = peer.received_packets;
+    info.received_bytes = peer.received_bytes;
     all.push_back(std::move(info));
   }
   return all;

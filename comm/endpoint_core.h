@@ -96,6 +96,7 @@ struct Peer {
   std::map<std::pair<PacketKind, uint64_t>, Assembly> assemblies;
   uint64_t incoming_bytes = 0;
   size_t apart = 0;
+  uint64_t sent_packets = 0, sent_bytes = 0, received_packets = 0, received_bytes = 0;
 
   std::string to_string() const;  // "server 1 at tcp://…"
 };

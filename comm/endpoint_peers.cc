@@ -12,6 +12,17 @@ constexpr size_t kMaxPeers = 65536;
 constexpr Duration kComplainEvery = std::chrono::seconds(1);
 constexpr size_t kHelloFields = 4;  // version, role, rank, incarnation
 constexpr size_t kHelloTexts = 3;   // cluster, address, offer
+constexpr size_t kMaxAddress = 256;
+
+bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
+// What strangers say must not make lines in our log.
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, 512));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return !is_plain(c); }, '?');
+  return shown;
+}
 
 std::string seconds_since(TimePoint then, TimePoint now) {
   return fmt::format("{:.1f} s", std::chrono::duration<double>(now - then).count());
@@ -127,9 +138,13 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   }
   if (header.fields.size() < kHelloFields || header.texts.size() < kHelloTexts)
     return break_off(link, "a hello of another form");
+  if (header.texts[1].size() > kMaxAddress ||
+      !std::all_of(header.texts[1].begin(), header.texts[1].end(), is_plain))
+    return break_off(link, "an address that is none");
+  // Whose name is a secret of the cluster must not hear it here.
   if (header.texts[0] != options_.cluster) {
-    return refuse(fmt::format("it belongs to cluster '{}', and {} to '{}'", header.texts[0].substr(0, 64),
-                              self().name.to_string(), options_.cluster));
+    return refuse(fmt::format("it belongs to cluster '{}', which is not that of {}",
+                              printable(header.texts[0].substr(0, 64)), self().name.to_string()));
   }
   const int64_t role = header.fields[1], rank = header.fields[2];
   if (role < 0 || role > static_cast<int64_t>(Role::worker) || rank < INT32_MIN || rank > INT32_MAX) {
@@ -214,7 +229,7 @@ void EndpointCore::take_link(Peer& p, Link& link) {
 void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   if (!link.dialled || link.welcomed) return;
   Peer& p = *link.peer;
-  p.refusal = header.texts.empty() ? "no reason was given" : header.texts[0].substr(0, 512);
+  p.refusal = header.texts.empty() ? "no reason was given" : printable(header.texts[0]);
   p.wanted = false;
   log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
   drop_link(link.id);

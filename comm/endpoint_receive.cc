@@ -65,6 +65,8 @@ void EndpointCore::on_packet(LinkId id, Packet&& packet) {
   p.last_heard = Clock::now();
   const uint64_t bytes = packet.body_bytes();
   link.consumed += bytes;
+  p.received_packets += 1;
+  p.received_bytes += bytes;
   count(Counter::received_bytes, bytes);
   if (header.consumed > link.acknowledged && header.consumed <= link.sent) {
     link.acknowledged = header.consumed;
@@ -78,8 +80,9 @@ void EndpointCore::on_packet(LinkId id, Packet&& packet) {
     case PacketKind::ping: send_control(link, PacketKind::pong, std::move(header.fields)); break;
     case PacketKind::pong:
       if (!header.fields.empty()) {
-        const Duration trip = Clock::now().time_since_epoch() - Duration(header.fields[0]);
-        if (trip >= Duration{} && trip < std::chrono::hours(1)) p.round_trip = trip;
+        constexpr Duration kBelievable = std::chrono::hours(1);
+        const int64_t now = Clock::now().time_since_epoch().count(), then = header.fields[0];
+        if (then <= now && then >= now - kBelievable.count()) p.round_trip = Duration(now - then);
       }
       break;
     case PacketKind::bye: return lose(p, PeerState::left, "it said goodbye");
@@ -337,7 +340,7 @@ void EndpointCore::run_handler(const std::shared_ptr<const Handler>& handler, In
   } catch (const std::exception& error) {
     if (incoming.responder) {
       incoming.responder.fail(error.what());
-    } else {
+    } else if (may_complain()) {
       log(LogLevel::error, "[comm] {}: a handler failed: {}", address, error.what());
     }
   }

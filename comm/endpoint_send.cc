@@ -165,6 +165,7 @@ void EndpointCore::pump(Peer& p) {
     }
     if (link.sent == link.acknowledged) link.progress = now_;
     link.sent += bytes;
+    p.sent_bytes += bytes;
     count(Counter::sent_bytes, bytes);
     if (t.position.offset == t.total) unqueue(p, t);
   }
@@ -192,7 +193,10 @@ bool EndpointCore::send(Link& link, Packet& packet) {
   packet.header.consumed = link.consumed;
   if (!transport_->send(link.id, packet)) return false;
   link.told = link.consumed;
-  if (link.peer) link.peer->last_sent = now_;
+  if (link.peer) {
+    link.peer->last_sent = now_;
+    link.peer->sent_packets += 1;
+  }
   count(Counter::sent_packets);
   return true;
 }

@@ -15,7 +15,7 @@ const NetworkModule& network_module() {
           engine::load_module_symbol("loomix_network", "loomix_network_module",
                                      "talking to other processes needs the network module: build Loomix with "
                                      "ZeroMQ and Protocol Buffers "
-                                     "(libzmq3-dev, libprotobuf-dev, protobuf-compiler)"));
+                                     "(libzmq3-dev, libprotobuf-dev, protobuf-compiler, libssl-dev)"));
     } catch (const DeviceError& error) {
       throw NetworkError(error.what());
     }

@@ -35,6 +35,9 @@ void Trace::start() {
   events_.clear();
   dropped_ = 0;
   origin_ = now();
+  unix_origin_ = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
   enabled_.store(true, std::memory_order_relaxed);
 }
 
@@ -74,7 +77,9 @@ std::string Trace::to_json() const {
     append_quoted(out, event.name);
     out += '}';
   }
-  fmt::format_to(std::back_inserter(out), "\n],\"otherData\":{{\"dropped_events\":{}}}}}\n", dropped_);
+  fmt::format_to(std::back_inserter(out),
+                 "\n],\"otherData\":{{\"dropped_events\":{},\"origin_ns\":{},\"unix_origin_ns\":{}}}}}\n",
+                 dropped_, origin_, unix_origin_);
   return out;
 }
 

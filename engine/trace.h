@@ -47,7 +47,8 @@ class Trace {
   mutable std::mutex mutex_;
   std::map<std::string, int> tracks_;
   std::vector<Event> events_;
-  int64_t origin_ = 0;
+  int64_t origin_ = 0;       // on the trace's clock
+  int64_t unix_origin_ = 0;  // the same moment since 1970, to put traces of several machines together
   size_t dropped_ = 0;
 };
 

@@ -12,7 +12,7 @@ venv=${VENV:-.venv}
 packages=(
   g++ cmake ninja-build ccache python3-dev python3-venv
   libopenblas-openmp-dev liblapacke-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libjpeg62-turbo-dev libpng-dev libcli11-dev libzmq3-dev libprotobuf-dev protobuf-compiler
+  libjpeg62-turbo-dev libpng-dev libcli11-dev libzmq3-dev libprotobuf-dev protobuf-compiler libssl-dev
   libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev dataset-fashion-mnist
 )
 missing=()

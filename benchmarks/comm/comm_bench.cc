@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Push and pull of one value between two processes, over shared memory and tcp, beside a bare ZeroMQ ping-pong.
-//   bench_comm [seconds per case]
+//   bench_comm [seconds per case [bare, shared, tcp, keys, plain or inproc, a few with commas]]
 // One line a case: what, bytes, messages in flight, microseconds a message, messages a second, Gbit/s.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,11 +139,9 @@ void cases(const std::string& what, Endpoint& worker) {
 }
 
 // The server is a process of its own and ends when its pipe closes.
-void network(const std::string& what, bool shared_memory) {
+void network(const std::string& what, const NetworkOptions& options) {
   int address[2], life[2];
   if (pipe(address) != 0 || pipe(life) != 0) std::abort();
-  NetworkOptions options;
-  options.shared_memory = shared_memory;
   const pid_t child = fork();
   if (child == 0) {
     close(life[1]);
@@ -251,8 +249,16 @@ void bare() {
 int main(int argc, char** argv) {
   using namespace loomix::comm;
   if (argc > 1) seconds_a_case = std::atof(argv[1]);
-  bare();
-  network("shared memory", true);
-  network("tcp", false);
-  inproc();
+  const std::string wanted = argc > 2 ? argv[2] : "bare,shared,tcp,keys,plain,inproc";
+  const auto is_wanted = [&](const char* what) { return wanted.find(what) != std::string::npos; };
+  if (is_wanted("bare")) bare();
+  NetworkOptions options;
+  if (is_wanted("shared")) network("shared memory", options);
+  options.shared_memory = false;
+  if (is_wanted("tcp")) network("tcp", options);
+  options.keys = loomix_network_module.new_keys();
+  if (is_wanted("keys")) network("tcp, keys", options);
+  options.trusted_network = options.plain_payloads = true;
+  if (is_wanted("plain")) network("tcp, plain payload", options);
+  if (is_wanted("inproc")) inproc();
 }

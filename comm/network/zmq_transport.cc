@@ -20,14 +20,11 @@ namespace {
 constexpr size_t kMaxFrame = size_t{4} << 20;  // pieces are smaller
 constexpr size_t kMaxParts = 256;              // of one packet
 constexpr size_t kMaxIgnored = 65536;
+constexpr std::string_view kPlainOffer = " plain";
 constexpr int kAtATime = 64;           // packets, before others get their turn
-constexpr size_t kCopied = 512;        // frames up to this size are cheaper to copy than to share
 constexpr size_t kKeyCharacters = 40;  // of Z85
+constexpr int64_t kAlertMs = 50;
 constexpr Duration kComplainEvery = std::chrono::seconds(5);
-
-[[noreturn]] void fail(const std::string& what) {
-  throw NetworkError(fmt::format("[comm] {}: {}.", what, zmq_strerror(zmq_errno())));
-}
 
 struct Address {
   std::string endpoint, host, key;
@@ -67,73 +64,7 @@ std::string first_outer_host() {
   return host;
 }
 
-// A frame that is being received, or sent.
-class Frame {
- public:
-  Frame() { zmq_msg_init(&message_); }
-  ~Frame() { zmq_msg_close(&message_); }
-  Frame(const Frame&) = delete;
-  Frame& operator=(const Frame&) = delete;
-  zmq_msg_t* get() { return &message_; }
-  size_t size() { return zmq_msg_size(&message_); }
-  Bytes bytes() { return {static_cast<const std::byte*>(zmq_msg_data(&message_)), size()}; }
-  std::string_view text() { return {static_cast<const char*>(zmq_msg_data(&message_)), size()}; }
-
- private:
-  zmq_msg_t message_;
-};
-
-Buffer keep(Frame& frame) {
-  if (frame.size() <= kCopied) return Buffer::copy_of(frame.bytes());
-  auto kept = std::make_unique<Frame>();
-  zmq_msg_move(kept->get(), frame.get());
-  const Bytes bytes = kept->bytes();
-  return Buffer::borrow(bytes, [kept = std::move(kept)] {});
-}
-
-bool send_part(void* socket, Bytes bytes, bool more) {
-  return zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
-}
-
-bool send_part(void* socket, const Buffer& part, bool more) {
-  if (part.size() <= kCopied) return send_part(socket, part.bytes(), more);
-  auto shared = std::make_unique<Buffer>(part);
-  zmq_msg_t message;
-  zmq_msg_init_data(
-      &message, const_cast<std::byte*>(part.data()), part.size(),
-      [](void*, void* hint) { std::unique_ptr<Buffer>(static_cast<Buffer*>(hint)).reset(); },
-      shared.release());
-  if (zmq_msg_send(&message, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0) return true;
-  zmq_msg_close(&message);
-  return false;
-}
-
 }  // namespace
-
-ZmqTransport::Context::Context() : context_(zmq_ctx_new()) {
-  if (!context_) fail("no ZeroMQ context");
-  zmq_ctx_set(context_, ZMQ_BLOCKY, 0);
-}
-ZmqTransport::Context::~Context() { zmq_ctx_term(context_); }
-
-ZmqTransport::Socket::Socket(const Context& context, int type) : socket_(zmq_socket(context.get(), type)) {
-  if (!socket_) fail("no ZeroMQ socket");
-}
-ZmqTransport::Socket::~Socket() {
-  if (socket_) zmq_close(socket_);
-}
-void ZmqTransport::Socket::set(int option, int value) {
-  if (zmq_setsockopt(socket_, option, &value, sizeof(value)) != 0) fail("a socket's option");
-}
-void ZmqTransport::Socket::set(int option, std::string_view value) {
-  if (zmq_setsockopt(socket_, option, value.data(), value.size()) != 0) fail("a socket's option");
-}
-int ZmqTransport::Socket::file() const {
-  int file = -1;
-  size_t size = sizeof(file);
-  zmq_getsockopt(socket_, ZMQ_FD, &file, &size);
-  return file;
-}
 
 ZmqTransport::ZmqTransport(NetworkOptions options)
     : options_(std::move(options)),
@@ -142,18 +73,8 @@ ZmqTransport::ZmqTransport(NetworkOptions options)
       local_(epoll_.get(), doorbell_.get(), options_.ring_bytes),
       accepting_(context_, ZMQ_ROUTER),
       dialling_(context_, ZMQ_ROUTER) {
-  for (Socket* socket : {&accepting_, &dialling_}) {
-    const int64_t frame = std::max<int64_t>(kMaxFrame, static_cast<int64_t>(options_.header_bytes));
-    zmq_setsockopt(socket->get(), ZMQ_MAXMSGSIZE, &frame, sizeof(frame));
-    socket->set(ZMQ_SNDHWM, 0);  // the endpoint's credit bounds what is on the way
-    socket->set(ZMQ_RCVHWM, 1000);
-    socket->set(ZMQ_ROUTER_MANDATORY, 1);
-    socket->set(ZMQ_LINGER, 200);
-    socket->set(ZMQ_HANDSHAKE_IVL, 5000);
-    socket->set(ZMQ_RECONNECT_IVL, 20);
-    socket->set(ZMQ_RECONNECT_IVL_MAX, 500);
-    socket->set(ZMQ_BACKLOG, 1024);
-  }
+  const int64_t frame = std::max<int64_t>(kMaxFrame, static_cast<int64_t>(options_.header_bytes));
+  for (ZmqSocket* socket : {&accepting_, &dialling_}) socket->set_up_router(frame);
   const bool keys = !options_.keys.public_key.empty();
   if (keys) {
     LOOMIX_CHECK(options_.keys.public_key.size() == kKeyCharacters &&
@@ -162,8 +83,9 @@ ZmqTransport::ZmqTransport(NetworkOptions options)
                  options_.keys.public_key.size(), options_.keys.secret_key.size(), kKeyCharacters);
     trusted_.insert(options_.trusted.begin(), options_.trusted.end());
     if (trusted_.empty()) trusted_.insert(options_.keys.public_key);
-    zap_ = Socket(context_, ZMQ_REP);
-    if (zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0) fail("no place to answer who may connect");
+    zap_ = ZmqSocket(context_, ZMQ_REP);
+    if (zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0)
+      throw_zmq_error("no place to answer who may connect");
     watch(zap_.file());
     accepting_.set(ZMQ_ZAP_DOMAIN, "loomix");
     accepting_.set(ZMQ_CURVE_SERVER, 1);
@@ -171,13 +93,28 @@ ZmqTransport::ZmqTransport(NetworkOptions options)
     dialling_.set(ZMQ_CURVE_PUBLICKEY, options_.keys.public_key);
     dialling_.set(ZMQ_CURVE_SECRETKEY, options_.keys.secret_key);
   }
-  accepting_events_ = monitor(accepting_, "inproc://accepting");
-  dialling_events_ = monitor(dialling_, "inproc://dialling");
+  accepting_events_ = accepting_.monitor(context_, "inproc://accepting", !keys);
+  dialling_events_ = dialling_.monitor(context_, "inproc://dialling", false);
   for (const int file : {accepting_.file(), dialling_.file(), accepting_events_.file(),
                          dialling_events_.file(), doorbell_.get()}) {
     watch(file);
   }
   if (!options_.listen.empty()) bind();
+  LOOMIX_CHECK(
+      !options_.plain_payloads || (keys && options_.trusted_network), ValueError,
+      "[comm] payloads travel plain beside encrypted links only: that needs keys, and a network that is "
+      "declared trusted.");
+  if (options_.plain_payloads) open_plain(frame);
+}
+
+void ZmqTransport::open_plain(int64_t max_frame) {
+  std::string endpoint, host;
+  if (!options_.listen.empty()) {
+    endpoint = "tcp://" + parse(options_.listen).host + ":*";
+    host = parse(address_).host;
+  }
+  plain_.emplace(context_, endpoint, host, max_frame);
+  for (const int file : plain_->files()) watch(file);
 }
 
 ZmqTransport::~ZmqTransport() {
@@ -192,11 +129,7 @@ void ZmqTransport::bind() {
                "`python -m loomix "
                "keys`, or declare the network trusted.",
                options_.listen);
-  if (zmq_bind(accepting_.get(), wanted.endpoint.c_str()) != 0) fail("cannot listen at " + wanted.endpoint);
-  char bound[256];
-  size_t size = sizeof(bound);
-  zmq_getsockopt(accepting_.get(), ZMQ_LAST_ENDPOINT, bound, &size);
-  const std::string endpoint(bound);
+  const std::string endpoint = accepting_.bind(wanted.endpoint);
   std::string host = options_.advertise;
   if (host.empty()) host = wanted.host == "0.0.0.0" || wanted.host == "*" ? first_outer_host() : wanted.host;
   address_ = "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
@@ -208,17 +141,6 @@ void ZmqTransport::watch(int file) const {
   event.events = EPOLLIN;
   event.data.fd = file;
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, file, &event);
-}
-
-ZmqTransport::Socket ZmqTransport::monitor(Socket& of, const char* name) {
-  zmq_socket_monitor(of.get(), name,
-                     ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
-  Socket events(context_, ZMQ_PAIR);
-  if (zmq_connect(events.get(), name) != 0) fail("no monitor of a socket");
-  Frame none;  // a reader is told of news only after it has found nothing
-  zmq_msg_recv(none.get(), events.get(), ZMQ_DONTWAIT);
-  return events;
 }
 
 LinkId ZmqTransport::connect(const std::string& text) {
@@ -251,6 +173,7 @@ void ZmqTransport::close(LinkId link) {
   Packet end;  // of kind none: tells the other end
   send_frames(found->second, end);
   local_.close(link);
+  if (plain_) plain_->close(link);
   const Route route = std::move(found->second);
   routes_.erase(found);
   by_id_[route.dialled].erase(route.id);
@@ -279,12 +202,13 @@ bool ZmqTransport::send(LinkId link, const Packet& packet) {
     if (pipe->writer->reader_sleeps()) pipe->ring();
     return true;
   }
+  if (plain_ && plain_->send(link, packet, codec_)) return true;
   send_frames(found->second, packet);
   return true;
 }
 
 bool ZmqTransport::send_frames(const Route& route, const Packet& packet) {
-  void* const socket = (route.dialled ? dialling_ : accepting_).get();
+  ZmqSocket& socket = route.dialled ? dialling_ : accepting_;
   const std::string& header = codec_.encode(packet.header);
   // The connection may be gone: then the packet is lost, and news of that is on its way.
   if (!send_part(socket, std::as_bytes(std::span(route.id)), true)) return false;
@@ -303,7 +227,9 @@ void ZmqTransport::wake() noexcept {
 void ZmqTransport::poll(TimePoint until, TransportEvents& events) {
   bool any = receive(accepting_, false, events);
   any |= receive(dialling_, true, events);
+  if (plain_) any |= plain_->receive(codec_, options_.header_bytes, events);
   any |= read_rings(events);
+  guard(Clock::now());
   sleep(any ? TimePoint{} : until, events);
 }
 
@@ -312,10 +238,11 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
   for (LocalPipe* const pipe : local_.ready()) more |= pipe->reader->about_to_sleep();
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   epoll_event ready[32];
-  const int timeout = more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, 60000));
+  const bool alert = guard_.alert() || (plain_ && plain_->guard().alert());
+  const int timeout = more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, alert ? kAlertMs : 60000));
   const int count = epoll_wait(epoll_.get(), ready, static_cast<int>(std::size(ready)), timeout);
   for (LocalPipe* const pipe : local_.ready()) pipe->reader->awake();
-  bool sockets = false;
+  bool sockets = false, plain = false;
   std::vector<LinkId> ended;
   for (int i = 0; i < count; ++i) {
     const int file = ready[i].data.fd;
@@ -328,9 +255,15 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
       read_monitor(dialling_events_, true, events);
     } else if (zap_.get() && file == zap_.file()) {
       answer_who_may_connect();
+    } else if (plain_ && plain_->owns(file)) {
+      sockets = plain = true;
     } else if (!local_.on_file(file, ended)) {
       sockets = true;
     }
+  }
+  if (plain) {
+    plain_->read_monitors();
+    plain_->receive(codec_, options_.header_bytes, events);
   }
   if (sockets) {
     receive(accepting_, false, events);
@@ -346,33 +279,19 @@ void ZmqTransport::go_down(LinkId link, std::string_view reason, TransportEvents
   events.on_down(link, reason);
 }
 
-bool ZmqTransport::receive(Socket& socket, bool dialled, TransportEvents& events) {
+bool ZmqTransport::receive(ZmqSocket& socket, bool dialled, TransportEvents& events) {
   for (int i = 0; i < kAtATime; ++i) {
-    Frame id;
-    if (zmq_msg_recv(id.get(), socket.get(), ZMQ_DONTWAIT) < 0) return i > 0;
+    std::string id;
     std::vector<Buffer> frames;
-    bool more = zmq_msg_more(id.get()) != 0, whole = true;
     int file = -1;
-    while (more) {
-      Frame part;
-      if (zmq_msg_recv(part.get(), socket.get(), ZMQ_DONTWAIT) < 0) break;
-      more = zmq_msg_more(part.get()) != 0;
-      if (frames.empty()) file = zmq_msg_get(part.get(), ZMQ_SRCFD);
-      if (frames.size() < kMaxParts) {
-        frames.push_back(keep(part));
-      } else {
-        whole = false;
-      }
-    }
-    if (!whole) frames.clear();
-    on_frames(dialled, id.text(), std::move(frames), file, events);
+    if (!receive_message(socket, kMaxParts, id, frames, file)) return i > 0;
+    on_frames(dialled, id, std::move(frames), file, events);
   }
   return true;
 }
 
-void ZmqTransport::on_frames(bool dialled, std::string_view id_text, std::vector<Buffer>&& frames, int file,
+void ZmqTransport::on_frames(bool dialled, const std::string& id, std::vector<Buffer>&& frames, int file,
                              TransportEvents& events) {
-  const std::string id(id_text);
   if (!dialled && ignored_.contains(id)) return;
   const auto known = by_id_[dialled].find(id);
   if (known == by_id_[dialled].end() && dialled) return;  // hung up
@@ -383,8 +302,10 @@ void ZmqTransport::on_frames(bool dialled, std::string_view id_text, std::vector
     if (known != by_id_[dialled].end())
       return go_down(known->second, "it sent bytes that are no packet", events);
     if (ignored_.insert(id).second) ignored_order_.push_back(id);
+    guard_.cut(file);
     return;
   }
+  if (!dialled) guard_.message_from(file);
   LinkId link;
   if (known == by_id_[dialled].end()) {
     link = next_link_++;
@@ -440,23 +361,21 @@ void ZmqTransport::read_ring(LocalPipe& pipe, TransportEvents& events, bool& any
   }
 }
 
-void ZmqTransport::read_monitor(Socket& monitor, bool dialled, TransportEvents& events) {
-  for (;;) {
-    Frame event, where;
-    if (zmq_msg_recv(event.get(), monitor.get(), ZMQ_DONTWAIT) < 0) return;
-    zmq_msg_recv(where.get(), monitor.get(), ZMQ_DONTWAIT);
-    uint16_t kind;
-    int32_t value;
-    if (event.size() < sizeof(kind) + sizeof(value)) continue;
-    std::memcpy(&kind, event.bytes().data(), sizeof(kind));
-    std::memcpy(&value, event.bytes().data() + sizeof(kind), sizeof(value));
-    if (kind != ZMQ_EVENT_DISCONNECTED) {
-      complain(
-          fmt::format("a peer {} {} was refused: its handshake failed (wrong keys, none, or no peer at all)",
-                      dialled ? "called at" : "that came to", where.text()));
+void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events) {
+  SocketEvent event;
+  while (receive_event(monitor, event)) {
+    if (event.kind == ZMQ_EVENT_ACCEPTED) {
+      guard_.accepted(event.value);
       continue;
     }
-    const auto found = by_file_.find(value);
+    if (event.kind != ZMQ_EVENT_DISCONNECTED) {
+      complain(
+          fmt::format("a peer {} {} was refused: its handshake failed (wrong keys, none, or no peer at all)",
+                      dialled ? "called at" : "that came to", event.endpoint));
+      continue;
+    }
+    if (!dialled) guard_.gone(event.value);
+    const auto found = by_file_.find(event.value);
     if (found == by_file_.end()) continue;
     const LinkId link = found->second;
     const auto route = routes_.find(link);
@@ -466,16 +385,22 @@ void ZmqTransport::read_monitor(Socket& monitor, bool dialled, TransportEvents& 
   }
 }
 
+void ZmqTransport::guard(TimePoint now) {
+  int cut = guard_.check(now);
+  if (plain_) cut += plain_->guard().check(now);
+  if (cut > 0) complain("connections that sent no packets were cut");
+}
+
 void ZmqTransport::answer_who_may_connect() {
   for (;;) {
     std::vector<std::string> request;
-    Frame first;
-    if (zmq_msg_recv(first.get(), zap_.get(), ZMQ_DONTWAIT) < 0) return;
+    ZmqFrame first;
+    if (!first.receive(zap_)) return;
     request.emplace_back(first.text());
-    for (bool more = zmq_msg_more(first.get()) != 0; more;) {
-      Frame next;
-      if (zmq_msg_recv(next.get(), zap_.get(), ZMQ_DONTWAIT) < 0) break;
-      more = zmq_msg_more(next.get()) != 0;
+    for (bool more = first.more(); more;) {
+      ZmqFrame next;
+      if (!next.receive(zap_)) break;
+      more = next.more();
       request.emplace_back(next.text());
     }
     bool good = request.size() == 7 && request[5] == "CURVE" && request[6].size() == 32;
@@ -487,21 +412,32 @@ void ZmqTransport::answer_who_may_connect() {
     const std::string id = request.size() > 1 ? request[1] : std::string();
     const std::string_view parts[] = {"1.0", id, good ? "200" : "400", good ? "OK" : "not trusted", "", ""};
     for (size_t i = 0; i < std::size(parts); ++i) {
-      send_part(zap_.get(), std::as_bytes(std::span(parts[i])), i + 1 < std::size(parts));
+      send_part(zap_, std::as_bytes(std::span(parts[i])), i + 1 < std::size(parts));
     }
   }
 }
 
-std::string ZmqTransport::offer(LinkId) { return options_.shared_memory ? local_.offer() : std::string(); }
+// An offer has a word for each shorter way: the machine's name, for shared memory, and whether payloads may be plain.
+std::string ZmqTransport::offer(LinkId) {
+  std::string offer = options_.shared_memory ? local_.offer() : std::string();
+  if (plain_) offer += kPlainOffer;
+  return offer;
+}
 std::string ZmqTransport::answer(LinkId link, std::string_view offer) {
-  return options_.shared_memory && !offer.empty() ? local_.answer(link, offer) : std::string();
+  const bool plain = offer.ends_with(kPlainOffer);
+  if (plain) offer.remove_suffix(kPlainOffer.size());
+  std::string answer;
+  if (options_.shared_memory && !offer.empty()) answer = local_.answer(link, offer);
+  return answer.empty() && plain && plain_ ? plain_->answer(link) : answer;
 }
 void ZmqTransport::settle(LinkId link, std::string_view answer) {
-  if (options_.shared_memory && !answer.empty()) local_.settle(link, answer);
+  if (answer.empty() || (plain_ && plain_->settle(link, answer))) return;
+  if (options_.shared_memory) local_.settle(link, answer);
 }
 
 std::string ZmqTransport::describe(LinkId link) const {
   if (const_cast<LocalPeers&>(local_).pipe(link)) return "shared memory";
+  if (plain_ && plain_->used(link)) return "tcp with keys, plain payloads";
   return trusted_.empty() ? "tcp" : "tcp with keys";
 }
 
@@ -516,7 +452,7 @@ namespace {
 
 KeyPair make_keys() {
   char public_key[kKeyCharacters + 1], secret_key[kKeyCharacters + 1];
-  if (zmq_curve_keypair(public_key, secret_key) != 0) fail("no keys can be made");
+  if (zmq_curve_keypair(public_key, secret_key) != 0) throw_zmq_error("no keys can be made");
   return {public_key, secret_key};
 }
 

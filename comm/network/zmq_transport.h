@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,7 +10,10 @@
 
 #include "comm/network.h"
 #include "comm/network/codec.h"
+#include "comm/network/flood_guard.h"
 #include "comm/network/local_peers.h"
+#include "comm/network/plain_links.h"
+#include "comm/network/zmq_socket.h"
 
 namespace loomix::comm {
 
@@ -39,54 +43,29 @@ class ZmqTransport final : public Transport {
     std::string endpoint;  // of a dialled one
     int file = -1;         // the connection's, once something came
   };
-  class Context {
-   public:
-    Context();
-    ~Context();
-    void* get() const { return context_; }
-
-   private:
-    void* context_;
-  };
-  class Socket {
-   public:
-    Socket() = default;
-    Socket(const Context& context, int type);
-    Socket(Socket&& other) noexcept : socket_(std::exchange(other.socket_, nullptr)) {}
-    Socket& operator=(Socket&& other) noexcept {
-      std::swap(socket_, other.socket_);
-      return *this;
-    }
-    ~Socket();
-    void* get() const { return socket_; }
-    void set(int option, int value);
-    void set(int option, std::string_view value);
-    int file() const;
-
-   private:
-    void* socket_ = nullptr;
-  };
-
   void bind();
+  void open_plain(int64_t max_frame);
   void watch(int file) const;
-  Socket monitor(Socket& of, const char* name);
-  bool receive(Socket& socket, bool dialled, TransportEvents& events);
-  void on_frames(bool dialled, std::string_view id, std::vector<Buffer>&& frames, int file,
+  bool receive(ZmqSocket& socket, bool dialled, TransportEvents& events);
+  void on_frames(bool dialled, const std::string& id, std::vector<Buffer>&& frames, int file,
                  TransportEvents& events);
   bool read_rings(TransportEvents& events);
   void read_ring(LocalPipe& pipe, TransportEvents& events, bool& any);
-  void read_monitor(Socket& monitor, bool dialled, TransportEvents& events);
+  void read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events);
   void answer_who_may_connect();
   void sleep(TimePoint until, TransportEvents& events);
   bool send_frames(const Route& route, const Packet& packet);
   void go_down(LinkId link, std::string_view reason, TransportEvents& events);
+  void guard(TimePoint now);
   void complain(const std::string& what);
 
   const NetworkOptions options_;
   const File epoll_, doorbell_;
   LocalPeers local_;
-  const Context context_;
-  Socket accepting_, dialling_, accepting_events_, dialling_events_, zap_;
+  const ZmqContext context_;
+  ZmqSocket accepting_, dialling_, accepting_events_, dialling_events_, zap_;
+  FloodGuard guard_;                 // of accepted connections, where anybody may connect
+  std::optional<PlainLinks> plain_;  // beside encrypted ones
   std::string address_;
   HeaderCodec codec_;
   LinkId next_link_ = 1;

@@ -10,6 +10,8 @@ COMMANDS = {
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
+    "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
+    "trace": ("trace", "puts traces of several processes on one timeline"),
     "rec2dir": ("tools", "writes the pictures of a record file as files"),
     "serve": ("serve", "runs a cluster's scheduler or a server"),
 }

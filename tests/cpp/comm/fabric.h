@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -48,11 +49,15 @@ inline RequestOptions within(Duration deadline, Duration retry = 40ms) {
   return options;
 }
 
+// Time in which this process does not run does not count.
 inline bool eventually(const std::function<bool()>& condition, Duration deadline = 10s) {
-  const auto until = Clock::now() + deadline;
-  while (!condition()) {
-    if (Clock::now() > until) return false;
+  Duration waited{};
+  for (TimePoint last = Clock::now(); !condition();) {
+    if (waited > deadline) return false;
     std::this_thread::sleep_for(1ms);
+    const TimePoint now = Clock::now();
+    waited += std::min<Duration>(now - last, 50ms);
+    last = now;
   }
   return true;
 }

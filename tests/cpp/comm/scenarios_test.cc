@@ -43,7 +43,7 @@ TEST_P(Scenarios, ARequestIsAnswered) {
   Message message = message_of({1, -2, INT64_MIN, INT64_MAX}, {pattern(1000, 3), {}, pattern(1, 4)});
   message.command = 41;
   message.texts = {"", std::string("a\0b", 3)};
-  const Message reply = b->call(server(0), 7, message, within(20s));
+  const Message reply = b->call(server(0), 7, message, within(20s, 20s));
   EXPECT_EQ(reply.command, 42u);
   EXPECT_EQ(reply.fields, message.fields);
   EXPECT_EQ(reply.texts, (std::vector<std::string>{"", std::string("a\0b", 3), "thanks"}));
@@ -243,9 +243,9 @@ TEST_P(Scenarios, UrgentMessagesOvertake) {
 }
 
 TEST_P(Scenarios, PeersThatLeaveAreNamed) {
-  const auto a = node(server(0));
   std::mutex mutex;
   std::vector<PeerEvent> events;
+  const auto a = node(server(0));
   a->on_peer([&](const PeerEvent& event) {
     const std::lock_guard lock(mutex);
     events.push_back(event);

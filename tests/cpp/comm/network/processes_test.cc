@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real processes: one that is killed is named in time and leaves nothing behind; whatever bytes come in, the node lives on.
-#include <arpa/inet.h>
+// Real processes: one that is killed is named in time and leaves nothing behind.
 #include <dirent.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <set>
@@ -87,9 +82,10 @@ INSTANTIATE_TEST_SUITE_P(Route, Processes, testing::Bool(),
 
 void lose_in_time(OtherServer& other, const NetworkOptions& options, const std::function<void()>& hurt,
                   Duration within_time, Duration silence = 40s) {
-  const auto b = node(worker(0), options, silence);
   std::mutex mutex;
   std::string lost;
+  std::atomic<int> ended{0};
+  const auto b = node(worker(0), options, silence);
   b->on_peer([&](const PeerEvent& event) {
     const std::lock_guard lock(mutex);
     if (event.state != PeerState::up) lost = event.reason;
@@ -99,7 +95,6 @@ void lose_in_time(OtherServer& other, const NetworkOptions& options, const std::
   EXPECT_EQ(b->call(server(0), 0, message_of({}, {large}), within(20s)).payload[0].text(), large.text());
   ASSERT_TRUE(
       eventually([&] { return b->peers()[0].route == (options.shared_memory ? "shared memory" : "tcp"); }));
-  std::atomic<int> ended{0};
   hurt();
   const TimePoint since = Clock::now();
   for (int i = 0; i < 20; ++i) {  // one that is told to stop may still answer a few
@@ -148,119 +143,6 @@ TEST_P(Processes, ManyMessagesAreWhole) {
   }
   EXPECT_TRUE(eventually([&] { return answered == kMessages; }, 50s));
   EXPECT_EQ(wrong, 0);
-}
-
-size_t resident_kib() {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
-  }
-  return 0;
-}
-
-uint16_t port_of(const std::string& address) {
-  return static_cast<uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
-}
-
-// Random bytes on the bare port, ZeroMQ frames with random content, and packets with random fields.
-
-TEST(Fuzz, RandomBytesOnThePort) {
-  const auto a = node(server(0));
-  a->serve(0, echo);
-  std::mt19937 dice(11);
-  for (int i = 0; i < 200; ++i) {
-    const int s = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port_of(a->address()));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::connect(s, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-    std::string bytes(dice() % 2000, '\0');
-    for (char& byte : bytes) byte = static_cast<char>(dice());
-    // Every other one starts as ZeroMQ does.
-    if (i % 2 == 0) bytes.insert(0, std::string("\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL", 16));
-    [[maybe_unused]] const ssize_t sent = ::send(s, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    ::close(s);
-  }
-  const auto b = node(worker(0));
-  b->connect(server(0), a->address());
-  b->call(server(0), 0, message_of({1}, {pattern(100000, 1)}), within(20s));
-}
-
-TEST(Fuzz, RandomFrames) {
-  // --gtest_repeat=10 sends a million.
-  constexpr int kFrames = 100000;
-  const auto a = node(server(0));
-  a->serve(0, echo);
-  const auto b = node(worker(0));
-  b->connect(server(0), a->address());
-  b->call(server(0), 0, {}, within(20s));
-  std::mt19937 dice(7);
-  void* const context = zmq_ctx_new();
-  size_t before = 0;
-  int sent = 0;
-  for (int connection = 0; sent < kFrames; ++connection) {
-    void* const socket = zmq_socket(context, ZMQ_DEALER);
-    const int linger = 1000;
-    zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger));
-    ASSERT_EQ(zmq_connect(socket, a->address().c_str()), 0);
-    for (int i = 0; i < 1000; ++i) {
-      std::string bytes(dice() % 300, '\0');
-      for (char& byte : bytes) byte = static_cast<char>(dice());
-      // Many are nearly right: fields of a header with values that are not.
-      if (dice() % 2 == 0) {
-        bytes.clear();
-        for (int field = 1; field <= 14; ++field) {
-          if (dice() % 2 == 0) continue;
-          bytes += static_cast<char>(field << 3 | (field >= 12 ? 2 : 0));
-          if (field >= 12) {
-            bytes += static_cast<char>(dice() % 20);
-            for (uint32_t n = dice() % 20; n > 0; --n) bytes += static_cast<char>(dice() % 128);
-          } else {
-            bytes += static_cast<char>(dice() % (field == 1 ? 12 : 128));
-          }
-        }
-      }
-      const bool more = i + 1 < 1000 && dice() % 3 == 0;
-      zmq_send(socket, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0);
-      ++sent;
-    }
-    zmq_close(socket);
-    if (connection == 20) before = resident_kib();
-  }
-  zmq_ctx_term(context);
-  b->call(server(0), 0, message_of({1}, {pattern(100000, 1)}), within(20s));
-  EXPECT_LT(resident_kib(), before + 32 * 1024);
-  EXPECT_EQ(b->stats().requests, 2u);
-}
-
-TEST(Fuzz, PlainAndForeignPeersAreRefusedWhereThereAreKeys) {
-  NetworkOptions keys, others, plain;
-  keys.keys = loomix_network_module.new_keys();
-  others.keys = loomix_network_module.new_keys();
-  const auto a = node(server(0), keys);
-  std::atomic<int> handled{0};
-  a->serve(0, [&](Incoming&& incoming) {
-    ++handled;
-    incoming.responder.reply({});
-  });
-  const std::string bare_address = a->address().substr(0, a->address().find('|'));
-  const auto foreign = node(worker(1), others), naked = node(worker(2), plain),
-             friendly = node(worker(0), keys);
-  foreign->connect(server(0), a->address());
-  naked->connect(server(0), bare_address);
-  friendly->connect(server(0), a->address());
-  EXPECT_THROW(foreign->call(server(0), 0, {}, within(500ms)), DeadlineError);
-  EXPECT_THROW(naked->call(server(0), 0, {}, within(500ms)), DeadlineError);
-  friendly->call(server(0), 0, {}, within(20s));
-  EXPECT_EQ(handled, 1);
-  // The address must have a key where this node has one, and beyond loopback both must.
-  friendly->connect(server(5), bare_address);
-  EXPECT_THROW(friendly->call(server(5), 0, {}, within(20s)), NetworkError);
-  naked->connect(server(6), "tcp://192.0.2.1:4000");
-  EXPECT_THROW(naked->call(server(6), 0, {}, within(20s)), NetworkError);
-  plain.listen = "tcp://0.0.0.0:*";
-  EXPECT_THROW(loomix_network_module.open(plain), ValueError);
 }
 
 }  // namespace
