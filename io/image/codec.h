@@ -29,7 +29,11 @@ enum class ImageFormat { jpeg, png, bmp, unknown };
 ImageFormat image_format(std::span<const uint8_t> file);
 
 // Pictures beyond this number of pixels are refused.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr int64_t kMaxPixels = int64_t{1} << 20;  // larger ones only slow a fuzzer down
+#else
 inline constexpr int64_t kMaxPixels = int64_t{1} << 28;
+#endif
 
 // Pixels as OpenCV decodes them, but RGB. 16 bits a channel become 8. Throws FileError if the format is not known or
 // the data is damaged or cut off.

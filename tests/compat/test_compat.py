@@ -25,7 +25,10 @@ CORE = set((HERE / "oracle" / "core.txt").read_text().split())
 CASES = [
     case for case in json.loads((HERE / "oracle" / "oracle.json").read_text())["cases"] if case["id"] in CORE
 ]
-KINDS = {"ndarray", "ndarray_bad", "symbol", "mnist", "checkpoint", "states", "record_raw"}
+KINDS = {
+    "ndarray", "ndarray_bad", "symbol", "mnist", "checkpoint", "states", "record_raw", "record_images",
+    "record_multilabel",
+}  # fmt: skip
 ENTRIES = [
     e for e in json.loads((HERE / "files" / "manifest.json").read_text())["entries"] if e["kind"] in KINDS
 ]
