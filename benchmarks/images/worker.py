@@ -61,23 +61,32 @@ def distinct_pictures():
         library.tjFree(out)
 
 
+def write_pictures(path):
+    """A record file of them."""
+    with open(path, "wb") as file:
+        for i, content in enumerate(pictures()):
+            record = struct.pack("<IfQQ", 0, i % 10, i, 0) + content
+            file.write(struct.pack("<II", 0xCED7230A, len(record)) + record + b"\0" * (-len(record) % 4))
+
+
+def iterator_of(mx, path, threads):
+    """The iterator over them."""
+    return mx.io.ImageRecordIter(
+        path_imgrec=path, data_shape=(3, 224, 224), batch_size=BATCH, rand_crop=True, rand_mirror=True,
+        mean_r=123.7, mean_g=116.3, mean_b=103.5, std_r=58.4, std_g=57.1, std_b=57.4,
+        preprocess_threads=threads, verbose=False,
+    )  # fmt: skip
+
+
 def iterator(module, threads):
     """Makes the case for a package with MXNet's interface."""
 
     def make():
-        mx = importlib.import_module(module)
         folder = tempfile.mkdtemp(prefix="loomix-bench-", dir=FOLDER)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = os.path.join(folder, "pictures.rec")
-        with open(path, "wb") as file:
-            for i, content in enumerate(pictures()):
-                record = struct.pack("<IfQQ", 0, i % 10, i, 0) + content
-                file.write(struct.pack("<II", 0xCED7230A, len(record)) + record + b"\0" * (-len(record) % 4))
-        batches = mx.io.ImageRecordIter(
-            path_imgrec=path, data_shape=(3, 224, 224), batch_size=BATCH, rand_crop=True, rand_mirror=True,
-            mean_r=123.7, mean_g=116.3, mean_b=103.5, std_r=58.4, std_g=57.1, std_b=57.4,
-            preprocess_threads=threads, verbose=False,
-        )  # fmt: skip
+        write_pictures(path)
+        batches = iterator_of(importlib.import_module(module), path, threads)
 
         def run(count):
             while count > 0:

@@ -51,7 +51,8 @@ struct BatchPipeline::Batch {
   std::vector<Sample> samples;
   std::vector<uint64_t> ids;
   int64_t pad = 0;
-  bool end = false;
+  bool end = false;       // no batch: the pass is over
+  uint64_t left_out = 0;  // records that the stream left out
 
   NDArray data, label;
   std::byte* data_place = nullptr;
@@ -64,6 +65,7 @@ struct BatchPipeline::Batch {
   std::optional<engine::Completion> completion;
   std::mutex mutex;
   std::vector<std::pair<size_t, std::exception_ptr>> failures;
+  std::vector<std::string> reasons;  // of those that were left out
 };
 
 struct BatchPipeline::Shared {
@@ -79,11 +81,12 @@ struct BatchPipeline::Shared {
   std::unique_ptr<RecordStream> stream;
   engine::VarRef reader;
   uint64_t pass = 0, place = 0;
-  bool ended = false;              // this pass gives no more batches
+  bool end_is_due = false;         // the pass gave its last batch, and nobody was told yet
+  bool is_over = false;            // the next batch is of the next pass
   bool continues = false;          // its first samples went into the last batch of the pass before
   bool any = false;                // this pass gave a record
   std::exception_ptr begin_error;  // why the pass could not begin, for who reads next
-  std::atomic<uint64_t> stream_damages{0};
+  uint64_t damages_seen = 0;       // of the stream's count
 
   // One a maker, in use by one task at a time.
   std::vector<std::unique_ptr<SampleMaker>> makers;
@@ -91,11 +94,10 @@ struct BatchPipeline::Shared {
 
   std::mutex mutex;
   std::vector<std::vector<uint8_t>> spare_bytes;
-  uint64_t skipped = 0;
-  std::vector<std::string> reasons;
 
   void begin_pass(std::optional<uint64_t> number);
-  std::optional<RecordStream::Record> next_record();
+  void begin_stream(uint64_t number);
+  std::optional<RecordStream::Record> next_record(Batch& batch);
   void read(Batch& batch);
   void add(Batch& batch, const RecordStream::Record& record);
   void make(SampleMaker& maker, Batch& batch, size_t i);
@@ -104,23 +106,27 @@ struct BatchPipeline::Shared {
   void leave_out_failures(Batch& batch);
 };
 
-// The pass of this number from its beginning, or else the one that follows the pass that ended.
+// The pass of this number from its beginning, or else the one that follows the pass that is over.
 void BatchPipeline::Shared::begin_pass(std::optional<uint64_t> number) {
-  ended = false;
-  any = false;
+  end_is_due = is_over = any = false;
   if (std::exchange(continues, false) && !number) return;
-  pass = number.value_or(pass + 1);
-  place = 0;
   try {
-    stream->begin(pass);
+    begin_stream(number.value_or(pass + 1));
   } catch (...) {
     begin_error = std::current_exception();
   }
 }
 
-std::optional<RecordStream::Record> BatchPipeline::Shared::next_record() {
+void BatchPipeline::Shared::begin_stream(uint64_t number) {
+  pass = number;
+  place = 0;
+  stream->begin(number);
+  damages_seen = stream->damage_count();
+}
+
+std::optional<RecordStream::Record> BatchPipeline::Shared::next_record(Batch& batch) {
   auto record = stream->next();
-  stream_damages = stream->damage_count();
+  batch.left_out += stream->damage_count() - std::exchange(damages_seen, stream->damage_count());
   if (record) any = true;
   return record;
 }
@@ -134,8 +140,13 @@ void BatchPipeline::Shared::add(Batch& batch, const RecordStream::Record& record
 
 void BatchPipeline::Shared::read(Batch& batch) {
   const auto wanted = static_cast<size_t>(options.batch_size);
-  batch.end = ended;
-  if (ended || batch.cancelled.load(std::memory_order_relaxed)) return;
+  if (batch.cancelled.load(std::memory_order_relaxed)) return;
+  if (end_is_due) {
+    end_is_due = false;
+    is_over = batch.end = true;
+    return;
+  }
+  if (is_over) begin_pass(std::nullopt);  // ahead of reset(), so that training need not wait there
   if (begin_error) std::rethrow_exception(std::exchange(begin_error, nullptr));
   {
     const std::lock_guard lock(mutex);
@@ -146,26 +157,25 @@ void BatchPipeline::Shared::read(Batch& batch) {
   }
   int restarts = 0;
   while (batch.samples.size() < wanted) {
-    if (const auto record = next_record()) {
+    if (const auto record = next_record(batch)) {
       add(batch, *record);
       restarts = 0;
       continue;
     }
     const bool nothing_left = batch.samples.empty();
     if (nothing_left && any) {
-      ended = batch.end = true;
+      is_over = batch.end = true;
       return;
     }
     LOOMIX_CHECK(++restarts < 2, FileError, "[{}] there are no records to read.", options.who);
     // A pass whose samples all went into the batch before is left out.
     if (!nothing_left) {
-      ended = true;
+      end_is_due = true;
       if (batch.pad == 0) batch.pad = static_cast<int64_t>(wanted - batch.samples.size());
       if (!options.round_batch) return;
       continues = true;
     }
-    stream->begin(++pass);
-    place = 0;
+    begin_stream(pass + 1);
   }
 }
 
@@ -238,9 +248,7 @@ void BatchPipeline::Shared::leave_out_failures(Batch& batch) {
     } catch (const std::exception& known) {
       reason = known.what();
     }
-    const std::lock_guard lock(mutex);
-    ++skipped;
-    if (reasons.size() < kReasonsKept) reasons.push_back(std::move(reason));
+    batch.reasons.push_back(std::move(reason));
   }
   if (batch.failures.size() == count) std::rethrow_exception(batch.failures[0].second);
   const auto move = [&](size_t from, size_t to) {
@@ -334,24 +342,39 @@ bool BatchPipeline::next() {
   ahead_.pop_front();
   push_batch();
   shared_->engine.wait(*current_->records);
+  skipped_ += current_->left_out;
   ended_ = current_->end;
   if (ended_) return false;
   consumed_ = true;
   pass_ = current_->samples.front().pass;
-  if (shared_->options.skip_damaged) shared_->engine.wait(current_->data.var());
+  if (shared_->options.skip_damaged) wait_for_samples();
   return true;
 }
 
+void BatchPipeline::wait_for_samples() {
+  std::exception_ptr error;
+  try {
+    shared_->engine.wait(current_->data.var());
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
+  skipped_ += current_->reasons.size();
+  for (std::string& reason : current_->reasons) {
+    if (reasons_.size() < kReasonsKept) reasons_.push_back(std::move(reason));
+  }
+  if (error) std::rethrow_exception(error);
+}
+
 void BatchPipeline::reset() {
-  if (!ended_ && !consumed_) return;  // at the beginning of a pass already
-  std::optional<uint64_t> pass;
-  if (!ended_) pass = pass_ + 1;
+  const bool in_the_middle = consumed_ && !ended_;
+  ended_ = consumed_ = false;
+  if (!in_the_middle) return;  // the batches ahead are those of the next pass
   for (const auto& batch : ahead_) batch->cancelled = true;
   ahead_.clear();
-  ended_ = consumed_ = false;
   const engine::Tag tags[] = {{shared_->reader.get(), engine::Access::use}};
-  shared_->engine.push(task(engine::Lane::io, [](const void*) { return "begin pass"; }), tags,
-                       [shared = shared_, pass](engine::RunContext&) { shared->begin_pass(pass); });
+  shared_->engine.push(
+      task(engine::Lane::io, [](const void*) { return "begin pass"; }), tags,
+      [shared = shared_, pass = pass_ + 1](engine::RunContext&) { shared->begin_pass(pass); });
   fill();
 }
 
@@ -373,14 +396,5 @@ const std::vector<uint64_t>& BatchPipeline::index() const {
   return current_->ids;
 }
 const PipelineOptions& BatchPipeline::options() const { return shared_->options; }
-
-uint64_t BatchPipeline::skipped() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->skipped + shared_->stream_damages;
-}
-std::vector<std::string> BatchPipeline::skipped_reasons() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->reasons;
-}
 
 }  // namespace loomix::io

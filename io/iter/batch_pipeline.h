@@ -56,7 +56,7 @@ class BatchPipeline {
   // Goes to the next batch; false at the end of the pass. Waits until its records were read, and throws what reading
   // threw. What making a sample throws is thrown by reading the arrays. With skip_damaged, waits for the arrays.
   bool next();
-  // Begins the next pass.
+  // Begins the next pass, whose first batches are made while the last ones of this pass are used.
   void reset();
 
   // Of the current batch.
@@ -66,15 +66,16 @@ class BatchPipeline {
   const std::vector<uint64_t>& index() const;  // the records' ids
 
   const PipelineOptions& options() const;
-  // Records and samples that were left out so far, and what was wrong with the first ones.
-  uint64_t skipped() const;
-  std::vector<std::string> skipped_reasons() const;
+  // Records and samples that were left out up to the current batch, and what was wrong with the first ones.
+  uint64_t skipped() const { return skipped_; }
+  const std::vector<std::string>& skipped_reasons() const { return reasons_; }
 
  private:
   struct Batch;
   struct Shared;
   void fill();
   void push_batch();
+  void wait_for_samples();
 
   std::shared_ptr<Shared> shared_;
   std::deque<std::shared_ptr<Batch>> ahead_;
@@ -82,6 +83,8 @@ class BatchPipeline {
   bool ended_ = false;
   bool consumed_ = false;  // a batch of this pass was handed out
   uint64_t pass_ = 0;      // of the current batch
+  uint64_t skipped_ = 0;
+  std::vector<std::string> reasons_;
 };
 
 }  // namespace loomix::io

@@ -130,6 +130,19 @@ def test_reset_in_the_middle_begins_again(rec):
     assert labels_of(iterator) == [[0, 1], [2, 3], [4, 5], [6, 0]]
 
 
+def test_the_next_pass_is_made_before_reset_and_the_same_as_after_it(rec):
+    options = {"shuffle": True, "rand_crop": True, "seed": 2, "prefetch_buffer": 3}
+    ahead = make(rec, **options)
+    batches = []
+    for _ in range(3):
+        batches += [(b.data[0].asnumpy(), b.label[0].asnumpy(), b.pad, b.index.tolist()) for b in ahead]
+        assert labels_of(ahead) == []
+        mx.nd.waitall()
+        ahead.reset()
+        ahead.reset()
+    assert same(batches, everything(make(rec, **options), 3))
+
+
 @pytest.mark.parametrize("indexed", [False, True])
 def test_shuffle_gives_each_record_once(rec, indexed):
     options = {"path_imgidx": rec.replace(".rec", ".idx")} if indexed else {}
@@ -259,8 +272,11 @@ def test_damaged_pictures_are_left_out_on_request(tmp_path):
     assert [batch.label[0].asnumpy().tolist() for batch in batches] == [[0, 2, 0], [4, 5, 4]]
     assert [batch.pad for batch in batches] == [1, 1]
     assert np.array_equal(batches[0].data[0].asnumpy()[0], batches[0].data[0].asnumpy()[2])
+    mx.nd.waitall()  # batches of the next pass are made already, and not counted
     assert iterator.skipped == 2
     assert "damaged.rec, record at offset" in iterator.skipped_reasons[0]
+    iterator.reset()
+    assert len(list(iterator)) == 2 and iterator.skipped == 4
 
 
 def test_damaged_records(tmp_path, rec):
