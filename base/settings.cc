@@ -52,13 +52,11 @@ void Settings::fields(FieldList<Settings>& f) {
     "process.")
       .options({"worker", "server", "scheduler"});
   f("kv_scheduler_host", &Settings::kv_scheduler_host, "Where the cluster's scheduler is.");
-  f("kv_scheduler_port", &Settings::kv_scheduler_port, "Its port; 0 lets the scheduler take a free one.")
-      .at_least(0)
-      .at_most(65535);
+  f("kv_scheduler_port", &Settings::kv_scheduler_port, "Its port.").at_least(0).at_most(65535);
   f("kv_workers", &Settings::kv_workers, "Workers in the cluster.").at_least(1).at_most(65536);
   f("kv_servers", &Settings::kv_servers, "Servers in the cluster.").at_least(1).at_most(65536);
   f("kv_rank", &Settings::kv_rank,
-    "This process's number within its role, from 0; one that comes back takes the number that it had.")
+    "This process's number within its role, from 0; with -1 the scheduler gives one that is free.")
       .at_least(-1);
   f("kv_host", &Settings::kv_host,
     "Name or address by which other nodes reach this one; by default the address that leads to the "

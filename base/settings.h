@@ -30,7 +30,7 @@ struct Settings {
   std::string log_level = "warning";
   std::string kv_role = "worker";
   std::string kv_scheduler_host = "127.0.0.1";
-  int kv_scheduler_port = 9091;
+  int kv_scheduler_port = 0;
   int kv_workers = 1;
   int kv_servers = 1;
   int kv_rank = -1;

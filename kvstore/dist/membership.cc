@@ -12,6 +12,22 @@ constexpr auto kForTheReason = std::chrono::seconds(5);  // the scheduler says w
 
 }  // namespace
 
+int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role,
+                     const NodeOptions& options) {
+  const uint64_t incarnation = comm::new_incarnation();
+  const auto provisional = static_cast<int32_t>(incarnation & INT32_MAX);
+  comm::Endpoint endpoint(std::move(transport), {{role, -1 - provisional}, incarnation}, options.endpoint);
+  endpoint.connect(kScheduler, options.scheduler);
+  comm::Message message;
+  message.command = kAskRank;
+  comm::RequestOptions request;
+  request.deadline = options.deadline;
+  request.retry_after = options.retry_after;
+  request.survive_restart = true;
+  const comm::Message reply = endpoint.call(kScheduler, kToScheduler, std::move(message), std::move(request));
+  return static_cast<int32_t>(Reader(reply).number(0, INT32_MAX));
+}
+
 Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
                        std::function<void(const View&)> on_view,
                        std::function<void(std::exception_ptr)> on_error)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct NodeOptions {
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
   comm::EndpointOptions endpoint;
 };
+
+// A rank that the scheduler finds free, for a node that was given none.
+int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role, const NodeOptions& options);
 
 // A server's or worker's side of being in a cluster: it registers with the scheduler, again whenever one of them was
 // thought lost, and follows its views. All happens on the endpoint's thread.

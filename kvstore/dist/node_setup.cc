@@ -104,23 +104,30 @@ comm::EndpointOptions endpoint_options(const Settings& settings) {
 }
 
 std::string scheduler_address(const Settings& settings, const comm::KeyPair& keys) {
-  LOOMIX_CHECK(settings.kv_scheduler_port > 0, ValueError,
-               "[KVStore] the scheduler's port is 0; set LOOMIX_KV_SCHEDULER_PORT (or DMLC_PS_ROOT_PORT).");
+  LOOMIX_CHECK(
+      settings.kv_scheduler_port > 0, ValueError,
+      "[KVStore] this process was not started as part of a cluster: it is not told the scheduler's port. Use "
+      "`python -m loomix launch`, or set DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT.");
   return fmt::format("tcp://{}:{}{}{}", address_of_host(settings.kv_scheduler_host),
                      settings.kv_scheduler_port, keys.public_key.empty() ? "" : "|", keys.public_key);
 }
 
-NodeOptions node_options(const Settings& settings, int count, const comm::KeyPair& keys) {
-  LOOMIX_CHECK(
-      settings.kv_rank >= 0 && settings.kv_rank < count, ValueError,
-      "[KVStore] this {} has the rank {}; expected 0 to {}. `python -m loomix launch` sets it; else set "
-      "LOOMIX_KV_RANK (DMLC_WORKER_ID, DMLC_SERVER_ID), and check DMLC_NUM_WORKER and DMLC_NUM_SERVER.",
-      settings.kv_role, settings.kv_rank, count - 1);
+NodeOptions node_options(const Settings& settings, comm::Role role, const comm::NetworkOptions& network) {
   NodeOptions options;
-  options.rank = settings.kv_rank;
-  options.scheduler = scheduler_address(settings, keys);
+  options.scheduler = scheduler_address(settings, network.keys);
   options.deadline = seconds(settings.kv_deadline);
   options.endpoint = endpoint_options(settings);
+  options.rank = settings.kv_rank;
+  const int count = role == comm::Role::server ? settings.kv_servers : settings.kv_workers;
+  LOOMIX_CHECK(options.rank < count, ValueError,
+               "[KVStore] this {} has the rank {}; expected 0 to {}. Check LOOMIX_KV_RANK (DMLC_WORKER_ID, "
+               "DMLC_SERVER_ID), DMLC_NUM_WORKER and DMLC_NUM_SERVER.",
+               name_of(role), options.rank, count - 1);
+  if (options.rank < 0) {
+    comm::NetworkOptions only_calls = network;
+    only_calls.listen.clear();
+    options.rank = ask_for_rank(comm::make_network_transport(std::move(only_calls)), role, options);
+  }
   return options;
 }
 
@@ -144,7 +151,7 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
 
 std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings) {
   comm::NetworkOptions network = network_options(settings);
-  const NodeOptions options = node_options(settings, settings.kv_servers, network.keys);
+  const NodeOptions options = node_options(settings, comm::Role::server, network);
   const std::string host = own_host(settings);
   network.listen = fmt::format("tcp://{}:*", address_of_host(host));
   network.advertise = host;
@@ -170,7 +177,7 @@ std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& ty
                                          const Settings& settings) {
   comm::NetworkOptions network = network_options(settings);
   network.listen.clear();
-  const NodeOptions options = node_options(settings, settings.kv_workers, network.keys);
+  const NodeOptions options = node_options(settings, comm::Role::worker, network);
   return std::make_unique<DistStore>(runtime, type, staleness,
                                      comm::make_network_transport(std::move(network)), options);
 }

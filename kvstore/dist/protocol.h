@@ -23,6 +23,7 @@ enum Command : uint32_t {
   kRegister = 1,  // answered with the view once all are there
   kNewerView,     // {number}; answered when there is a newer one
   kBarrier,       // {number}; answered when all workers that count have asked for it
+  kAskRank,       // {}: from a node with a provisional name; answered with a rank that is free
   kLeaving,       // {}, {why}: the worker ends; `why` is empty if its work is done
   kSynchronised,  // {group, since}: the sender's place in a chain has its state
   // to the head of a group; fields begin with {view, group}

@@ -13,6 +13,7 @@
 namespace loomix::kvstore {
 namespace {
 
+constexpr auto kKeepRank = std::chrono::seconds(10);
 constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that does not leave is not waited for
 
 }  // namespace
@@ -97,6 +98,7 @@ struct Scheduler::Core {
         watchers.push_back(std::move(incoming.responder));
         return;
       case kBarrier: return arrive(std::move(incoming));
+      case kAskRank: return give_rank(std::move(incoming));
       case kLeaving: return leaving(std::move(incoming));
       case kSynchronised: return synchronised(std::move(incoming));
       default: incoming.responder.fail("the message is of no known kind.");
@@ -189,6 +191,23 @@ struct Scheduler::Core {
         chain = {kept};
       }
     }
+  }
+
+  // The first that nobody has, or had but has lost; it is kept for the asker for a while.
+  void give_rank(comm::Incoming&& incoming) {
+    const comm::Role role = incoming.from.name.role;
+    const std::vector<Member>& members = role == comm::Role::server ? view.servers : view.workers;
+    const comm::TimePoint now = comm::Clock::now();
+    for (const Member& one : members) {
+      comm::TimePoint& kept = given[one.id.name];
+      if (one.up || kept > now) continue;
+      kept = now + kKeepRank;
+      comm::Message reply;
+      reply.fields = {one.id.name.rank};
+      return incoming.responder.reply(std::move(reply));
+    }
+    incoming.responder.fail(
+        fmt::format("all {} {}s of the cluster are there already.", members.size(), name_of(role)));
   }
 
   void leaving(comm::Incoming&& incoming) {
@@ -295,7 +314,8 @@ struct Scheduler::Core {
   mutable std::mutex mutex;
   comm::TimePoint changed_at;
   View view;
-  std::set<int32_t> departed;  // workers that said goodbye
+  std::set<int32_t> departed;                       // workers that said goodbye
+  std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
   std::vector<comm::Responder> registering;
   std::vector<comm::Responder> watchers;
   std::map<int32_t, comm::Responder> at_barrier;

@@ -238,6 +238,13 @@ def test_wrong_numbers_are_named(tmp_path):
         assert "DMLC_WORKER_ID" in cluster.output("worker", 1)
 
 
+def test_ranks_may_be_left_to_the_scheduler(tmp_path):
+    program = BASICS.replace("KIND", "dist_sync").replace("TYPE", "dist_sync")
+    with Cluster(tmp_path, program + "print(rank)", LOOMIX_KV_RANK=-1).start() as cluster:
+        cluster.succeed()
+        assert sorted(cluster.output("worker", rank) for rank in range(2)) == ["good\n0\n", "good\n1\n"]
+
+
 def test_interrupt_while_the_cluster_is_not_complete(tmp_path):
     program = "import loomix as mx; print('waits'); mx.kv.create('dist_sync')"
     with Cluster(tmp_path, program, workers=1, servers=1) as cluster:

@@ -22,8 +22,6 @@ _TYPES = {
     "dist_async_device": "dist_device_async",
     "dist_ssp": "dist_ssp",
 }
-_OPTIMIZER_KEY = "loomix.optimizer."  # keys that appear once the servers have an optimizer
-
 _open = None  # the process's store: it has one place in the cluster
 
 
@@ -74,7 +72,37 @@ class DistKVStore(KVStore):
             raise MXNetValueError(f"[kvstore] staleness is {staleness!r}; expected an int >= 0.")
         self._handle = _core.make_dist_store(_TYPES[kind], staleness)
         self._optimizer_updater = None
-        self._optimizers = 0
+        self._calls = 0
+
+    def init(self, key, value):
+        """Sets the first values of keys: those of rank 0. All workers call it, with values of the same shapes
+        and types; it returns when rank 0 has done so.
+
+        Parameters
+        ----------
+        key : int, str or list of them
+            The keys.
+        value : NDArray or list of NDArray
+            Their values, which are copied.
+
+        Raises
+        ------
+        ValueError
+            When a key has a value already.
+        """
+        super().init(key, value)
+        self._follow_rank_0()
+
+    def _follow_rank_0(self):
+        """Waits until rank 0 has come to the same call; one that was started again finds it done."""
+        from .ndarray import zeros
+
+        mark, key = zeros((1,)), f"call {self._calls} of init or set_optimizer by rank 0"
+        self._calls += 1
+        self._handle.init(key, mark)
+        if self.rank != 0:
+            self._handle.pull(key, mark, 0)
+            mark.wait_to_read()
 
     def pushes(self, key):
         """How many times this worker has pushed ``key``, before it was started again, too.
@@ -115,17 +143,10 @@ class DistKVStore(KVStore):
         >>> store = mx.kv.create("dist_async")  # doctest: +SKIP
         >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1))  # doctest: +SKIP
         """
-        from .ndarray import zeros
         from .optimizer.travel import describe
 
-        name, settings = describe(optimizer)
-        self._handle.set_optimizer(name, settings)
-        mark = zeros((1,))
-        self._handle.init(f"{_OPTIMIZER_KEY}{self._optimizers}", mark)
-        if self.rank != 0:
-            self._handle.pull(f"{_OPTIMIZER_KEY}{self._optimizers}", mark, 0)
-            mark.wait_to_read()
-        self._optimizers += 1
+        self._handle.set_optimizer(*describe(optimizer))
+        self._follow_rank_0()
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Raises: the states are on the servers."""

@@ -204,6 +204,21 @@ TEST_F(ClusterTest, AMissingNodeIsNoticedAtTheStart) {
   EXPECT_THAT(scheduler.standing().failure, HasSubstr("server 0"));
 }
 
+TEST_F(ClusterTest, RanksAreGivenOnce) {
+  comm::InprocNetwork network;
+  ClusterOptions options;
+  options.workers = 2;
+  const Scheduler scheduler(network.attach("inproc://scheduler"), options);
+  NodeOptions node;
+  node.scheduler = "inproc://scheduler";
+  const auto ask = [&](const char* own) {
+    return ask_for_rank(network.attach(own), comm::Role::worker, node);
+  };
+  EXPECT_EQ(ask("inproc://a"), 0);
+  EXPECT_EQ(ask("inproc://b"), 1);
+  EXPECT_THROW(ask("inproc://c"), NetworkError);
+}
+
 TEST_F(ClusterTest, ItEndsWhenAllWorkersHaveLeft) {
   Cluster cluster(runtime_, {.servers = 1, .workers = 2});
   cluster.workers[0]->leave("");

@@ -375,14 +375,17 @@ class Module(BaseModule):
             self._preload_opt_states = None
 
     def _init_store(self, store, on_store):
+        """Hands the parameters to the store; in a cluster all workers begin with those of rank 0."""
+        shared = "dist" in store.type
         if self._compression_params:
             store.set_gradient_compression(self._compression_params)
         if on_store:
             store.set_optimizer(self._optimizer)
         for i, (name, arrays) in enumerate(zip(self._param_names, self._exec_group.param_arrays)):
             store.init(name, self._arg_params[name])
-            if on_store:
+            if on_store or shared:
                 store.pull(name, arrays, priority=-i)
+        self._params_dirty = self._params_dirty or shared
 
     def borrow_optimizer(self, shared_module):
         """Uses the optimizer, its states and the store of another module."""
