@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix launch``, ``serve`` and ``keys``."""
 
+import getpass
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -212,40 +214,82 @@ def test_slurm_script(tmp_path):
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
     for line in ("#SBATCH --ntasks=7", "#SBATCH --nodes=2", "#SBATCH --time=10", "export A='b c'"):
         assert line in script.splitlines()
-    assert "DMLC_PS_ROOT_URI=$(scontrol show hostnames" in script
-    assert re.search(r"^exec srun .* --part .*python train.py 'a b'$", script, re.M)
+    assert re.search(r"^exec srun .*--kill-on-bad-exit=1 .* --part .*python train.py 'a b'$", script, re.M)
 
 
-def test_slurm_job(tmp_path):
-    """The script runs here, with a program in the place of srun that starts all parts."""
-    (tmp_path / "srun").write_text(
-        f"#!{sys.executable}\n"
-        "import os, subprocess, sys\n"
-        "command = [word for word in sys.argv[1:] if word not in ('--overcommit', '--kill-on-bad-exit=1')]\n"
-        "parts = [subprocess.Popen(command, env={**os.environ, 'SLURM_PROCID': str(i)}) for i in range(4)]\n"
-        "sys.exit(max(part.wait() for part in parts))\n"
+SLURM = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmdPort={node_port}
+AuthType=auth/none
+CredType=cred/none
+SlurmUser={user}
+SlurmdUser={user}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+MpiDefault=none
+NodeName={host} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """A Slurm of one machine without authentication; its configuration file."""
+    programs = {
+        name: shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("slurmctld", "slurmd")
+    }
+    if not all(programs.values()) or not shutil.which("srun"):
+        pytest.skip("there is no Slurm (Debian: slurm-wlm)")
+    for folder in ("state", "spool"):
+        (tmp_path / folder).mkdir()
+    path = tmp_path / "slurm.conf"
+    text = SLURM.format(
+        host=socket.gethostname().split(".")[0],
+        port=launch.free_port(),
+        node_port=launch.free_port(),
+        user=getpass.getuser(),
+        folder=tmp_path,
     )
-    (tmp_path / "scontrol").write_text("#!/bin/sh\necho 127.0.0.1\n")
-    (tmp_path / "sbatch").write_text('#!/bin/sh\n[ "$1" = --wait ] && exec bash -s\n')
-    for name in ("srun", "scontrol", "sbatch"):
-        (tmp_path / name).chmod(0o755)
-    command = (
-        "--launcher",
-        "slurm",
-        "-n",
-        "2",
-        "-s",
-        "1",
-        "--env",
-        "MARK=slurm",
-        "--",
-        sys.executable,
-        "-c",
-        SUM,
-    )
-    code, out, err = run(*command, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    path.write_text(text)
+    running = []
+    try:
+        for name, program in programs.items():
+            with open(tmp_path / name, "w") as log:
+                running.append(subprocess.Popen([program, "-D", "-f", str(path)], stdout=log, stderr=log))
+        until = time.monotonic() + 20
+        states = ""
+        while "idle" not in states:
+            if time.monotonic() > until or any(process.poll() is not None for process in running):
+                reason = "".join((tmp_path / name).read_text()[-300:] for name in programs)
+                pytest.skip(f"Slurm does not start here: {reason}")
+            time.sleep(0.2)
+            sinfo = ["sinfo", "--noheader", "--format=%t"]
+            environment_ = {**os.environ, "SLURM_CONF": str(path)}
+            states = subprocess.run(sinfo, env=environment_, capture_output=True, text=True).stdout
+        yield str(path)
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            process.wait()
+
+
+def test_slurm(slurm, tmp_path):
+    options = ("--launcher", "slurm", "--host", "127.0.0.1", "-n", "2", "-s", "1", "--env", "MARK=slurm")
+    code, out, err = run(*options, "--", sys.executable, "-c", SUM, SLURM_CONF=slurm)
     assert code == 0, err
     assert sorted(out.splitlines()) == ["[worker 0] sum 3.0 slurm", "[worker 1] sum 3.0 slurm"]
+    fails = "import os, sys, time; sys.exit(7) if os.environ['DMLC_WORKER_ID'] == '1' else time.sleep(1000)"
+    assert run(*options, "--", sys.executable, "-c", fails, SLURM_CONF=slurm)[0] == 7
+    expect_none_left("MARK=slurm")
 
 
 def parse_yaml(text):

@@ -3,16 +3,19 @@
 
 import argparse
 import os
+import re
 import secrets
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 
-from .manifests import kubernetes_manifest, slurm_script
-from .processes import Group, Node
+from .manifests import kubernetes_manifest, slurm_command, slurm_script
+from .processes import FORWARDED, Group, Node, exit_code
 
+_FAILED = re.compile(rb"\[launch\] .* failed: (?:exit status (\d+)|ended by (SIG\w+))")  # as Group says it
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
@@ -156,18 +159,38 @@ def launch_mpi(args):
 
 
 def launch_slurm(args):
-    """By srun within a job, else by a job that runs it."""
+    """All parts by srun, or a script for sbatch that runs them."""
     shared = cluster_environment(args, args.host or "", args.port or free_port())
-    if not args.output and "SLURM_JOB_ID" in os.environ:
-        nodes = subprocess.run(["scontrol", "show", "hostnames"], capture_output=True, text=True, check=True)
-        shared["DMLC_PS_ROOT_URI"] = args.host or nodes.stdout.split()[0]
-        tasks = str(1 + args.servers + args.workers)
-        command = ["srun", "--ntasks", tasks, "--overcommit", "--kill-on-bad-exit=1", *part_arguments(args)]
-        return _replace(command, shared)
-    script = slurm_script(args, shared, part_arguments(args))
     if args.output:
-        return _write(args.output, script)
-    return subprocess.run(["sbatch", "--wait"], input=script, text=True).returncode
+        return _write(args.output, slurm_script(args, shared, part_arguments(args)))
+    if shutil.which("srun") is None:
+        print("[launch] there is no srun; install Slurm (Debian: slurm-wlm).", file=sys.stderr)
+        return 127
+    return run_srun([*slurm_command(args), *part_arguments(args)], shared)
+
+
+def run_srun(command, variables):
+    """Runs srun; the exit status of the part that failed first, which srun's own does not tell."""
+    with subprocess.Popen(command, env={**os.environ, **variables}, stderr=subprocess.PIPE) as process:
+        came = []
+
+        def forward(number, frame):
+            came.append(number)
+            process.terminate()
+
+        for number in FORWARDED:
+            signal.signal(number, forward)
+        code = None
+        for line in process.stderr:
+            sys.stderr.buffer.write(line)
+            sys.stderr.flush()
+            failed = _FAILED.match(line)
+            if failed and code is None:
+                code = int(failed[1]) if failed[1] else 128 + signal.Signals[failed[2].decode()]
+        status = process.wait()
+    if came:
+        return 128 + came[0]
+    return code if status != 0 and code is not None else exit_code(status)
 
 
 def launch_k8s(args):
@@ -205,7 +228,11 @@ def run_part(args):
         print(f"[launch] --part needs one of {', '.join(RANK_VARIABLES)}.", file=sys.stderr)
         return 2
     role, rank = list(parts(args))[number]
-    node = Node(part_name(role, rank), part_command(args, role), part_environment(role, rank), works=True)
+    variables = part_environment(role, rank)
+    if not os.environ.get("DMLC_PS_ROOT_URI"):  # where Slurm puts the first part
+        names = subprocess.run(["scontrol", "show", "hostnames"], capture_output=True, text=True, check=True)
+        variables["DMLC_PS_ROOT_URI"] = names.stdout.split()[0]
+    node = Node(part_name(role, rank), part_command(args, role), variables, works=True)
     return Group([node], grace=args.grace).run()
 
 

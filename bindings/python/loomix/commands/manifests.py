@@ -4,28 +4,27 @@
 import json
 import shlex
 
+_SBATCH = ("--ntasks", "--job-name", "--nodes", "--time", "--overcommit")
 _TERMINATION = 30  # seconds that Kubernetes gives a pod to end
 
 
-def slurm_script(args, variables, part):
-    """A script for sbatch that runs all parts by srun; the scheduler is on the first machine."""
-    lines = [
-        "#!/bin/bash",
-        f"#SBATCH --job-name={args.name}",
-        f"#SBATCH --ntasks={1 + args.servers + args.workers}",
-    ]
+def slurm_command(args):
+    """srun and its options; parts are placed in their order, so the scheduler is on the first machine."""
+    command = ["srun", f"--ntasks={1 + args.servers + args.workers}", f"--job-name={args.name}"]
+    command += ["--overcommit", "--distribution=block", "--kill-on-bad-exit=1"]
     if args.nodes:
-        lines.append(f"#SBATCH --nodes={args.nodes}")
+        command.append(f"--nodes={args.nodes}")
     if args.time:
-        lines.append(f"#SBATCH --time={args.time}")
-    lines.append("set -eu")
-    for name, value in variables.items():
-        if name != "DMLC_PS_ROOT_URI" or value:
-            lines.append(f"export {name}={shlex.quote(value)}")
-    if not variables["DMLC_PS_ROOT_URI"]:
-        lines.append("DMLC_PS_ROOT_URI=$(scontrol show hostnames | head -n 1)")
-        lines.append("export DMLC_PS_ROOT_URI")
-    lines.append(f"exec srun --overcommit --kill-on-bad-exit=1 {shlex.join(part)}")
+        command.append(f"--time={args.time}")
+    return command
+
+
+def slurm_script(args, variables, part):
+    """A script for sbatch that runs all parts."""
+    given = [option for option in slurm_command(args) if option.split("=")[0] in _SBATCH]
+    lines = ["#!/bin/bash", *(f"#SBATCH {option}" for option in given), "set -eu"]
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items() if value]
+    lines.append(f"exec {shlex.join(slurm_command(args))} {shlex.join(part)}")
     return "\n".join(lines) + "\n"
 
 
