@@ -368,7 +368,7 @@ def test_beyond_loopback_keys_are_needed(tmp_path):
         except OSError as error:
             pytest.skip(f"this machine has no network but loopback: {error}")
         address = probe.getsockname()[0]
-    settings = {"DMLC_PS_ROOT_URI": address, "DMLC_PS_ROOT_PORT": free_port()}
+    settings = {"DMLC_PS_ROOT_URI": address, "DMLC_PS_ROOT_PORT": free_port(), "LOOMIX_KV_DEADLINE": 2}
     with Cluster(tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", **settings) as cluster:
         cluster.start(("scheduler", 0), ("worker", 0))
         assert cluster.codes("worker") == [1] and cluster.codes("scheduler") == [1]
