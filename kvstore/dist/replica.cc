@@ -50,11 +50,15 @@ void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray
   engine.push_async(
       std::move(info), tags.tags(),
       [array, responder = std::move(responder)](engine::RunContext&, engine::Completion done) mutable {
-        auto sent = std::make_shared<engine::Completion>(std::move(done));
+        struct Sending {
+          NDArray array;
+          engine::Completion done;
+        };
+        const auto sending = std::make_shared<Sending>(Sending{array, std::move(done)});
         const auto* const data = static_cast<const std::byte*>(array.view().data);
         comm::Message message;
         message.payload.push_back(comm::Buffer::borrow({data, static_cast<size_t>(array.bytes())},
-                                                       [sent = std::move(sent)] { sent->done(); }));
+                                                       [sending] { sending->done.done(); }));
         responder.reply(std::move(message));
       });
 }
