@@ -68,8 +68,8 @@ def settings(options, workers):
     """The optimizer's. A push in ``dist_sync`` is one of all workers together; else each counts alone."""
     together = workers if "async" not in options.kvstore and options.kvstore != "dist_ssp" else 1
     return {
-        "learning_rate": options.lr if together > 1 else options.lr / workers,
-        "momentum": 0.9 if together > 1 else 0.0,
+        "learning_rate": options.lr * together / workers,
+        "momentum": 0.9,
         "wd": 1e-4,
         "rescale_grad": 1.0 / (options.batch_size * together),
     }
