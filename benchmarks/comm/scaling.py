@@ -192,7 +192,9 @@ class Shaped:
             self.run(f"{hub} link add name hub0 type bridge")
             self.run(f"{hub} link set hub0 up")
             for i, name in enumerate(self.names[:-1]):
-                self.run(f"ip -n {name} link add name eth0 type veth peer name port{i} netns {self.names[-1]}")
+                self.run(
+                    f"ip -n {name} link add name eth0 type veth peer name port{i} netns {self.names[-1]}"
+                )
                 self.run(f"{hub} link set port{i} master hub0 up")
                 self.run(f"ip -n {name} addr add 10.78.0.{i + 1}/24 dev eth0")
                 self.run(f"ip -n {name} link set eth0 up")
