@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "tests/cpp/comm/collectives.h"
 
+// Open MPI unloads modules that still own memory: leaks without a name by which they could be suppressed.
+extern "C" int __lsan_is_turned_off() { return 1; }
+
 namespace loomix::comm {
 namespace {
 
