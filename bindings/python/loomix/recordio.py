@@ -12,7 +12,16 @@ from collections import namedtuple
 
 from . import _record
 
-__all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
+__all__ = [
+    "IRHeader",
+    "MXIndexedRecordIO",
+    "MXRecordIO",
+    "RecordFiles",
+    "pack",
+    "pack_img",
+    "unpack",
+    "unpack_img",
+]
 
 IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
 IRHeader.__doc__ = """What stands before a picture in its record.
@@ -193,6 +202,32 @@ class MXIndexedRecordIO(MXRecordIO):
         self.fidx.write(f"{key}\t{offset}\n")
         self.idx[key] = offset
         self.keys.append(key)
+
+
+class RecordFiles(_record.RecordFiles):
+    """The records of several files, one file after the other, or one part of them.
+
+    ``uris`` is one path or address as ``MXRecordIO`` takes it, or a list of them. With ``num_parts`` the files' bytes,
+    taken together, are cut into that many equal ranges; part ``part_index`` has the records that begin in its range, so
+    every record is in one part exactly. ``read`` returns the next record or None; ``file`` and ``offset`` say where it
+    was. Damage is handled as by ``MXRecordIO``.
+
+    >>> import tempfile; paths = [tempfile.mktemp(".rec") for _ in range(2)]
+    >>> for path in paths:
+    ...     with MXRecordIO(path, "w") as writer:
+    ...         writer.write(b"first"); writer.write(b"second")
+    >>> list(RecordFiles(paths))
+    [b'first', b'second', b'first', b'second']
+    >>> list(RecordFiles(paths, part_index=1, num_parts=2))
+    [b'first', b'second']
+    """
+
+    def __init__(self, uris, part_index=0, num_parts=1, on_damage="raise"):
+        if on_damage not in ("raise", "skip"):
+            raise ValueError(f"[RecordFiles] on_damage is {on_damage!r}; expected 'raise' or 'skip'.")
+        if isinstance(uris, (str, os.PathLike)):
+            uris = [uris]
+        self._open([os.fspath(uri) for uri in uris], part_index, num_parts, on_damage == "skip")
 
 
 def pack(header, s):

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "bindings/python/errors.h"
+#include "bindings/python/record/without_gil.h"
 #include "io/record/reader.h"
 #include "io/record/writer.h"
 
@@ -61,17 +62,6 @@ class Busy {
 
  private:
   std::unique_lock<std::mutex> lock_;
-};
-
-// Without the GIL while it lives; `work` runs longer than taking it back costs.
-class WithoutGil {
- public:
-  WithoutGil() : thread_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(thread_); }
-  WithoutGil(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* thread_;
 };
 
 // A source that gives the GIL up while it reads.

@@ -4,6 +4,7 @@
 
 #include "bindings/python/errors.h"
 #include "bindings/python/record/record_file.h"
+#include "bindings/python/record/record_files.h"
 #include "io/record/index.h"
 
 namespace loomix::python {
@@ -50,6 +51,7 @@ PyMODINIT_FUNC PyInit__record() {
   return guarded([] {
     Owned module(checked(PyModule_Create(&definition)));
     add_record_file(module.get());
+    add_record_files(module.get());
     return module.release();
   });
 }
