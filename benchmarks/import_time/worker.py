@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting Python and importing a package after NumPy; `numpy_alone` is what to subtract."""
+"""Starting Python and importing a package after NumPy, or loomix.recordio alone; what to subtract is `numpy_alone`, or
+`nothing`."""
 
 import subprocess
 import sys
@@ -17,6 +18,8 @@ def _importing(names):
 
 
 CASES = {
+    "nothing": {"loomix": partial(_importing, "sys")},
+    "recordio": {"loomix": partial(_importing, "loomix.recordio")},
     "numpy_alone": {name: partial(_importing, "numpy") for name in ("loomix", "mxnet", "torch")},
     "package": {name: partial(_importing, f"numpy, {name}") for name in ("loomix", "mxnet", "torch")},
 }
