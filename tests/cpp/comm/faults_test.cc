@@ -105,10 +105,13 @@ TEST(Faults, AKilledPeerIsNamedInTime) {
     std::vector<Responder> kept;
     std::mutex mutex;
     std::vector<PeerEvent> events;
-    std::atomic<bool> failed{false};
+    std::atomic<bool> asked{false}, failed{false};
     std::string text;
     const auto a = node(network, server(1)), b = node(network, worker(0));
-    a->serve(0, [&](Incoming&& incoming) { kept.push_back(std::move(incoming.responder)); });
+    a->serve(0, [&](Incoming&& incoming) {
+      kept.push_back(std::move(incoming.responder));
+      asked = true;
+    });
     b->on_peer([&](const PeerEvent& event) {
       const std::lock_guard lock(mutex);
       events.push_back(event);
@@ -122,7 +125,7 @@ TEST(Faults, AKilledPeerIsNamedInTime) {
       }
       failed = true;
     });
-    std::this_thread::sleep_for(50ms);
+    ASSERT_TRUE(eventually([&] { return asked.load(); }));
     EXPECT_FALSE(failed);
     const TimePoint killed = Clock::now();
     network.kill("inproc://server 1", reset);
