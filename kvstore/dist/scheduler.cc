@@ -220,12 +220,20 @@ struct Scheduler::Core {
     incoming.responder.reply({});
   }
 
+  // It was silent for too long here, but did not notice and will not register again.
+  void come_back(Member& known) {
+    const bool departed_worker =
+        known.id.name.role == comm::Role::worker && departed.contains(known.id.name.rank);
+    if (view.number == 0 || known.up || departed_worker) return;
+    known.up = true;
+    change();
+  }
+
   void on_peer(const comm::PeerEvent& event) {
     Member* const known = member(event.peer.name);
-    if (known == nullptr || event.state == comm::PeerState::up || !known->up ||
-        known->id.incarnation != event.peer.incarnation) {
-      return;
-    }
+    if (known == nullptr || known->id != event.peer) return;
+    if (event.state == comm::PeerState::up) return come_back(*known);
+    if (!known->up) return;
     known->up = false;
     if (view.number == 0) return;
     if (event.peer.name.role == comm::Role::server) drop_dead_places();

@@ -29,6 +29,7 @@ class Cluster {
     std::string type = "dist_sync";
     int64_t staleness = 0;
     comm::Duration deadline = 20s;
+    comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
@@ -112,6 +113,8 @@ class Cluster {
     options.deadline = setup_.deadline;
     options.retry_after = 20ms;
     options.endpoint = endpoint_options();
+    if (setup_.patience > 0s)
+      options.endpoint.dead_after = options.endpoint.reconnect_within = setup_.patience;
     return options;
   }
 

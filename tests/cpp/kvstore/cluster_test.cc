@@ -299,6 +299,25 @@ TEST_F(Survival, EveryServerMayDieOneAfterTheOther) {
   });
 }
 
+// A node that was slow for a moment does not know that it was given up, and is told nothing.
+TEST_F(Survival, WhomOnlyTheSchedulerLostIsBack) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait, .patience = 10s});
+  run(cluster, 6, [&](int round) {
+    if (round != 3) return;
+    for (const std::string& node : {Cluster::server_address(1), Cluster::worker_address(1)})
+      cluster.network.cut(node, "inproc://scheduler");
+    const auto lost = [&] {
+      const View view = cluster.scheduler->view();
+      return !view.servers[1].up && !view.workers[1].up;
+    };
+    while (!lost()) std::this_thread::sleep_for(1ms);
+    for (const std::string& node : {Cluster::server_address(1), Cluster::worker_address(1)})
+      cluster.network.heal(node, "inproc://scheduler");
+    ASSERT_TRUE(cluster.wait_until_whole());
+  });
+  EXPECT_TRUE(cluster.scheduler->view().workers[1].up);
+}
+
 TEST_F(Survival, AWorkerMayComeBack) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait});
   run(cluster, 6, [&](int round) {
