@@ -18,7 +18,7 @@ constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that doe
 
 }  // namespace
 
-// Everything runs on the endpoint's thread; `mutex` only lets view() read.
+// Everything runs on the endpoint's thread; other threads see `shown`, a copy of the view.
 struct Scheduler::Core {
   Core(std::unique_ptr<comm::Transport> transport, const ClusterOptions& given)
       : options(given),
@@ -41,6 +41,7 @@ struct Scheduler::Core {
             {.server = (group + i) % options.servers, .synchronised = true, .since = 1});
       }
     }
+    show();
     endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
     // Nobody has this name, so it ends by its deadline.
@@ -72,18 +73,13 @@ struct Scheduler::Core {
       }
     }
     if (missing.empty()) return;
-    {
-      const std::lock_guard lock(mutex);
-      view.failure = fmt::format(
-          "{} did not come within {:.1f} s; expected {} servers and {} workers. Check that they run with "
-          "this "
-          "scheduler's address "
-          "(DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT) and the numbers (DMLC_NUM_SERVER, DMLC_NUM_WORKER; -s and "
-          "-n "
-          "of the launcher).",
-          missing, std::chrono::duration<double>(options.complete_within).count(), view.servers.size(),
-          view.workers.size());
-    }
+    view.failure = fmt::format(
+        "{} did not come within {:.1f} s; expected {} servers and {} workers. Check that they run with this "
+        "scheduler's address (DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT) and the numbers (DMLC_NUM_SERVER, "
+        "DMLC_NUM_WORKER; -s and -n of the launcher).",
+        missing, std::chrono::duration<double>(options.complete_within).count(), view.servers.size(),
+        view.workers.size());
+    show();
     for (comm::Responder& responder : registering) responder.fail(view.failure);
     registering.clear();
   }
@@ -252,18 +248,21 @@ struct Scheduler::Core {
     pass_barrier();
   }
 
+  void show() {
+    const std::lock_guard lock(mutex);
+    shown = view;
+    changed_at = comm::Clock::now();
+  }
+
   void change() {
-    {
-      const std::lock_guard lock(mutex);
-      fill_chains();
-      ++view.number;
-      changed_at = comm::Clock::now();
-      view.ended = !departed.empty() &&
-                   std::all_of(view.workers.begin(), view.workers.end(), [&](const Member& worker) {
-                     return !worker.up &&
-                            (departed.contains(worker.id.name.rank) || options.policy == DeadWorker::go_on);
-                   });
-    }
+    fill_chains();
+    ++view.number;
+    view.ended =
+        !departed.empty() && std::all_of(view.workers.begin(), view.workers.end(), [&](const Member& worker) {
+          return !worker.up &&
+                 (departed.contains(worker.id.name.rank) || options.policy == DeadWorker::go_on);
+        });
+    show();
     const comm::Message message = encode(view);
     for (const auto* members : {&view.servers, &view.workers}) {
       for (const Member& to : *members) {
@@ -298,10 +297,7 @@ struct Scheduler::Core {
           worker.up || (options.policy != DeadWorker::go_on && !departed.contains(worker.id.name.rank));
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
-    {
-      const std::lock_guard lock(mutex);
-      ++view.barriers;
-    }
+    ++view.barriers;
     for (auto& [rank, responder] : at_barrier) responder.reply({});
     at_barrier.clear();
   }
@@ -319,15 +315,16 @@ struct Scheduler::Core {
   }
 
   const ClusterOptions options;
-  mutable std::mutex mutex;
-  comm::TimePoint changed_at;
   View view;
   std::set<int32_t> departed;                       // workers that said goodbye
   std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
   std::vector<comm::Responder> registering;
   std::vector<comm::Responder> watchers;
   std::map<int32_t, comm::Responder> at_barrier;
-  comm::Endpoint endpoint;  // last: its handlers use all the others until it is gone
+  mutable std::mutex mutex;  // guards the next two
+  View shown;
+  comm::TimePoint changed_at;  // when `shown` was made
+  comm::Endpoint endpoint;     // last: its handlers use all the others until it is gone
 };
 
 Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options)
@@ -336,11 +333,11 @@ Scheduler::~Scheduler() = default;
 const std::string& Scheduler::address() const { return core_->endpoint.address(); }
 View Scheduler::view() const {
   const std::lock_guard lock(core_->mutex);
-  return core_->view;
+  return core_->shown;
 }
 Standing Scheduler::standing() const {
   const std::lock_guard lock(core_->mutex);
-  const View& view = core_->view;
+  const View& view = core_->shown;
   const comm::Duration quiet = comm::Clock::now() - core_->changed_at;
   const auto up = [](const Member& member) { return member.up; };
   Standing standing{.failure = view.failure};
