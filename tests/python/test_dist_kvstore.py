@@ -247,7 +247,15 @@ def test_ranks_may_be_left_to_the_scheduler(tmp_path):
 
 
 def test_interrupt_while_the_cluster_is_not_complete(tmp_path):
-    program = "import loomix as mx; print('waits'); mx.kv.create('dist_sync')"
+    program = """
+import signal, threading
+import loomix as mx
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores the signal
+mx.nd.ones(1).wait_to_read()
+create = mx.kv.create  # what is loaded on first use is there: an interrupted import says something else
+threading.Timer(3, print, ("waits",), {"flush": True}).start()
+create("dist_sync")
+"""
     with Cluster(tmp_path, program, workers=1, servers=1) as cluster:
         cluster.start(("scheduler", 0), ("worker", 0))
         cluster.wait_for("worker", 0, "waits")
