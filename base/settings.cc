@@ -79,9 +79,17 @@ void Settings::fields(FieldList<Settings>& f) {
   f("kv_key_file", &Settings::kv_key_file,
     "The cluster's keys, a file made by `python -m loomix keys`; needed beyond one machine.");
   f("kv_trusted_network", &Settings::kv_trusted_network,
-    "Lets nodes on several machines do without keys: everybody on the network is trusted.");
+    "Everybody on the network is trusted: nodes on several machines may do without keys, and with keys large "
+    "payloads are not encrypted, only protected against changes.");
   f("kv_shared_memory", &Settings::kv_shared_memory,
     "Whether nodes on one machine exchange values through shared memory.");
+  f("metrics_port", &Settings::metrics_port,
+    "Port at which a cluster's scheduler serves its numbers for Prometheus and `python -m loomix top`; the "
+    "servers take the ports behind it, then the workers. 0: none.")
+      .at_least(0)
+      .at_most(65535);
+  f("metrics_host", &Settings::metrics_host,
+    "Address at which nodes serve their numbers; 0.0.0.0 lets other machines read them.");
 }
 
 namespace {

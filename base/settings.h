@@ -45,6 +45,8 @@ struct Settings {
   std::string kv_key_file;
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;
+  int metrics_port = 0;
+  std::string metrics_host = "127.0.0.1";
 
   static void fields(FieldList<Settings>& f);
 };

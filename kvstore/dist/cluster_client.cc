@@ -79,10 +79,23 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
     barriers_ = view_.barriers;
   }
   join();
+  metrics_ = serve_metrics(endpoint_, static_cast<size_t>(groups_),
+                           [this](comm::MetricsText& text) { count(text); });
+}
+
+void ClusterClient::count(comm::MetricsText& text) {
+  const std::lock_guard lock(mutex_);
+  text.counter("loomix_pushes_total", "Shards of values pushed.").value(static_cast<double>(pushes_));
+  text.counter("loomix_pulls_total", "Shards of values pulled.").value(static_cast<double>(pulls_));
+  text.gauge("loomix_pending_calls", "Calls to servers without an answer.")
+      .value(static_cast<double>(pending_.size()));
+  text.gauge("loomix_cluster_view", "Number of the cluster's view that is known here.")
+      .value(static_cast<double>(view_.number));
 }
 
 // The endpoint goes first: until then it may write where answers are wanted.
 ClusterClient::~ClusterClient() {
+  metrics_.reset();
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -130,6 +143,8 @@ comm::Duration ClusterClient::left(const Pending& pending) const {
 }
 
 void ClusterClient::call(Call call) {
+  if (call.message.command == kPush) ++pushes_;
+  if (call.message.command == kPull) ++pulls_;
   const auto pending =
       std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
   {

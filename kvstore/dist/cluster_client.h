@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "comm/endpoint.h"
 #include "kvstore/dist/membership.h"
+#include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
 
 namespace loomix::kvstore {
@@ -60,6 +62,7 @@ class ClusterClient {
   void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
   void on_view(const View& view);
   void join();
+  void count(comm::MetricsText& text);
   comm::Duration left(const Pending& pending) const;
 
   const std::shared_ptr<const int> life_ = std::make_shared<int>();  // first, so that it goes last
@@ -81,6 +84,8 @@ class ClusterClient {
   bool closing_ = false;
   std::unique_ptr<comm::Endpoint> owned_endpoint_;  // last: its handlers use all the others until it is gone
   comm::Endpoint& endpoint_;
+  std::atomic<int64_t> pushes_{0}, pulls_{0};
+  std::unique_ptr<comm::MetricsServer> metrics_;
 };
 
 }  // namespace loomix::kvstore

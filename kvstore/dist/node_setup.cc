@@ -91,6 +91,7 @@ comm::NetworkOptions network_options(const Settings& settings) {
   options.trusted_network = settings.kv_trusted_network;
   options.shared_memory = settings.kv_shared_memory;
   if (!settings.kv_key_file.empty()) options.keys = read_keys(settings.kv_key_file);
+  options.plain_payloads = settings.kv_trusted_network && !settings.kv_key_file.empty();
   return options;
 }
 

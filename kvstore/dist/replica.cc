@@ -151,6 +151,16 @@ bool Replica::must_wait(const comm::Incoming& incoming) {
 
 // ---- workers ----------------------------------------------------------------------------------------------------
 
+GroupNumbers Replica::numbers() const {
+  GroupNumbers numbers;
+  numbers.group = group_;
+  numbers.place = position_;
+  numbers.unconfirmed = unacknowledged_.size();
+  for (const auto& [shard, requests] : waiting_) numbers.waiting += requests.size();
+  if (shards_) shards_->count(numbers);
+  return numbers;
+}
+
 void Replica::on_worker(comm::Incoming&& incoming) {
   if (must_wait(incoming)) return future_.push_back(std::move(incoming));
   if (position_ != 0 || !has_state_) return incoming.responder.fail(kNotTheHead);

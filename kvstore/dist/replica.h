@@ -10,6 +10,7 @@
 
 #include "comm/endpoint.h"
 #include "engine/inline_function.h"
+#include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/shard_group.h"
 #include "kvstore/dist/view.h"
 
@@ -32,6 +33,7 @@ class Replica {
   void on_view(const View& view);
   void on_worker(comm::Incoming&& incoming);
   void on_chain(comm::Incoming&& incoming);
+  GroupNumbers numbers() const;
 
  private:
   struct Entry {

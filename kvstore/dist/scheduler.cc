@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
 
 namespace loomix::kvstore {
@@ -44,6 +45,8 @@ struct Scheduler::Core {
     show();
     endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
+    metrics = serve_metrics(endpoint, view.servers.size(),
+                            [this](comm::MetricsText& text) { add_view_metrics(text, view); });
     // Nobody has this name, so it ends by its deadline.
     comm::RequestOptions timer;
     timer.deadline = options.complete_within;
@@ -323,8 +326,9 @@ struct Scheduler::Core {
   std::map<int32_t, comm::Responder> at_barrier;
   mutable std::mutex mutex;  // guards the next two
   View shown;
-  comm::TimePoint changed_at;  // when `shown` was made
-  comm::Endpoint endpoint;     // last: its handlers use all the others until it is gone
+  comm::TimePoint changed_at;                    // when `shown` was made
+  comm::Endpoint endpoint;                       // its handlers use all the others until it is gone
+  std::unique_ptr<comm::MetricsServer> metrics;  // last: it asks the endpoint
 };
 
 Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kvstore/dist/membership.h"
+#include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/replica.h"
 
 namespace loomix::kvstore {
@@ -20,9 +21,13 @@ struct Server::Core {
                   std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
                   options.endpoint))) {
     endpoint.serve(kToServer, [this](comm::Incoming&& incoming) {
+      if (incoming.from.name.role != comm::Role::worker)
+        return incoming.responder.fail("only workers push and pull.");
       if (Replica* const replica = replica_for(incoming)) replica->on_worker(std::move(incoming));
     });
     endpoint.serve(kChain, [this](comm::Incoming&& incoming) {
+      if (incoming.from.name.role != comm::Role::server)
+        return incoming.responder.fail("only servers are in chains.");
       if (Replica* const replica = replica_for(incoming)) replica->on_chain(std::move(incoming));
     });
     membership = std::make_unique<Membership>(
@@ -30,6 +35,8 @@ struct Server::Core {
         [](const std::exception_ptr&) {});  // standing() tells
   }
   ~Core() {
+    endpoint.run([this] { closing = true; });
+    metrics.reset();
     std::unique_ptr<comm::Endpoint> last;
     const std::lock_guard lock(link->mutex);
     last = std::move(link->endpoint);
@@ -51,6 +58,13 @@ struct Server::Core {
   void take(const View& view) {
     for (size_t group = replicas.size(); group < view.chains.size(); ++group)
       replicas.push_back(std::make_unique<Replica>(runtime, endpoint, link, rank, group, retry_after));
+    if (!metrics && !closing) {
+      metrics = serve_metrics(endpoint, view.servers.size(), [this](comm::MetricsText& text) {
+        std::vector<GroupNumbers> groups;
+        for (const auto& replica : replicas) groups.push_back(replica->numbers());
+        add_group_metrics(text, groups);
+      });
+    }
     for (const auto& replica : replicas) replica->on_view(view);
     for (comm::Incoming& incoming : std::exchange(before_view, {})) {
       Replica* const replica = replica_for(incoming);
@@ -68,6 +82,8 @@ struct Server::Core {
   std::vector<std::unique_ptr<Replica>> replicas;  // by group, from the first view on
   std::vector<comm::Incoming> before_view;         // emptied by the first view
   std::unique_ptr<Membership> membership;
+  bool closing = false;                          // of the endpoint's thread, like all of these
+  std::unique_ptr<comm::MetricsServer> metrics;  // from the first view on; it asks the endpoint
 };
 
 Server::Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)

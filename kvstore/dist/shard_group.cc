@@ -224,6 +224,20 @@ std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
   return newest;
 }
 
+void ShardGroup::count(GroupNumbers& numbers) const {
+  numbers.shards = shards_.size();
+  for (const auto& [id, shard] : shards_) {
+    numbers.rounds = std::max(numbers.rounds, shard.version);
+    if (shard.pushed.empty()) continue;
+    numbers.behind.resize(std::max(numbers.behind.size(), shard.pushed.size()));
+    const int64_t first = *std::max_element(shard.pushed.begin(), shard.pushed.end());
+    for (size_t worker = 0; worker < shard.pushed.size(); ++worker) {
+      numbers.pushes += shard.pushed[worker];
+      numbers.behind[worker] = std::max(numbers.behind[worker], first - shard.pushed[worker]);
+    }
+  }
+}
+
 comm::Message ShardGroup::known_of(int32_t worker) const {
   comm::Message message;
   const auto rank = static_cast<size_t>(worker);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
 #include "kvstore/optimizer.h"
 #include "ndarray/ndarray.h"
@@ -41,6 +42,8 @@ class ShardGroup {
   }
   // What a worker needs that joins: for each shard {part, pushes applied, value's version} and its key.
   comm::Message known_of(int32_t worker) const;
+
+  void count(GroupNumbers& numbers) const;
 
   // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
   struct Picture {

@@ -3,6 +3,8 @@
 
 import http.server
 import json
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -159,4 +161,66 @@ def test_traces_of_two_processes(tmp_path):
             spans[event["pid"]] = (min(low, event["ts"]), max(high, event["ts"] + event["dur"]))
     assert len(spans) == 2
     assert spans[1][1] < spans[2][0]
-    assert mx.profiler is not None
+
+
+CLUSTER = """
+import subprocess, sys, loomix as mx
+kv = mx.kv.create("dist_sync")
+value = mx.nd.ones((1000,))
+kv.init("w", value)
+for _ in range(5):
+    kv.pushpull("w", value, out=value)
+mx.nd.waitall()
+kv.barrier()
+if kv.rank == 0:
+    print(subprocess.run([sys.executable, "-m", "loomix", "top", "--once", "--every", "0.2", "--port", sys.argv[1]],
+                         stdout=subprocess.PIPE, text=True, timeout=60).stdout)
+kv.barrier()
+"""
+
+
+def ports_in_a_row(count):
+    """The first of some ports that are free now."""
+    for _ in range(50):
+        sockets = [socket.socket()]
+        try:
+            sockets[0].bind(("127.0.0.1", 0))
+            first = sockets[0].getsockname()[1]
+            for port in range(first + 1, first + count):
+                sockets.append(socket.socket())
+                sockets[-1].bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+    raise AssertionError("no ports are free")
+
+
+@pytest.mark.skipif(not mx.runtime.Features().is_enabled("DIST_KVSTORE"), reason="there is no network module")
+def test_top_of_a_real_cluster(tmp_path):
+    script = tmp_path / "worker.py"
+    script.write_text(CLUSTER)
+    port = ports_in_a_row(6)
+    command = [
+        sys.executable,
+        "-m",
+        "loomix",
+        "launch",
+        "-n",
+        "2",
+        "-s",
+        "2",
+        sys.executable,
+        str(script),
+        str(port),
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "LOOMIX_METRICS_PORT": str(port)}
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=110)
+    assert result.returncode == 0
+    rows = [line.partition("] ")[2].split() for line in result.stdout.splitlines()]
+    states = {" ".join(row[:2]): row[2] for row in rows if len(row) > 10 and row[0] != "NODE"}
+    assert states == dict.fromkeys(("scheduler 0", "server 0", "server 1", "worker 0", "worker 1"), "up")
+    rounds = [row[7] for row in rows if row[:1] == ["server"]]
+    assert "5" in rounds
