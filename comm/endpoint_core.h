@@ -57,10 +57,11 @@ struct Seen {
 
 // A message of several pieces on its way in.
 struct Assembly {
+  uint64_t number = 0;  // never used twice
   bool has_head = false;
   PacketHeader head;
   std::vector<Buffer> parts;
-  std::map<uint64_t, uint64_t> pieces;  // offset -> size
+  std::map<uint64_t, uint64_t> there;  // begin -> end of what has come; adjacent pieces are one
   uint64_t total = 0, received = 0;
   std::vector<std::pair<uint64_t, Buffer>> apart;  // came before the head
 };
@@ -171,6 +172,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void on_packet(LinkId link, Packet&& packet) override;
   void on_down(LinkId link, std::string_view reason) override;
   void on_writable(LinkId link) override;
+  bool place(LinkId link, const PacketHeader& header, uint64_t body_bytes, BodyPlace& place) override;
 
   Peer& peer(NodeName name);
   void dial(Peer& peer);
@@ -193,6 +195,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void pump(Peer& peer);
   void fill_piece(Transmission& transmission, Packet& piece);
   bool send(Link& link, Packet& packet);
+  void tell_consumed(Link& link);
   void send_control(Link& link, PacketKind kind, std::vector<int64_t> fields = {},
                     std::vector<std::string> texts = {});
   void request_timers(Peer& peer);
@@ -203,6 +206,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void break_off(Link& link, std::string_view fault);
   void on_message(Link& link, Packet&& packet);
   void assemble(Link& link, Packet&& packet);
+  bool expects(const Peer& peer, const PacketHeader& header) const;
   bool begin(Peer& peer, Assembly& assembly, PacketHeader&& head);
   bool add_piece(Assembly& assembly, uint64_t offset, const Buffer& piece);
   void drop_assembly(Peer& peer, std::pair<PacketKind, uint64_t> key);
@@ -233,6 +237,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   std::vector<Peer*> to_pump_;
   uint64_t order_ = 0;
   uint64_t replies_ = 0;
+  uint64_t assemblies_ = 0;
   uint64_t numbered_ = 1;  // all requests below have been seen by the own thread
   size_t outstanding_ = 0;
   bool running_ = true;

@@ -90,17 +90,22 @@ void EndpointCore::on_packet(LinkId id, Packet&& packet) {
     case PacketKind::welcome: break;
     default: return break_off(link, "a packet of no known kind");
   }
-  if (const auto still = links_.find(id); still != links_.end()) {
-    Link& l = still->second;
-    if (l.consumed - l.told >= options_.window_bytes / 4) send_control(l, PacketKind::credit);
-  }
+  if (const auto still = links_.find(id); still != links_.end()) tell_consumed(still->second);
 }
 
 void EndpointCore::on_writable(LinkId id) {
   const auto found = links_.find(id);
   if (found == links_.end()) return;
-  found->second.full = false;
-  if (found->second.peer) to_pump_.push_back(found->second.peer);
+  Link& link = found->second;
+  link.full = false;
+  if (!link.peer) return;
+  to_pump_.push_back(link.peer);
+  tell_consumed(link);
+}
+
+// Not with each packet: a quarter of a window is still enough for the sender.
+void EndpointCore::tell_consumed(Link& link) {
+  if (link.consumed - link.told >= options_.window_bytes / 4) send_control(link, PacketKind::credit);
 }
 
 // Null, or the rule that the packet breaks.
@@ -191,6 +196,7 @@ void EndpointCore::assemble(Link& link, Packet&& packet) {
     if (p.assemblies.size() >= options_.limits.requests_in_flight)
       return break_off(link, "too many messages at a time");
     found = p.assemblies.try_emplace(key).first;
+    found->second.number = ++assemblies_;
     found->second.head.transmission = packet.header.transmission;
   }
   Assembly& assembly = found->second;
@@ -227,6 +233,68 @@ void EndpointCore::assemble(Link& link, Packet&& packet) {
   deliver(p, std::move(head), std::move(parts));
 }
 
+// The message is none that came before, was answered or given up.
+bool EndpointCore::expects(const Peer& p, const PacketHeader& header) const {
+  switch (header.kind) {
+    case PacketKind::request:
+      return header.sequence >= p.done_below && !p.seen.contains(header.sequence) &&
+             p.seen.size() < options_.limits.requests_in_flight;
+    case PacketKind::reply: return p.outstanding.contains(header.sequence);
+    case PacketKind::notice:
+      return !p.notices.contains(header.sequence) &&
+             (p.notices.size() < kKeptNotices || header.sequence > *p.notices.begin());
+    default: return false;
+  }
+}
+
+// Pieces of messages that are being put together go to their places at once. What is not as usual gets none, and is looked
+// at when it is there.
+bool EndpointCore::place(LinkId id, const PacketHeader& header, uint64_t bytes, BodyPlace& place) {
+  const auto known = links_.find(id);
+  if (known == links_.end() || !known->second.welcomed) return false;
+  Link& link = known->second;
+  Peer& p = *link.peer;
+  const std::pair key(header.kind, header.sequence);
+  auto found = p.assemblies.find(key);
+  if (place.message == 0) {
+    if (found == p.assemblies.end()) {
+      if (header.offset != 0 || !expects(p, header) || fault_of(header, bytes) != nullptr ||
+          p.assemblies.size() >= options_.limits.requests_in_flight)
+        return false;
+      found = p.assemblies.try_emplace(key).first;
+      found->second.number = ++assemblies_;
+      if (!begin(p, found->second, PacketHeader(header))) {
+        p.assemblies.erase(found);
+        return false;
+      }
+    }
+    const Assembly& assembly = found->second;
+    const uint64_t end = header.offset + bytes;
+    if (!assembly.has_head || assembly.head.transmission != header.transmission || bytes > assembly.total ||
+        header.offset > assembly.total - bytes)
+      return false;
+    const auto after = assembly.there.lower_bound(end);
+    if (after != assembly.there.begin() && std::prev(after)->second > header.offset) return false;
+    place.message = assembly.number;
+  } else if (found == p.assemblies.end() || found->second.number != place.message) {
+    link.consumed += bytes;
+    return false;
+  }
+  place.parts.clear();
+  uint64_t begin = 0, at = header.offset + place.from;
+  const uint64_t end = header.offset + bytes;
+  for (Buffer& part : found->second.parts) {
+    if (at == end) break;
+    if (at < begin + part.size()) {
+      const uint64_t some = std::min(end, begin + part.size()) - at;
+      place.parts.emplace_back(part.writable() + (at - begin), some);
+      at += some;
+    }
+    begin += part.size();
+  }
+  return true;
+}
+
 // Finds the places of the payload's parts.
 bool EndpointCore::begin(Peer& p, Assembly& assembly, PacketHeader&& head) {
   uint64_t total = 0;
@@ -260,17 +328,24 @@ bool EndpointCore::begin(Peer& p, Assembly& assembly, PacketHeader&& head) {
   return true;
 }
 
-// False if it overlaps others or ends outside. Repetitions are fine.
+// False if it overlaps others in part, or ends outside. Repetitions are fine.
 bool EndpointCore::add_piece(Assembly& assembly, uint64_t offset, const Buffer& piece) {
-  const uint64_t size = piece.size();
+  const uint64_t size = piece.size(), end = offset + size;
   if (size == 0) return true;
   if (offset >= assembly.total || size > assembly.total - offset) return false;
-  const auto after = assembly.pieces.lower_bound(offset);
-  if (after != assembly.pieces.end() && after->first == offset) return after->second == size;
-  if (after != assembly.pieces.end() && after->first < offset + size) return false;
-  if (after != assembly.pieces.begin() && std::prev(after)->first + std::prev(after)->second > offset)
-    return false;
-  assembly.pieces.emplace_hint(after, offset, size);
+  auto& there = assembly.there;
+  auto after = there.upper_bound(offset);
+  const auto before = after == there.begin() ? there.end() : std::prev(after);
+  if (before != there.end() && before->second > offset) return before->second >= end;
+  if (after != there.end() && after->first < end) return false;
+  const bool joins_after = after != there.end() && after->first == end;
+  const uint64_t new_end = joins_after ? after->second : end;
+  if (joins_after) after = there.erase(after);
+  if (before != there.end() && before->second == offset) {
+    before->second = new_end;
+  } else {
+    there.emplace_hint(after, offset, new_end);
+  }
   assembly.received += size;
   uint64_t begin = 0;
   const std::byte* from = piece.data();
@@ -279,7 +354,8 @@ bool EndpointCore::add_piece(Assembly& assembly, uint64_t offset, const Buffer& 
     if (left == 0) break;
     if (at < begin + part.size()) {
       const uint64_t bytes = std::min(left, begin + part.size() - at);
-      std::memcpy(part.writable() + (at - begin), from, bytes);
+      std::byte* const to = part.writable() + (at - begin);
+      if (to != from) std::memcpy(to, from, bytes);
       from += bytes;
       at += bytes;
       left -= bytes;

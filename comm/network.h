@@ -22,10 +22,11 @@ struct NetworkOptions {
   KeyPair keys;                              // empty: plain, which only loopback and trusted networks may be
   std::vector<std::string>
       trusted;  // public keys that may connect; empty: this node's own, shared by the cluster
-  bool trusted_network = false;         // allows plain peers beyond loopback
-  bool plain_payloads = false;          // with keys, on a trusted network: large payloads travel plain, with
-                                        // keyed checksums, where both sides say so
-  bool shared_memory = true;            // with peers of the same machine and user
+  bool trusted_network = false;  // allows plain peers beyond loopback
+  bool plain_payloads = false;   // with keys, on a trusted network: large payloads travel plain, with
+                                 // keyed checksums, where both sides say so
+  bool shared_memory = true;     // with peers of the same machine and user
+  bool streams = true;           // a tcp connection of our own beside ZeroMQ's, where there are no keys
   size_t ring_bytes = size_t{2} << 20;  // shared memory each way; a power of two of at least 64 KiB
   size_t header_bytes = Limits{}.header_bytes;
 };
@@ -42,6 +43,6 @@ struct NetworkModule {
   std::unique_ptr<Transport> (*open)(NetworkOptions options);
   KeyPair (*new_keys)();
 };
-inline constexpr int kNetworkModuleVersion = 2;
+inline constexpr int kNetworkModuleVersion = 3;
 
 }  // namespace loomix::comm

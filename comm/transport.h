@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,12 +67,23 @@ struct Packet {
 
 using LinkId = uint64_t;  // never used twice by one transport
 
+// Where the rest of a packet's body goes.
+struct BodyPlace {
+  uint64_t message = 0;  // whose place it is; 0 at the first question
+  uint64_t from = 0;     // bytes of the body that are there already
+  std::vector<std::span<std::byte>> parts;
+};
+
 // What the transport tells, during poll() only.
 class TransportEvents {
  public:
   virtual void on_packet(LinkId link, Packet&& packet) = 0;  // the first one of an unknown link opens it
   virtual void on_down(LinkId link, std::string_view reason) = 0;
   virtual void on_writable(LinkId link) = 0;  // after a send() that said no
+  // For transports that read bytes: where those of a body shall go, so that on_packet() with a body of just these places need not copy them.
+  // What it says is true until anything else is called, so it is asked again before more is written. False at the first
+  // question: nowhere, keep them; later: the place has gone, and the packet with it.
+  virtual bool place(LinkId, const PacketHeader&, uint64_t /*body_bytes*/, BodyPlace&) { return false; }
 
  protected:
   ~TransportEvents() = default;

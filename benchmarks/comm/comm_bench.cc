@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Push and pull of one value between two processes, over shared memory and tcp, beside a bare ZeroMQ ping-pong.
-//   bench_comm [seconds per case [bare, shared, tcp, keys, plain or inproc, a few with commas]]
-// One line a case: what, bytes, messages in flight, microseconds a message, messages a second, Gbit/s.
+//   bench_comm [seconds per case [bare, shared, tcp, keys, plain or inproc, a few with commas [bytes]]]
+// One line a case: what, bytes, messages in flight, microseconds a message, messages a second, Gbit/s, and the time over that of
+// the bare ping-pong, if that ran before.
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -30,15 +31,19 @@ namespace loomix::comm {
 namespace {
 
 constexpr NodeName kServer{Role::server, 0}, kWorker{Role::worker, 0};
-constexpr size_t kSizes[] = {1 << 10, 64 << 10, 1 << 20, 16 << 20};
+std::vector<size_t> sizes = {1 << 10, 64 << 10, 1 << 20, 16 << 20};
 double seconds_a_case = 0.5;
+std::map<std::pair<size_t, int>, double> bare_seconds;  // by bytes and messages in flight
 
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
 void print(const char* what, size_t bytes, int flight, double seconds, int64_t messages) {
-  fmt::print("{:<18} {:>9} {:>3} {:>10.1f} us {:>10.0f} /s {:>8.2f} Gbit/s\n", what, bytes, flight,
-             seconds / static_cast<double>(messages) * 1e6, static_cast<double>(messages) / seconds,
-             static_cast<double>(bytes) * static_cast<double>(messages) * 8e-9 / seconds);
+  const double each = seconds / static_cast<double>(messages);
+  fmt::print("{:<18} {:>9} {:>3} {:>10.1f} us {:>10.0f} /s {:>8.2f} Gbit/s", what, bytes, flight, each * 1e6,
+             1 / each, static_cast<double>(bytes) * 8e-9 / each);
+  if (const auto bare = bare_seconds.find({bytes, flight}); bare != bare_seconds.end())
+    fmt::print(" {:>6.2f} x bare", each / bare->second);
+  fmt::print("\n");
   std::fflush(stdout);
 }
 
@@ -130,7 +135,7 @@ void cases(const std::string& what, Endpoint& worker) {
     m.fields = {8};
     return m;
   }());
-  for (const size_t bytes : kSizes) {
+  for (const size_t bytes : sizes) {
     for (const int flight : {1, 16}) {
       run(what, worker, false, bytes, flight);
       run(what, worker, true, bytes, flight);
@@ -207,7 +212,7 @@ void bare() {
   void* const context = zmq_ctx_new();
   void* const socket = zmq_socket(context, ZMQ_DEALER);
   zmq_connect(socket, endpoint);
-  for (const size_t bytes : kSizes) {
+  for (const size_t bytes : sizes) {
     std::vector<char> memory(bytes, 1);
     for (const int flight : {1, 16}) {
       const auto rounds = [&](double seconds) {
@@ -232,7 +237,9 @@ void bare() {
       rounds(seconds_a_case / 4);
       const double begin = now();
       const int64_t messages = rounds(seconds_a_case);
-      print("bare ZeroMQ", bytes, flight, now() - begin, messages);
+      const double seconds = now() - begin;
+      print("bare ZeroMQ", bytes, flight, seconds, messages);
+      bare_seconds[{bytes, flight}] = seconds / static_cast<double>(messages);
     }
   }
   zmq_send(socket, "", 0, 0);
@@ -250,6 +257,7 @@ int main(int argc, char** argv) {
   using namespace loomix::comm;
   if (argc > 1) seconds_a_case = std::atof(argv[1]);
   const std::string wanted = argc > 2 ? argv[2] : "bare,shared,tcp,keys,plain,inproc";
+  if (argc > 3) sizes = {static_cast<size_t>(std::atoll(argv[3]))};
   const auto is_wanted = [&](const char* what) { return wanted.find(what) != std::string::npos; };
   if (is_wanted("bare")) bare();
   NetworkOptions options;

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxFrame = size_t{4} << 20;  // pieces are smaller
 constexpr size_t kMaxParts = 256;              // of one packet
 constexpr size_t kMaxIgnored = 65536;
-constexpr std::string_view kPlainOffer = " plain";
+constexpr std::string_view kStreamOffer = " stream";
 constexpr int kAtATime = 64;           // packets, before others get their turn
 constexpr size_t kKeyCharacters = 40;  // of Z85
 constexpr int64_t kAlertMs = 50;
@@ -99,22 +99,13 @@ ZmqTransport::ZmqTransport(NetworkOptions options)
                          dialling_events_.file(), doorbell_.get()}) {
     watch(file);
   }
-  if (!options_.listen.empty()) bind();
+  const std::string listening = options_.listen.empty() ? std::string() : bind();
   LOOMIX_CHECK(
       !options_.plain_payloads || (keys && options_.trusted_network), ValueError,
       "[comm] payloads travel plain beside encrypted links only: that needs keys, and a network that is "
       "declared trusted.");
-  if (options_.plain_payloads) open_plain(frame);
-}
-
-void ZmqTransport::open_plain(int64_t max_frame) {
-  std::string endpoint, host;
-  if (!options_.listen.empty()) {
-    endpoint = "tcp://" + parse(options_.listen).host + ":*";
-    host = parse(address_).host;
-  }
-  plain_.emplace(context_, endpoint, host, max_frame);
-  for (const int file : plain_->files()) watch(file);
+  if (keys ? options_.plain_payloads : options_.streams)
+    streams_.emplace(epoll_.get(), listening, keys, options_.header_bytes);
 }
 
 ZmqTransport::~ZmqTransport() {
@@ -122,7 +113,8 @@ ZmqTransport::~ZmqTransport() {
   zmq_socket_monitor(dialling_.get(), nullptr, 0);
 }
 
-void ZmqTransport::bind() {
+// Where it listens, in numbers.
+std::string ZmqTransport::bind() {
   const Address wanted = parse(options_.listen);
   LOOMIX_CHECK(!trusted_.empty() || options_.trusted_network || is_loopback(wanted.host), ValueError,
                "[comm] '{}' can be reached from other machines, and there are no keys; make some with "
@@ -134,6 +126,7 @@ void ZmqTransport::bind() {
   if (host.empty()) host = wanted.host == "0.0.0.0" || wanted.host == "*" ? first_outer_host() : wanted.host;
   address_ = "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
   if (!trusted_.empty()) address_ += '|' + options_.keys.public_key;
+  return endpoint;
 }
 
 void ZmqTransport::watch(int file) const {
@@ -159,6 +152,7 @@ LinkId ZmqTransport::connect(const std::string& text) {
   }
   const LinkId link = next_link_++;
   const std::string id = fmt::format("link-{}", link);
+  look_ = true;
   dialling_.set(ZMQ_CONNECT_ROUTING_ID, id);
   LOOMIX_CHECK(zmq_connect(dialling_.get(), to.endpoint.c_str()) == 0, ValueError,
                "[comm] cannot call {}: {}.", text, zmq_strerror(zmq_errno()));
@@ -173,7 +167,7 @@ void ZmqTransport::close(LinkId link) {
   Packet end;  // of kind none: tells the other end
   send_frames(found->second, end);
   local_.close(link);
-  if (plain_) plain_->close(link);
+  if (streams_) streams_->close(link);
   const Route route = std::move(found->second);
   routes_.erase(found);
   by_id_[route.dialled].erase(route.id);
@@ -202,13 +196,14 @@ bool ZmqTransport::send(LinkId link, const Packet& packet) {
     if (pipe->writer->reader_sleeps()) pipe->ring();
     return true;
   }
-  if (plain_ && plain_->send(link, packet, codec_)) return true;
+  if (streams_ && streams_->wants(link, packet)) return streams_->send(link, packet, codec_);
   send_frames(found->second, packet);
   return true;
 }
 
 bool ZmqTransport::send_frames(const Route& route, const Packet& packet) {
   ZmqSocket& socket = route.dialled ? dialling_ : accepting_;
+  look_ = true;
   const std::string& header = codec_.encode(packet.header);
   // The connection may be gone: then the packet is lost, and news of that is on its way.
   if (!send_part(socket, std::as_bytes(std::span(route.id)), true)) return false;
@@ -225,12 +220,31 @@ void ZmqTransport::wake() noexcept {
 }
 
 void ZmqTransport::poll(TimePoint until, TransportEvents& events) {
-  bool any = receive(accepting_, false, events);
-  any |= receive(dialling_, true, events);
-  if (plain_) any |= plain_->receive(codec_, options_.header_bytes, events);
+  bool any = receive_all(events);
+  any |= read_streams(events);
   any |= read_rings(events);
   guard(Clock::now());
   sleep(any ? TimePoint{} : until, events);
+}
+
+bool ZmqTransport::receive_all(TransportEvents& events) {
+  if (!std::exchange(look_, false)) return false;
+  const bool any = receive(accepting_, false, events);
+  look_ = receive(dialling_, true, events) || any;
+  return look_;
+}
+
+bool ZmqTransport::read_streams(TransportEvents& events) {
+  if (!streams_) return false;
+  bool any = streams_->flush(events, ended_streams_);
+  any |= streams_->read(codec_, events, ended_streams_);
+  return end_streams(events) || any;
+}
+
+bool ZmqTransport::end_streams(TransportEvents& events) {
+  if (ended_streams_.empty()) return false;
+  for (const auto& [link, reason] : std::exchange(ended_streams_, {})) go_down(link, reason, events);
+  return true;
 }
 
 void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
@@ -238,11 +252,10 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
   for (LocalPipe* const pipe : local_.ready()) more |= pipe->reader->about_to_sleep();
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   epoll_event ready[32];
-  const bool alert = guard_.alert() || (plain_ && plain_->guard().alert());
-  const int timeout = more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, alert ? kAlertMs : 60000));
+  const int timeout =
+      more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, guard_.alert() ? kAlertMs : 60000));
   const int count = epoll_wait(epoll_.get(), ready, static_cast<int>(std::size(ready)), timeout);
   for (LocalPipe* const pipe : local_.ready()) pipe->reader->awake();
-  bool sockets = false, plain = false;
   std::vector<LinkId> ended;
   for (int i = 0; i < count; ++i) {
     const int file = ready[i].data.fd;
@@ -255,20 +268,12 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
       read_monitor(dialling_events_, true, events);
     } else if (zap_.get() && file == zap_.file()) {
       answer_who_may_connect();
-    } else if (plain_ && plain_->owns(file)) {
-      sockets = plain = true;
-    } else if (!local_.on_file(file, ended)) {
-      sockets = true;
+    } else if ((!streams_ || !streams_->on_file(file, ready[i].events)) && !local_.on_file(file, ended)) {
+      look_ = true;
     }
   }
-  if (plain) {
-    plain_->read_monitors();
-    plain_->receive(codec_, options_.header_bytes, events);
-  }
-  if (sockets) {
-    receive(accepting_, false, events);
-    receive(dialling_, true, events);
-  }
+  receive_all(events);
+  read_streams(events);
   read_rings(events);
   for (const LinkId link : ended) go_down(link, "its process has ended", events);
 }
@@ -387,7 +392,7 @@ void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled, TransportEvent
 
 void ZmqTransport::guard(TimePoint now) {
   int cut = guard_.check(now);
-  if (plain_) cut += plain_->guard().check(now);
+  if (streams_) cut += streams_->check(now);
   if (cut > 0) complain("connections that sent no packets were cut");
 }
 
@@ -417,28 +422,31 @@ void ZmqTransport::answer_who_may_connect() {
   }
 }
 
-// An offer has a word for each shorter way: the machine's name, for shared memory, and whether payloads may be plain.
+// An offer has a word for each shorter way: the machine's name, for shared memory, and whether a stream is wanted.
 std::string ZmqTransport::offer(LinkId) {
   std::string offer = options_.shared_memory ? local_.offer() : std::string();
-  if (plain_) offer += kPlainOffer;
+  if (streams_) offer += kStreamOffer;
   return offer;
 }
 std::string ZmqTransport::answer(LinkId link, std::string_view offer) {
-  const bool plain = offer.ends_with(kPlainOffer);
-  if (plain) offer.remove_suffix(kPlainOffer.size());
+  const bool stream = offer.ends_with(kStreamOffer);
+  if (stream) offer.remove_suffix(kStreamOffer.size());
   std::string answer;
   if (options_.shared_memory && !offer.empty()) answer = local_.answer(link, offer);
-  return answer.empty() && plain && plain_ ? plain_->answer(link) : answer;
+  return answer.empty() && stream && streams_ ? streams_->answer(link) : answer;
 }
 void ZmqTransport::settle(LinkId link, std::string_view answer) {
-  if (answer.empty() || (plain_ && plain_->settle(link, answer))) return;
+  const auto route = routes_.find(link);
+  if (answer.empty() || route == routes_.end()) return;
+  if (streams_) streams_->settle(link, answer, route->second.file);
   if (options_.shared_memory) local_.settle(link, answer);
 }
 
 std::string ZmqTransport::describe(LinkId link) const {
   if (const_cast<LocalPeers&>(local_).pipe(link)) return "shared memory";
-  if (plain_ && plain_->used(link)) return "tcp with keys, plain payloads";
-  return trusted_.empty() ? "tcp" : "tcp with keys";
+  const bool stream = streams_ && streams_->uses(link);
+  if (!trusted_.empty()) return stream ? "tcp with keys, plain payloads" : "tcp with keys";
+  return stream ? "tcp" : "tcp by ZeroMQ";
 }
 
 void ZmqTransport::complain(const std::string& what) {

@@ -12,14 +12,14 @@
 #include "comm/network/codec.h"
 #include "comm/network/flood_guard.h"
 #include "comm/network/local_peers.h"
-#include "comm/network/plain_links.h"
+#include "comm/network/streams.h"
 #include "comm/network/zmq_socket.h"
 
 namespace loomix::comm {
 
 // Two ROUTER sockets: one takes connections, one makes them, so that each has its part of the CURVE handshake. A packet is a header
 // frame and frames of payload. The own thread sleeps in epoll on both sockets, their monitors (for connections that
-// broke), the answers to who may connect (ZAP), local peers and one doorbell.
+// broke), the answers to who may connect (ZAP), local peers, streams and one doorbell.
 class ZmqTransport final : public Transport {
  public:
   explicit ZmqTransport(NetworkOptions options);
@@ -43,13 +43,15 @@ class ZmqTransport final : public Transport {
     std::string endpoint;  // of a dialled one
     int file = -1;         // the connection's, once something came
   };
-  void bind();
-  void open_plain(int64_t max_frame);
+  std::string bind();
   void watch(int file) const;
   bool receive(ZmqSocket& socket, bool dialled, TransportEvents& events);
   void on_frames(bool dialled, const std::string& id, std::vector<Buffer>&& frames, int file,
                  TransportEvents& events);
+  bool receive_all(TransportEvents& events);
   bool read_rings(TransportEvents& events);
+  bool read_streams(TransportEvents& events);
+  bool end_streams(TransportEvents& events);
   void read_ring(LocalPipe& pipe, TransportEvents& events, bool& any);
   void read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events);
   void answer_who_may_connect();
@@ -64,8 +66,10 @@ class ZmqTransport final : public Transport {
   LocalPeers local_;
   const ZmqContext context_;
   ZmqSocket accepting_, dialling_, accepting_events_, dialling_events_, zap_;
-  FloodGuard guard_;                 // of accepted connections, where anybody may connect
-  std::optional<PlainLinks> plain_;  // beside encrypted ones
+  FloodGuard guard_;                // of accepted connections, where anybody may connect
+  std::optional<Streams> streams_;  // beside ZeroMQ's connections
+  std::vector<Streams::Ended> ended_streams_;
+  bool look_ = true;  // ZeroMQ tells of news only after it was found to have none
   std::string address_;
   HeaderCodec codec_;
   LinkId next_link_ = 1;

@@ -1,63 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever bytes come in, a node lives on, its peers do not notice, and its memory does not grow. A million frames to each
 // port: test_comm --gtest_also_run_disabled_tests --gtest_filter='*AMillionFrames'.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <fstream>
-#include <random>
-#include <set>
-#include <thread>
-
-#include <gtest/gtest.h>
-
 #include "comm/network/codec.h"
-#include "comm/network/seal.h"
-#include "tests/cpp/comm/fabric.h"
+#include "tests/cpp/comm/network/talk.h"
 
 namespace loomix::comm {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kFrames = 20000;
-constexpr size_t kGrowthKib = 160 << 10;  // freed memory is kept for a while
-#else
-constexpr int kFrames = 60000;
-constexpr size_t kGrowthKib = 32 << 10;
-#endif
 constexpr int kFramesAConnection = 50;
-
-std::unique_ptr<Endpoint> node(NodeName name, const NetworkOptions& options = {}) {
-  EndpointOptions patient = quick_options();
-  patient.dead_after = 40s;
-  return std::make_unique<Endpoint>(loomix_network_module.open(options), NodeId{name, new_incarnation()},
-                                    patient);
-}
-
-size_t resident_kib() {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
-  }
-  return 0;
-}
-
-std::string bare(const std::string& address) { return address.substr(0, address.find('|')); }
-
-// A connection without ZeroMQ's help.
-int dial_raw(const std::string& address) {
-  const int s = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  const std::string endpoint = bare(address);
-  to.sin_port = htons(static_cast<uint16_t>(std::stoul(endpoint.substr(endpoint.rfind(':') + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(s, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-  return s;
-}
 
 // ZeroMQ's protocol on the wire, so that it may be broken at will. First a greeting, without security or with CURVE, and
 // what then comes where there is none; after that frames.
@@ -112,72 +62,6 @@ void send_raw(const std::string& address, const std::string& bytes, const std::s
   ::close(s);
 }
 
-class Frames {
- public:
-  explicit Frames(uint32_t seed) : dice_(seed) {}
-  uint32_t roll(uint32_t sides) { return dice_() % sides; }
-
-  // One that a peer might send, with some numbers that it would not; most go with the body.
-  PacketHeader header(const std::vector<std::string>& body) {
-    static constexpr PacketKind kUsual[] = {PacketKind::request, PacketKind::reply, PacketKind::notice,
-                                            PacketKind::credit,  PacketKind::ping,  PacketKind::pong};
-    PacketHeader h;
-    h.kind = roll(20) == 0 ? static_cast<PacketKind>(roll(12)) : kUsual[roll(std::size(kUsual))];
-    h.failed = roll(8) == 0;
-    h.channel = roll(4) == 0 ? odd32() : roll(4);
-    h.command = roll(4) == 0 ? odd32() : roll(20);
-    h.sequence = roll(3) == 0 ? odd() : roll(100);
-    h.transmission = roll(3) == 0 ? odd() : roll(100);
-    h.offset = roll(20) == 0 ? odd() : 0;
-    h.done_below = roll(20) == 0 ? odd() : 0;
-    h.consumed = roll(3) == 0 ? odd() : 0;
-    h.attempt = roll(3);
-    h.priority = static_cast<int32_t>(roll(4) == 0 ? odd32() : 0);
-    for (const std::string& part : body) h.frames.push_back(part.size());
-    if (roll(20) == 0) h.frames.push_back(roll(2) == 0 ? odd() : roll(200));
-    for (uint32_t n = roll(4); n > 0; --n) h.fields.push_back(static_cast<int64_t>(odd()));
-    for (uint32_t n = roll(4); n > 0; --n) h.texts.push_back(bytes(roll(100)));
-    return h;
-  }
-  // Of a stranger that knows the cluster's name, or does not.
-  PacketHeader hello(bool knows) {
-    PacketHeader h;
-    h.kind = roll(5) == 0 ? PacketKind::welcome : PacketKind::hello;
-    h.fields = {kProtocolVersion, roll(5) == 0 ? static_cast<int64_t>(odd()) : 2,
-                roll(3) == 0 ? static_cast<int64_t>(odd()) : 100 + roll(20), static_cast<int64_t>(odd() | 1)};
-    if (h.fields[2] == 0) h.fields[2] = 1;  // the true worker's
-    h.texts = {knows ? "loomix" : bytes(roll(10)), roll(5) == 0 ? bytes(roll(60)) : "tcp://127.0.0.1:1",
-               bytes(roll(60))};
-    return h;
-  }
-  std::string bytes(size_t size) {
-    std::string text(size, '\0');
-    for (char& byte : text) byte = static_cast<char>(dice_());
-    return text;
-  }
-  void mutate(std::string& text) {
-    for (uint32_t n = roll(4); n > 0 && !text.empty(); --n) {
-      const size_t at = roll(static_cast<uint32_t>(text.size()));
-      switch (roll(4)) {
-        case 0: text[at] = static_cast<char>(dice_()); break;
-        case 1: text.erase(at, roll(8)); break;
-        case 2: text.insert(at, bytes(roll(8))); break;
-        default: text[at] = static_cast<char>(text[at] ^ (1 << roll(8)));
-      }
-    }
-  }
-  uint64_t odd() {
-    static constexpr uint64_t kOdd[] = {
-        0,         1, 255, 65536, 0x7fffffff, 0x80000000, uint64_t{1} << 40, INT64_MAX, uint64_t{1} << 63,
-        UINT64_MAX};
-    return roll(2) == 0 ? kOdd[roll(std::size(kOdd))] : (uint64_t{dice_()} << 32 | dice_()) >> roll(64);
-  }
-  uint32_t odd32() { return static_cast<uint32_t>(odd()); }
-
- private:
-  std::mt19937 dice_;
-};
-
 // Sends `count` frames to a port, over many connections.
 void pester(const std::string& address, int count, uint32_t seed) {
   Frames frames(seed);
@@ -223,52 +107,6 @@ void pester(const std::string& address, int count, uint32_t seed) {
     send_raw(address, stream, hello, manner == handshake);
   }
 }
-
-// Two nodes that talk all the time.
-class Talk {
- public:
-  explicit Talk(const NetworkOptions& options)
-      : server(node(comm::server(0), options)), worker(node(comm::worker(0), options)) {
-    server->serve(0, [this](Incoming&& incoming) {
-      if (incoming.from != worker->self()) ++strangers;
-      incoming.responder.reply(std::move(incoming.message));
-    });
-    worker->connect(comm::server(0), server->address());
-    worker->call(comm::server(0), 0, {}, within(20s));
-    thread_ = std::thread([this] {
-      const Buffer large = pattern(50000, 1);
-      while (!ending_) {
-        try {
-          if (worker->call(comm::server(0), 0, message_of({}, {large}), within(20s)).payload[0].text() !=
-              large.text())
-            ++wrong;
-        } catch (const Error& error) {
-          ADD_FAILURE() << error.what();
-          ++wrong;
-        }
-        ++calls;
-        std::this_thread::sleep_for(1ms);
-      }
-    });
-  }
-  void end() {
-    ending_ = true;
-    if (thread_.joinable()) thread_.join();
-    worker->call(comm::server(0), 0, message_of({1}, {pattern(100000, 1)}), within(20s));
-    EXPECT_EQ(wrong, 0);
-    EXPECT_GT(calls, 0);
-  }
-  ~Talk() {
-    ending_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  std::atomic<int> strangers{0}, wrong{0}, calls{0};
-  std::unique_ptr<Endpoint> server, worker;
-
- private:
-  std::atomic<bool> ending_{false};
-  std::thread thread_;
-};
 
 void pester_all(const NetworkOptions& options, int count) {
   Talk talk(options);
@@ -374,86 +212,6 @@ TEST(Fuzz, PlainAndForeignPeersAreRefusedWhereThereAreKeys) {
   EXPECT_THROW(naked->call(server(6), 0, {}, within(20s)), NetworkError);
   plain.listen = "tcp://0.0.0.0:*";
   EXPECT_THROW(loomix_network_module.open(plain), ValueError);
-}
-
-// Payloads beside the encrypted link.
-
-NetworkOptions plain_payloads() {
-  NetworkOptions options;
-  options.keys = loomix_network_module.new_keys();
-  options.trusted_network = options.plain_payloads = true;
-  options.shared_memory = false;
-  return options;
-}
-
-bool takes_plain(const Endpoint& endpoint) {
-  const auto peers = endpoint.peers();
-  return !peers.empty() && peers[0].route == "tcp with keys, plain payloads";
-}
-
-TEST(PlainPayloads, AreWholeBothWays) {
-  NetworkOptions options = plain_payloads();
-  Talk talk(options);
-  ASSERT_TRUE(eventually([&] { return takes_plain(*talk.worker) && takes_plain(*talk.server); }));
-  const Buffer large = pattern(3 << 20, 5);
-  EXPECT_EQ(talk.worker->call(server(0), 0, message_of({}, {large}), within(20s)).payload[0].text(),
-            large.text());
-  talk.end();
-  // Who does not want it is talked to as ever.
-  options.plain_payloads = false;
-  const auto other = node(worker(3), options);
-  other->connect(server(0), talk.server->address());
-  EXPECT_EQ(other->call(server(0), 0, message_of({}, {large}), within(20s)).payload[0].text(), large.text());
-  EXPECT_EQ(other->peers()[0].route, "tcp with keys");
-  options.keys = {};
-  options.plain_payloads = true;
-  EXPECT_THROW(loomix_network_module.open(options), ValueError);
-}
-
-std::set<uint16_t> listening_ports() {
-  std::set<uint16_t> ports;
-  std::ifstream file("/proc/self/net/tcp");
-  for (std::string line; std::getline(file, line);) {
-    unsigned port = 0, state = 0;
-    if (std::sscanf(line.c_str(), " %*d: 0100007F:%X %*X:%*X %X", &port, &state) == 2 && state == 10)
-      ports.insert(static_cast<uint16_t>(port));
-  }
-  return ports;
-}
-
-TEST(PlainPayloads, StrangersAreNotHeard) {
-  const std::set<uint16_t> before = listening_ports();
-  Talk talk(plain_payloads());
-  ASSERT_TRUE(eventually([&] { return takes_plain(*talk.worker) && takes_plain(*talk.server); }));
-  int ports = 0;
-  for (const uint16_t port : listening_ports()) {
-    if (before.contains(port)) continue;
-    ++ports;
-    pester(fmt::format("tcp://127.0.0.1:{}", port), kFrames / 20, port);
-  }
-  EXPECT_GE(ports, 4);
-  talk.end();
-  EXPECT_EQ(talk.strangers, 0);
-}
-
-TEST(Seal, NoticesEveryChange) {
-  const std::string key = random_bytes(Seal::kKeyBytes);
-  Seal ours(key), theirs(key), foreign(random_bytes(Seal::kKeyBytes));
-  std::string header = "header";
-  const auto bytes = [&] { return std::as_bytes(std::span(header)); };
-  std::vector<Buffer> body = {pattern(1000, 1), pattern(3, 2)};
-  const Seal::Tag tag = ours.sign(true, 7, bytes(), body);
-  EXPECT_TRUE(theirs.fits(tag, true, 7, bytes(), body));
-  EXPECT_FALSE(theirs.fits(tag, false, 7, bytes(), body));
-  EXPECT_FALSE(theirs.fits(tag, true, 8, bytes(), body));
-  EXPECT_FALSE(foreign.fits(tag, true, 7, bytes(), body));
-  body[0].writable()[999] ^= std::byte{1};
-  EXPECT_FALSE(theirs.fits(tag, true, 7, bytes(), body));
-  body[0].writable()[999] ^= std::byte{1};
-  // The same bytes, parted elsewhere between header and body.
-  header += static_cast<char>(body[0].data()[0]);
-  body[0] = body[0].slice(1, 999);
-  EXPECT_FALSE(theirs.fits(tag, true, 7, bytes(), body));
 }
 
 }  // namespace
