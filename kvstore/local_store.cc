@@ -139,6 +139,8 @@ void LocalStore::set_compression(const CompressionParams& params) {
       "[KVStore] gradient compression is for types whose values travel; this one is '{}', expected 'device' "
       "or a store of several machines.",
       type_);
+  LOOMIX_CHECK(!params.top_k(), NotImplementedError,
+               "[KVStore] compression 'topk' is for stores of several machines; this one is '{}'.", type_);
   merger_.set_compression(params);
 }
 

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushing and pulling the gradients of ResNet-50 (25.5 million floats, 161 keys) from two CPU devices, and what the
-machine's memory needs for as many bytes."""
+"""Pushing and pulling the gradients of ResNet-50 (25.5 million floats, 161 keys): from two CPU devices, with what the
+machine's memory needs for as many bytes, and from two processes through one server."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from harness import serve
 
+HERE = Path(__file__).parent
 DEVICES = 2
+WORKERS = 2
 
 
 def resnet50_shapes():
@@ -65,10 +72,77 @@ def _copy():
     return run
 
 
+def _start(*command, **env):
+    return subprocess.Popen(
+        [str(part) for part in command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **env},
+    )
+
+
+def _loomix_nodes():
+    """The program of build/benchmarks, as scheduler, server and workers."""
+    program = os.environ.get("BENCH_KVSTORE", HERE.parents[1] / "build" / "benchmarks" / "bench_kvstore")
+    scheduler = _start(program, "scheduler", 1, WORKERS)
+    address = scheduler.stdout.readline().strip()
+    helpers = [scheduler, _start(program, "server", 0, address)]
+    return helpers, [_start(program, "worker", rank, address) for rank in range(WORKERS)]
+
+
+def _mxnet_nodes():
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = {
+        "DMLC_PS_ROOT_URI": "127.0.0.1",
+        "DMLC_PS_ROOT_PORT": str(port),
+        "DMLC_NUM_SERVER": "1",
+        "DMLC_NUM_WORKER": str(WORKERS),
+        "DMLC_INTERFACE": "lo",
+    }
+    command = (sys.executable, HERE / "node.py", "mxnet")
+    helpers = [_start(*command, **env, DMLC_ROLE=role) for role in ("scheduler", "server")]
+    return helpers, [_start(*command, **env, DMLC_ROLE="worker") for _ in range(WORKERS)]
+
+
+def _torch_nodes(kind):
+    meeting = Path(tempfile.mkdtemp()) / "meeting"
+    return [], [
+        _start(sys.executable, HERE / "node.py", kind, rank, WORKERS, meeting) for rank in range(WORKERS)
+    ]
+
+
+def _cluster(start):
+    """Real processes; a run is over when all workers are."""
+    helpers, workers = start()
+    for worker in workers:
+        assert worker.stdout.readline() == "ready\n"
+
+    def run(count):
+        for worker in workers:
+            worker.stdin.write(f"go {count}\n")
+            worker.stdin.flush()
+        for worker in workers:
+            assert worker.stdout.readline() == "done\n"
+
+    run.helpers = helpers  # they end with their input, so it is kept
+    return run
+
+
 CASES = {
     f"{kind}_{by}": {name: partial(_push_and_pull, name, kind, by) for name in ("loomix", "mxnet")}
     for kind, by in (("local", "keys"), ("local", "lists"), ("device", "keys"))
 }
+CASES["dist_sync"] = {
+    "loomix": partial(_cluster, _loomix_nodes),
+    "mxnet": partial(_cluster, _mxnet_nodes),
+    "torch": partial(_cluster, partial(_torch_nodes, "torch")),
+}
+CASES["dist_sync_one_array"] = {"torch": partial(_cluster, partial(_torch_nodes, "torch_flat"))}
 CASES["copy_of_as_many_bytes"] = {"loomix": _copy}
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
         const std::lock_guard lock(mutex_);
         entry_error_ = error;
         changed_.notify_all();
+      },
+      [this] {
+        const std::lock_guard lock(mutex_);
+        return barriers_passed_;
       });
   {
     std::unique_lock lock(mutex_);
@@ -76,7 +80,7 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
     }
     workers_ = static_cast<int>(view_.workers.size());
     groups_ = static_cast<int>(view_.chains.size());
-    barriers_ = view_.barriers;
+    barriers_ = barriers_passed_ = view_.barriers;
   }
   join();
   metrics_ = serve_metrics(endpoint_, static_cast<size_t>(groups_),
@@ -225,6 +229,7 @@ void ClusterClient::try_again_soon(const PendingRef& pending) {
   comm::RequestOptions options;
   options.deadline =
       std::min<comm::Duration>(kSoon, std::max<comm::Duration>(left(*pending), std::chrono::milliseconds(1)));
+  options.survive_restart = true;  // so it lasts as long, whether there is a scheduler or not
   endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(options),
                     [this, pending](comm::Reply&&) { send(pending); });
 }
@@ -273,9 +278,18 @@ void ClusterClient::barrier() {
     options.deadline = std::max<comm::Duration>(until - comm::Clock::now(), std::chrono::milliseconds(1));
     options.retry_after = retry_after_;
     options.survive_restart = true;
+    auto passed = std::make_shared<std::promise<void>>();
+    endpoint_.request(kScheduler, kToScheduler, message, std::move(options),
+                      [this, passed, number = message.fields[0]](comm::Reply&& reply) {
+                        if (reply.error) return passed->set_exception(reply.error);
+                        {  // before this thread can tell a new scheduler how far we are
+                          const std::lock_guard lock(mutex_);
+                          barriers_passed_ = std::max(barriers_passed_, number);
+                        }
+                        passed->set_value();
+                      });
     try {
-      endpoint_.call(kScheduler, kToScheduler, message, std::move(options));
-      return;
+      return passed->get_future().get();
     } catch (const comm::DeadlineError&) {
       throw;
     } catch (const NetworkError&) {  // lost for a moment, perhaps

@@ -35,6 +35,7 @@ class ClusterClient {
   int workers() const noexcept { return workers_; }
   int groups() const noexcept { return groups_; }
   uint64_t incarnation() const noexcept { return incarnation_; }
+  comm::EndpointStats traffic() const { return endpoint_.stats(); }
   const std::map<std::pair<std::string, int64_t>, Known>& known() const noexcept { return known_; }
 
   using Done = std::function<void(comm::Message, std::exception_ptr)>;
@@ -78,6 +79,7 @@ class ClusterClient {
   std::condition_variable changed_;
   View view_;
   int64_t barriers_ = 0;  // asked for
+  int64_t barriers_passed_ = 0;
   std::exception_ptr entry_error_;
   std::set<PendingRef> pending_;
   std::unique_ptr<Membership> membership_;

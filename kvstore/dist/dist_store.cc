@@ -5,8 +5,10 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "kvstore/dist/packing.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
+#include "ndarray/sparse.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -56,7 +58,7 @@ struct ShardCall {
 
 ClusterClient::Call make_call(const ClusterClient& client, Command command, const ShardCall& what,
                               int64_t number, int priority) {
-  static constexpr std::string_view kNames[] = {"init", "push", "pull"};
+  static constexpr std::string_view kNames[] = {"init", "push", "pull", "pull of rows"};
   ClusterClient::Call call;
   call.group = static_cast<size_t>(what.shard.group);
   call.message.command = command;
@@ -70,6 +72,21 @@ ClusterClient::Call make_call(const ClusterClient& client, Command command, cons
   return call;
 }
 
+// The answer is `bytes` of the target.
+void receive_into(ClusterClient::Call& pull, const NDArray& target, std::byte* to, size_t bytes,
+                  const std::shared_ptr<Together>& together) {
+  pull.into = {{to, bytes}};
+  pull.done = [together, to, bytes, target, what = pull.what](comm::Message message,
+                                                              std::exception_ptr error) {
+    if (error) return together->fail(error);
+    if (message.payload.size() != 1 || message.payload[0].size() != bytes) {
+      return together->fail(std::make_exception_ptr(NetworkError(
+          fmt::format("[KVStore] {}: the answer has not the {} bytes that were expected.", what, bytes))));
+    }
+    if (message.payload[0].data() != to) std::copy_n(message.payload[0].data(), bytes, to);
+  };
+}
+
 }  // namespace
 
 DistStore::DistStore(Runtime& runtime, std::string type, int64_t staleness,
@@ -80,6 +97,11 @@ DistStore::DistStore(Runtime& runtime, std::string type, int64_t staleness,
       staleness_(staleness),
       client_(std::make_shared<ClusterClient>(std::move(transport), options)),
       merger_(runtime) {}
+
+int64_t DistStore::Entry::unit() const {
+  const int64_t item = size_of(like.dtype());
+  return like.is_dense() ? item : like.shape().size_between(1, like.shape().ndim()) * item;
+}
 
 const DistStore::Entry& DistStore::entry(const Key& key) const {
   const std::lock_guard lock(mutex_);
@@ -109,13 +131,19 @@ int64_t DistStore::pushes_before(const Entry& entry) const {
 }
 
 void DistStore::init(const Key& key, const NDArray& value) {
-  LOOMIX_CHECK(value.is_dense(), NotImplementedError,
-               "[KVStore] key {}: stores of several machines hold dense values.", to_text(key));
-  LOOMIX_CHECK(value.size() > 0, ValueError, "[KVStore] key {} has no elements.", to_text(key));
+  LOOMIX_CHECK(
+      !value.is_none() && value.stype() != StorageType::csr, TypeError,
+      "[KVStore] the first value of key {} at worker {} is {}; expected a default or row_sparse array.",
+      to_text(key), rank(), value.is_none() ? "empty (none)" : "a csr array");
+  LOOMIX_CHECK(value.shape().size() > 0, ValueError, "[KVStore] key {} has no elements.", to_text(key));
   Entry fresh;
-  fresh.like = NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu());
+  const bool dense = value.is_dense();
+  fresh.like =
+      dense ? NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu())
+            : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), Device::cpu());
   fresh.wire = wire_key(key);
-  fresh.shards = shards_of(fresh.wire, value.size(), size_of(value.dtype()), client_->groups());
+  fresh.shards =
+      shards_of(fresh.wire, dense ? value.size() : value.shape()[0], fresh.unit(), client_->groups());
   fresh.pushes = pushes_before(fresh);
   {
     const std::lock_guard lock(mutex_);
@@ -123,7 +151,7 @@ void DistStore::init(const Key& key, const NDArray& value) {
                  "[KVStore] key {} has a value already; init it once only.", to_text(key));
   }
   if (rank() != 0) return;
-  const NDArray host = copy_to(value, Device::cpu());
+  const NDArray host = copy_to(cast_storage(value, StorageType::dense), Device::cpu());
   host.wait_to_read();
   for (size_t part = 0; part < fresh.shards.size(); ++part) {
     ClusterClient::Call init = make_call(*client_, kInit, {fresh.wire, fresh.shards[part], part},
@@ -131,36 +159,73 @@ void DistStore::init(const Key& key, const NDArray& value) {
     init.message.fields.insert(init.message.fields.end(),
                                {static_cast<int64_t>(mode_), staleness_, num_workers()});
     const Shard& shard = fresh.shards[part];
-    const int64_t item = size_of(host.dtype());
+    const int64_t item = fresh.unit();
     init.message.payload.push_back(comm::Buffer::copy_of(
         {data_of(host) + shard.begin * item, static_cast<size_t>((shard.end - shard.begin) * item)}));
     client_->call_and_wait(std::move(init));
   }
 }
 
-void DistStore::push(const Key& key, std::span<const NDArray> values, int priority) {
-  Entry now = entry(key);
-  check_values(key, now.like, values);
-  {
-    const std::lock_guard lock(mutex_);
-    now.pushes = ++entries_.at(key).pushes;
+// Numbers the push; only float32 is compressed.
+DistStore::Entry DistStore::count_push(const Key& key, CompressionParams& compression) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(key);
+  ++entry.pushes;
+  if (!compression_.enabled() || !entry.like.is_dense() || entry.like.dtype() != DType::float32) return entry;
+  compression = compression_;
+  if (entry.packed.is_none()) {
+    int64_t bytes = 0;
+    for (const Shard& shard : entry.shards) bytes += compressed_bytes(compression, shard.end - shard.begin);
+    engine::Engine& engine = runtime_.engine();
+    entry.packed = NDArray(engine, Shape{bytes}, DType::uint8, Device::cpu());
+    if (compression.has_residual())
+      entry.residual = zeros(engine, entry.like.shape(), DType::float32, Device::cpu());
   }
-  const NDArray merged =
-      merger_.merge(Request(runtime_, "kvstore_push", key, priority), key, values, now.like);
+  return entry;
+}
+
+void DistStore::push(const Key& key, std::span<const NDArray> values, int priority) {
+  check_values(key, entry(key).like, values);
+  CompressionParams compression;
+  const Entry now = count_push(key, compression);
+  const Request request(runtime_, "kvstore_push", key, priority);
+  const NDArray merged = merger_.merge(request, key, values, now.like);
+  const bool packs = compression.enabled();
+  // Where each shard's bytes are in what is sent.
+  std::vector<Stretch> stretches;
+  int64_t at = 0;
+  for (const Shard& shard : now.shards) {
+    stretches.push_back({shard.begin, shard.end, packs ? at : shard.begin * now.unit()});
+    at += compressed_bytes(compression, shard.end - shard.begin);
+  }
+  stretches.push_back({0, 0, packs ? at : now.shards.back().end * now.unit()});
+  if (packs) {
+    compress_stretches(request, compression, merged, now.residual, {stretches.begin(), stretches.end() - 1},
+                       now.packed);
+  }
+  const NDArray source = packs ? now.packed : merged;
+  Packing packing = Packing::of(compression);
+  if (!now.like.is_dense()) packing = {Packing::Form::rows, now.unit() / size_of(now.like.dtype())};
   ArrayTags tags;
-  tags.read(merged);
+  tags.read(source);
   runtime_.engine().push_async(
       task_info([](const void*) { return "kvstore_send"; }, priority), tags.tags(),
-      [client = client_, now, merged, priority](engine::RunContext&, engine::Completion done) {
+      [client = client_, now, source, packing, stretches = std::move(stretches), priority](
+          engine::RunContext&, engine::Completion done) {
         // The memory is in use until the last share of its buffers is gone, be it here or, within one process, at a server.
         const auto together = std::make_shared<Together>(std::move(done));
-        const int64_t item = size_of(merged.dtype());
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
           ClusterClient::Call push = make_call(*client, kPush, {now.wire, shard, part}, now.pushes, priority);
-          push.message.payload.push_back(comm::Buffer::borrow(
-              {data_of(merged) + shard.begin * item, static_cast<size_t>((shard.end - shard.begin) * item)},
-              [together, merged] {}));
+          packing.append_to(push.message.fields);
+          if (packing.form == Packing::Form::rows) {
+            push.message.payload.push_back(pack_rows(source, shard.begin, shard.end));
+          } else {
+            const int64_t begin = stretches[part].to;
+            push.message.payload.push_back(comm::Buffer::borrow(
+                {data_of(source) + begin, static_cast<size_t>(stretches[part + 1].to - begin)},
+                [together, source] {}));
+          }
           push.done = [together](comm::Message, std::exception_ptr error) {
             if (error) together->fail(error);
           };
@@ -182,31 +247,91 @@ void DistStore::pull(const Key& key, std::span<const NDArray> outs, int priority
       task_info([](const void*) { return "kvstore_receive"; }, priority), tags.tags(),
       [client = client_, now, target, priority](engine::RunContext&, engine::Completion done) {
         const auto together = std::make_shared<Together>(std::move(done));
-        const int64_t item = size_of(target.dtype());
+        const int64_t item = now.unit();
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
           ClusterClient::Call pull = make_call(*client, kPull, {now.wire, shard, part}, now.pushes, priority);
           std::byte* const to = data_of(target) + shard.begin * item;
           const auto bytes = static_cast<size_t>((shard.end - shard.begin) * item);
-          pull.into = {{to, bytes}};
-          pull.done = [together, to, bytes, target, what = pull.what](comm::Message message,
-                                                                      std::exception_ptr error) {
-            if (error) return together->fail(error);
-            if (message.payload.size() != 1 || message.payload[0].size() != bytes) {
-              return together->fail(std::make_exception_ptr(NetworkError(fmt::format(
-                  "[KVStore] {}: the answer has not the {} bytes that were expected.", what, bytes))));
-            }
-            if (message.payload[0].data() != to) std::copy_n(message.payload[0].data(), bytes, to);
-          };
+          receive_into(pull, target, to, bytes, together);
           client->call(std::move(pull));
         }
       });
   spread(Request(runtime_, "kvstore_pull", key, priority), target, direct ? outs.subspan(1) : outs);
 }
 
-void DistStore::row_sparse_pull(const Key& key, std::span<const NDArray>, std::span<const NDArray>, int) {
-  detail::throw_error<NotImplementedError>("[KVStore] key {}: stores of several machines hold dense values.",
-                                           to_text(key));
+namespace {
+
+// Sorted, each once. For tasks that read the array.
+std::vector<int64_t> wanted_rows(const NDArray& row_ids, int64_t rows) {
+  std::vector<int64_t> wanted(static_cast<size_t>(row_ids.size()));
+  convert_elements(row_ids.view().data, row_ids.dtype(), wanted.data(), DType::int64, row_ids.size());
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  LOOMIX_CHECK(wanted.empty() || (wanted.front() >= 0 && wanted.back() < rows), IndexError,
+               "[KVStore] row_ids go from {} to {}; the value has rows 0 to {}.", wanted.front(),
+               wanted.back(), rows - 1);
+  return wanted;
+}
+
+}  // namespace
+
+void DistStore::row_sparse_pull(const Key& key, std::span<const NDArray> outs,
+                                std::span<const NDArray> row_ids, int priority) {
+  const Entry now = entry(key);
+  LOOMIX_CHECK(!now.like.is_dense(), TypeError, "[KVStore] key {} holds a {} value; expected row_sparse.",
+               to_text(key), name_of(now.like.stype()));
+  LOOMIX_CHECK(outs.size() == row_ids.size(), ValueError,
+               "[KVStore] {} outputs came with {} arrays of row_ids.", outs.size(), row_ids.size());
+  check_outs(key, now.like, outs);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    LOOMIX_CHECK(row_ids[i].is_dense(), TypeError, "[KVStore] row_ids are a {} array; expected a dense one.",
+                 name_of(row_ids[i].stype()));
+    const bool direct = outs[i].stype() == StorageType::row_sparse && outs[i].device().is_host() &&
+                        outs[i].dtype() == now.like.dtype();
+    const NDArray target = direct ? outs[i]
+                                  : NDArray::sparse(now.like.engine(), StorageType::row_sparse,
+                                                    now.like.shape(), now.like.dtype(), Device::cpu());
+    pull_rows(now, copy_to(row_ids[i], Device::cpu()), target, priority);
+    if (!direct) copy(target, outs[i]);
+  }
+}
+
+void DistStore::pull_rows(const Entry& now, const NDArray& row_ids, const NDArray& target, int priority) {
+  ArrayTags tags;
+  tags.read(row_ids);
+  tags.write(target);
+  runtime_.engine().push_async(
+      task_info([](const void*) { return "kvstore_receive_rows"; }, priority), tags.tags(),
+      [client = client_, now, row_ids, target, priority](engine::RunContext&, engine::Completion done) {
+        const auto together = std::make_shared<Together>(std::move(done));
+        try {
+          const std::vector<int64_t> wanted = wanted_rows(row_ids, target.shape()[0]);
+          const int64_t bytes = now.unit();
+          target.storage().resize_sparse(static_cast<int64_t>(wanted.size()), bytes, 0);
+          std::copy(wanted.begin(), wanted.end(), target.storage().indices());
+          size_t next = 0;
+          for (size_t part = 0; part < now.shards.size(); ++part) {
+            const Shard& shard = now.shards[part];
+            std::vector<int64_t> ids;
+            const size_t first = next;
+            for (; next < wanted.size() && wanted[next] < shard.end; ++next)
+              ids.push_back(wanted[next] - shard.begin);
+            if (ids.empty()) continue;
+            ClusterClient::Call pull =
+                make_call(*client, kPullRows, {now.wire, shard, part}, now.pushes, priority);
+            pull.message.fields.push_back(bytes / size_of(target.dtype()));
+            pull.message.payload.push_back(comm::Buffer::copy_of(std::as_bytes(std::span(ids))));
+            receive_into(
+                pull, target,
+                static_cast<std::byte*>(target.storage().data()) + static_cast<int64_t>(first) * bytes,
+                ids.size() * static_cast<size_t>(bytes), together);
+            client->call(std::move(pull));
+          }
+        } catch (...) {
+          together->fail(std::current_exception());
+        }
+      });
 }
 
 void DistStore::set_updater(Updater updater) {
@@ -215,8 +340,9 @@ void DistStore::set_updater(Updater updater) {
 }
 
 void DistStore::set_compression(const CompressionParams& params) {
-  LOOMIX_CHECK(!params.enabled(), NotImplementedError, "[KVStore] compression for '{}' is not there yet.",
-               type_);
+  const std::lock_guard lock(mutex_);
+  compression_ = params;
+  for (auto& [key, entry] : entries_) entry.residual = entry.packed = NDArray();
 }
 
 void DistStore::set_optimizer(const OptimizerSpec& spec) {

@@ -41,6 +41,8 @@ class DistStore final : public KVStore {
   std::weak_ptr<const int> life() const noexcept { return client_->life(); }
   // Tells the cluster that this worker ends. With a reason its work is not done: by policy all fail and name it.
   void leave(const std::string& why) { client_->leave(why); }
+  // Bytes that this worker has sent to the cluster, and got from it.
+  comm::EndpointStats traffic() const { return client_->traffic(); }
   // How many times this worker has pushed the key, in earlier lives of it too.
   int64_t pushes(const Key& key) const { return entry(key).pushes; }
 
@@ -48,11 +50,15 @@ class DistStore final : public KVStore {
   struct Entry {
     NDArray like;  // a value of the key's shape and type: the last sum of this machine
     std::string wire;
-    std::vector<Shard> shards;
+    std::vector<Shard> shards;  // of rows, if the key is row_sparse
     int64_t pushes = 0;
+    NDArray residual, packed;  // where gradients are compressed
+    int64_t unit() const;      // bytes of what shards count
   };
   const Entry& entry(const Key& key) const;
   int64_t pushes_before(const Entry& entry) const;
+  void pull_rows(const Entry& now, const NDArray& row_ids, const NDArray& target, int priority);
+  Entry count_push(const Key& key, CompressionParams& compression);
 
   Runtime& runtime_;
   const std::string type_;
@@ -60,7 +66,8 @@ class DistStore final : public KVStore {
   const int64_t staleness_;
   const std::shared_ptr<ClusterClient> client_;  // shared with tasks that have not run
   Merger merger_;
-  mutable std::mutex mutex_;  // guards the map; entries stay where they are
+  mutable std::mutex mutex_;  // guards what follows; entries stay where they are
+  CompressionParams compression_;
   std::unordered_map<Key, Entry> entries_;
 };
 

@@ -10,6 +10,16 @@ namespace {
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr auto kForTheReason = std::chrono::seconds(5);  // the scheduler says who is missing
 
+bool is_late(const std::exception_ptr& error) {  // and not that the endpoint ends
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::DeadlineError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role,
@@ -30,12 +40,13 @@ int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role
 
 Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
                        std::function<void(const View&)> on_view,
-                       std::function<void(std::exception_ptr)> on_error)
+                       std::function<void(std::exception_ptr)> on_error, std::function<int64_t()> barriers)
     : endpoint_(endpoint),
       deadline_(options.deadline),
       retry_after_(options.retry_after),
       on_view_(std::move(on_view)),
       on_error_(std::move(on_error)),
+      barriers_(std::move(barriers)),
       lost_at_(comm::Clock::now()),
       lost_(
           fmt::format("nothing was heard of the scheduler at {}. Check that it runs there (DMLC_PS_ROOT_URI, "
@@ -48,6 +59,8 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
     take(incoming.message);
   });
   endpoint_.on_peer([this](const comm::PeerEvent& event) {
+    if (event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::left)
+      departed_[event.peer.name.rank] = event.peer.incarnation;
     if (event.peer.name != kScheduler) return;
     {
       const std::lock_guard lock(mutex_);
@@ -66,9 +79,13 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
 void Membership::enter() {
   if (entering_) return;
   entering_ = true;
-  comm::Message message;
+  comm::Message message = encode(view_);
   message.command = kRegister;
-  message.texts = {endpoint_.address()};
+  std::vector<int64_t> own = {kKVStoreVersion, barriers_(), static_cast<int64_t>(departed_.size())};
+  for (const auto& [rank, incarnation] : departed_)
+    own.insert(own.end(), {rank, static_cast<int64_t>(incarnation)});
+  message.fields.insert(message.fields.begin(), own.begin(), own.end());
+  message.texts.insert(message.texts.begin(), endpoint_.address());
   comm::RequestOptions options;
   options.deadline = deadline_ + kForTheReason;
   options.retry_after = retry_after_;
@@ -76,6 +93,7 @@ void Membership::enter() {
   endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
     if (!reply.error) return take(reply.message);
+    if (view_.number > 0) return enter_later();
     {
       const std::lock_guard lock(mutex_);
       try {
@@ -88,6 +106,15 @@ void Membership::enter() {
   });
 }
 
+// A request to nobody is a clock.
+void Membership::enter_later() {
+  comm::RequestOptions options;
+  options.deadline = retry_after_;
+  endpoint_.request({comm::Role::scheduler, 1}, kToScheduler, {}, options, [this](comm::Reply&& reply) {
+    if (is_late(reply.error)) enter();
+  });
+}
+
 Standing Membership::standing() const {
   const std::lock_guard lock(mutex_);
   Standing standing = standing_;
@@ -97,9 +124,10 @@ Standing Membership::standing() const {
 }
 
 void Membership::take(const comm::Message& message) {
-  const View view = decode_view(message);
-  if (view.number <= number_) return;
-  number_ = view.number;
+  View fresh = decode_view(message);
+  if (fresh.number <= view_.number) return;
+  view_ = std::move(fresh);
+  const View& view = view_;
   {
     const std::lock_guard lock(mutex_);
     standing_.failure = view.failure;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,16 +25,18 @@ struct NodeOptions {
 int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role, const NodeOptions& options);
 
 // A server's or worker's side of being in a cluster: it registers with the scheduler, again whenever one of them was
-// thought lost, and follows its views. All happens on the endpoint's thread.
+// thought lost or the scheduler was started anew, and follows its views. All happens on the endpoint's thread.
 class Membership {
  public:
-  // `on_view` gets every view that is newer than the one before; `on_error` why registering failed.
+  // `on_view` gets every view that is newer than the one before; `on_error` why registering failed; `barriers` tells how many
+  // this node has passed.
   Membership(comm::Endpoint& endpoint, const NodeOptions& options, std::function<void(const View&)> on_view,
-             std::function<void(std::exception_ptr)> on_error);
+             std::function<void(std::exception_ptr)> on_error, std::function<int64_t()> barriers);
   Standing standing() const;  // any thread
 
  private:
   void enter();
+  void enter_later();
   void take(const comm::Message& message);
 
   comm::Endpoint& endpoint_;
@@ -41,8 +44,9 @@ class Membership {
   const comm::Duration retry_after_;
   const std::function<void(const View&)> on_view_;
   const std::function<void(std::exception_ptr)> on_error_;
-  int64_t number_ = 0;
-  uint64_t scheduler_ = 0;  // its incarnation at the last registration
+  const std::function<int64_t()> barriers_;
+  View view_;
+  std::map<int32_t, uint64_t> departed_;  // workers that said goodbye here
   bool entering_ = false;
   mutable std::mutex mutex_;  // guards what follows
   Standing standing_;

@@ -60,6 +60,7 @@ void put_members(comm::Message& message, const std::vector<Member>& members) {
   for (const Member& member : members) {
     message.fields.push_back(static_cast<int64_t>(member.id.incarnation));
     message.fields.push_back(member.up);
+    message.fields.push_back(member.departed);
     message.texts.push_back(member.address);
   }
 }
@@ -71,6 +72,7 @@ std::vector<Member> get_members(Reader& reader, comm::Role role) {
     members[rank].id.name = {role, static_cast<int32_t>(rank)};
     members[rank].id.incarnation = static_cast<uint64_t>(reader.number());
     members[rank].up = reader.number(0, 1) != 0;
+    members[rank].departed = reader.number(0, 1) != 0;
     members[rank].address = reader.text();
   }
   return members;

@@ -11,6 +11,8 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
+inline constexpr int64_t kKVStoreVersion = 2;
+
 enum Channel : uint32_t {
   kToScheduler = 1,
   kToServer = 2,  // from workers
@@ -20,7 +22,9 @@ enum Channel : uint32_t {
 
 enum Command : uint32_t {
   // to the scheduler
-  kRegister = 1,  // answered with the view once all are there
+  // {version, barriers passed, number of workers that said goodbye, {rank, incarnation} of each, the latest view ...}, {address};
+  // answered with the view once all are there
+  kRegister = 1,
   kNewerView,     // {number}; answered when there is a newer one
   kBarrier,       // {number}; answered when all workers that count have asked for it
   kAskRank,       // {}: from a node with a provisional name; answered with a rank that is free
@@ -29,8 +33,9 @@ enum Command : uint32_t {
   // to the head of a group; fields begin with {view, group}
   kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
   kInit,          // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
-  kPush,          // {worker, incarnation, part, number}, {key}
+  kPush,          // {worker, incarnation, part, number, packing ...}, {key}
   kPull,          // {worker, incarnation, part, number}, {key}
+  kPullRows,      // {worker, incarnation, part, number, elements in a row}, {key}; with ids (int64)
   kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
   kLeave,         // in the log only: {worker, incarnation}
   // along a chain; fields begin with {view, group}

@@ -37,7 +37,24 @@ std::pair<std::string, int64_t> shard_of(const comm::Message& message) {
 }
 
 bool concerns_one_shard(const comm::Message& message) {
-  return message.command == kInit || message.command == kPush || message.command == kPull;
+  return message.command == kInit || message.command == kPush || message.command == kPull ||
+         message.command == kPullRows;
+}
+
+// The rows that a pull asks for. Throws NetworkError where there are none such.
+NDArray rows_of(Runtime& runtime, const comm::Message& pull, const NDArray& value) {
+  Reader reader(pull);
+  for (int i = 0; i < 6; ++i) reader.number();
+  const int64_t width = reader.number(1, value.size());
+  LOOMIX_CHECK(pull.payload.size() == 1 && value.size() % width == 0, NetworkError,
+               "[KVStore] rows of {} elements were asked for; the shard has {} elements.", width,
+               value.size());
+  const comm::Buffer& ids = pull.payload[0];
+  const NDArray rows(value.engine(), Shape{static_cast<int64_t>(ids.size() / sizeof(int64_t)), width},
+                     value.dtype(), Device::cpu());
+  const Request request(runtime, "kvstore_pull_rows", key_of_wire(reader.text()), 0);
+  take_rows(request, value, ids, rows);
+  return rows;
 }
 
 // Sends the array when it is computed; it is read until the message is gone.
@@ -169,7 +186,8 @@ void Replica::on_worker(comm::Incoming&& incoming) {
 
 void Replica::submit(comm::Incoming&& incoming) {
   try {
-    if (incoming.message.command == kPull) return answer_pull(std::move(incoming));
+    if (incoming.message.command == kPull || incoming.message.command == kPullRows)
+      return answer_pull(std::move(incoming));
     const ShardGroup::Check check = shards_->check(incoming.message);
     switch (check.verdict) {
       case ShardGroup::Verdict::refuse: return incoming.responder.fail(check.reason);
@@ -192,7 +210,8 @@ void Replica::submit(comm::Incoming&& incoming) {
 void Replica::answer_pull(comm::Incoming&& incoming) {
   const std::optional<NDArray> array = shards_->find(incoming.message);
   if (!array) return wait_for_shard(std::move(incoming));
-  auto value = std::make_shared<NDArray>(*array);
+  auto value = std::make_shared<NDArray>(
+      incoming.message.command == kPull ? *array : rows_of(runtime_, incoming.message, *array));
   when_committed(last_, std::move(incoming.responder), [this, value](comm::Responder&& responder) {
     reply_with(runtime_.engine(), std::move(responder), *value);
   });
@@ -317,7 +336,9 @@ void Replica::report() {
   comm::Message message;
   message.command = kSynchronised;
   message.fields = {static_cast<int64_t>(group_), since_};
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), options(),
+  comm::RequestOptions lasting = options();
+  lasting.survive_restart = true;
+  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(lasting),
                     [this, since = since_](comm::Reply&& reply) {
                       if (reply.error && since == since_ && is_lost(reply.error)) report();
                     });
@@ -345,6 +366,7 @@ void Replica::greet_later() {
   message.fields = {view_.number};
   comm::RequestOptions pause = options();
   pause.deadline = kPause;
+  pause.survive_restart = true;  // so it lasts as long, whether there is a scheduler or not
   endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(pause),
                     [this, view = view_.number](comm::Reply&&) {
                       if (view == view_.number && successor_ && !linked_) greet_successor();

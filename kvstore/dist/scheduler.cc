@@ -2,6 +2,7 @@
 #include "kvstore/dist/scheduler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr auto kKeepRank = std::chrono::seconds(10);
 constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that does not leave is not waited for
+constexpr int64_t kViewsOfOne = int64_t{1} << 32;     // more than one scheduler tells
 
 }  // namespace
 
@@ -60,22 +62,20 @@ struct Scheduler::Core {
     return known ? &members[static_cast<size_t>(name.rank)] : nullptr;
   }
 
-  bool complete() const {
-    const auto there = [](const Member& member) { return member.id.incarnation != 0; };
-    return std::all_of(view.servers.begin(), view.servers.end(), there) &&
-           std::all_of(view.workers.begin(), view.workers.end(), there);
+  bool has_come(const Member& member) const {
+    const auto found = gathered.find(member.id.name);
+    return found != gathered.end() && !found->second.gone;
   }
 
   void expect_all() {
-    if (view.number > 0) return;
+    if (view.number > 0 || last_told.number > 0 || closing) return;
     std::string missing;
     for (const auto* members : {&view.servers, &view.workers}) {
       for (const Member& one : *members) {
-        if (one.id.incarnation == 0)
+        if (!has_come(one))
           missing += fmt::format("{}{}", missing.empty() ? "" : ", ", one.id.name.to_string());
       }
     }
-    if (missing.empty()) return;
     view.failure = fmt::format(
         "{} did not come within {:.1f} s; expected {} servers and {} workers. Check that they run with this "
         "scheduler's address (DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT) and the numbers (DMLC_NUM_SERVER, "
@@ -83,8 +83,9 @@ struct Scheduler::Core {
         missing, std::chrono::duration<double>(options.complete_within).count(), view.servers.size(),
         view.workers.size());
     show();
-    for (comm::Responder& responder : registering) responder.fail(view.failure);
-    registering.clear();
+    for (auto& [name, newcomer] : std::exchange(gathered, {})) {
+      for (comm::Responder& responder : newcomer.responders) responder.fail(view.failure);
+    }
   }
 
   void on_message(comm::Incoming&& incoming) {
@@ -111,30 +112,143 @@ struct Scheduler::Core {
                                                  incoming.from.name.to_string(), view.servers.size(),
                                                  view.workers.size()));
     }
+    const int64_t version = incoming.message.fields.empty() ? 0 : incoming.message.fields[0];
+    if (version != kKVStoreVersion) {
+      return incoming.responder.fail(fmt::format(
+          "{} at {} speaks version {} of the parameter server's protocol, and the scheduler {}; install the "
+          "same release everywhere.",
+          incoming.from.name.to_string(), incoming.message.texts[0], version, kKVStoreVersion));
+    }
     if (incoming.from.incarnation < known->id.incarnation)
       return incoming.responder.fail(
           fmt::format("{} was started again since.", incoming.from.name.to_string()));
-    const bool news = !known->up || known->id.incarnation != incoming.from.incarnation;
-    const bool first = known->id.incarnation == 0;
-    const bool again = !first && known->id.incarnation != incoming.from.incarnation;
-    known->id = incoming.from;
-    known->up = true;
-    known->address = incoming.message.texts[0];
     if (view.number == 0 && !view.failure.empty()) return incoming.responder.fail(view.failure);
-    if (view.number == 0) {
-      registering.push_back(std::move(incoming.responder));
-      if (!complete()) return;
-      change();
-      for (comm::Responder& responder : registering) responder.reply(encode(view));
-      registering.clear();
-      return;
-    }
-    if (news) {
-      if (incoming.from.name.role == comm::Role::worker) departed.erase(incoming.from.name.rank);
-      else if (again) bring_back(incoming.from.name.rank);
-      change();
-    }
+    if (view.number == 0) return gather(std::move(incoming));
+    if (admit(*known, incoming.from, incoming.message.texts[0])) change();
     incoming.responder.reply(encode(view));
+  }
+
+  // Whether that is news.
+  bool admit(Member& known, const comm::NodeId& from, const std::string& address) {
+    const bool news = !known.up || known.id.incarnation != from.incarnation;
+    const bool again = known.id.incarnation != 0 && known.id.incarnation != from.incarnation;
+    known = {.id = from, .address = address, .up = true};
+    if (again && from.name.role == comm::Role::server) bring_back(from.name.rank);
+    return news;
+  }
+
+  // Until there is a view: all must come or, where a predecessor had one, all that were up in its last one.
+  void gather(comm::Incoming&& incoming) {
+    View known_there;
+    int64_t barriers = 0;
+    try {
+      comm::Message told = incoming.message;
+      Reader reader(told);
+      reader.number();
+      barriers = reader.number();
+      const int64_t departed = reader.number(0, static_cast<int64_t>(view.workers.size()));
+      for (int64_t i = 0; i < departed; ++i) {
+        const auto rank =
+            static_cast<int32_t>(reader.number(0, static_cast<int64_t>(view.workers.size()) - 1));
+        departed_told.insert({rank, static_cast<uint64_t>(reader.number())});
+      }
+      told.fields.erase(told.fields.begin(), told.fields.begin() + 3 + 2 * departed);
+      told.texts.erase(told.texts.begin());
+      known_there = decode_view(told);
+    } catch (const NetworkError& error) {
+      return incoming.responder.fail(error.what());
+    }
+    if (known_there.number > 0 && (known_there.servers.size() != view.servers.size() ||
+                                   known_there.workers.size() != view.workers.size())) {
+      return incoming.responder.fail(
+          fmt::format("{} comes from a cluster of {} servers and {} workers, and this one has {} and {}.",
+                      incoming.from.name.to_string(), known_there.servers.size(), known_there.workers.size(),
+                      view.servers.size(), view.workers.size()));
+    }
+    barriers_told = std::max(barriers_told, barriers);
+    if (known_there.number > last_told.number) {
+      if (last_told.number == 0) wait_for_the_others();
+      last_told = std::move(known_there);
+    }
+    Newcomer& newcomer = gathered[incoming.from.name];
+    newcomer.id = incoming.from;
+    newcomer.address = incoming.message.texts[0];
+    newcomer.gone = false;
+    newcomer.responders.push_back(std::move(incoming.responder));
+    begin_if_all_came();
+  }
+
+  void begin_if_all_came() {
+    const auto came = [this](const Member& member) { return has_come(member); };
+    const auto came_if_up = [&](const Member& member) {
+      return !member.up || has_departed(member) || came(member);
+    };
+    const View& expected = last_told.number > 0 ? last_told : view;
+    const auto all = [&](const auto& test) {
+      return std::all_of(expected.servers.begin(), expected.servers.end(), test) &&
+             std::all_of(expected.workers.begin(), expected.workers.end(), test);
+    };
+    if (last_told.number > 0 ? all(came_if_up) : all(came)) begin();
+  }
+
+  // While there was no scheduler that could hear it.
+  bool has_departed(const Member& member) const {
+    return member.id.name.role == comm::Role::worker &&
+           departed_told.contains({member.id.name.rank, member.id.incarnation});
+  }
+
+  // A request to nobody is a clock.
+  void wait_for_the_others() {
+    comm::RequestOptions request;
+    request.deadline = options.return_within;
+    endpoint.request({comm::Role::scheduler, 1}, kToScheduler, {}, std::move(request), [this](comm::Reply&&) {
+      if (view.number == 0 && !closing) begin();
+    });
+  }
+
+  // The first view of all, or the first one after the predecessor's. Its number is beyond all that the predecessor can have
+  // given: views that it told only nodes that are gone.
+  void begin() {
+    auto newcomers = std::exchange(gathered, {});
+    std::erase_if(newcomers, [](const auto& entry) { return entry.second.gone; });
+    if (last_told.number > 0) {
+      view = last_told;
+      view.number = (view.number / kViewsOfOne + 1) * kViewsOfOne;
+      view.barriers = std::max(view.barriers, barriers_told);
+    }
+    for (auto* members : {&view.servers, &view.workers}) {
+      for (Member& known : *members) {
+        const auto back = newcomers.find(known.id.name);
+        const bool same = back != newcomers.end() && back->second.id == known.id;
+        if (!known.up || same) continue;
+        known.up = false;
+        known.departed = has_departed(known);
+        if (known.id.name.role == comm::Role::worker && back == newcomers.end()) {
+          fail_for(
+              known,
+              fmt::format("{} at {} did not come back within {:.0f} s when the scheduler was started anew.",
+                          known.id.name.to_string(), known.address,
+                          std::chrono::duration<double>(options.return_within).count()));
+        }
+      }
+    }
+    if (last_told.number > 0) drop_dead_places();
+    for (auto& [name, newcomer] : newcomers) {
+      Member& known = *member(name);
+      if (newcomer.id.incarnation >= known.id.incarnation) admit(known, newcomer.id, newcomer.address);
+    }
+    change();
+    for (auto& [name, newcomer] : newcomers) {
+      for (comm::Responder& responder : newcomer.responders) {
+        if (newcomer.id == member(name)->id) responder.reply(encode(view));
+        else responder.fail(fmt::format("{} was started again since.", name.to_string()));
+      }
+    }
+  }
+
+  void fail_for(const Member& worker, const std::string& reason) {
+    if (options.policy != DeadWorker::fail || !view.failure.empty() || worker.departed) return;
+    view.failure = reason;
   }
 
   // A server that was started again has lost what it had; it gets places at the ends of chains.
@@ -195,11 +309,12 @@ struct Scheduler::Core {
   // The first that nobody has, or had but has lost; it is kept for the asker for a while.
   void give_rank(comm::Incoming&& incoming) {
     const comm::Role role = incoming.from.name.role;
-    const std::vector<Member>& members = role == comm::Role::server ? view.servers : view.workers;
+    const View& known = view.number == 0 && last_told.number > 0 ? last_told : view;
+    const std::vector<Member>& members = role == comm::Role::server ? known.servers : known.workers;
     const comm::TimePoint now = comm::Clock::now();
     for (const Member& one : members) {
       comm::TimePoint& kept = given[one.id.name];
-      if (one.up || kept > now) continue;
+      if (one.up || has_come(one) || kept > now) continue;
       kept = now + kKeepRank;
       comm::Message reply;
       reply.fields = {one.id.name.rank};
@@ -221,32 +336,31 @@ struct Scheduler::Core {
 
   // It was silent for too long here, but did not notice and will not register again.
   void come_back(Member& known) {
-    const bool departed_worker =
-        known.id.name.role == comm::Role::worker && departed.contains(known.id.name.rank);
-    if (view.number == 0 || known.up || departed_worker) return;
+    if (view.number == 0 || known.up || known.departed) return;
     known.up = true;
     change();
   }
 
   void on_peer(const comm::PeerEvent& event) {
+    if (const auto waiting = gathered.find(event.peer.name);
+        waiting != gathered.end() && waiting->second.id == event.peer) {
+      waiting->second.gone = event.state != comm::PeerState::up;
+      begin_if_all_came();
+    }
     Member* const known = member(event.peer.name);
     if (known == nullptr || known->id != event.peer) return;
     if (event.state == comm::PeerState::up) return come_back(*known);
     if (!known->up) return;
     known->up = false;
-    if (view.number == 0) return;
     if (event.peer.name.role == comm::Role::server) drop_dead_places();
     std::erase_if(at_barrier, [&](const auto& entry) {
       return event.peer.name.role == comm::Role::worker && entry.first == event.peer.name.rank;
     });
-    const bool dead_worker =
-        event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::lost;
-    if (dead_worker && options.policy == DeadWorker::fail && view.failure.empty()) {
-      view.failure = fmt::format("{}{} was lost: {}", event.peer.name.to_string(),
-                                 event.address.empty() ? "" : " at " + event.address, event.reason);
+    if (event.peer.name.role == comm::Role::worker) {
+      known->departed = event.state == comm::PeerState::left;
+      fail_for(*known, fmt::format("{}{} was lost: {}", event.peer.name.to_string(),
+                                   event.address.empty() ? "" : " at " + event.address, event.reason));
     }
-    if (event.state == comm::PeerState::left && event.peer.name.role == comm::Role::worker)
-      departed.insert(event.peer.name.rank);
     change();
     pass_barrier();
   }
@@ -260,11 +374,11 @@ struct Scheduler::Core {
   void change() {
     fill_chains();
     ++view.number;
-    view.ended =
-        !departed.empty() && std::all_of(view.workers.begin(), view.workers.end(), [&](const Member& worker) {
-          return !worker.up &&
-                 (departed.contains(worker.id.name.rank) || options.policy == DeadWorker::go_on);
-        });
+    const auto departed = [](const Member& worker) { return worker.departed; };
+    view.ended = std::any_of(view.workers.begin(), view.workers.end(), departed) &&
+                 std::all_of(view.workers.begin(), view.workers.end(), [&](const Member& worker) {
+                   return !worker.up && (worker.departed || options.policy == DeadWorker::go_on);
+                 });
     show();
     const comm::Message message = encode(view);
     for (const auto* members : {&view.servers, &view.workers}) {
@@ -296,8 +410,7 @@ struct Scheduler::Core {
   void pass_barrier() {
     if (at_barrier.empty()) return;
     for (const Member& worker : view.workers) {
-      const bool counts =
-          worker.up || (options.policy != DeadWorker::go_on && !departed.contains(worker.id.name.rank));
+      const bool counts = worker.up || (options.policy != DeadWorker::go_on && !worker.departed);
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
     ++view.barriers;
@@ -319,9 +432,18 @@ struct Scheduler::Core {
 
   const ClusterOptions options;
   View view;
-  std::set<int32_t> departed;                       // workers that said goodbye
   std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
-  std::vector<comm::Responder> registering;
+  std::atomic<bool> closing = false;
+  struct Newcomer {
+    comm::NodeId id;
+    std::string address;
+    bool gone = false;
+    std::vector<comm::Responder> responders;  // one that was lost for a moment may ask twice
+  };
+  std::map<comm::NodeName, Newcomer> gathered;  // emptied by the first view
+  View last_told;                               // the latest view of a predecessor
+  int64_t barriers_told = 0;
+  std::set<std::pair<int32_t, uint64_t>> departed_told;  // workers that said goodbye to others
   std::vector<comm::Responder> watchers;
   std::map<int32_t, comm::Responder> at_barrier;
   mutable std::mutex mutex;  // guards the next two
@@ -333,7 +455,7 @@ struct Scheduler::Core {
 
 Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options)
     : core_(std::make_unique<Core>(std::move(transport), options)) {}
-Scheduler::~Scheduler() = default;
+Scheduler::~Scheduler() { core_->closing = true; }
 const std::string& Scheduler::address() const { return core_->endpoint.address(); }
 View Scheduler::view() const {
   const std::lock_guard lock(core_->mutex);

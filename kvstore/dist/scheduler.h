@@ -17,11 +17,13 @@ struct ClusterOptions {
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
   comm::Duration complete_within =
       std::chrono::seconds(60);  // all nodes must be there, and again some worker
+  // A scheduler that was started anew waits so long for the nodes that its predecessor knew.
+  comm::Duration return_within = std::chrono::seconds(10);
   comm::EndpointOptions endpoint;
 };
 
 // Knows who is in the cluster and tells all: it names the nodes that may order updates, keeps chains at their length, and
-// holds barriers. No value passes through it.
+// holds barriers. No value passes through it. One that is started anew at the same address learns from the nodes what was.
 class Scheduler {
  public:
   Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options);

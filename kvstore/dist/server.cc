@@ -32,7 +32,8 @@ struct Server::Core {
     });
     membership = std::make_unique<Membership>(
         endpoint, options, [this](const View& view) { take(view); },
-        [](const std::exception_ptr&) {});  // standing() tells
+        [](const std::exception_ptr&) {},  // standing() tells
+        [] { return 0; });
   }
   ~Core() {
     endpoint.run([this] { closing = true; });

@@ -41,13 +41,6 @@ OptimizerSpec spec_of(const std::vector<std::string>& texts) {
   return spec;
 }
 
-// The bytes of one payload part as an array; they live as long as it does.
-NDArray array_of(engine::Engine& engine, const comm::Buffer& bytes, DType dtype) {
-  const auto count = static_cast<int64_t>(bytes.size()) / size_of(dtype);
-  return NDArray::from_external(engine, const_cast<std::byte*>(bytes.data()), Shape{count}, dtype,
-                                [keep = bytes] { static_cast<void>(keep); });
-}
-
 }  // namespace
 
 const ShardGroup::ShardValue* ShardGroup::find_shard(const std::string& key, int64_t part) const {
@@ -100,12 +93,10 @@ ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
                message.command);
   if (shard == nullptr) return {Verdict::early, {}};
   const int64_t number = entry.reader.number();
-  LOOMIX_CHECK(entry.worker < shard->pushed.size() &&
-                   static_cast<int64_t>(message.payload[0].size()) == shard->value[0].bytes(),
-               NetworkError,
-               "[KVStore] worker {} pushed {} bytes for key {}; expected {} bytes from workers 0 to {}.",
-               entry.worker, message.payload[0].size(), to_text(key_of_wire(key)), shard->value[0].bytes(),
-               shard->pushed.size() - 1);
+  LOOMIX_CHECK(entry.worker < shard->pushed.size(), NetworkError,
+               "[KVStore] worker {} pushed key {}; expected workers 0 to {}.", entry.worker,
+               to_text(key_of_wire(key)), shard->pushed.size() - 1);
+  Packing::read(entry.reader).check(message.payload[0], shard->value[0].size(), shard->value[0].dtype());
   const int64_t done = shard->pushed[entry.worker];
   return {number <= done ? Verdict::again : number == done + 1 ? Verdict::apply : Verdict::early, {}};
 }
@@ -156,12 +147,16 @@ void ShardGroup::push(const comm::Message& message) {
   const ShardId id{entry.reader.text(), part};
   ShardValue& shard = shards_.at(id);
   const int64_t number = entry.reader.number();
-  const NDArray given = array_of(runtime_.engine(), message.payload[0], shard.value[0].dtype());
+  Given given{true, Packing::read(entry.reader), message.payload[0]};
   shard.pushed[entry.worker] = number;
-  if (setup_.mode != Mode::sync) return update(id, shard, given);
-  std::vector<NDArray>& round = shard.rounds[number];
+  if (setup_.mode != Mode::sync) {
+    const Request request(runtime_, "kvstore_update", key_of_wire(id.first), 0);
+    const NDArray array = gradient(request, shard, given);
+    return update(request, id, shard, {&array, 1});
+  }
+  std::vector<Given>& round = shard.rounds[number];
   round.resize(shard.pushed.size());
-  round[entry.worker] = given;
+  round[entry.worker] = std::move(given);
   complete_rounds(id, shard);
 }
 
@@ -173,31 +168,38 @@ void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
       continue;
     }
     if (first->first != shard.version + 1) return;
-    std::vector<NDArray> given;
     for (size_t worker = 0; worker < first->second.size(); ++worker) {
-      const NDArray& array = first->second[worker];
-      if (array.is_none() && counts(worker)) return;
-      if (!array.is_none()) given.push_back(array);
+      if (!first->second[worker].there && counts(worker)) return;
     }
     const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
-    NDArray merged = given[0];
-    if (given.size() > 1) {
-      merged = NDArray(runtime_.engine(), given[0].shape(), given[0].dtype(), Device::cpu());
-      combine(request, given, {&merged, 1});
+    std::vector<NDArray> gradients;
+    for (const Given& given : first->second) {
+      if (given.there) gradients.push_back(gradient(request, shard, given));
     }
     shard.rounds.erase(first);
-    update(id, shard, merged);
+    update(request, id, shard, gradients);
   }
 }
 
-void ShardGroup::update(const ShardId& id, ShardValue& shard, const NDArray& merged) {
+NDArray ShardGroup::gradient(const Request& request, const ShardValue& shard, const Given& given) const {
+  return unpack(request, runtime_.engine(), given.packing, given.bytes, shard.value[0].size(),
+                shard.value[0].dtype());
+}
+
+// Without an optimizer the sum goes straight to where the value will be.
+void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& shard,
+                        std::span<const NDArray> given) {
   const NDArray& now = shard.value[shard.newest];
   const NDArray& next = shard.value[1 - shard.newest];
-  const Key key = key_of_wire(id.first);
   if (optimizer_) {
-    optimizer_->update(key, now, merged, next, shard.optimizer, 0);
+    NDArray merged = given[0];
+    if (given.size() > 1) {
+      merged = NDArray(runtime_.engine(), merged.shape(), merged.dtype(), Device::cpu());
+      combine(request, given, {&merged, 1});
+    }
+    optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
   } else {
-    combine(Request(runtime_, "kvstore_update", key, 0), {&merged, 1}, {&next, 1});
+    combine(request, given, {&next, 1});
   }
   shard.newest = 1 - shard.newest;
   ++shard.version;
@@ -277,9 +279,10 @@ ShardGroup::Picture ShardGroup::picture() const {
     fields.push_back(static_cast<int64_t>(shard.rounds.size()));
     for (const auto& [number, round] : shard.rounds) {
       fields.push_back(number);
-      for (const NDArray& array : round) {
-        fields.push_back(array.is_none() ? 0 : 1);
-        if (!array.is_none()) picture.arrays.push_back(array);
+      for (const Given& given : round) {
+        fields.push_back(given.there);
+        given.packing.append_to(fields);
+        if (given.there) picture.arrays.push_back(array_of(runtime_.engine(), given.bytes, DType::uint8));
       }
     }
   }
@@ -289,11 +292,13 @@ ShardGroup::Picture ShardGroup::picture() const {
 void ShardGroup::load(const comm::Message& message) {
   Reader reader(message);
   size_t next = 0;
-  const auto take = [&](DType dtype, bool own) {
+  const auto take_bytes = [&]() -> const comm::Buffer& {
     LOOMIX_CHECK(next < message.payload.size(), NetworkError,
                  "[KVStore] a snapshot has {} arrays; expected more.", message.payload.size());
-    const NDArray array = array_of(runtime_.engine(), message.payload[next++], dtype);
-    return own ? copy_to(array, Device::cpu()) : array;
+    return message.payload[next++];
+  };
+  const auto take = [&](DType dtype) {
+    return copy_to(array_of(runtime_.engine(), take_bytes(), dtype), Device::cpu());
   };
   reader.number();  // view, group and index belong to the chain
   reader.number();
@@ -329,14 +334,16 @@ void ShardGroup::load(const comm::Message& message) {
     const int64_t arrays = reader.number(0, 16);
     shard.pushed.resize(static_cast<size_t>(reader.number(1, kMostWorkers)));
     for (int64_t& pushed : shard.pushed) pushed = reader.number();
-    for (NDArray& value : shard.value) value = take(dtype, true);
-    for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype, true));
+    for (NDArray& value : shard.value) value = take(dtype);
+    for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype));
     const int64_t rounds = reader.number(0, int64_t{1} << 32);
     for (int64_t k = 0; k < rounds; ++k) {
-      std::vector<NDArray>& round = shard.rounds[reader.number()];
+      std::vector<Given>& round = shard.rounds[reader.number()];
       round.resize(shard.pushed.size());
-      for (NDArray& array : round) {
-        if (reader.number(0, 1) != 0) array = take(dtype, false);
+      for (Given& given : round) {
+        given.there = reader.number(0, 1) != 0;
+        given.packing = Packing::read(reader);
+        if (given.there) given.bytes = take_bytes();
       }
     }
   }

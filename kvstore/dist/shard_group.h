@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kvstore/dist/node_metrics.h"
+#include "kvstore/dist/packing.h"
 #include "kvstore/dist/protocol.h"
 #include "kvstore/optimizer.h"
 #include "ndarray/ndarray.h"
@@ -55,12 +57,18 @@ class ShardGroup {
 
  private:
   using ShardId = std::pair<std::string, int64_t>;  // key, part
+  // A worker's push that waits for the others of its round.
+  struct Given {
+    bool there = false;
+    Packing packing;
+    comm::Buffer bytes;
+  };
   struct ShardValue {
     NDArray value[2];  // the newest version, and the one before or memory for the next
     int newest = 0;
     int64_t version = 0;          // rounds of all workers, or updates
     std::vector<int64_t> pushed;  // of each worker: how many pushes are in
-    std::map<int64_t, std::vector<NDArray>>
+    std::map<int64_t, std::vector<Given>>
         rounds;  // sync: what came for rounds that are not complete, by rank
     OptimizerState optimizer;
   };
@@ -73,7 +81,8 @@ class ShardGroup {
   void init(const comm::Message& entry);
   void push(const comm::Message& entry);
   void complete_rounds(const ShardId& id, ShardValue& shard);
-  void update(const ShardId& id, ShardValue& shard, const NDArray& merged);
+  NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
+  void update(const Request& request, const ShardId& id, ShardValue& shard, std::span<const NDArray> given);
   bool counts(size_t worker) const { return worker >= left_.size() || !left_[worker]; }
 
   Runtime& runtime_;

@@ -18,6 +18,7 @@ struct Member {
   comm::NodeId id;  // incarnation 0: not seen yet
   std::string address;
   bool up = false;
+  bool departed = false;  // it said goodbye, and nobody waits for it
 };
 
 // Whether a cluster goes on, as one of its nodes knows.

@@ -30,18 +30,12 @@ class Cluster {
     int64_t staleness = 0;
     comm::Duration deadline = 20s;
     comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
+    comm::Duration return_within = 10s;
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
       : runtime_(runtime), setup_(setup), network(seed, faults) {
-    ClusterOptions options;
-    options.servers = setup.servers;
-    options.workers = setup.workers;
-    options.replicas = setup.replicas;
-    options.policy = setup.policy;
-    options.endpoint = endpoint_options();
-    options.retry_after = 20ms;
-    scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
+    start_scheduler();
     servers.resize(static_cast<size_t>(setup.servers));
     workers.resize(static_cast<size_t>(setup.workers));
     for (int rank = 0; rank < setup.servers; ++rank) start_server(rank);
@@ -56,6 +50,17 @@ class Cluster {
     scheduler.reset();
   }
 
+  void start_scheduler() {
+    ClusterOptions options;
+    options.servers = setup_.servers;
+    options.workers = setup_.workers;
+    options.replicas = setup_.replicas;
+    options.policy = setup_.policy;
+    options.endpoint = endpoint_options();
+    options.retry_after = 20ms;
+    options.return_within = setup_.return_within;
+    scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
+  }
   void start_server(int rank) {
     servers[static_cast<size_t>(rank)] =
         std::make_unique<Server>(runtime_, network.attach(server_address(rank)), node_options(rank));
@@ -65,6 +70,10 @@ class Cluster {
         runtime_, setup_.type, setup_.staleness, network.attach(worker_address(rank)), node_options(rank));
   }
   // As SIGKILL does: nobody hears a goodbye.
+  void kill_scheduler(bool reset = true) {
+    network.kill("inproc://scheduler", reset);
+    scheduler.reset();
+  }
   void kill_server(int rank, bool reset = true) {
     network.kill(server_address(rank), reset);
     servers[static_cast<size_t>(rank)].reset();

@@ -318,6 +318,57 @@ TEST_F(Survival, WhomOnlyTheSchedulerLostIsBack) {
   EXPECT_TRUE(cluster.scheduler->view().workers[1].up);
 }
 
+// Whoever is left tells a new scheduler what was; then it can do all that the first one could.
+TEST_F(Survival, TheSchedulerMayBeStartedAgain) {
+  for (const bool reset : {true, false}) {
+    Cluster cluster(runtime_, {.servers = 2, .workers = 2});
+    on_workers(cluster, [&](int rank) { cluster.workers[static_cast<size_t>(rank)]->barrier(); });
+    run(cluster, 8, [&](int round) {
+      if (round == 2) cluster.kill_scheduler(reset);
+      if (round == 4) cluster.start_scheduler();
+      if (round == 5) {
+        ASSERT_TRUE(cluster.wait_until_whole());
+        cluster.kill_server(1);
+        cluster.start_server(1);
+      }
+      if (round == 7) {
+        ASSERT_TRUE(cluster.wait_until_whole());
+      }
+    });
+    on_workers(cluster, [&](int rank) { cluster.workers[static_cast<size_t>(rank)]->barrier(); });
+  }
+}
+
+TEST_F(Survival, AServerMayDieWhileThereIsNoScheduler) {
+  Cluster cluster(runtime_, {.servers = 3, .workers = 2, .return_within = 300ms});
+  run(cluster, 6, [&](int round) {
+    if (round == 2) cluster.kill_scheduler();
+    if (round == 3) {
+      cluster.kill_server(1);
+      cluster.start_scheduler();
+    }
+  });
+  EXPECT_FALSE(cluster.scheduler->view().servers[1].up);
+}
+
+TEST_F(Survival, AWorkerThatDiedWithTheSchedulerIsNamed) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .return_within = 300ms});
+  for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));
+  cluster.kill_scheduler();
+  cluster.kill_worker(1);
+  cluster.start_scheduler();
+  cluster.workers[0]->push(kSmallKey, Arrays{filled(2, 1)}, 0);
+  const Arrays out = {filled(2, 0)};
+  cluster.workers[0]->pull(kSmallKey, out, 0);
+  try {
+    out[0].wait_to_read();
+    FAIL();
+  } catch (const NetworkError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("worker 1"));
+    EXPECT_THAT(error.what(), HasSubstr("scheduler was started anew"));
+  }
+}
+
 TEST_F(Survival, AWorkerMayComeBack) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait});
   run(cluster, 6, [&](int round) {

@@ -122,7 +122,7 @@ TEST_F(Combine, WhatTravelsIsWhatTheStoreAdds) {
         pass_compressed(params, gradient.data(), kept.data(), arrived.data(), count);
         std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(params, count)));
         compress(params, gradient.data(), kept_again.data(), packed.data(), count);
-        decompress(params, packed.data(), unpacked.data(), count);
+        decompress(params, packed, unpacked.data(), count);
         EXPECT_EQ(arrived, unpacked);
         EXPECT_EQ(kept, kept_again);
         for (size_t i = 0; i < size; ++i) {
@@ -134,6 +134,25 @@ TEST_F(Combine, WhatTravelsIsWhatTheStoreAdds) {
       for (size_t i = 0; i < size; ++i) EXPECT_NEAR(sent[i], got[i] + kept[i], 1e-5);
     }
   }
+}
+
+TEST_F(Combine, TopKSendsTheLargestAndKeepsTheRest) {
+  CompressionParams params{"topk"};
+  params.ratio = 0.4f;
+  const std::vector<float> gradient = {1, -5, 2, 2, 0};
+  std::vector<float> residual(5), arrived(5);
+  std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(params, 5)));
+  ASSERT_EQ(packed.size(), 16u);
+  const auto pass = [&] {
+    compress(params, gradient.data(), residual.data(), packed.data(), 5);
+    decompress(params, packed, arrived.data(), 5);
+  };
+  pass();
+  EXPECT_EQ(arrived, (std::vector<float>{0, -5, 2, 0, 0}));  // of equal ones the first
+  EXPECT_EQ(residual, (std::vector<float>{1, 0, 0, 2, 0}));
+  pass();
+  EXPECT_EQ(arrived, (std::vector<float>{0, -5, 0, 4, 0}));
+  EXPECT_EQ(residual, (std::vector<float>{2, 0, 2, 0, 0}));
 }
 
 TEST(EnginePriority, KeepsTheOrder) {
