@@ -3,13 +3,16 @@
 //   bench_kvstore scheduler SERVERS WORKERS    prints its address
 //   bench_kvstore server RANK ADDRESS
 //   bench_kvstore worker RANK ADDRESS          answers `go COUNT` on standard input when COUNT rounds are done
-// All end with their standard input.
+//   bench_kvstore overlap RANK ADDRESS         likewise for steps of a net like VGG-16; `go COUNT plain`: without overlap
+// All end with their standard input. A fifth argument is the host at which a node can be reached.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/network.h"
@@ -52,6 +55,26 @@ void wait_for_the_end() {
 void say(const std::string& text) {
   fmt::print("{}\n", text);
   std::fflush(stdout);
+}
+
+// VGG-16's layers: parameters in bytes / 8 (so that a step takes about a second at 1 Gbit/s), and the part of the time to compute.
+struct Layer {
+  int64_t elements;
+  double milliseconds;  // forward; backward takes twice as long
+};
+std::vector<Layer> vgg16() {
+  constexpr struct {
+    double thousands, gigaflops;
+  } kLayers[] = {{2, 0.09},    {37, 1.85},    {74, 0.93},    {148, 1.85},  {295, 0.93},  {590, 1.85},
+                 {590, 1.85},  {1180, 0.93},  {2360, 1.85},  {2360, 1.85}, {2360, 0.46}, {2360, 0.46},
+                 {2360, 0.46}, {102764, 0.1}, {16781, 0.02}, {4097, 0.004}};
+  constexpr double kStep = 1000;  // milliseconds
+  double all = 0;
+  for (const auto& one : kLayers) all += one.gigaflops;
+  std::vector<Layer> layers;
+  for (const auto& one : kLayers)
+    layers.push_back({static_cast<int64_t>(one.thousands * 1000 / 8), kStep / 3 * one.gigaflops / all});
+  return layers;
 }
 
 NDArray filled(engine::Engine& engine, int64_t count, float value) {
@@ -97,13 +120,72 @@ void work(Runtime& runtime, const NodeOptions& options) {
   store.barrier();
 }
 
+// The computation is a pause, so that only communication needs the processor.
+void compute(engine::Engine& engine, std::initializer_list<const NDArray*> reads, const NDArray& writes,
+             double milliseconds) {
+  ArrayTags tags;
+  for (const NDArray* const array : reads) tags.read(*array);
+  tags.write(writes);
+  engine.push({}, tags.tags(), [milliseconds](engine::RunContext&) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
+  });
+}
+
+// With overlap a layer's gradient leaves while the layers before it are computed, the first layers' go first, and the next
+// step's forward pass waits for each weight alone.
+void train(Runtime& runtime, const NodeOptions& options, const comm::NetworkOptions& network) {
+  engine::Engine& engine = runtime.engine();
+  DistStore store(runtime, "dist_sync", 0, loomix_network_module.open(network), options);
+  const std::vector<Layer> layers = vgg16();
+  std::vector<NDArray> gradients, weights;
+  for (const Layer& layer : layers) {
+    gradients.push_back(filled(engine, layer.elements, 1));
+    weights.push_back(filled(engine, layer.elements, 0));
+    store.init(static_cast<int64_t>(weights.size() - 1), weights.back());
+  }
+  const NDArray state = filled(engine, 1, 0);
+  const auto exchange = [&](size_t layer, int priority) {
+    const auto key = static_cast<int64_t>(layer);
+    store.push(key, {&gradients[layer], 1}, priority);
+    store.pull(key, {&weights[layer], 1}, priority);
+  };
+  const auto step = [&](bool overlap) {
+    for (size_t i = 0; i < layers.size(); ++i) compute(engine, {&weights[i]}, state, layers[i].milliseconds);
+    for (size_t i = layers.size(); i-- > 0;) {
+      compute(engine, {&weights[i]}, state, layers[i].milliseconds);
+      compute(engine, {&state}, gradients[i], layers[i].milliseconds);
+      if (overlap) exchange(i, -static_cast<int>(i));
+    }
+    if (overlap) return;
+    engine.wait_all();
+    for (size_t i = 0; i < layers.size(); ++i) exchange(i, 0);
+    engine.wait_all();
+  };
+  store.barrier();
+  say("ready");
+  char line[64];
+  while (std::fgets(line, sizeof(line), stdin) != nullptr) {
+    const int count = std::atoi(line + 3);
+    const bool overlap = std::strstr(line, "plain") == nullptr;
+    for (int i = 0; i < count; ++i) step(overlap);
+    engine.wait_all();
+    say("done");
+  }
+  store.barrier();
+}
+
 int run(int argc, char** argv) {
-  const std::string role = argc == 4 ? argv[1] : "";
+  const std::string role = argc >= 4 ? argv[1] : "";
+  comm::NetworkOptions network;
+  if (argc == 5) {
+    network.listen = fmt::format("tcp://{}:*", argv[4]);
+    network.trusted_network = true;
+  }
   if (role == "scheduler") {
     ClusterOptions options;
     options.servers = std::atoi(argv[2]);
     options.workers = std::atoi(argv[3]);
-    const Scheduler scheduler(loomix_network_module.open({}), options);
+    const Scheduler scheduler(loomix_network_module.open(network), options);
     say(scheduler.address());
     wait_for_the_end();
     return 0;
@@ -113,18 +195,22 @@ int run(int argc, char** argv) {
   const std::unique_ptr<engine::Engine> engine = engine::make_threaded_engine();
   Runtime runtime(*engine, table);
   NodeOptions options;
-  options.rank = argc == 4 ? std::atoi(argv[2]) : 0;
-  options.scheduler = argc == 4 ? argv[3] : "";
+  options.rank = argc >= 4 ? std::atoi(argv[2]) : 0;
+  options.scheduler = argc >= 4 ? argv[3] : "";
   if (role == "server") {
-    const Server server(runtime, loomix_network_module.open({}), options);
+    const Server server(runtime, loomix_network_module.open(network), options);
     wait_for_the_end();
+    return 0;
+  }
+  if (role == "overlap") {
+    train(runtime, options, network);
     return 0;
   }
   if (role == "worker") {
     work(runtime, options);
     return 0;
   }
-  fmt::print(stderr, "expected: scheduler SERVERS WORKERS, or server or worker RANK ADDRESS\n");
+  fmt::print(stderr, "expected: scheduler SERVERS WORKERS, or server, worker or overlap RANK ADDRESS\n");
   return 2;
 }
 
