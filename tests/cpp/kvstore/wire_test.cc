@@ -99,8 +99,11 @@ TEST_F(Wire, CompressedPushesSurviveAServer) {
     worker(cluster, 0).push(kKey, Arrays{filled(kLarge, 0.5f)}, 0);
     while (worker(cluster, 0).traffic().sent_bytes < static_cast<uint64_t>(kLarge) / 4)
       std::this_thread::sleep_for(1ms);
+    const auto life = [&] { return cluster.scheduler->view().servers[0].id.incarnation; };
+    const uint64_t before = life();
     cluster.kill_server(0);
     cluster.start_server(0);
+    while (life() == before) std::this_thread::sleep_for(1ms);
     ASSERT_TRUE(cluster.wait_until_whole());
     cluster.kill_server(1);
     worker(cluster, 1).push(kKey, Arrays{filled(kLarge, 0.5f)}, 0);
@@ -186,14 +189,15 @@ TEST_F(Wire, AWorkerWithAnotherShapeIsRefusedAtItsPush) {
   EXPECT_THAT(error, HasSubstr("3 elements of float32"));
 }
 
-TEST_F(Wire, APushBeforeTheFirstValueNamesWhatIsMissing) {
+TEST_F(Wire, BeforeTheFirstValueErrorsNameWhatIsMissing) {
   Cluster cluster(runtime_, {.servers = 1, .workers = 2, .deadline = 500ms});
   EXPECT_THAT(error_of([&] { worker(cluster, 1).push(kKey, Arrays{filled(3, 0)}, 0); }),
               HasSubstr("key 'weight' has no value at worker 1; call init first"));
   worker(cluster, 1).init(kKey, filled(3, 0));  // but worker 0 never does
-  worker(cluster, 1).push(kKey, Arrays{filled(3, 0)}, 0);
-  const std::string error = error_of([&] { engine_->wait_all(); });
-  EXPECT_THAT(error, HasSubstr("push of key 'weight' by worker 1"));
+  const NDArray out = filled(3, 0);
+  worker(cluster, 1).pull(kKey, {&out, 1}, 0);
+  const std::string error = error_of([&] { out.wait_to_read(); });
+  EXPECT_THAT(error, HasSubstr("pull of key 'weight' by worker 1"));
   EXPECT_THAT(error, HasSubstr("server 0"));
 }
 
