@@ -162,7 +162,7 @@ std::string error_of(F&& call) {
 }
 
 TEST_F(Wire, AFirstValueOfAnotherShapeOrTypeIsRefused) {
-  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .policy = DeadWorker::wait, .deadline = 2s});
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .policy = DeadWorker::wait, .deadline = 20s});
   worker(cluster, 0).init(kKey, filled(3, 0));
   // Worker 0 was started again with another network.
   for (const NDArray& other : {filled(4, 0), cast(filled(3, 0), DType::float64)}) {
@@ -177,7 +177,7 @@ TEST_F(Wire, AFirstValueOfAnotherShapeOrTypeIsRefused) {
 }
 
 TEST_F(Wire, AWorkerWithAnotherShapeIsRefusedAtItsPush) {
-  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .deadline = 2s});
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .deadline = 20s});
   worker(cluster, 0).init(kKey, filled(3, 0));
   worker(cluster, 1).init(kKey, filled(4, 0));
   const NDArray gradient = filled(4, 0);
@@ -190,7 +190,7 @@ TEST_F(Wire, AWorkerWithAnotherShapeIsRefusedAtItsPush) {
 }
 
 TEST_F(Wire, BeforeTheFirstValueErrorsNameWhatIsMissing) {
-  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .deadline = 500ms});
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .deadline = 5s});
   EXPECT_THAT(error_of([&] { worker(cluster, 1).push(kKey, Arrays{filled(3, 0)}, 0); }),
               HasSubstr("key 'weight' has no value at worker 1; call init first"));
   worker(cluster, 1).init(kKey, filled(3, 0));  // but worker 0 never does
@@ -208,7 +208,7 @@ TEST_F(Wire, ARankOutOfRangeIsNamed) {
   NodeOptions node;
   node.rank = 5;
   node.scheduler = "inproc://scheduler";
-  node.deadline = 2s;
+  node.deadline = 20s;
   const std::string error =
       error_of([&] { DistStore(runtime_, "dist_sync", 0, network.attach("inproc://worker5"), node); });
   EXPECT_THAT(error, HasSubstr("worker 5"));
@@ -229,7 +229,7 @@ TEST_F(Wire, AnotherVersionIsRefused) {
   message.fields = {kKVStoreVersion - 1};
   message.texts = {"inproc://worker0"};
   comm::RequestOptions request;
-  request.deadline = 2s;
+  request.deadline = 20s;
   const std::string error = error_of([&] {
     old.call({comm::Role::scheduler, 0}, kToScheduler, message, request);
   });
