@@ -36,8 +36,12 @@ struct Server::Core {
         [] { return 0; });
   }
   ~Core() {
-    endpoint.run([this] { closing = true; });
-    metrics.reset();
+    std::unique_ptr<comm::MetricsServer> asks;  // ends here: the endpoint's thread must not wait for it
+    endpoint.run([&] {
+      closing = true;
+      asks = std::move(metrics);
+    });
+    asks.reset();
     std::unique_ptr<comm::Endpoint> last;
     const std::lock_guard lock(link->mutex);
     last = std::move(link->endpoint);
