@@ -89,6 +89,22 @@ void receive_into(ClusterClient::Call& pull, const NDArray& target, std::byte* t
 
 }  // namespace
 
+std::shared_ptr<const void> Underway::begin() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  return {this, [self = shared_from_this()](const void*) {
+            const std::lock_guard lock(self->mutex_);
+            if (--self->count_ == 0) self->none_.notify_all();
+          }};
+}
+
+void Underway::wait_for_all() {
+  std::unique_lock lock(mutex_);
+  none_.wait(lock, [this] { return count_ == 0; });
+}
+
 DistStore::DistStore(Runtime& runtime, std::string type, int64_t staleness,
                      std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
     : runtime_(runtime),
@@ -210,10 +226,11 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
   tags.read(source);
   runtime_.engine().push_async(
       task_info([](const void*) { return "kvstore_send"; }, priority), tags.tags(),
-      [client = client_, now, source, packing, stretches = std::move(stretches), priority](
-          engine::RunContext&, engine::Completion done) {
+      [client = client_, underway = pushing_->begin(), now, source, packing, stretches = std::move(stretches),
+       priority](engine::RunContext&, engine::Completion done) mutable {
         // The memory is in use until the last share of its buffers is gone, be it here or, within one process, at a server.
         const auto together = std::make_shared<Together>(std::move(done));
+        const auto arriving = std::move(underway);  // until the servers have it, which is earlier
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
           ClusterClient::Call push = make_call(*client, kPush, {now.wire, shard, part}, now.pushes, priority);
@@ -226,7 +243,7 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
                 {data_of(source) + begin, static_cast<size_t>(stretches[part + 1].to - begin)},
                 [together, source] {}));
           }
-          push.done = [together](comm::Message, std::exception_ptr error) {
+          push.done = [together, arriving](comm::Message, std::exception_ptr error) {
             if (error) together->fail(error);
           };
           client->call(std::move(push));
@@ -332,6 +349,11 @@ void DistStore::pull_rows(const Entry& now, const NDArray& row_ids, const NDArra
           together->fail(std::current_exception());
         }
       });
+}
+
+void DistStore::barrier() {
+  pushing_->wait_for_all();
+  client_->barrier();
 }
 
 void DistStore::set_updater(Updater updater) {

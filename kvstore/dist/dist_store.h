@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,19 @@
 #include "kvstore/optimizer.h"
 
 namespace loomix::kvstore {
+
+// Counts what has begun and not ended.
+class Underway : public std::enable_shared_from_this<Underway> {
+ public:
+  // Ends when the last share of what is returned is gone.
+  std::shared_ptr<const void> begin();
+  void wait_for_all();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int64_t count_ = 0;
+};
 
 // A worker's store in a cluster: the devices of this machine are added up here, and only the sum travels.
 class DistStore final : public KVStore {
@@ -34,7 +48,8 @@ class DistStore final : public KVStore {
   StorageType stype(const Key& key) const override { return entry(key).like.stype(); }
   void set_updater(Updater updater) override;
   void set_compression(const CompressionParams& params) override;
-  void barrier() override { client_->barrier(); }
+  // What was pushed before it has arrived: whoever pulls after it finds all workers' pushes in the value.
+  void barrier() override;
   // Servers update values by it from now on; the call of worker 0 counts.
   void set_optimizer(const OptimizerSpec& spec);
   // Expires when the worker has left: tasks may hold its connection for a moment longer than the store lives.
@@ -65,6 +80,7 @@ class DistStore final : public KVStore {
   const Mode mode_;
   const int64_t staleness_;
   const std::shared_ptr<ClusterClient> client_;  // shared with tasks that have not run
+  const std::shared_ptr<Underway> pushing_ = std::make_shared<Underway>();
   Merger merger_;
   mutable std::mutex mutex_;  // guards what follows; entries stay where they are
   CompressionParams compression_;

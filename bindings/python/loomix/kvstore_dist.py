@@ -160,7 +160,7 @@ class DistKVStore(KVStore):
         self.save_optimizer_states(fname)
 
     def barrier(self):
-        """Waits for all workers.
+        """Waits for all workers, and until what they pushed before has arrived: pulls after it see all of that.
 
         Raises
         ------

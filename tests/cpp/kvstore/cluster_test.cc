@@ -138,6 +138,18 @@ TEST_F(ClusterTest, AsyncAppliesEachPushAtOnce) {
   });
 }
 
+TEST_F(ClusterTest, ABarrierWaitsForWhatWasPushed) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .patience = 10s});
+  DistStore& store = *cluster.workers[0];
+  store.init(kSmallKey, filled(3, 0));
+  cluster.network.cut(Cluster::worker_address(0), Cluster::server_address(0));
+  store.push(kSmallKey, Arrays{filled(3, 1)}, 0);
+  auto barrier = std::async(std::launch::async, [&] { store.barrier(); });
+  EXPECT_EQ(barrier.wait_for(200ms), std::future_status::timeout);
+  cluster.network.heal(Cluster::worker_address(0), Cluster::server_address(0));
+  barrier.get();
+}
+
 TEST_F(ClusterTest, NobodyRunsAheadOfTheBound) {
   constexpr int kStaleness = 2;
   constexpr int kSteps = 12;
