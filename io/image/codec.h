@@ -17,6 +17,10 @@ enum class Color : int {
   gray = 0,        // 1 channel
   rgb = 1,         // 3 channels
 };
+// What gives so many channels; 4 are there or not, as in the file.
+constexpr Color color_of(int64_t channels) noexcept {
+  return channels == 1 ? Color::gray : channels == 3 ? Color::rgb : Color::unchanged;
+}
 
 struct DecodeOptions {
   Color color = Color::rgb;

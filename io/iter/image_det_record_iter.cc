@@ -45,10 +45,7 @@ class DetMaker final : public SampleMaker {
                    labels_.size(), params().label_width);
     }
     BoxLabel boxes(labels_);
-    decode_image(parsed.content, image_,
-                 {channels_ == 1   ? Color::gray
-                  : channels_ == 3 ? Color::rgb
-                                   : Color::unchanged});
+    decode_image(parsed.content, image_, {color_of(channels_)});
     LOOMIX_CHECK(image_.channels() == channels_, FileError,
                  "[ImageDetRecordIter] the picture has {} channels; expected {}, as data_shape says.",
                  image_.channels(), channels_);

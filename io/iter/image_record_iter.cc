@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kStripRows = 16;
 
-Color color_of(const Shape& data_shape) {
-  return data_shape[0] == 1 ? Color::gray : data_shape[0] == 3 ? Color::rgb : Color::unchanged;
-}
-
 // What all makers of an iterator read.
 struct Common {
   ImageRecordParams params;
@@ -63,7 +59,7 @@ class ImageMaker final : public SampleMaker {
         jpeg_orientation(parsed.content) == 1) {
       make_from_rows(parsed.content, random);
     } else {
-      decode_image(parsed.content, image_, {color_of(p.data_shape)});
+      decode_image(parsed.content, image_, {color_of(channels_)});
       augment(random);
     }
   }
@@ -74,7 +70,7 @@ class ImageMaker final : public SampleMaker {
   // Rows go from the decoder into the sample while they are in the cache, and those below the crop are not decoded.
   void make_from_rows(Bytes file, SampleRandom& random) {
     jpeg_.open(file);
-    jpeg_.start(color_of(params().data_shape));
+    jpeg_.start(color_of(channels_));
     const int height = jpeg_.height(), width = jpeg_.width();
     if (height < height_ || width < width_) {
       image_.reshape(height, width, channels_);
