@@ -205,10 +205,15 @@ std::vector<std::string> write_lists(const std::string& prefix, std::vector<List
 ReadList read_list(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   LOOMIX_CHECK(in, FileError, "[im2rec] {} cannot be read.", path);
+  return parse_list(std::string(std::istreambuf_iterator<char>(in), {}), path);
+}
+
+ReadList parse_list(std::string_view text, const std::string& path) {
   ReadList list;
-  std::string text;
-  for (size_t number = 1; std::getline(in, text); ++number) {
-    std::string_view line = strip(text);
+  for (size_t number = 1; !text.empty(); ++number) {
+    const std::string_view whole = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(whole.size() + 1, text.size()));
+    std::string_view line = strip(whole);
     if (line.empty()) continue;
     std::vector<std::string_view> fields;
     for (;;) {
@@ -227,7 +232,7 @@ ReadList read_list(const std::string& path) {
       list.images.push_back(std::move(image));
     } else {
       list.bad_lines.push_back(fmt::format("{}, line {}: expected INDEX<tab>LABEL<tab>PATH; found \"{}\"",
-                                           path, number, text.substr(0, 80)));
+                                           path, number, whole.substr(0, 80)));
     }
   }
   return list;

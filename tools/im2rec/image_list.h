@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace loomix::tools {
@@ -40,6 +41,8 @@ struct ReadList {
   std::vector<std::string> bad_lines;  // what is wrong with lines that were left out
 };
 ReadList read_list(const std::string& path);
+// `path` names the text in messages.
+ReadList parse_list(std::string_view text, const std::string& path);
 
 std::string list_line(const ListedImage& image);
 
