@@ -57,7 +57,8 @@ def may_include(path: str) -> tuple[str, list[str]]:
     folder = path.split("/")[0]
     if folder in ARROWS:
         return folder, [folder, *ARROWS[folder]]
-    return folder, [folder, *EVERYTHING]
+    programs = ["tools"] if folder == "tests" else []  # that it tests
+    return folder, [folder, *EVERYTHING, *programs]
 
 
 def check_code(path: str, text: str) -> list[str]:
