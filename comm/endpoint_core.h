@@ -219,7 +219,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   const std::shared_ptr<engine::MemoryPool>
       pool_;  // buffers that outlive the endpoint keep its own one alive
   std::thread thread_;
-  const int64_t process_;
+  const uint64_t forks_;  // of this process and those before it, at first
   std::atomic<uint64_t> subscriptions_{1};
 
   mutable std::mutex inbox_mutex_;  // guards these five

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <zmq.h>
@@ -24,6 +25,10 @@ constexpr std::string_view kStreamOffer = " stream";
 constexpr int kAtATime = 64;           // packets, before others get their turn
 constexpr size_t kKeyCharacters = 40;  // of Z85
 constexpr int64_t kAlertMs = 50;
+constexpr Duration kAwake = std::chrono::microseconds(50);
+constexpr Duration kSoon = 2 * kAwake;
+constexpr Duration kPushedAside = std::chrono::microseconds(300);
+constexpr Duration kLeastRest = std::chrono::milliseconds(20), kMostRest = std::chrono::seconds(2);
 constexpr Duration kComplainEvery = std::chrono::seconds(5);
 
 struct Address {
@@ -247,6 +252,34 @@ bool ZmqTransport::end_streams(TransportEvents& events) {
   return true;
 }
 
+// Where one thing follows the other, sleeping and being woken takes longer than they do: so once something came soon, the
+// next is waited for awake, for a moment. Where others want the processor, it sleeps: who is woken gets it sooner than who
+// gave way.
+int ZmqTransport::wait(std::span<epoll_event> ready, int timeout) {
+  const auto look = [&](int limit) {
+    return epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), limit);
+  };
+  if (timeout == 0) return look(0);
+  const TimePoint begin = Clock::now();
+  if (lively_ && begin >= rested_) {
+    for (TimePoint last = begin, now = begin; now - begin < kAwake; last = now) {
+      if (const int count = look(0); count != 0) return count;
+      sched_yield();
+      now = Clock::now();
+      if (now - last >= kPushedAside) rest(now);
+    }
+  }
+  const int count = look(timeout);
+  lively_ = count > 0 && Clock::now() - begin < kSoon;
+  return count;
+}
+
+// Longer each time, where others go on.
+void ZmqTransport::rest(TimePoint now) {
+  rest_ = now - rested_ < rest_ ? std::min(2 * rest_, kMostRest) : kLeastRest;
+  rested_ = now + rest_;
+}
+
 void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
   bool more = false;
   for (LocalPipe* const pipe : local_.ready()) more |= pipe->reader->about_to_sleep();
@@ -254,7 +287,7 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
   epoll_event ready[32];
   const int timeout =
       more ? 0 : static_cast<int>(std::clamp<int64_t>(left, 0, guard_.alert() ? kAlertMs : 60000));
-  const int count = epoll_wait(epoll_.get(), ready, static_cast<int>(std::size(ready)), timeout);
+  const int count = wait(ready, timeout);
   for (LocalPipe* const pipe : local_.ready()) pipe->reader->awake();
   std::vector<LinkId> ended;
   for (int i = 0; i < count; ++i) {

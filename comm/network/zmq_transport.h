@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <deque>
 #include <optional>
 #include <string>
@@ -56,6 +58,8 @@ class ZmqTransport final : public Transport {
   void read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events);
   void answer_who_may_connect();
   void sleep(TimePoint until, TransportEvents& events);
+  int wait(std::span<epoll_event> ready, int timeout);
+  void rest(TimePoint now);
   bool send_frames(const Route& route, const Packet& packet);
   void go_down(LinkId link, std::string_view reason, TransportEvents& events);
   void guard(TimePoint now);
@@ -69,6 +73,9 @@ class ZmqTransport final : public Transport {
   FloodGuard guard_;                // of accepted connections, where anybody may connect
   std::optional<Streams> streams_;  // beside ZeroMQ's connections
   std::vector<Streams::Ended> ended_streams_;
+  bool lively_ = false;  // something came soon after the last
+  TimePoint rested_;     // others want the processor until then
+  Duration rest_{};
   bool look_ = true;  // ZeroMQ tells of news only after it was found to have none
   std::string address_;
   HeaderCodec codec_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 
 #include <gtest/gtest.h>
@@ -384,6 +385,22 @@ TEST_P(Scenarios, WrongCallsAreTold) {
   EXPECT_THROW(b->call(worker(1), 0, message_of({}, {pattern(5000, 1)}), within(2s)), NetworkError);
   EXPECT_GT(c->stats().refused, 0u);
   b->call(server(0), 0, {}, within(20s));
+}
+
+// Threads may wait awake where messages follow each other, and only there.
+TEST_P(Scenarios, IdleNodesSleep) {
+  const auto a = node(server(0)), b = node(worker(0));
+  a->serve(0, echo);
+  b->connect(server(0), a->address());
+  for (int i = 0; i < 200; ++i) b->call(server(0), 0, {}, within(20s));
+  const auto busy = [] {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto before = busy();
+  std::this_thread::sleep_for(400ms);
+  EXPECT_LT(busy() - before, 200ms);
 }
 
 std::vector<Kind> kinds() {
