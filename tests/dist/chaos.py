@@ -78,7 +78,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument(
-        "--recover", type=float, default=3.0, help="seconds that a server has to get its copies before the next kill"
+        "--recover",
+        type=float,
+        default=3.0,
+        help="seconds that a server has to get its copies before the next kill",
     )
     options = parser.parse_args()
     failed = 0

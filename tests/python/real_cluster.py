@@ -21,8 +21,9 @@ def free_port():
 class Cluster:
     """Scheduler, servers and workers; the workers run ``python -c program``."""
 
-    def __init__(self, folder, program, workers=2, servers=2, **settings):
+    def __init__(self, folder, program, workers=2, servers=2, timeout=TIMEOUT, **settings):
         self.folder = folder
+        self.timeout = timeout
         self.program = program
         self.environment = {
             **os.environ,
@@ -74,7 +75,7 @@ class Cluster:
 
     def wait_for(self, role, rank, text):
         """Until a process has printed a text."""
-        until = time.monotonic() + TIMEOUT
+        until = time.monotonic() + self.timeout
         while text not in self.output(role, rank):
             assert self.processes[role, rank].poll() is None, self.output(role, rank)
             assert time.monotonic() < until, self.output(role, rank)
@@ -91,7 +92,7 @@ class Cluster:
         for (kind, rank), process in sorted(self.processes.items()):
             if kind == role:
                 try:
-                    found.append(process.wait(TIMEOUT))
+                    found.append(process.wait(self.timeout))
                 except subprocess.TimeoutExpired:
                     raise AssertionError(f"{kind} {rank} hangs:\n{self.output(kind, rank)}") from None
         return found
@@ -100,4 +101,4 @@ class Cluster:
         """Everything ends well."""
         for role in ("worker", "server", "scheduler"):
             codes = self.codes(role)
-            assert not any(codes), [self.output(role, rank) for rank in range(len(codes))]
+            assert not any(codes), [self.output(role, rank)[-2000:] for rank in range(len(codes))]
