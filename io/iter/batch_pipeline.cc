@@ -338,10 +338,12 @@ bool BatchPipeline::next() {
   LOOMIX_CHECK(getpid() == shared_->process, StateError,
                "[{}] the iterator was made before a fork; make one in the child.", shared_->options.who);
   if (ended_) return false;
-  current_ = std::move(ahead_.front());
+  std::shared_ptr<Batch> batch = std::move(ahead_.front());
   ahead_.pop_front();
   push_batch();
-  shared_->engine.wait(*current_->records);
+  current_ = nullptr;  // if this throws
+  shared_->engine.wait(*batch->records);
+  current_ = std::move(batch);
   skipped_ += current_->left_out;
   ended_ = current_->end;
   if (ended_) return false;

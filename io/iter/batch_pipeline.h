@@ -32,15 +32,15 @@ class SampleMaker {
 };
 
 struct PipelineOptions {
-  std::string who;  // for errors and traces
+  std::string who = "iterator";  // for errors and traces
   int64_t batch_size = 1;
   bool round_batch =
       true;  // the last batch is filled from the next pass, which then begins later; else with zeros
   int64_t prefetch = 4;  // batches in work
   int threads = 1;
   uint64_t seed = 0;
-  Shape data_shape;   // of one sample
-  Shape label_shape;  // of one sample; () is a number
+  Shape data_shape = {};   // of one sample
+  Shape label_shape = {};  // of one sample; () is a number
   DType dtype = DType::float32;
   bool skip_damaged = false;  // leaves samples out that cannot be made, and counts them
 };
