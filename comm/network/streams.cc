@@ -209,12 +209,10 @@ bool Streams::on_file(int file, uint32_t events) {
     accept();
     return true;
   }
-  if (arriving_.contains(file)) {
-    hear(file);
-    return true;
-  }
+  const bool stranger = arriving_.contains(file);
+  if (stranger) hear(file);
   const auto known = by_file_.find(file);
-  if (known == by_file_.end()) return false;
+  if (known == by_file_.end()) return stranger;
   Stream& stream = *known->second;
   constexpr uint32_t kEnds = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
   if (stream.dialled && !stream.connected) {
