@@ -76,6 +76,15 @@ void Settings::fields(FieldList<Settings>& f) {
       .above(0);
   f("kv_dead_after", &Settings::kv_dead_after, "Seconds of silence after which a node counts as dead.")
       .above(0);
+  f("kv_snapshot_dir", &Settings::kv_snapshot_dir,
+    "Servers: folder, the same for all, to which they write the cluster's state from time to time.");
+  f("kv_snapshot_every", &Settings::kv_snapshot_every,
+    "Servers: rounds (pushes of each key) between two snapshots.")
+      .at_least(1)
+      .type("long");
+  f("kv_restore", &Settings::kv_restore,
+    "Servers: a new cluster goes on from the newest snapshot that is in the folder; without one it begins "
+    "anew.");
   f("kv_key_file", &Settings::kv_key_file,
     "The cluster's keys, a file made by `python -m loomix keys`; needed beyond one machine.");
   f("kv_trusted_network", &Settings::kv_trusted_network,

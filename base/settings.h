@@ -42,6 +42,9 @@ struct Settings {
   int kv_staleness = 4;
   double kv_deadline = 60;
   double kv_dead_after = 5;
+  std::string kv_snapshot_dir;
+  int64_t kv_snapshot_every = 100;
+  bool kv_restore = false;
   std::string kv_key_file;
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;

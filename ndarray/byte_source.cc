@@ -90,6 +90,10 @@ void ByteSource::throw_at(const std::string& problem) const {
 }
 
 void write_file_whole(const std::string& path, std::string_view bytes) {
+  write_file_whole(path, std::span(&bytes, 1));
+}
+
+void write_file_whole(const std::string& path, std::span<const std::string_view> pieces) {
   std::string temporary = path + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.number() < 0) throw_system("save", path);
@@ -98,7 +102,7 @@ void write_file_whole(const std::string& path, std::string_view bytes) {
     const mode_t mask = ::umask(0);
     ::umask(mask);
     const mode_t mode = ::stat(path.c_str(), &existing) == 0 ? existing.st_mode & 07777 : 0666 & ~mask;
-    write_all(file.number(), bytes, path);
+    for (const std::string_view bytes : pieces) write_all(file.number(), bytes, path);
     if (::fchmod(file.number(), mode) != 0 || ::fsync(file.number()) != 0 ||
         ::rename(temporary.c_str(), path.c_str()) != 0) {
       throw_system("save", path);

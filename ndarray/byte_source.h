@@ -52,5 +52,7 @@ class ByteSource {
 
 // Writes `bytes` to a temporary file beside `path` and renames it, so that `path` is never half written.
 void write_file_whole(const std::string& path, std::string_view bytes);
+void write_file_whole(const std::string& path,
+                      std::span<const std::string_view> pieces);  // one after the other
 
 }  // namespace loomix

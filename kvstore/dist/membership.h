@@ -9,6 +9,7 @@
 #include <string>
 
 #include "comm/endpoint.h"
+#include "kvstore/dist/snapshot.h"
 #include "kvstore/dist/view.h"
 
 namespace loomix::kvstore {
@@ -19,6 +20,7 @@ struct NodeOptions {
   comm::Duration deadline = std::chrono::seconds(60);    // of every call
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
   comm::EndpointOptions endpoint;
+  SnapshotOptions snapshots;  // of servers
 };
 
 // A rank that the scheduler finds free, for a node that was given none.

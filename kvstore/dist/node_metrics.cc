@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/dist/node_metrics.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -59,6 +61,17 @@ void add_view_metrics(comm::MetricsText& metrics, const View& view) {
                                         {"rank", std::to_string(member.id.name.rank)},
                                         {"host", host_of(member.address)}});
     }
+  }
+  metrics.gauge("loomix_cluster_copies", "Servers that are there and have a group's values.");
+  for (size_t group = 0; group < view.chains.size(); ++group) {
+    const Chain& chain = view.chains[group];
+    metrics.value(
+        static_cast<double>(std::count_if(chain.begin(), chain.end(),
+                                          [&](const Link& link) {
+                                            return link.synchronised &&
+                                                   view.servers[static_cast<size_t>(link.server)].up;
+                                          })),
+        {{"group", std::to_string(group)}});
   }
 }
 

@@ -152,10 +152,11 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
 
 std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings) {
   comm::NetworkOptions network = network_options(settings);
-  const NodeOptions options = node_options(settings, comm::Role::server, network);
+  NodeOptions options = node_options(settings, comm::Role::server, network);
   const std::string host = own_host(settings);
   network.listen = fmt::format("tcp://{}:*", address_of_host(host));
   network.advertise = host;
+  options.snapshots = {settings.kv_snapshot_dir, settings.kv_snapshot_every, settings.kv_restore};
   return std::make_unique<Server>(runtime, comm::make_network_transport(std::move(network)), options);
 }
 

@@ -11,7 +11,7 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 2;
+inline constexpr int64_t kKVStoreVersion = 3;
 
 enum Channel : uint32_t {
   kToScheduler = 1,
@@ -25,10 +25,10 @@ enum Command : uint32_t {
   // {version, barriers passed, number of workers that said goodbye, {rank, incarnation} of each, the latest view ...}, {address};
   // answered with the view once all are there
   kRegister = 1,
-  kNewerView,     // {number}; answered when there is a newer one
-  kBarrier,       // {number}; answered when all workers that count have asked for it
-  kAskRank,       // {}: from a node with a provisional name; answered with a rank that is free
-  kLeaving,       // {}, {why}: the worker ends; `why` is empty if its work is done
+  kNewerView,  // {number}; answered when there is a newer one
+  kBarrier,    // {number}; answered when all workers that count have asked for it
+  kAskRank,    // {}: from a node with a provisional name; answered with a rank that is free
+  kLeaving,  // {}, {why}: the worker ends; `why` is empty if its work is done. A server's `why` fails the cluster
   kSynchronised,  // {group, since}: the sender's place in a chain has its state
   // to the head of a group; fields begin with {view, group}
   kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
@@ -43,6 +43,7 @@ enum Command : uint32_t {
   kAppend,  // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
   kConfirm,   // {index}: likewise
   kSnapshot,  // {index, the state ...}; likewise
+  kCut,       // {round}, from the head of another group: its snapshot of the round is being written
   // from the scheduler
   kView,
 };

@@ -83,13 +83,16 @@ void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray
 }  // namespace
 
 Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
-                 size_t group, comm::Duration retry_after)
+                 size_t group, comm::Duration retry_after, Snapshots& snapshots,
+                 std::function<void(int64_t round)> on_cut)
     : runtime_(runtime),
       link_(std::move(link)),
       endpoint_(endpoint),
       server_(server),
       group_(group),
       retry_after_(retry_after),
+      snapshots_(snapshots),
+      on_cut_(std::move(on_cut)),
       shards_(std::make_unique<ShardGroup>(runtime)) {}
 
 // ---- views ------------------------------------------------------------------------------------------------------
@@ -107,6 +110,7 @@ void Replica::on_view(const View& view) {
       forget_state();
       since_ = own.since;
       has_state_ = own.synchronised;
+      if (has_state_) begin_with_snapshot();
     }
     if (has_state_ && !own.synchronised) report();
     if (static_cast<size_t>(position_) + 1 < chain.size())
@@ -129,6 +133,7 @@ void Replica::on_view(const View& view) {
       return rank >= view.workers.size() || view.workers[rank].id.incarnation != incoming.from.incarnation;
     });
   }
+  shards_->take_cuts(position_ == 0 && has_state_ ? snapshots_.every() : 0);
   if (position_ == 0 && has_state_) leave_out_the_dead();
   std::vector<comm::Incoming> now;
   now.swap(future_);
@@ -146,6 +151,16 @@ void Replica::forget_state() {
   for (auto& [index, list] : std::exchange(when_committed_, {})) {
     for (Pending& pending : list) pending.responder.fail(kNotTheHead);
   }
+}
+
+// Only places of a cluster's first view have their state without anybody giving it to them.
+void Replica::begin_with_snapshot() {
+  if (const std::optional<comm::Message> state = snapshots_.first_state(group_)) shards_->load(*state);
+}
+
+void Replica::on_cut_elsewhere(int64_t round) {
+  if (position_ != 0 || !has_state_ || snapshots_.every() == 0) return;
+  if (auto picture = shards_->picture_if_never_pushed()) snapshots_.write(group_, round, std::move(*picture));
 }
 
 void Replica::leave_out_the_dead() {
@@ -240,6 +255,10 @@ void Replica::wake_all() {
 int64_t Replica::append(comm::Message message) {
   const int64_t index = ++last_;
   shards_->apply(message);
+  if (auto cut = shards_->take_cut()) {
+    snapshots_.write(group_, cut->round, std::move(cut->picture));
+    on_cut_(cut->round);
+  }
   if (successor_) {
     unacknowledged_.push_back({index, std::move(message)});
     const Entry& entry = unacknowledged_.back();
@@ -286,6 +305,7 @@ void Replica::on_chain(comm::Incoming&& incoming) {
       case kConfirm: return when_committed(index, std::move(incoming.responder));
       case kAppend: return on_append(std::move(incoming));
       case kSnapshot: return load(std::move(incoming));
+      case kCut: incoming.responder.reply({}); return on_cut_elsewhere(index);
       default: incoming.responder.fail("the message is of no known kind.");
     }
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "engine/inline_function.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/shard_group.h"
+#include "kvstore/dist/snapshot.h"
 #include "kvstore/dist/view.h"
 
 namespace loomix::kvstore {
@@ -27,12 +29,15 @@ struct ServerLink {
 // head, so it survives as long as one place does. All calls come from the endpoint's thread.
 class Replica {
  public:
+  // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own.
   Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
-          size_t group, comm::Duration retry_after);
+          size_t group, comm::Duration retry_after, Snapshots& snapshots,
+          std::function<void(int64_t round)> on_cut);
 
   void on_view(const View& view);
   void on_worker(comm::Incoming&& incoming);
   void on_chain(comm::Incoming&& incoming);
+  void on_cut_elsewhere(int64_t round);
   GroupNumbers numbers() const;
 
  private:
@@ -57,6 +62,7 @@ class Replica {
   // Calls `answer`, by default with an empty message, once the entry is committed.
   void when_committed(int64_t index, comm::Responder&& responder, Answer answer = {});
   void forget_state();
+  void begin_with_snapshot();
   void committed_up_to(int64_t index);
   void leave_out_the_dead();
 
@@ -78,6 +84,8 @@ class Replica {
   const int32_t server_;
   const size_t group_;
   const comm::Duration retry_after_;
+  Snapshots& snapshots_;  // outlives the replica
+  const std::function<void(int64_t round)> on_cut_;
   View view_;
   int position_ = -1;
   int64_t since_ = 0;

@@ -329,6 +329,11 @@ struct Scheduler::Core {
     if (known == nullptr || known->id != incoming.from || incoming.message.texts.empty())
       return incoming.responder.fail("only members of the cluster leave it.");
     const std::string& why = incoming.message.texts[0];
+    if (known->id.name.role == comm::Role::server && !why.empty()) {
+      if (view.failure.empty()) view.failure = fmt::format("{}: {}", known->id.name.to_string(), why);
+      change();
+      return incoming.responder.reply({});
+    }
     on_peer(
         {incoming.from, why.empty() ? comm::PeerState::left : comm::PeerState::lost, known->address, why});
     incoming.responder.reply({});

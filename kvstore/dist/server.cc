@@ -15,6 +15,7 @@ struct Server::Core {
       : runtime(given),
         rank(options.rank),
         retry_after(options.retry_after),
+        snapshot_options(options.snapshots),
         link(std::make_shared<ServerLink>()),
         endpoint(
             *(link->endpoint = std::make_unique<comm::Endpoint>(
@@ -61,12 +62,58 @@ struct Server::Core {
   }
 
   void take(const View& view) {
-    for (size_t group = replicas.size(); group < view.chains.size(); ++group)
-      replicas.push_back(std::make_unique<Replica>(runtime, endpoint, link, rank, group, retry_after));
+    try {
+      follow(view);
+    } catch (const Error& error) {  // a snapshot that is no good; the others' views go on
+      fail(error.what());
+    }
+  }
+
+  // The cluster's failure, which the scheduler tells to all.
+  void fail(const std::string& why) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!failure.empty()) return;
+      failure = why;
+    }
+    comm::Message message;
+    message.command = kLeaving;
+    message.texts = {why};
+    endpoint.request({comm::Role::scheduler, 0}, kToScheduler, std::move(message), {}, [](comm::Reply&&) {});
+  }
+
+  // Heads of groups that nobody pushes to have no rounds of their own.
+  void tell_of_cut(size_t group, int64_t round) {
+    for (size_t other = 0; other < replicas.size(); ++other) {
+      if (other == group) continue;
+      if (known.head(other) == rank) {
+        replicas[other]->on_cut_elsewhere(round);
+        continue;
+      }
+      comm::Message message;
+      message.command = kCut;
+      message.fields = {known.number, static_cast<int64_t>(other), round};
+      endpoint.request(known.head_member(other).id.name, kChain, std::move(message), {},
+                       [](comm::Reply&&) {});
+    }
+  }
+
+  void follow(const View& view) {
+    known = view;
+    if (!snapshots)
+      snapshots =
+          std::make_unique<Snapshots>(runtime, snapshot_options, view.chains.size(), view.workers.size());
+    for (size_t group = replicas.size(); group < view.chains.size(); ++group) {
+      replicas.push_back(
+          std::make_unique<Replica>(runtime, endpoint, link, rank, group, retry_after, *snapshots,
+                                    [this, group](int64_t round) { tell_of_cut(group, round); }));
+    }
     if (!metrics && !closing) {
       metrics = serve_metrics(endpoint, view.servers.size(), [this](comm::MetricsText& text) {
         std::vector<GroupNumbers> groups;
         for (const auto& replica : replicas) groups.push_back(replica->numbers());
+        text.gauge("loomix_cluster_view", "Number of the cluster's view that is known here.")
+            .value(static_cast<double>(known.number));
         add_group_metrics(text, groups);
       });
     }
@@ -82,18 +129,28 @@ struct Server::Core {
   Runtime& runtime;
   const int32_t rank;
   const comm::Duration retry_after;
+  const SnapshotOptions snapshot_options;
   std::shared_ptr<ServerLink> link;
-  comm::Endpoint& endpoint;                        // link->endpoint, which is null while it ends
-  std::vector<std::unique_ptr<Replica>> replicas;  // by group, from the first view on
+  comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends
+  View known;
+  std::unique_ptr<Snapshots> snapshots;            // from the first view on
+  std::vector<std::unique_ptr<Replica>> replicas;  // by group, likewise
   std::vector<comm::Incoming> before_view;         // emptied by the first view
   std::unique_ptr<Membership> membership;
   bool closing = false;                          // of the endpoint's thread, like all of these
   std::unique_ptr<comm::MetricsServer> metrics;  // from the first view on; it asks the endpoint
+  mutable std::mutex mutex;                      // guards the next
+  std::string failure;
 };
 
 Server::Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
     : core_(std::make_unique<Core>(runtime, std::move(transport), options)) {}
 Server::~Server() = default;
-Standing Server::standing() const { return core_->membership->standing(); }
+Standing Server::standing() const {
+  Standing standing = core_->membership->standing();
+  const std::lock_guard lock(core_->mutex);
+  if (!core_->failure.empty()) standing.failure = core_->failure;
+  return standing;
+}
 
 }  // namespace loomix::kvstore

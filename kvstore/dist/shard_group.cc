@@ -35,6 +35,10 @@ DType to_dtype(int64_t number) {
   return dtype;
 }
 
+bool never_pushed(const std::vector<int64_t>& pushed) {
+  return std::all_of(pushed.begin(), pushed.end(), [](int64_t count) { return count == 0; });
+}
+
 OptimizerSpec spec_of(const std::vector<std::string>& texts) {
   OptimizerSpec spec{texts[0], {}};
   for (size_t i = 1; i < texts.size(); i += 2) spec.settings.emplace_back(texts[i], texts[i + 1]);
@@ -148,11 +152,13 @@ void ShardGroup::push(const comm::Message& message) {
   ShardValue& shard = shards_.at(id);
   const int64_t number = entry.reader.number();
   Given given{true, Packing::read(entry.reader), message.payload[0]};
+  if (never_pushed(shard.pushed)) ++begun_;
   shard.pushed[entry.worker] = number;
   if (setup_.mode != Mode::sync) {
     const Request request(runtime_, "kvstore_update", key_of_wire(id.first), 0);
     const NDArray array = gradient(request, shard, given);
-    return update(request, id, shard, {&array, 1});
+    update(request, id, shard, {&array, 1});
+    return keep_for_cut(id, shard);
   }
   std::vector<Given>& round = shard.rounds[number];
   round.resize(shard.pushed.size());
@@ -178,6 +184,7 @@ void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
     }
     shard.rounds.erase(first);
     update(request, id, shard, gradients);
+    keep_for_cut(id, shard);
   }
 }
 
@@ -252,12 +259,11 @@ comm::Message ShardGroup::known_of(int32_t worker) const {
   return message;
 }
 
-ShardGroup::Picture ShardGroup::picture() const {
-  Picture picture;
+void ShardGroup::put_setup(Picture& picture, size_t workers) const {
   std::vector<int64_t>& fields = picture.head.fields;
   std::vector<std::string>& texts = picture.head.texts;
-  fields = {static_cast<int64_t>(setup_.mode), setup_.staleness, static_cast<int64_t>(incarnations_.size())};
-  for (size_t worker = 0; worker < incarnations_.size(); ++worker) {
+  fields = {static_cast<int64_t>(setup_.mode), setup_.staleness, static_cast<int64_t>(workers)};
+  for (size_t worker = 0; worker < workers; ++worker) {
     fields.push_back(static_cast<int64_t>(incarnations_[worker]));
     fields.push_back(left_[worker]);
   }
@@ -267,15 +273,39 @@ ShardGroup::Picture ShardGroup::picture() const {
     for (const auto& [name, value] : optimizer_->spec().settings) texts.insert(texts.end(), {name, value});
   }
   fields.push_back(static_cast<int64_t>(shards_.size()));
+}
+
+namespace {
+
+struct ShardPicture {
+  const std::pair<std::string, int64_t>& id;
+  std::span<const NDArray> values;
+  int newest;
+  int64_t version;
+  const OptimizerState& optimizer;
+  const std::vector<int64_t>& pushed;
+};
+
+void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
+  std::vector<int64_t>& fields = picture.head.fields;
+  picture.head.texts.push_back(shard.id.first);
+  fields.insert(fields.end(), {shard.id.second, static_cast<int64_t>(shard.values[0].dtype()),
+                               static_cast<int64_t>(shard.values.size()), shard.newest, shard.version,
+                               shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
+                               static_cast<int64_t>(shard.pushed.size())});
+  fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
+  picture.arrays.insert(picture.arrays.end(), shard.values.begin(), shard.values.end());
+  picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
+}
+
+}  // namespace
+
+ShardGroup::Picture ShardGroup::picture() const {
+  Picture picture;
+  put_setup(picture, incarnations_.size());
+  std::vector<int64_t>& fields = picture.head.fields;
   for (const auto& [id, shard] : shards_) {
-    texts.push_back(id.first);
-    fields.insert(fields.end(),
-                  {id.second, static_cast<int64_t>(shard.value[0].dtype()), shard.newest, shard.version,
-                   shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
-                   static_cast<int64_t>(shard.pushed.size())});
-    fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
-    picture.arrays.insert(picture.arrays.end(), {shard.value[0], shard.value[1]});
-    picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
+    put_shard(picture, {id, shard.value, shard.newest, shard.version, shard.optimizer, shard.pushed});
     fields.push_back(static_cast<int64_t>(shard.rounds.size()));
     for (const auto& [number, round] : shard.rounds) {
       fields.push_back(number);
@@ -285,6 +315,73 @@ ShardGroup::Picture ShardGroup::picture() const {
         if (given.there) picture.arrays.push_back(array_of(runtime_.engine(), given.bytes, DType::uint8));
       }
     }
+  }
+  return picture;
+}
+
+// ---- cuts -------------------------------------------------------------------------------------------------------
+
+// How many pushes of everybody who counts are in the value.
+int64_t ShardGroup::rounds_of(const ShardValue& shard) const {
+  if (setup_.mode == Mode::sync) return shard.version;
+  std::optional<int64_t> least;
+  for (size_t worker = 0; worker < shard.pushed.size(); ++worker) {
+    if (counts(worker)) least = std::min(least.value_or(shard.pushed[worker]), shard.pushed[worker]);
+  }
+  return least.value_or(0);
+}
+
+// In a program that pushes each key once a step, nobody has pushed anything twice while another key has no push at all. So
+// from round 2 on a shard without pushes is none that is late, but one that is never pushed.
+void ShardGroup::take_cuts(int64_t every) {
+  if (every == cut_every_) return;
+  kept_.clear();
+  cut_every_ = every;
+  cut_ = 0;
+  if (every == 0) return;
+  for (const auto& [id, shard] : shards_) cut_ = std::max(cut_, rounds_of(shard));
+  cut_ = std::max<int64_t>((cut_ / every + 1) * every, 2);
+}
+
+void ShardGroup::keep_for_cut(const ShardId& id, const ShardValue& shard) {
+  if (cut_every_ == 0) return;
+  const int64_t rounds = rounds_of(shard);
+  if (rounds >= cut_ + cut_every_) {  // another shard is pushed more seldom: there is no such cut
+    kept_.clear();
+    cut_ = rounds / cut_every_ * cut_every_;
+  }
+  if (rounds >= cut_ && !kept_.contains(id)) kept_.emplace(id, keep(shard));
+}
+
+ShardGroup::Kept ShardGroup::keep(const ShardValue& shard) const {
+  Kept kept{copy_to(shard.value[shard.newest], Device::cpu()), {}, shard.version, shard.pushed};
+  if (setup_.mode == Mode::sync) kept.pushed.assign(kept.pushed.size(), shard.version);
+  kept.optimizer.updates = shard.optimizer.updates;
+  for (const NDArray& array : shard.optimizer.arrays)
+    kept.optimizer.arrays.push_back(copy_to(array, Device::cpu()));
+  return kept;
+}
+
+std::optional<ShardGroup::Cut> ShardGroup::take_cut() {
+  if (kept_.empty() || kept_.size() < begun_) return std::nullopt;
+  Cut cut{cut_, picture_of(std::exchange(kept_, {}))};
+  cut_ += cut_every_;
+  return cut;
+}
+
+std::optional<ShardGroup::Picture> ShardGroup::picture_if_never_pushed() const {
+  if (begun_ > 0) return std::nullopt;
+  return picture_of({});
+}
+
+ShardGroup::Picture ShardGroup::picture_of(const std::map<ShardId, Kept>& kept) const {
+  Picture picture;
+  put_setup(picture, 0);
+  for (const auto& [id, shard] : shards_) {
+    const auto found = kept.find(id);
+    const Kept one = found != kept.end() ? found->second : keep(shard);
+    put_shard(picture, {id, {&one.value, 1}, 0, one.version, one.optimizer, one.pushed});
+    picture.head.fields.push_back(0);  // rounds
   }
   return picture;
 }
@@ -322,19 +419,24 @@ void ShardGroup::load(const comm::Message& message) {
     optimizer_ = make_optimizer(runtime_, std::move(spec));
   }
   shards_.clear();
+  begun_ = 0;
   const int64_t shards = reader.number(0, int64_t{1} << 32);
   for (int64_t i = 0; i < shards; ++i) {
     const std::string& key = reader.text();
     const int64_t part = reader.number();
     const DType dtype = to_dtype(reader.number());
     ShardValue& shard = shards_[{key, part}];
-    shard.newest = static_cast<int>(reader.number(0, 1));
+    const int64_t values = reader.number(1, 2);
+    shard.newest = static_cast<int>(reader.number(0, values - 1));
     shard.version = reader.number();
     shard.optimizer.updates = reader.number();
     const int64_t arrays = reader.number(0, 16);
     shard.pushed.resize(static_cast<size_t>(reader.number(1, kMostWorkers)));
     for (int64_t& pushed : shard.pushed) pushed = reader.number();
-    for (NDArray& value : shard.value) value = take(dtype);
+    if (!never_pushed(shard.pushed)) ++begun_;
+    shard.value[0] = take(dtype);
+    shard.value[1] =
+        values == 2 ? take(dtype) : NDArray(runtime_.engine(), shard.value[0].shape(), dtype, Device::cpu());
     for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype));
     const int64_t rounds = reader.number(0, int64_t{1} << 32);
     for (int64_t k = 0; k < rounds; ++k) {

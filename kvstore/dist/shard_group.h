@@ -55,6 +55,17 @@ class ShardGroup {
   Picture picture() const;
   void load(const comm::Message& message);
 
+  // For snapshots on disk: every shard is copied when everybody's pushes up to a round have changed it, a multiple of `every`
+  // (0: none are taken), however far the others are. What take_cut() gives has no worker and no half round in it.
+  void take_cuts(int64_t every);
+  struct Cut {
+    int64_t round = 0;
+    Picture picture;
+  };
+  std::optional<Cut> take_cut();  // once it is complete
+  // The same for a group that nobody has pushed to: it has no rounds of its own.
+  std::optional<Picture> picture_if_never_pushed() const;
+
  private:
   using ShardId = std::pair<std::string, int64_t>;  // key, part
   // A worker's push that waits for the others of its round.
@@ -72,6 +83,12 @@ class ShardGroup {
         rounds;  // sync: what came for rounds that are not complete, by rank
     OptimizerState optimizer;
   };
+  struct Kept {  // copies
+    NDArray value;
+    OptimizerState optimizer;
+    int64_t version;
+    std::vector<int64_t> pushed;
+  };
   struct Setup {
     Mode mode = Mode::sync;
     int64_t staleness = 0;
@@ -83,6 +100,11 @@ class ShardGroup {
   void complete_rounds(const ShardId& id, ShardValue& shard);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
   void update(const Request& request, const ShardId& id, ShardValue& shard, std::span<const NDArray> given);
+  int64_t rounds_of(const ShardValue& shard) const;
+  void keep_for_cut(const ShardId& id, const ShardValue& shard);
+  Kept keep(const ShardValue& shard) const;
+  Picture picture_of(const std::map<ShardId, Kept>& kept) const;
+  void put_setup(Picture& picture, size_t workers) const;
   bool counts(size_t worker) const { return worker >= left_.size() || !left_[worker]; }
 
   Runtime& runtime_;
@@ -91,6 +113,11 @@ class ShardGroup {
   std::vector<uint64_t> incarnations_;  // of workers
   std::vector<bool> left_;
   std::shared_ptr<const Optimizer> optimizer_;
+  size_t begun_ = 0;  // shards that somebody has pushed to
+  int64_t cut_every_ = 0;
+  int64_t cut_ = 0;  // the round of the next cut
+  std::map<ShardId, Kept>
+      kept_;  // shards that have reached it; emptied when all have, or when one is a cut ahead
 };
 
 }  // namespace loomix::kvstore

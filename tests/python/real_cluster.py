@@ -8,8 +8,24 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 TIMEOUT = 50  # for what must end; nothing waits for it when all is well
+
+
+def free_ports(count):
+    """The first of as many that follow one another."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            try:
+                first = stack.enter_context(socket.socket())
+                first.bind(("127.0.0.1", 0))
+                port = first.getsockname()[1]
+                for i in range(1, count):
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port + i))
+            except (OSError, OverflowError):
+                continue
+            return port
 
 
 def free_port():
@@ -19,9 +35,9 @@ def free_port():
 
 
 class Cluster:
-    """Scheduler, servers and workers; the workers run ``python -c program``."""
+    """Scheduler, servers and workers; the workers run ``python -c program``. With `metrics` the nodes tell how they are."""
 
-    def __init__(self, folder, program, workers=2, servers=2, timeout=TIMEOUT, **settings):
+    def __init__(self, folder, program, workers=2, servers=2, metrics=False, timeout=TIMEOUT, **settings):
         self.folder = folder
         self.timeout = timeout
         self.program = program
@@ -36,6 +52,9 @@ class Cluster:
             "LOOMIX_KV_DEADLINE": "30",
             **{name: str(value) for name, value in settings.items()},
         }
+        self.metrics = free_ports(1 + servers + workers) if metrics else 0
+        if metrics:
+            self.environment["LOOMIX_METRICS_PORT"] = str(self.metrics)
         self.workers = workers
         self.servers = servers
         self.processes = {}
@@ -85,6 +104,43 @@ class Cluster:
         self.processes[role, rank].send_signal(number)
         if number == signal.SIGKILL:
             self.processes[role, rank].wait()
+
+    def numbers(self, role, rank=0):
+        """A node's metrics by their names with labels; none while it does not answer."""
+        port = self.metrics + {"scheduler": 0, "server": 1 + rank, "worker": 1 + self.servers + rank}[role]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+                lines = page.read().decode().splitlines()
+        except OSError:
+            return {}
+        return {
+            name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")
+        }
+
+    def wait_for_life(self, role, rank=0):
+        """Until a node that was started again is in the cluster."""
+        self.wait_until(lambda: self.numbers(role, rank).get("loomix_cluster_view", 0) > 0, f"{role} {rank}")
+
+    def wait_until_whole(self):
+        """Until every value has all its copies, as the scheduler knows."""
+
+        def whole():
+            numbers = self.numbers("scheduler")
+            copies = [value for name, value in numbers.items() if name.startswith("loomix_cluster_copies{")]
+            return numbers.get("loomix_cluster_view", 0) > 0 and min(copies) == min(2, self.servers)
+
+        self.wait_until(whole, "the copies of a group")
+
+    def wait_until(self, test, what):
+        until = time.monotonic() + self.timeout
+        while not test():
+            if time.monotonic() > until:
+                texts = [
+                    f"--- {path.name}\n{path.read_text()[-2000:]}"
+                    for path in sorted(self.folder.glob("*-*.txt"))
+                ]
+                raise AssertionError(f"{what}: not there in time\n" + "\n".join(texts))
+            time.sleep(0.02)
 
     def codes(self, role):
         """Exit statuses by rank, once all of the role have ended."""

@@ -20,12 +20,17 @@ TEST(NodeMetrics, TheSchedulerTellsWhoIsThere) {
   view.number = 3;
   view.servers = {{{{comm::Role::server, 0}, 7}, "tcp://host.a:41|KEY:", true}};
   view.workers = {{{{comm::Role::worker, 0}, 0}, "", false}};
+  view.servers.push_back({{{comm::Role::server, 1}, 8}, "tcp://host.b:41", false});
+  view.chains = {{{.server = 0, .synchronised = true}, {.server = 1, .synchronised = true}},
+                 {{.server = 0, .synchronised = false}}};
   comm::MetricsText text;
   add_view_metrics(text, view);
   EXPECT_THAT(text.text(), HasSubstr("\nloomix_cluster_view 3\n"));
   EXPECT_THAT(text.text(),
               HasSubstr("\nloomix_cluster_member{role=\"server\",rank=\"0\",host=\"host.a\"} 1\n"));
   EXPECT_THAT(text.text(), HasSubstr("\nloomix_cluster_member{role=\"worker\",rank=\"0\",host=\"\"} 0\n"));
+  EXPECT_THAT(text.text(), HasSubstr("\nloomix_cluster_copies{group=\"0\"} 1\n"));
+  EXPECT_THAT(text.text(), HasSubstr("\nloomix_cluster_copies{group=\"1\"} 0\n"));
 }
 
 TEST(NodeMetrics, HeadsTellHowFarWorkersAreBehind) {

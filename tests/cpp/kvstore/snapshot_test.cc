@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/dist/snapshot.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "tests/cpp/kvstore/cluster.h"
+
+namespace loomix::kvstore {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr SnapshotName kName = {.groups = 3, .workers = 2, .group = 1, .round = 40};
+
+class SnapshotTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    folder_ = (fs::path(::testing::TempDir()) /
+               (std::string("snapshots-") + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                "-" + std::to_string(::getpid())))
+                  .string();
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static comm::Message entry(Command command, std::vector<int64_t> fields, const std::string& key = {}) {
+    comm::Message message;
+    message.command = command;
+    message.fields = {0, 0};
+    message.fields.insert(message.fields.end(), fields.begin(), fields.end());
+    if (!key.empty()) message.texts = {key};
+    return message;
+  }
+  static comm::Buffer floats(const std::vector<float>& items) {
+    return comm::Buffer::copy_of(std::as_bytes(std::span(items)));
+  }
+  // A group of two workers with the keys a, b and "still", which is never pushed.
+  void begin(ShardGroup& group, Mode mode = Mode::sync) {
+    for (const int64_t worker : {0, 1}) group.apply(entry(kJoin, {worker, 7 + worker}));
+    comm::Message optimizer = entry(kSetOptimizer, {0, 7});
+    optimizer.texts = {"sgd", "learning_rate", "0.5", "momentum", "0.9"};
+    group.apply(optimizer);
+    for (const std::string key : {"sa", "sb", "still"}) {
+      comm::Message init = entry(
+          kInit, {0, 7, 0, static_cast<int64_t>(DType::float32), static_cast<int64_t>(mode), 0, 2}, key);
+      init.payload = {floats({1, 2, 3})};
+      group.apply(init);
+    }
+  }
+  void push(ShardGroup& group, int64_t worker, const std::string& key, int64_t number) {
+    comm::Message message = entry(kPush, {worker, 7 + worker, 0, number}, key);
+    Packing().append_to(message.fields);
+    const auto value = static_cast<float>(number * 10 + worker);
+    message.payload = {floats({value, value / 3, 1})};
+    ASSERT_EQ(group.check(message).verdict, ShardGroup::Verdict::apply);
+    group.apply(message);
+  }
+  void push_all(ShardGroup& group, int64_t number) {
+    for (const std::string key : {"sa", "sb"}) {
+      for (const int64_t worker : {0, 1}) push(group, worker, key, number);
+    }
+  }
+  std::vector<float> value_of(const ShardGroup& group, const std::string& key, int64_t number) {
+    return values(*group.find(entry(kPull, {0, 7, 0, number}, key)));
+  }
+  // What comes back from a file.
+  comm::Message through_file(const ShardGroup::Picture& picture) {
+    for (const NDArray& array : picture.arrays) array.wait_to_read();
+    write_snapshot(folder_, kName, picture.head, picture.arrays);
+    comm::Message state = read_snapshot(folder_, kName);
+    state.fields.insert(state.fields.begin(), {0, 0, 0});
+    return state;
+  }
+  std::string path() const { return snapshot_path(folder_, kName.group, kName.round); }
+  std::string content() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void expect_refused(const std::string& content, const std::string& what) {
+    std::ofstream(path(), std::ios::binary) << content;
+    try {
+      read_snapshot(folder_, kName);
+      ADD_FAILURE() << "accepted: " << what;
+    } catch (const FileError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path())) << what;
+    }
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SnapshotTest, ACutIsWhatEveryShardWasAfterItsRound) {
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  push_all(group, 1);
+  EXPECT_FALSE(group.take_cut());
+  for (const int64_t number : {2, 3}) {  // this key is ahead
+    for (const int64_t worker : {0, 1}) push(group, worker, "sa", number);
+  }
+  push(group, 1, "sa", 4);
+  EXPECT_FALSE(group.take_cut());
+  const std::vector<float> after = value_of(group, "sa", 2);
+  for (const int64_t worker : {0, 1}) push(group, worker, "sb", 2);
+  const std::optional<ShardGroup::Cut> cut = group.take_cut();
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->round, 2);
+
+  ShardGroup again(runtime_);
+  again.load(through_file(cut->picture));
+  for (const int64_t worker : {0, 1}) again.apply(entry(kJoin, {worker, 7 + worker}));
+  EXPECT_EQ(value_of(again, "sa", 2), after);
+  EXPECT_EQ(value_of(again, "still", 0), (std::vector<float>{1, 2, 3}));
+  // Both go on alike, so momentum and counts are there, too.
+  for (const int64_t worker : {0, 1}) push(again, worker, "sa", 3);
+  EXPECT_EQ(value_of(again, "sa", 3), value_of(group, "sa", 3));
+}
+
+TEST_F(SnapshotTest, KeysThatArePushedMoreSeldomHaveNoCommonCut) {
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  push_all(group, 1);
+  for (int64_t number = 2; number <= 9; ++number) {
+    for (const int64_t worker : {0, 1}) push(group, worker, "sa", number);
+    EXPECT_FALSE(group.take_cut());
+  }
+}
+
+TEST_F(SnapshotTest, AnAsynchronousCutKnowsWhoPushedHowOften) {
+  ShardGroup group(runtime_);
+  begin(group, Mode::async);
+  group.take_cuts(2);
+  for (const std::string key : {"sa", "sb"}) {
+    for (const int64_t number : {1, 2, 3}) push(group, 0, key, number);
+  }
+  for (const std::string key : {"sa", "sb"}) {
+    for (const int64_t number : {1, 2}) push(group, 1, key, number);
+  }
+  const std::optional<ShardGroup::Cut> cut = group.take_cut();
+  ASSERT_TRUE(cut);
+  ShardGroup again(runtime_);
+  again.load(through_file(cut->picture));
+  for (const int64_t worker : {0, 1}) again.apply(entry(kJoin, {worker, 7 + worker}));
+  push(again, 0, "sa", 4);
+  push(again, 1, "sa", 3);
+}
+
+TEST_F(SnapshotTest, AGroupWithoutPushesIsPicturedAsItIs) {
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  ASSERT_TRUE(group.picture_if_never_pushed());
+  ShardGroup again(runtime_);
+  again.load(through_file(*group.picture_if_never_pushed()));
+  again.apply(entry(kJoin, {0, 7}));
+  EXPECT_EQ(value_of(again, "sa", 0), (std::vector<float>{1, 2, 3}));
+  push(group, 0, "sa", 1);
+  EXPECT_FALSE(group.picture_if_never_pushed());
+}
+
+TEST_F(SnapshotTest, DamagedFilesAreRefusedAndNamed) {
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  push_all(group, 1);
+  push_all(group, 2);
+  through_file(group.take_cut()->picture);
+  const std::string good = content();
+  for (size_t size = 0; size < good.size(); ++size) expect_refused(good.substr(0, size), "truncated");
+  for (size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << (at % 8)));
+    expect_refused(bad, "byte " + std::to_string(at));
+  }
+  expect_refused(good + "more", "longer");
+  std::ofstream(path(), std::ios::binary) << good;
+  EXPECT_NO_THROW(read_snapshot(folder_, kName));
+  fs::copy_file(path(), snapshot_path(folder_, 2, 40));
+  EXPECT_THROW(read_snapshot(folder_, {3, 2, 2, 40}), FileError);
+  EXPECT_THROW(read_snapshot(folder_, {4, 2, 1, 40}), FileError);
+}
+
+// What a checksum does not find: numbers that somebody made up.
+TEST_F(SnapshotTest, InventedStatesNeverCrash) {
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  push_all(group, 1);
+  push_all(group, 2);
+  const comm::Message good = through_file(group.take_cut()->picture);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    comm::Message bad = good;
+    for (int change = 0; change < 2; ++change) {
+      int64_t& field = bad.fields[random() % bad.fields.size()];
+      field = random() % 2 == 0 ? static_cast<int64_t>(random() % 8) - 2 : static_cast<int64_t>(random());
+    }
+    if (random() % 4 == 0) bad.payload.pop_back();
+    if (random() % 4 == 0) bad.texts.pop_back();
+    ShardGroup again(runtime_);
+    try {
+      again.load(bad);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace loomix::kvstore
