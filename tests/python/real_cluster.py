@@ -35,7 +35,7 @@ def free_port():
 
 
 class Cluster:
-    """Scheduler, servers and workers; the workers run ``python -c program``. With `metrics` the nodes tell how they are."""
+    """Scheduler, servers and workers, which run ``python -c program``. With `metrics` the nodes tell how they are."""
 
     def __init__(self, folder, program, workers=2, servers=2, metrics=False, timeout=TIMEOUT, **settings):
         self.folder = folder

@@ -12,7 +12,7 @@ from real_cluster import TIMEOUT, Cluster
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
-# Momentum makes the states count, and the schedule the number of updates; "still" is never pushed, and group 2 may be empty.
+# Momentum makes the states count, and the schedule the number of updates; "still" is never pushed.
 PROGRAM = """
 import os, sys, time
 import numpy as np
