@@ -97,7 +97,7 @@ class Cluster {
     }
     return view.number > 0;
   }
-  bool wait_until_whole(comm::Duration deadline = 10s) const {
+  bool wait_until_whole(comm::Duration deadline = 30s) const {
     const auto until = comm::Clock::now() + deadline;
     while (!whole()) {
       if (comm::Clock::now() > until) return false;

@@ -313,7 +313,7 @@ TEST_F(Survival, EveryServerMayDieOneAfterTheOther) {
 
 // A node that was slow for a moment does not know that it was given up, and is told nothing.
 TEST_F(Survival, WhomOnlyTheSchedulerLostIsBack) {
-  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait, .patience = 10s});
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait, .patience = 3s});
   run(cluster, 6, [&](int round) {
     if (round != 3) return;
     for (const std::string& node : {Cluster::server_address(1), Cluster::worker_address(1)})
