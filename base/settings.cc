@@ -92,6 +92,9 @@ void Settings::fields(FieldList<Settings>& f) {
     "payloads are not encrypted, only protected against changes.");
   f("kv_shared_memory", &Settings::kv_shared_memory,
     "Whether nodes on one machine exchange values through shared memory.");
+  f("kv_allow_pickle", &Settings::kv_allow_pickle,
+    "Server: runs optimizers that come as pickled Python code. Whoever can reach the server can then run any "
+    "code there.");
   f("metrics_port", &Settings::metrics_port,
     "Port at which a cluster's scheduler serves its numbers for Prometheus and `python -m loomix top`; the "
     "servers take the ports behind it, then the workers. 0: none.")

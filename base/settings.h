@@ -48,6 +48,7 @@ struct Settings {
   std::string kv_key_file;
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;
+  bool kv_allow_pickle = false;
   int metrics_port = 0;
   std::string metrics_host = "127.0.0.1";
 

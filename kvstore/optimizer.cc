@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <mutex>
 
 #include <fmt/core.h>
 
@@ -204,11 +205,38 @@ struct FtrlSettings : CommonSettings {
   }
 };
 
+// Applies a rule by an update operator.
+class OperatorRule : public Optimizer {
+ public:
+  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+              OptimizerState& state, int8_t priority) const final;
+
+ protected:
+  OperatorRule(Runtime& runtime, OptimizerSpec spec) : Optimizer(std::move(spec)), runtime_(runtime) {}
+  struct Step {
+    const NDArray& weight;
+    const NDArray& grad;
+    NDArray out;
+    OptimizerState& state;
+    double rate, decay;
+    int8_t priority;
+  };
+  virtual double rate(int64_t updates) const = 0;
+  virtual double decay() const = 0;
+  virtual int state_arrays() const = 0;
+  virtual void apply(const Step& step) const = 0;
+  void run(const char* op, const Step& step, TextPairs attrs) const;
+
+ private:
+  double multiplier(const char* what, const Key& key) const;
+  Runtime& runtime_;
+};
+
 template <class S>
-class Rule final : public Optimizer {
+class Rule final : public OperatorRule {
  public:
   Rule(Runtime& runtime, OptimizerSpec spec, const TextPairs& settings)
-      : Optimizer(runtime, std::move(spec)),
+      : OperatorRule(runtime, std::move(spec)),
         settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {
     static_cast<void>(settings_.changes());  // throws for what cannot be read
   }
@@ -245,20 +273,18 @@ constexpr Known known() {
 constexpr std::array kKnown = {known<AdamSettings>(), known<FtrlSettings>(), known<NagSettings>(),
                                known<RmsPropSettings>(), known<SgdSettings>()};
 
-}  // namespace
-
-double Optimizer::multiplier(const char* what, const Key& key) const {
+double OperatorRule::multiplier(const char* what, const Key& key) const {
   const int64_t* const number = std::get_if<int64_t>(&key);
   const std::string name =
       fmt::format("{}.{}", what, number ? std::to_string(*number) : std::get<std::string>(key));
-  for (const auto& [setting, value] : spec_.settings) {
+  for (const auto& [setting, value] : spec().settings) {
     if (setting == name) return std::stod(value);
   }
   return 1;
 }
 
-void Optimizer::update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
-                       OptimizerState& state, int8_t priority) const {
+void OperatorRule::update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+                          OptimizerState& state, int8_t priority) const {
   while (static_cast<int>(state.arrays.size()) < state_arrays()) {
     state.arrays.push_back(zeros(weight.engine(), weight.shape(), weight.dtype(), weight.device()));
   }
@@ -267,7 +293,7 @@ void Optimizer::update(const Key& key, const NDArray& weight, const NDArray& gra
          decay() * multiplier("wd_mult", key), priority});
 }
 
-void Optimizer::run(const char* op, const Step& step, TextPairs attrs) const {
+void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const {
   const ops::OpDef& def = *runtime_.table().find(op);
   std::vector<const NDArray*> in = {&step.weight, &step.grad};
   for (const NDArray& array : step.state.arrays) in.push_back(&array);
@@ -279,7 +305,37 @@ void Optimizer::run(const char* op, const Step& step, TextPairs attrs) const {
   run_node(runtime_, def, def.params->parse(def.name, attrs), in, options);
 }
 
+struct CodeMaker {
+  std::mutex mutex;
+  CodeOptimizerMaker make;
+};
+CodeMaker& code_maker() {
+  static CodeMaker maker;
+  return maker;
+}
+
+std::shared_ptr<const Optimizer> make_from_code(OptimizerSpec spec) {
+  CodeOptimizerMaker make;
+  {
+    const std::lock_guard lock(code_maker().mutex);
+    make = code_maker().make;
+  }
+  LOOMIX_CHECK(
+      make, ValueError,
+      "[KVStore] the optimizer is pickled code, which this server does not run; start all servers with "
+      "LOOMIX_KV_ALLOW_PICKLE=1 to let it, and with it everybody who can reach them, run code there.");
+  return make(std::move(spec));
+}
+
+}  // namespace
+
+void allow_code_optimizers(CodeOptimizerMaker maker) {
+  const std::lock_guard lock(code_maker().mutex);
+  code_maker().make = std::move(maker);
+}
+
 std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec) {
+  if (spec.name == kCodeOptimizer) return make_from_code(std::move(spec));
   TextPairs settings;
   for (const auto& [name, value] : spec.settings) {
     if (!name.starts_with("lr_mult.") && !name.starts_with("wd_mult.")) {

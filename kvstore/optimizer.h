@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,38 +26,30 @@ struct OptimizerState {
   int64_t updates = 0;
 };
 
-// Applies a rule by the update operators of the table.
+// Applies a rule.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Pushes `out = weight changed by grad`; `state` is empty at first. `out` may be the weight.
-  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
-              OptimizerState& state, int8_t priority) const;
+  virtual void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+                      OptimizerState& state, int8_t priority) const = 0;
   const OptimizerSpec& spec() const noexcept { return spec_; }
 
  protected:
-  Optimizer(Runtime& runtime, OptimizerSpec spec) : runtime_(runtime), spec_(std::move(spec)) {}
-  struct Step {
-    const NDArray& weight;
-    const NDArray& grad;
-    NDArray out;
-    OptimizerState& state;
-    double rate, decay;
-    int8_t priority;
-  };
-  virtual double rate(int64_t updates) const = 0;
-  virtual double decay() const = 0;
-  virtual int state_arrays() const = 0;
-  virtual void apply(const Step& step) const = 0;
-  void run(const char* op, const Step& step, TextPairs attrs) const;
-  Runtime& runtime_;
+  explicit Optimizer(OptimizerSpec spec) : spec_(std::move(spec)) {}
 
  private:
-  double multiplier(const char* what, const Key& key) const;
   const OptimizerSpec spec_;
 };
 
-// Throws ValueError for an unknown name or setting, naming those that there are.
+// A rule that is code, as a text: the setting `code`. Makers are given by whoever can run it, in a server that may; all specs
+// of this name are refused otherwise.
+inline constexpr const char* kCodeOptimizer = "code";
+using CodeOptimizerMaker = std::function<std::shared_ptr<const Optimizer>(OptimizerSpec spec)>;
+void allow_code_optimizers(CodeOptimizerMaker maker);
+
+// A rule of the table's update operators, or code where that is allowed. Throws ValueError for an unknown name or setting,
+// naming those that there are.
 std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec);
 
 }  // namespace loomix::kvstore

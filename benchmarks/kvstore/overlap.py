@@ -21,6 +21,7 @@ PROGRAM = os.environ.get("BENCH_KVSTORE", HERE.parents[1] / "build" / "benchmark
 BRIDGE = "loomixbr"
 NODES = ("server0", "server1", "worker0", "worker1")
 RATE = "1gbit"
+CONTROL = "reno"  # as every system has it; "bbr", the default of some, is far from sharing a link evenly
 
 
 def run(command):
@@ -47,6 +48,7 @@ def set_up():
         run(f"ip netns exec {name} ip addr add 10.77.0.{i + 2}/24 dev eth0")
         run(f"ip netns exec {name} ip link set eth0 up")
         run(f"ip netns exec {name} ip link set lo up")
+        run(f"ip netns exec {name} sysctl -qw net.ipv4.tcp_congestion_control={CONTROL}")
         shape(f"lx{i}")
         shape("eth0", name)
 
@@ -74,7 +76,7 @@ def main():
     """Command line."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     seconds = {"overlap": [], "plain": []}
-    nodes = []
+    nodes, workers = [], []
     try:
         set_up()
         nodes = [start(PROGRAM, "scheduler", 2, 2, "10.77.0.1")]
@@ -84,7 +86,6 @@ def main():
         workers = [
             start(*inside(NODES[i + 2]), PROGRAM, "overlap", i, address, f"10.77.0.{i + 4}") for i in range(2)
         ]
-        nodes = workers + nodes
         for worker in workers:
             assert worker.stdout.readline() == "ready\n"
         for turn in range(rounds + 1):
@@ -98,11 +99,16 @@ def main():
                 if turn > 0:
                     times.append((time.perf_counter() - begin) / 3)
     finally:
-        for node in nodes:
-            node.stdin.close()
-        for node in nodes:
-            node.wait(timeout=60)
-        tear_down()
+        try:
+            for part in (workers, nodes):  # the scheduler and servers last: workers say goodbye to them
+                for node in part:
+                    node.stdin.close()
+                for node in part:
+                    node.wait(timeout=60)
+        finally:
+            for node in [*workers, *nodes]:
+                node.kill()
+            tear_down()
     medians = {way: statistics.median(times) for way, times in seconds.items()}
     for way, median in medians.items():
         print(

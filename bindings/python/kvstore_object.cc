@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/params.h"
 #include "base/settings.h"
 #include "bindings/python/convert.h"
@@ -17,6 +18,8 @@
 #include "kvstore/dist/dist_store.h"
 #include "kvstore/dist/node_setup.h"
 #include "kvstore/local_store.h"
+#include "kvstore/optimizer.h"
+#include "ndarray/copy.h"
 
 namespace loomix::python {
 namespace {
@@ -159,8 +162,73 @@ std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t stalenes
   return std::make_unique<Store>(*made);
 }
 
+// A Python object that may be let go of by any thread.
+std::shared_ptr<py::object> shared(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* last) {
+            const py::gil_scoped_acquire gil;
+            delete last;
+          }};
+}
+
+// An optimizer in Python. Its states are arrays like the weight, so they are copied to other servers as those of all rules are.
+class PythonOptimizer final : public kvstore::Optimizer {
+ public:
+  PythonOptimizer(kvstore::OptimizerSpec spec, py::object rule)
+      : Optimizer(std::move(spec)), rule_(shared(std::move(rule))) {}
+  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
+              kvstore::OptimizerState& state, int8_t) const override {
+    if (!same_memory(weight, out)) copy(weight, out);
+    std::string failure;
+    {
+      const py::gil_scoped_acquire gil;
+      try {
+        py::list arrays;
+        for (const NDArray& array : state.arrays) arrays.append(array_object(array));
+        const py::object kept =
+            (*rule_)(key_object(key), array_object(out), array_object(grad), arrays, ++state.updates);
+        state.arrays = to_arrays(kept, "states");
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+    }
+    if (!failure.empty()) poison(key, out, failure);
+  }
+
+ private:
+  static bool same_memory(const NDArray& one, const NDArray& other) {
+    return &one.storage() == &other.storage() && one.offset() == other.offset();
+  }
+  // Whoever reads the value gets the error.
+  static void poison(const Key& key, const NDArray& out, const std::string& failure) {
+    log(LogLevel::error, "[KVStore] the pickled optimizer failed for key {}: {}", kvstore::to_text(key),
+        failure);
+    ArrayTags tags;
+    tags.write(out);
+    runtime().engine().push({}, tags.tags(), [text = failure](engine::RunContext&) {
+      detail::throw_error<StateError>("[KVStore] the pickled optimizer failed: {}", text);
+    });
+  }
+  const std::shared_ptr<py::object> rule_;
+};
+
+std::shared_ptr<const kvstore::Optimizer> make_python_optimizer(kvstore::OptimizerSpec spec) {
+  const py::gil_scoped_acquire gil;
+  try {
+    std::string code;
+    for (const auto& [name, value] : spec.settings) {
+      if (name == "code") code = value;
+    }
+    py::object rule = py::module_::import("loomix.optimizer.travel").attr("ServerRule")(code);
+    return std::make_shared<PythonOptimizer>(std::move(spec), std::move(rule));
+  } catch (const py::error_already_set& error) {
+    detail::throw_error<ValueError>("[KVStore] the server cannot read the pickled optimizer: {}",
+                                    error.what());
+  }
+}
+
 void serve() {
   Runtime& used = runtime();
+  if (settings().kv_allow_pickle) kvstore::allow_code_optimizers(make_python_optimizer);
   bool raised = false;
   {
     const py::gil_scoped_release release;
@@ -182,6 +250,7 @@ py::dict cluster_settings() {
   result["workers"] = given.kv_workers;
   result["servers"] = given.kv_servers;
   result["staleness"] = given.kv_staleness;
+  result["allow_pickle"] = given.kv_allow_pickle;
   return result;
 }
 

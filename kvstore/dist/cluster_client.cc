@@ -10,6 +10,7 @@ namespace loomix::kvstore {
 namespace {
 
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+constexpr uint64_t kNobody = ~uint64_t{0};
 constexpr auto kSoon = std::chrono::milliseconds(200);
 constexpr auto kForTheReason = std::chrono::seconds(5);
 
@@ -42,7 +43,7 @@ struct ClusterClient::Pending {
   Call call;
   uint64_t attempt = 0;  // answers to earlier ones do not count
   uint64_t request = 0;
-  uint64_t head = 0;  // incarnation of the server that was asked last
+  uint64_t head = 0;  // incarnation of the server that was asked last; kNobody while it is held back
   bool done = false;
 };
 
@@ -80,6 +81,7 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
     }
     workers_ = static_cast<int>(view_.workers.size());
     groups_ = static_cast<int>(view_.chains.size());
+    windows_.resize(view_.chains.size());
     barriers_ = barriers_passed_ = view_.barriers;
   }
   join();
@@ -135,7 +137,8 @@ void ClusterClient::on_view(const View& view) {
     view_ = view;
     changed_.notify_all();
     for (const PendingRef& pending : pending_) {
-      if (!view.failure.empty() || pending->head != view.head_member(pending->group).id.incarnation)
+      if (!view.failure.empty() ||
+          (pending->head != view.head_member(pending->group).id.incarnation && pending->head != kNobody))
         moved.push_back(pending);
     }
   }
@@ -151,11 +154,21 @@ void ClusterClient::call(Call call) {
   if (call.message.command == kPull) ++pulls_;
   const auto pending =
       std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
-  {
-    const std::lock_guard lock(mutex_);
-    pending_.insert(pending);
-  }
-  send(pending);
+  if (may_go(pending)) send(pending);
+}
+
+// Pushes of values may have to wait for others of their group.
+bool ClusterClient::may_go(const PendingRef& pending) {
+  const std::lock_guard lock(mutex_);
+  pending_.insert(pending);
+  const Call& call = pending->call;
+  if (call.message.command != kPush) return true;
+  const PushWindow<PendingRef>::Shard shard{call.message.texts.at(0), call.message.fields.at(4)};
+  if (windows_[pending->group].enter(pending, shard, call.priority, call.message.payload_bytes()))
+    return true;
+  if (!view_.failure.empty()) return true;  // which ends it
+  pending->head = kNobody;
+  return false;
 }
 
 void ClusterClient::send(const PendingRef& pending) {
@@ -236,13 +249,32 @@ void ClusterClient::try_again_soon(const PendingRef& pending) {
 
 void ClusterClient::finish(const PendingRef& pending, comm::Message message, std::exception_ptr error) {
   Call call;
+  bool releases = false;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(pending->done, true)) return;
     pending_.erase(pending);
     call = std::move(pending->call);
+    if (call.message.command == kPush) {
+      for (PendingRef& next : windows_[pending->group].leave(pending)) {
+        next->head = 0;
+        released_.push_back(std::move(next));
+      }
+      releases = !released_.empty() && !std::exchange(releasing_, true);
+    }
   }
   call.done(std::move(message), std::move(error));
+  while (releases) {  // one thread does it, so that many that end at once are no deep recursion
+    PendingRef next;
+    {
+      const std::lock_guard lock(mutex_);
+      releases = releasing_ = !released_.empty();
+      if (!releases) break;
+      next = std::move(released_.front());
+      released_.pop_front();
+    }
+    send(next);
+  }
 }
 
 comm::Message ClusterClient::call_and_wait(Call call) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
+#include "kvstore/dist/push_window.h"
 
 namespace loomix::kvstore {
 
@@ -58,6 +60,7 @@ class ClusterClient {
   struct Pending;
   using PendingRef = std::shared_ptr<Pending>;
   void send(const PendingRef& pending);
+  bool may_go(const PendingRef& pending);
   void on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply);
   void try_again_soon(const PendingRef& pending);
   void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
@@ -82,6 +85,9 @@ class ClusterClient {
   int64_t barriers_passed_ = 0;
   std::exception_ptr entry_error_;
   std::set<PendingRef> pending_;
+  std::vector<PushWindow<PendingRef>> windows_;  // of each group, for pushes
+  std::deque<PendingRef> released_;              // by the windows, to be sent at once
+  bool releasing_ = false;                       // somebody is sending them
   std::unique_ptr<Membership> membership_;
   bool closing_ = false;
   std::unique_ptr<comm::Endpoint> owned_endpoint_;  // last: its handlers use all the others until it is gone

@@ -13,6 +13,8 @@
 namespace loomix::kvstore {
 namespace {
 
+constexpr int kMostUrgent = 1 << 29;
+
 Mode mode_of(const std::string& type) {
   if (type == "dist" || type == "dist_sync" || type == "dist_device_sync") return Mode::sync;
   if (type == "dist_async" || type == "dist_device_async") return Mode::async;
@@ -66,7 +68,9 @@ ClusterClient::Call make_call(const ClusterClient& client, Command command, cons
       0,     0, client.rank(), static_cast<int64_t>(client.incarnation()), static_cast<int64_t>(what.part),
       number};
   call.message.texts = {what.wire};
-  call.priority = priority;
+  // A pull's request, which is short, does not queue behind the pushes of its priority.
+  call.priority =
+      2 * std::clamp(priority, -kMostUrgent, kMostUrgent) + (command == kPull || command == kPullRows);
   call.what = fmt::format("{} of key {} by worker {}", kNames[command - kInit],
                           to_text(key_of_wire(what.wire)), client.rank());
   return call;
@@ -368,7 +372,7 @@ void DistStore::set_compression(const CompressionParams& params) {
 }
 
 void DistStore::set_optimizer(const OptimizerSpec& spec) {
-  make_optimizer(runtime_, spec);
+  if (spec.name != kCodeOptimizer) make_optimizer(runtime_, spec);  // servers judge code
   if (rank() != 0) return;
   for (int group = 0; group < client_->groups(); ++group) {
     ClusterClient::Call call;

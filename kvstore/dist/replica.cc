@@ -146,7 +146,8 @@ void Replica::forget_state() {
   since_ = 0;
   has_state_ = false;
   shards_ = std::make_unique<ShardGroup>(runtime_);
-  last_ = committed_ = 0;
+  last_ = committed_ = all_changed_ = 0;
+  shard_changed_.clear();
   unacknowledged_.clear();
   for (auto& [index, list] : std::exchange(when_committed_, {})) {
     for (Pending& pending : list) pending.responder.fail(kNotTheHead);
@@ -222,12 +223,19 @@ void Replica::submit(comm::Incoming&& incoming) {
   }
 }
 
+int64_t Replica::changed_at(const comm::Message& pull) const {
+  const auto found = shard_changed_.find(shard_of(pull));
+  return std::max(all_changed_, found == shard_changed_.end() ? 0 : found->second);
+}
+
+// A value waits for its own entries only: those of other shards that came later may still be on their way along the chain.
 void Replica::answer_pull(comm::Incoming&& incoming) {
   const std::optional<NDArray> array = shards_->find(incoming.message);
   if (!array) return wait_for_shard(std::move(incoming));
   auto value = std::make_shared<NDArray>(
       incoming.message.command == kPull ? *array : rows_of(runtime_, incoming.message, *array));
-  when_committed(last_, std::move(incoming.responder), [this, value](comm::Responder&& responder) {
+  const int64_t index = changed_at(incoming.message);
+  when_committed(index, std::move(incoming.responder), [this, value](comm::Responder&& responder) {
     reply_with(runtime_.engine(), std::move(responder), *value);
   });
 }
@@ -259,6 +267,7 @@ int64_t Replica::append(comm::Message message) {
     snapshots_.write(group_, cut->round, std::move(cut->picture));
     on_cut_(cut->round);
   }
+  (concerns_one_shard(message) ? shard_changed_[shard_of(message)] : all_changed_) = index;
   if (successor_) {
     unacknowledged_.push_back({index, std::move(message)});
     const Entry& entry = unacknowledged_.back();
@@ -342,7 +351,8 @@ void Replica::load(comm::Incoming&& incoming) {
   shards->load(incoming.message);
   shards_ = std::move(shards);
   has_state_ = true;
-  last_ = index;
+  last_ = all_changed_ = index;
+  shard_changed_.clear();
   unacknowledged_.clear();
   when_committed(index, std::move(incoming.responder), [this](comm::Responder&& responder) {
     responder.reply({});

@@ -61,6 +61,8 @@ class Replica {
   void apply(const comm::Message& message);
   // Calls `answer`, by default with an empty message, once the entry is committed.
   void when_committed(int64_t index, comm::Responder&& responder, Answer answer = {});
+  // Index of the newest entry that a shard's value may depend on.
+  int64_t changed_at(const comm::Message& pull) const;
   void forget_state();
   void begin_with_snapshot();
   void committed_up_to(int64_t index);
@@ -93,6 +95,8 @@ class Replica {
   std::unique_ptr<ShardGroup> shards_;
   int64_t last_ = 0;       // index of the newest entry applied
   int64_t committed_ = 0;  // up to which everybody behind has the entries
+  std::map<std::pair<std::string, int64_t>, int64_t> shard_changed_;  // index of its newest entry
+  int64_t all_changed_ = 0;  // of the newest entry, or snapshot, that concerns all shards
   std::optional<comm::NodeName> successor_;
   bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
   std::deque<Entry> unacknowledged_;         // what the successor has not confirmed; emptied by its answers

@@ -10,14 +10,17 @@ std::vector<Shard> shards_of(const std::string& wire_key, int64_t count, int64_t
   for (const char c : wire_key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   hash ^= hash >> 32;
   const auto first = static_cast<int32_t>(hash % static_cast<uint64_t>(groups));
-  if (groups == 1 || count * item_bytes <= kSmallBytes) return {{first, 0, count}};
+  const int64_t bytes = count * item_bytes;
+  if (bytes <= kSmallBytes) return {{first, 0, count}};
+  const int64_t slices = std::clamp<int64_t>(bytes / groups / kSliceBytes, 1, kMostSlices);
   const int64_t line = std::max<int64_t>(1, 64 / item_bytes);
   const int64_t lines = (count + line - 1) / line;
+  const int64_t parts = groups * slices;
   std::vector<Shard> shards;
-  for (int32_t i = 0; i < groups; ++i) {
-    const int64_t begin = std::min(count, lines * i / groups * line);
-    const int64_t end = std::min(count, lines * (i + 1) / groups * line);
-    if (begin < end) shards.push_back({(first + i) % groups, begin, end});
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t begin = std::min(count, lines * i / parts * line);
+    const int64_t end = std::min(count, lines * (i + 1) / parts * line);
+    if (begin < end) shards.push_back({static_cast<int32_t>((first + i / slices) % groups), begin, end});
   }
   return shards;
 }

@@ -201,6 +201,94 @@ def test_servers_update_as_this_process_would(tmp_path):
         assert "good" in cluster.output("worker", 0)
 
 
+CODE = """
+import loomix as mx
+class Mine(mx.optimizer.Optimizer):
+    def create_state(self, index, weight):
+        return mx.nd.zeros(weight.shape), None, [mx.nd.ones(weight.shape)]
+    def update(self, index, weight, grad, state):
+        self._update_count(index)
+        mean, nothing, [scale] = state
+        assert nothing is None
+        mean[:] = 0.5 * mean + grad
+        scale *= 1.25
+        weight -= self._get_lr(index) * mean * scale * self._index_update_count[index]
+class Failing(Mine):
+    def update(self, index, weight, grad, state):
+        raise ValueError("my mistake")
+class Halves(mx.lr_scheduler.LRScheduler):
+    def __call__(self, num_update):
+        return 0.25 if num_update < 3 else 0.125
+"""
+WITH_CODE = """
+import os, time
+import loomix as mx, mine
+kv = mx.kv.create("dist_sync")
+kv.set_optimizer(mine.Mine(learning_rate=0.25))
+here = mx.optimizer.get_updater(mine.Mine(learning_rate=0.25))
+keys, shapes = ["a_weight", "b_weight"], [(7,), (300, 300)]
+own = [mx.nd.ones(shape) for shape in shapes]
+kv.init(keys, own)
+out = [mx.nd.empty(shape) for shape in shapes]
+for step in range(1, 21):
+    for key, value, pulled in zip(keys, own, out):
+        grad = mx.nd.full(value.shape, step / 16)
+        kv.push(key, grad)
+        kv.pull(key, pulled)
+        here(key, grad, value)
+        assert (pulled.asnumpy() == value.asnumpy()).all(), (step, key)
+    print("step", step, flush=True)
+    while step == 8 and not os.path.exists("go"): time.sleep(0.02)
+kv.set_optimizer(mx.optimizer.SGD(lr_scheduler=mine.Halves()))
+kv.init("c", mx.nd.zeros((3,)))
+for step in range(1, 4):
+    kv.push("c", mx.nd.ones((3,)))
+    kv.pull("c", pulled := mx.nd.empty((3,)))
+    print(step, pulled.asnumpy(), flush=True)
+kv.set_optimizer(mine.Failing())
+kv.push("a_weight", mx.nd.ones((7,)))
+kv.pull("a_weight", out[0])
+try:
+    out[0].wait_to_read()
+except mx.MXNetError as error:
+    print("good:", error, flush=True)
+"""
+
+
+def test_pickled_optimizers_run_on_servers_that_allow_it(tmp_path):
+    (tmp_path / "mine.py").write_text(CODE)
+    with Cluster(tmp_path, WITH_CODE, workers=1, LOOMIX_KV_ALLOW_PICKLE=1).start() as cluster:
+        cluster.wait_for("worker", 0, "step 8\n")
+        cluster.kill("server", 0)
+        (tmp_path / "go").touch()
+        cluster.start(("server", 0))
+        cluster.succeed()
+        output = cluster.output("worker", 0)
+        assert "1 [-0.25 -0.25 -0.25]\n2 [-0.5 -0.5 -0.5]\n3 [-0.625 -0.625 -0.625]\n" in output
+        assert "good:" in output, output
+        assert "my mistake" in cluster.output("server", 0) + cluster.output("server", 1)
+
+
+def test_servers_run_no_code_by_default(tmp_path):
+    (tmp_path / "mine.py").write_text(CODE)
+    program = """
+import loomix as mx, mine
+kv = mx.kv.create("dist_sync")
+class Here(mine.Mine): pass
+for optimizer in (mine.Mine(), mx.optimizer.SGD(lr_scheduler=mine.Halves()), Here()):
+    try:
+        kv.set_optimizer(optimizer)
+    except NotImplementedError as error:
+        print("good:", error)
+"""
+    with Cluster(tmp_path, program, workers=1, servers=1).start() as cluster:
+        cluster.succeed()
+        one, two, three = cluster.output("worker", 0).split("good:")[1:]
+        assert "Mine is code" in one and "LOOMIX_KV_ALLOW_PICKLE=1" in one
+        assert "Halves" in two and "LOOMIX_KV_ALLOW_PICKLE=1" in two
+        assert "Here is defined in the main program" in three or "LOOMIX_KV_ALLOW_PICKLE=1" in three
+
+
 # ---- who is missing, and who dies ----------------------------------------------------------------
 
 

@@ -114,7 +114,7 @@ def _serve():
     ):
         from . import kvstore_server
 
-        sys.exit(kvstore_server.run())
+        sys.exit(kvstore_server.run_during_import())
 
 
 _serve()

@@ -130,12 +130,13 @@ class DistKVStore(KVStore):
         Parameters
         ----------
         optimizer : Optimizer
-            SGD, NAG, Adam, RMSProp or Ftrl, with one of MXNet's schedules or none.
+            SGD, NAG, Adam, RMSProp or Ftrl, with one of MXNet's schedules or none. Others are code; they are
+            pickled for servers that were started with ``LOOMIX_KV_ALLOW_PICKLE=1``.
 
         Raises
         ------
         NotImplementedError
-            For what cannot travel: other classes, other schedules, anything that is code.
+            For what is code where servers do not run any.
 
         Examples
         --------
@@ -143,10 +144,27 @@ class DistKVStore(KVStore):
         >>> store = mx.kv.create("dist_async")  # doctest: +SKIP
         >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1))  # doctest: +SKIP
         """
-        from .optimizer.travel import describe
+        from .optimizer.travel import describe, pickled
 
-        self._handle.set_optimizer(*describe(optimizer))
+        try:
+            described = describe(optimizer)
+        except MXNetNotImplementedError as reason:
+            self._send_code(pickled(optimizer), reason)
+        else:
+            self._handle.set_optimizer(*described)
         self._follow_rank_0()
+
+    def _send_code(self, code, reason):
+        """``reason``: why it cannot be sent as data."""
+        try:
+            self._handle.set_optimizer(*code)
+        except MXNetError as error:
+            if "LOOMIX_KV_ALLOW_PICKLE" not in str(error):
+                raise
+            raise MXNetNotImplementedError(
+                f"{reason} Or start the servers with LOOMIX_KV_ALLOW_PICKLE=1: they then run code that "
+                f"workers send, and that of everybody else who can reach them."
+            ) from error
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Raises: the states are on the servers."""

@@ -4,7 +4,7 @@
 import os
 import sys
 
-__all__ = ["is_server", "run"]
+__all__ = ["is_server", "run", "run_during_import"]
 
 
 def is_server():
@@ -32,3 +32,17 @@ def run():
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def run_during_import():
+    """:func:`run` where the package is not imported to its end, and will not be.
+
+    What a pickle imports would wait for that, so a server that may read pickles starts anew as
+    ``python -m loomix serve``, with the same search path.
+    """
+    from . import _core
+
+    if not _core.cluster_settings()["allow_pickle"]:
+        return run()
+    os.environ["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    os.execv(sys.executable, [sys.executable, "-m", "loomix", "serve"])

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <map>
 
 #include "kvstore/dist/shards.h"
 
@@ -31,17 +32,24 @@ const Key kLargeKey = int64_t{7};
 
 TEST(Shards, CoverEverythingOnce) {
   for (const int groups : {1, 2, 3, 7}) {
-    for (const int64_t count : {1, 15, 65'536, 65'537, 1'000'003}) {
+    for (const int64_t count : {int64_t{1}, int64_t{15}, int64_t{65'536}, int64_t{65'537}, int64_t{1'000'003},
+                                int64_t{10'000'003}, int64_t{10'000'000'001}}) {
       int64_t next = 0;
-      std::vector<bool> used(static_cast<size_t>(groups));
+      std::map<int, int64_t> slices;
+      int last = -1;
       for (const Shard& shard : shards_of("skey", count, 4, groups)) {
         EXPECT_EQ(shard.begin, next);
         EXPECT_EQ(shard.begin % 16, 0);
-        EXPECT_FALSE(used[static_cast<size_t>(shard.group)]);
-        used[static_cast<size_t>(shard.group)] = true;
+        EXPECT_TRUE(shard.group == last || slices[shard.group] == 0) << "a group's share is one stretch";
+        EXPECT_LE(++slices[shard.group], kMostSlices);
+        if (count < 1'000'000'000) {
+          EXPECT_LE((shard.end - shard.begin) * 4, 2 * kSliceBytes + 64);
+        }
+        last = shard.group;
         next = shard.end;
       }
       EXPECT_EQ(next, count);
+      EXPECT_EQ(slices.size(), count * 4 <= kSmallBytes ? 1u : static_cast<size_t>(groups));
     }
   }
 }

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers as data: what a server needs to do as an optimizer of this process would."""
 
-from ..base import MXNetNotImplementedError, MXNetValueError
+import base64
+import pickle
+
+from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from ..lr_scheduler import CosineScheduler, FactorScheduler, MultiFactorScheduler, PolyScheduler
 from .adaptive import Adam, Ftrl, RMSProp
 from .base import Test
 from .sgd import NAG, SGD, ccSGD
 
-__all__ = ["describe"]
+__all__ = ["ServerRule", "describe", "pickled"]
 
 # Class -> name of the rule, and the attributes that are its settings.
 _RULES = {
@@ -120,3 +123,91 @@ def describe(optimizer):
         for key, value in settings.items()
     }
     return name, texts
+
+
+def pickled(optimizer):
+    """An optimizer as code: name and settings for servers that may run pickles.
+
+    Its class must be in a module that servers can import, too; where ``cloudpickle`` is installed on both
+    sides, it may be in the main program.
+
+    Raises
+    ------
+    NotImplementedError
+        For what cannot be pickled, and classes of the main program.
+    """
+    try:
+        import cloudpickle as writer
+    except ImportError:
+        writer = pickle
+        if type(optimizer).__module__ == "__main__":
+            raise MXNetNotImplementedError(
+                f"[set_optimizer] {type(optimizer).__name__} is defined in the main program, which servers do "
+                f"not import; put it into a module of its own, or install cloudpickle on all machines."
+            ) from None
+    try:
+        data = writer.dumps(optimizer)
+    except Exception as error:
+        raise MXNetNotImplementedError(
+            f"[set_optimizer] {type(optimizer).__name__} cannot be pickled: {error}"
+        ) from error
+    return "code", {"code": base64.b64encode(data).decode()}
+
+
+class ServerRule:
+    """A pickled optimizer at a server that may run it.
+
+    The server keeps the states and counts the updates, so both are copied to other servers and survive it;
+    what an optimizer notes elsewhere in itself does not.
+
+    Parameters
+    ----------
+    code : str
+        What :func:`pickled` wrote.
+    """
+
+    def __init__(self, code):
+        self.optimizer = pickle.loads(base64.b64decode(code))
+        self.shapes = {}  # key -> how its states are nested
+
+    def __call__(self, key, weight, gradient, arrays, updates):
+        """Changes a weight; ``arrays`` are the states, empty at first. Returns them."""
+        optimizer = self.optimizer
+        begin = optimizer.begin_num_update + updates - 1
+        optimizer._index_update_count[key] = begin
+        optimizer.num_update = max(optimizer.num_update, begin)
+        state = optimizer.create_state(key, weight) if key not in self.shapes or not arrays else None
+        if key not in self.shapes:
+            self.shapes[key] = _outline(state)
+        if not arrays:
+            arrays = _arrays(state)
+            for array in arrays:
+                if array.shape != weight.shape or array.dtype != weight.dtype or array.stype != "default":
+                    raise MXNetTypeError(
+                        f"[{type(optimizer).__name__}] the state of key {key!r} is a {array.dtype} array of shape "
+                        f"{array.shape}; on servers states are like the weight, {weight.dtype} and {weight.shape}."
+                    )
+        optimizer.update(key, weight, gradient, _nested(self.shapes[key], iter(arrays)))
+        return arrays
+
+
+def _arrays(state):
+    if state is None:
+        return []
+    if isinstance(state, (list, tuple)):
+        return [array for part in state for array in _arrays(part)]
+    return [state]
+
+
+def _outline(state):
+    """A state with True for each array."""
+    if isinstance(state, (list, tuple)):
+        return tuple(_outline(part) for part in state)
+    return None if state is None else True
+
+
+def _nested(outline, arrays):
+    """A state from its outline and its arrays."""
+    if isinstance(outline, tuple):
+        return tuple(_nested(part, arrays) for part in outline)
+    return None if outline is None else next(arrays)
