@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kCopied =
     size_t{8} << 10;  // smaller bodies are cheaper to copy than to leave where they are
-constexpr size_t kFlushFrom = size_t{64} << 10;
+constexpr size_t kFlushFrom = size_t{1} << 20;
 constexpr size_t kArena = size_t{32} << 10;
 constexpr size_t kInput = size_t{32} << 10;
 constexpr size_t kAhead = size_t{4} << 10;  // read together with the end of a body: mostly the next header

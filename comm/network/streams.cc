@@ -228,7 +228,7 @@ bool Streams::on_file(int file, uint32_t events) {
 }
 
 void Streams::accept() {
-  for (;;) {
+  while (listener_) {
     File socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) return;
     if (arriving_.size() >= kMaxArriving) {
@@ -316,6 +316,7 @@ void Streams::drop(Stream& stream, std::string_view reason, std::vector<Ended>& 
 int Streams::check(TimePoint now) {
   if (now - checked_ < kCheckEvery) return 0;
   checked_ = now;
+  accept();  // those for which this process had no file left
   const auto late = [now](TimePoint since) { return now - since > kSpeakWithin; };
   const size_t strangers =
       std::erase_if(arriving_, [&](const auto& entry) { return late(entry.second.since); });
