@@ -17,6 +17,7 @@
 #include "bindings/python/runtime.h"
 #include "kvstore/dist/dist_store.h"
 #include "kvstore/dist/node_setup.h"
+#include "kvstore/group_store.h"
 #include "kvstore/local_store.h"
 #include "kvstore/optimizer.h"
 #include "ndarray/copy.h"
@@ -162,6 +163,14 @@ std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t stalenes
   return std::make_unique<Store>(*made);
 }
 
+std::unique_ptr<Store> make_group_store(const std::string& type) {
+  const Settings& given = settings();
+  const auto deadline = std::chrono::duration<double>(given.kv_deadline);
+  const py::gil_scoped_release release;
+  return std::make_unique<Store>(kvstore::make_group_store(
+      runtime(), type, std::chrono::duration_cast<comm::GroupDeadline>(deadline), given.enforce_determinism));
+}
+
 // A Python object that may be let go of by any thread.
 std::shared_ptr<py::object> shared(py::object object) {
   return {new py::object(std::move(object)), [](py::object* last) {
@@ -296,6 +305,7 @@ void add_store_type(PyObject* module) {
       .def("barrier", [](const Store& store) { store.wait([](KVStore& to) { to.barrier(); }); })
       .def("close", &Store::close);
   m.def("make_dist_store", &make_dist_store);
+  m.def("make_group_store", &make_group_store);
   m.def("serve", &serve);
   m.def("cluster_settings", &cluster_settings);
   m.def("new_key_file_text", [] { return kvstore::key_file_text(comm::new_keys()); });

@@ -69,7 +69,7 @@ def settings(options, workers):
     together = workers if "async" not in options.kvstore and options.kvstore != "dist_ssp" else 1
     return {
         "learning_rate": options.lr * together / workers,
-        "momentum": 0.9,
+        "momentum": options.momentum,
         "wd": 1e-4,
         "rescale_grad": 1.0 / (options.batch_size * together),
     }
@@ -111,6 +111,7 @@ def parse(arguments=None):
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32, help="of each worker")
     add("--lr", type=float, default=0.05, help="for the batch of all workers together")
+    add("--momentum", type=float, default=0.9)
     add("--seed", type=int, default=1)
     add("--data-dir", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
     add("--save", type=Path, help="file for the parameters")

@@ -238,7 +238,7 @@ def test_errors():
         made.push("k", [1, 2])
     with pytest.raises(ValueError, match="no value"):
         made.push("k", [])
-    for name in ("dist_nccl", "dist_mpi", "nccl"):
+    for name in ("dist_nccl", "nccl"):
         with pytest.raises(NotImplementedError, match=name):
             mx.kv.create(name)
     with pytest.raises(ValueError):

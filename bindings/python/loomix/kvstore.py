@@ -12,9 +12,9 @@ from . import _core
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .model import write_whole
 
-__all__ = ["KVStore", "KVStoreBase", "create"]
+__all__ = ["GroupKVStore", "KVStore", "KVStoreBase", "create"]
 
-_OTHER_TYPES = ("dist_mpi", "dist_nccl", "nccl", "p3", "horovod", "byteps")
+_OTHER_TYPES = ("dist_nccl", "nccl", "p3", "horovod", "byteps")
 
 
 class KVStoreBase:
@@ -298,6 +298,43 @@ class KVStore(KVStoreBase):
     _barrier = barrier
 
 
+class GroupKVStore(KVStore):
+    """The store of processes that ``mpirun`` started; made by ``mx.kv.create("dist_mpi")``.
+
+    There are no servers: all processes have all values. A push adds up what all of them pushed (an
+    all-reduce), and each updates its own copy; so all must make the same calls in the same order. The first
+    value of rank 0 counts. With ``LOOMIX_ENFORCE_DETERMINISM=1`` sums are in the order of ranks, else in one of
+    MPI's choice.
+
+    Raises
+    ------
+    ConnectionError
+        When there is no MPI, and when other processes do not come within ``LOOMIX_KV_DEADLINE`` seconds.
+
+    Examples
+    --------
+    Started by ``mpirun -n 2 python example.py``:
+
+    >>> import loomix as mx
+    >>> store = mx.kv.create("dist_mpi")  # doctest: +SKIP
+    >>> store.init("w", mx.nd.zeros((2,)))  # doctest: +SKIP
+    >>> store.push("w", mx.nd.ones((2,)))  # doctest: +SKIP
+    >>> store.pull("w", out := mx.nd.empty((2,)))  # doctest: +SKIP
+    >>> out.asnumpy().tolist()  # doctest: +SKIP
+    [2.0, 2.0]
+    """
+
+    def __init__(self, kind="dist_mpi"):
+        self._handle = _core.make_group_store(kind)
+        self._optimizer_updater = None
+
+    def barrier(self):
+        """Waits for all processes, and until what they pushed before is added up."""
+        self._handle.barrier()
+
+    _barrier = barrier
+
+
 def write_bytes(path, data):
     """Writes a file of these bytes."""
     with open(path, "wb") as file:
@@ -311,14 +348,15 @@ def create(name="local", **kwargs):
     ----------
     name : str
         ``"local"`` or ``"device"`` for one machine; ``"dist_sync"``, ``"dist_async"``, ``"dist_ssp"`` or
-        ``"dist_device_sync"`` for a cluster with servers; or the name of a registered class.
+        ``"dist_device_sync"`` for a cluster with servers; ``"dist_mpi"`` for the processes that ``mpirun``
+        started, without servers; or the name of a registered class.
     staleness : int, optional
         For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
 
     Raises
     ------
     NotImplementedError
-        For the types that need NCCL or MPI, which this version does not have.
+        For the types that need NCCL, which this version does not have.
     ValueError
         For unknown types.
     ConnectionError
@@ -335,7 +373,9 @@ def create(name="local", **kwargs):
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
-    if kind.startswith("dist") and not kind.startswith(_OTHER_TYPES):
+    if kind == "dist_mpi" and not kwargs:
+        return GroupKVStore()
+    if kind.startswith("dist") and kind != "dist_mpi" and not kind.startswith(_OTHER_TYPES):
         from . import kvstore_dist
 
         return kvstore_dist.create(kind, **kwargs)
@@ -344,6 +384,6 @@ def create(name="local", **kwargs):
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
             f"[kvstore] type {name!r} is not available in this version; expected 'local', 'device', "
-            f"'dist_sync', 'dist_async' or 'dist_ssp'."
+            f"'dist_sync', 'dist_async', 'dist_ssp' or 'dist_mpi'."
         )
     return KVStore(kind)

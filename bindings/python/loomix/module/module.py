@@ -345,7 +345,10 @@ class Module(BaseModule):
             self._sync_params()
         store, on_store = create_kvstore(kvstore, len(self._context), self._arg_params)
         batch_size = self._exec_group.batch_size
-        if store is not None and "dist" in store.type and "_sync" in store.type:
+        together = (
+            store is not None and "dist" in store.type and ("_sync" in store.type or "_mpi" in store.type)
+        )
+        if together:
             batch_size *= store.num_workers
         devices = 1 if on_store else len(self._context)
         names = {i * devices + k: name for i, name in enumerate(self._param_names) for k in range(devices)}

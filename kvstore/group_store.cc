@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/group_store.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "kvstore/combine.h"
+#include "kvstore/local_store.h"
+#include "ndarray/copy.h"
+#include "ops/elemwise/loops.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr size_t kBlock = size_t{256} << 10;  // bytes that are gathered at a time
+
+engine::TaskInfo task_info(const char* (*name)(const void*), int priority) {
+  engine::TaskInfo info;
+  info.lane = engine::Lane::communicate;
+  info.priority = engine_priority(priority);
+  info.may_inline = false;
+  info.describe.name = name;
+  return info;
+}
+
+std::byte* data_of(const NDArray& array) {
+  return static_cast<std::byte*>(array.storage().data()) + array.offset();
+}
+
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+// to = the sum of all ranks' `from`, added in the order of ranks.
+void add_in_order(comm::ProcessGroup& group, const NDArray& from, const NDArray& to) {
+  const auto ranks = static_cast<size_t>(group.size());
+  const auto bytes = static_cast<size_t>(from.bytes());
+  const auto item = static_cast<size_t>(size_of(from.dtype()));
+  std::vector<std::byte> all(std::min(bytes, kBlock) * ranks);
+  for (size_t at = 0; at < bytes; at += kBlock) {
+    const size_t now = std::min(kBlock, bytes - at);
+    group.all_gather(data_of(from) + at, all.data(), now);
+    const std::byte* sum = all.data();
+    for (size_t rank = 1; rank < ranks; ++rank, sum = data_of(to) + at) {
+      ops::binary_row(ops::Binary::add, from.dtype(), ops::Spread::none, sum, all.data() + rank * now,
+                      data_of(to) + at, static_cast<int64_t>(now / item));
+    }
+    if (ranks == 1) std::copy_n(sum, now, data_of(to) + at);
+  }
+}
+
+}  // namespace
+
+GroupStore::GroupStore(Runtime& runtime, std::string type, std::unique_ptr<comm::ProcessGroup> group,
+                       bool in_order)
+    : runtime_(runtime),
+      type_(std::move(type)),
+      group_(std::move(group)),
+      in_order_(in_order),
+      channel_(runtime.engine().new_var()),
+      merger_(runtime) {}
+
+GroupStore::Entry GroupStore::entry(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  LOOMIX_CHECK(found != entries_.end(), KeyError,
+               "[KVStore] key {} has no value at worker {}; call init first.", to_text(key), rank());
+  return found->second;
+}
+
+void GroupStore::init(const Key& key, const NDArray& value) {
+  LOOMIX_CHECK(
+      !value.is_none() && value.is_dense(), TypeError,
+      "[KVStore] the first value of key {} at worker {} is {}; stores of type '{}' hold default arrays.",
+      to_text(key), rank(), value.is_none() ? "empty (none)" : name_of(value.stype()), type_);
+  Entry fresh;
+  fresh.stored = NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu());
+  {
+    const std::lock_guard lock(mutex_);
+    LOOMIX_CHECK(entries_.emplace(key, fresh).second, ValueError,
+                 "[KVStore] key {} has a value already; init it once only.", to_text(key));
+  }
+  copy(value, fresh.stored);
+  ArrayTags tags;
+  tags.update(fresh.stored);
+  tags.use(*channel_);
+  runtime_.engine().push(task_info([](const void*) { return "kvstore_broadcast"; }, 0), tags.tags(),
+                         [group = group_, array = fresh.stored](engine::RunContext&) {
+                           group->broadcast(data_of(array), static_cast<size_t>(array.bytes()), 0);
+                         });
+  fresh.stored.wait_to_read();
+}
+
+void GroupStore::all_reduce(const NDArray& from, const NDArray& to, int priority) {
+  ArrayTags tags;
+  tags.read(from);
+  tags.write(to);
+  tags.use(*channel_);
+  runtime_.engine().push(
+      task_info([](const void*) { return "kvstore_all_reduce"; }, priority), tags.tags(),
+      [group = group_, from, to, in_order = in_order_ && !is_half(from.dtype())](engine::RunContext&) {
+        if (in_order) return add_in_order(*group, from, to);
+        group->all_reduce(data_of(from), data_of(to), static_cast<size_t>(from.size()), from.dtype(),
+                          comm::Reduction::sum);
+      });
+}
+
+void GroupStore::push(const Key& key, std::span<const NDArray> values, int priority) {
+  const Entry now = entry(key);
+  check_values(key, now.stored, values);
+  const Request request(runtime_, "kvstore_push", key, priority);
+  const NDArray merged = merger_.merge(request, key, values, now.stored);
+  std::shared_ptr<const Updater> update;
+  NDArray sum;
+  {
+    const std::lock_guard lock(mutex_);
+    update = updater_;
+    Entry& entry = entries_.at(key);
+    if (update && entry.sum.is_none())
+      entry.sum = NDArray(runtime_.engine(), now.stored.shape(), now.stored.dtype(), Device::cpu());
+    sum = update ? entry.sum : now.stored;
+  }
+  all_reduce(merged, sum, priority);
+  if (!update) return;
+  const engine::PushPriority scope(runtime_.engine(), request.priority);
+  (*update)(key, sum, now.stored, priority);
+}
+
+void GroupStore::pull(const Key& key, std::span<const NDArray> outs, int priority) {
+  const NDArray stored = entry(key).stored;
+  check_outs(key, stored, outs);
+  spread(Request(runtime_, "kvstore_pull", key, priority), stored, outs);
+}
+
+void GroupStore::row_sparse_pull(const Key& key, std::span<const NDArray>, std::span<const NDArray>, int) {
+  detail::throw_error<NotImplementedError>(
+      "[KVStore] key {}: stores of type '{}' have no row_sparse values; those with servers do.", to_text(key),
+      type_);
+}
+
+StorageType GroupStore::stype(const Key& key) const { return entry(key).stored.stype(); }
+
+void GroupStore::set_updater(Updater updater) {
+  auto next = updater ? std::make_shared<const Updater>(std::move(updater)) : nullptr;
+  const std::lock_guard lock(mutex_);
+  updater_.swap(next);
+}
+
+void GroupStore::set_compression(const CompressionParams&) {
+  detail::throw_error<NotImplementedError>(
+      "[KVStore] a store of type '{}' does not compress gradients; those with servers do.", type_);
+}
+
+void GroupStore::barrier() {
+  const NDArray mark(runtime_.engine(), Shape{1}, DType::uint8, Device::cpu());
+  ArrayTags tags;
+  tags.write(mark);
+  tags.use(*channel_);
+  runtime_.engine().push(task_info([](const void*) { return "kvstore_barrier"; }, 0), tags.tags(),
+                         [group = group_](engine::RunContext&) { group->barrier(); });
+  mark.wait_to_read();
+}
+
+std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
+                                          comm::GroupDeadline deadline, bool in_order) {
+  LOOMIX_CHECK(type == "dist_mpi", ValueError, "[kvstore] unknown type '{}'; expected dist_mpi.", type);
+  return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(deadline), in_order);
+}
+
+}  // namespace loomix::kvstore
