@@ -53,6 +53,7 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
                       "DMLC_PS_ROOT_PORT) and that keys and cluster are the same.",
                       options.scheduler)) {
   endpoint_.serve(kViews, [this](comm::Incoming&& incoming) {
+    if (!incoming.responder) return;
     if (incoming.from.name != kScheduler)
       return incoming.responder.fail("only the scheduler tells of views.");
     incoming.responder.reply({});

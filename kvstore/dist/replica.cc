@@ -201,6 +201,10 @@ void Replica::on_worker(comm::Incoming&& incoming) {
 }
 
 void Replica::submit(comm::Incoming&& incoming) {
+  const std::vector<int64_t>& fields = incoming.message.fields;
+  if (incoming.message.command < kJoin || incoming.message.command > kSetOptimizer || fields.size() < 4 ||
+      fields[2] != incoming.from.name.rank || static_cast<uint64_t>(fields[3]) != incoming.from.incarnation)
+    return incoming.responder.fail("the message is not what a worker says for itself.");
   try {
     if (incoming.message.command == kPull || incoming.message.command == kPullRows)
       return answer_pull(std::move(incoming));

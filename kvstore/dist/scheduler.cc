@@ -89,11 +89,14 @@ struct Scheduler::Core {
   }
 
   void on_message(comm::Incoming&& incoming) {
+    if (!incoming.responder) return;  // a notice is none of ours
     switch (incoming.message.command) {
       case kRegister: return enter(std::move(incoming));
       case kNewerView:
         if (incoming.message.fields.empty())
           return incoming.responder.fail("the number of a view is missing.");
+        if (member(incoming.from.name) == nullptr)
+          return incoming.responder.fail("only members of the cluster hear of views.");
         if (incoming.message.fields[0] < view.number) return incoming.responder.reply(encode(view));
         watchers.push_back(std::move(incoming.responder));
         return;

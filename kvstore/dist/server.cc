@@ -22,12 +22,14 @@ struct Server::Core {
                   std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
                   options.endpoint))) {
     endpoint.serve(kToServer, [this](comm::Incoming&& incoming) {
-      if (incoming.from.name.role != comm::Role::worker)
+      if (!incoming.responder) return;  // a notice is none of ours
+      if (incoming.from.name.role != comm::Role::worker || !is_rank(incoming.from.name.rank, known.workers))
         return incoming.responder.fail("only workers push and pull.");
       if (Replica* const replica = replica_for(incoming)) replica->on_worker(std::move(incoming));
     });
     endpoint.serve(kChain, [this](comm::Incoming&& incoming) {
-      if (incoming.from.name.role != comm::Role::server)
+      if (!incoming.responder) return;
+      if (incoming.from.name.role != comm::Role::server || !is_rank(incoming.from.name.rank, known.servers))
         return incoming.responder.fail("only servers are in chains.");
       if (Replica* const replica = replica_for(incoming)) replica->on_chain(std::move(incoming));
     });
@@ -46,6 +48,11 @@ struct Server::Core {
     std::unique_ptr<comm::Endpoint> last;
     const std::lock_guard lock(link->mutex);
     last = std::move(link->endpoint);
+  }
+
+  // Who only knows the cluster's name must not fill what waits for views.
+  bool is_rank(int32_t rank, const std::vector<Member>& members) const {
+    return rank >= 0 && (known.number == 0 || static_cast<size_t>(rank) < members.size());
   }
 
   // Null: refused, or kept until there is a view.

@@ -4,34 +4,14 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 
+from loomix.commands.launch import free_port
+
 TIMEOUT = 50  # for what must end; nothing waits for it when all is well
-
-
-def free_ports(count):
-    """The first of as many that follow one another."""
-    while True:
-        with contextlib.ExitStack() as stack:
-            try:
-                first = stack.enter_context(socket.socket())
-                first.bind(("127.0.0.1", 0))
-                port = first.getsockname()[1]
-                for i in range(1, count):
-                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port + i))
-            except (OSError, OverflowError):
-                continue
-            return port
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Cluster:
@@ -52,7 +32,7 @@ class Cluster:
             "LOOMIX_KV_DEADLINE": "30",
             **{name: str(value) for name, value in settings.items()},
         }
-        self.metrics = free_ports(1 + servers + workers) if metrics else 0
+        self.metrics = free_port(1 + servers + workers) if metrics else 0
         if metrics:
             self.environment["LOOMIX_METRICS_PORT"] = str(self.metrics)
         self.workers = workers

@@ -2,7 +2,9 @@
 """``python -m loomix launch``: starts the processes of a cluster, here or on other machines."""
 
 import argparse
+import contextlib
 import os
+import random
 import re
 import secrets
 import shlex
@@ -11,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 from .manifests import kubernetes_manifest, slurm_command, slurm_script
 from .processes import FORWARDED, Group, Node, exit_code
@@ -19,11 +22,22 @@ _FAILED = re.compile(rb"\[launch\] .* failed: (?:exit status (\d+)|ended by (SIG
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
-def free_port():
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
+def free_port(count=1):
+    """A port that nobody uses now, or the first of `count` such that follow one another.
+
+    None of those that the system gives to outgoing connections: while a node is down that will come back to its
+    port, any of these could take it, even that of a peer that calls there."""
+    try:
+        end = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError):
+        end = 32768
+    for _ in range(1000):
+        first = random.SystemRandom().randrange(10000, max(end, 20000) - count)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                stack.enter_context(socket.socket()).bind(("", port))
+            return first
+    raise OSError(f"no {count} free ports were found")
 
 
 def cluster_environment(args, host, port):
