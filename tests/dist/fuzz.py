@@ -226,9 +226,9 @@ def resident_kib(process):
     raise AssertionError(f"process {process.pid} is gone")
 
 
-def run(folder, frames, keys=False, seed=1):
+def run(folder, frames, keys=False, seed=1, **settings):
     """Pesters every port with as many frames; says what happened."""
-    settings = {"LOOMIX_KV_CLUSTER": CLUSTER}
+    settings["LOOMIX_KV_CLUSTER"] = CLUSTER
     if keys:
         settings["LOOMIX_KV_KEY_FILE"] = folder / "cluster.keys"
         subprocess.run([sys.executable, "-m", "loomix", "keys", folder / "cluster.keys"], check=True, stdout=subprocess.DEVNULL)

@@ -31,6 +31,7 @@ class Cluster {
     comm::Duration deadline = 20s;
     comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
     comm::Duration return_within = 10s;
+    comm::Duration retry_after = 20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
@@ -57,7 +58,7 @@ class Cluster {
     options.replicas = setup_.replicas;
     options.policy = setup_.policy;
     options.endpoint = endpoint_options();
-    options.retry_after = 20ms;
+    options.retry_after = setup_.retry_after;
     options.return_within = setup_.return_within;
     scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
   }
@@ -120,7 +121,7 @@ class Cluster {
     options.rank = rank;
     options.scheduler = "inproc://scheduler";
     options.deadline = setup_.deadline;
-    options.retry_after = 20ms;
+    options.retry_after = setup_.retry_after;
     options.endpoint = endpoint_options();
     if (setup_.patience > 0s)
       options.endpoint.dead_after = options.endpoint.reconnect_within = setup_.patience;

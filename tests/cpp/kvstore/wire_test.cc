@@ -40,7 +40,7 @@ class Wire : public ClusterTest {
 };
 
 TEST_F(Wire, OnlyTheSumOfTheDevicesLeavesTheMachine) {
-  Cluster cluster(runtime_, {.servers = 2, .workers = 1});
+  Cluster cluster(runtime_, {.servers = 2, .workers = 1, .retry_after = 20s});
   worker(cluster, 0).init(kKey, filled(kLarge, 0));
   const NDArray gradient = filled(kLarge, 1);
   const NDArray out = filled(kLarge, 0);
@@ -55,7 +55,7 @@ TEST_F(Wire, CompressedGradientsAreSmallAndNothingIsLostForGood) {
   const NDArray gradient = filled(kLarge, 0.375f);
   for (const auto& [type, bytes] : std::vector<std::pair<std::string, uint64_t>>{
            {"fp16", kLarge * 2}, {"2bit", kLarge / 4}, {"topk", kLarge / 100 * 8}}) {
-    Cluster cluster(runtime_, {.servers = 2, .workers = 2});
+    Cluster cluster(runtime_, {.servers = 2, .workers = 2, .retry_after = 20s});
     CompressionParams params{type};
     on_workers(cluster, [&](int rank) {
       DistStore& store = worker(cluster, rank);
@@ -115,7 +115,7 @@ TEST_F(Wire, CompressedPushesSurviveAServer) {
 
 TEST_F(Wire, RowsTravelAlone) {
   const Shape shape{3000, 40};
-  Cluster cluster(runtime_, {.servers = 3, .workers = 2});
+  Cluster cluster(runtime_, {.servers = 3, .workers = 2, .retry_after = 20s});
   const NDArray first_value = array(Floats(3000 * 40, 1), shape);
   for (const auto& store : cluster.workers) {
     store->set_optimizer({"sgd", {{"learning_rate", "1"}}});
