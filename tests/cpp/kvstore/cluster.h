@@ -31,7 +31,8 @@ class Cluster {
     comm::Duration deadline = 20s;
     comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
     comm::Duration return_within = 10s;
-    comm::Duration retry_after = 20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
+    comm::Duration retry_after =
+        20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
