@@ -348,17 +348,21 @@ class Guest final : public TransportEvents {
   }
   // A connection on which the token was said.
   File dial(int64_t rank) {
-    const LinkId link = transport_->connect(address_);
-    links_.push_back(link);
-    Packet hello;
-    hello.header.kind = PacketKind::hello;
-    hello.header.fields = {kProtocolVersion, 2, rank, static_cast<int64_t>(new_incarnation())};
-    hello.header.texts = {"loomix", "tcp://127.0.0.1:1", " stream"};
-    transport_->send(link, hello);
-    EXPECT_TRUE(eventually([&] {
+    LinkId link = 0;
+    const auto answered = [&] {
       transport_->poll(Clock::now() + 1ms, *this);
       return answers_.contains(link);
-    }));
+    };
+    for (int i = 0; i < 3 && !answers_.contains(link); ++i) {  // one that was not heard in time is cut
+      links_.push_back(link = transport_->connect(address_));
+      Packet hello;
+      hello.header.kind = PacketKind::hello;
+      hello.header.fields = {kProtocolVersion, 2, rank, static_cast<int64_t>(new_incarnation())};
+      hello.header.texts = {"loomix", "tcp://127.0.0.1:1", " stream"};
+      transport_->send(link, hello);
+      eventually(answered, 5s);
+    }
+    EXPECT_TRUE(answers_.contains(link));
     char word[8] = {}, token[33] = {};
     unsigned port = 0;
     EXPECT_EQ(std::sscanf(answers_[link].c_str(), "%7s %u %32s", word, &port, token), 3) << answers_[link];
