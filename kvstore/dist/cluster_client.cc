@@ -164,7 +164,8 @@ bool ClusterClient::may_go(const PendingRef& pending) {
   const Call& call = pending->call;
   if (call.message.command != kPush) return true;
   const PushWindow<PendingRef>::Shard shard{call.message.texts.at(0), call.message.fields.at(4)};
-  if (windows_[pending->group].enter(pending, shard, call.priority, call.message.payload_bytes()))
+  const int64_t number = call.message.fields.at(5);
+  if (windows_[pending->group].enter(pending, shard, number, call.priority, call.message.payload_bytes()))
     return true;
   if (!view_.failure.empty()) return true;  // which ends it
   pending->head = kNobody;
