@@ -487,8 +487,13 @@ void Replica::send_snapshot() {
     if (!link) return;
     const std::lock_guard lock(link->mutex);
     if (!link->endpoint) return;
-    link->endpoint->request(transfer->to, kChain, std::move(transfer->message), std::move(transfer->options),
-                            std::move(transfer->on_reply));
+    try {
+      link->endpoint->request(transfer->to, kChain, std::move(transfer->message),
+                              std::move(transfer->options), std::move(transfer->on_reply));
+    } catch (const Error& error) {  // beyond the limits of a message
+      log(LogLevel::error, "[KVStore] {} gets no copy of a group, so nobody may replace its head: {}",
+          transfer->to.to_string(), error.what());
+    }
   });
 }
 
