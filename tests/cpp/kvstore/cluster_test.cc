@@ -171,7 +171,9 @@ TEST_F(ClusterTest, NobodyRunsAheadOfTheBound) {
     store.barrier();
     const Arrays out = {filled(3, 0)};
     for (int step = 1; step <= kSteps; ++step) {
-      if (rank == 0) std::this_thread::sleep_for(10ms);  // the straggler
+      // The straggler waits until somebody is ahead.
+      const auto until = comm::Clock::now() + (rank == 0 && step > kStaleness ? 10s : 0s);
+      while (!ran_ahead && comm::Clock::now() < until) std::this_thread::sleep_for(1ms);
       ++pushed[rank];
       store.push(kSmallKey, Arrays{filled(3, -1)}, 0);
       store.pull(kSmallKey, out, 0);
