@@ -91,7 +91,7 @@ def cluster_of(folder, arguments, steps, timeout=TIMEOUT, **settings):
     """A cluster that trains and saves ``got.params``; workers print the steps they have done, ``steps`` an epoch."""
     arguments = [*arguments, "--save", str(folder / "got.params")]
     program = WITH_SIGNS.format(arguments=arguments, example=str(EXAMPLE), steps=steps)
-    return Cluster(folder, program, WORKERS, 2, timeout, **THREADS, **settings)
+    return Cluster(folder, program, WORKERS, 2, timeout=timeout, **THREADS, **settings)
 
 
 def kill_and_restart(cluster, server_at, worker_at):
