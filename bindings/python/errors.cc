@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/errors.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <new>
 #include <string>
+#include <thread>
 #include <unordered_map>
 
 #include <pybind11/pybind11.h>
@@ -38,7 +42,18 @@ void set_error(const char* name, const char* text) {
   }
 }
 
+std::atomic<std::thread::id> exiting;
+
+void stop_other_threads_at_exit() {
+  const std::thread::id thread = exiting.load();
+  if (thread == std::thread::id() || thread == std::this_thread::get_id()) return;
+  PyEval_SaveThread();
+  for (;;) pause();
+}
+
 }  // namespace
+
+void begin_exit() noexcept { exiting = std::this_thread::get_id(); }
 
 PyObject* package_attribute(const char* module, const char* name) {
   static auto& known =
@@ -62,6 +77,7 @@ void set_python_error() noexcept {
   } catch (const Interrupted&) {  // the signal's handler has set the indicator
     if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
   } catch (const Error& error) {
+    stop_other_threads_at_exit();
     set_error(class_name(error), error.what());
   } catch (const std::bad_alloc&) {
     set_error("MXNetMemoryError", "[memory] the host has no memory left.");

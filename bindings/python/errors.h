@@ -14,6 +14,10 @@ struct PythonError {};
 // Sets Python's error indicator to what matches the exception in flight. Call it inside a catch block, with the GIL.
 void set_python_error() noexcept;
 
+// The interpreter ends, in this thread. Others, which are daemons, now wait for the process' end instead of getting errors, which they
+// would print while streams and modules are torn down: Python itself stops such a thread as well, where it next needs the GIL.
+void begin_exit() noexcept;
+
 // Runs `body` for a C slot: its result, or `failure` with Python's error set.
 template <class Result, class Body>
 Result guarded(Result failure, Body&& body) noexcept {

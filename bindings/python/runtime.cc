@@ -112,6 +112,7 @@ PyObject* wait_all(PyObject*, PyObject*) {
 // Runs at exit, before the interpreter is torn down: finishes what is in flight.
 PyObject* shutdown(PyObject*, PyObject*) {
   return guarded([&] {
+    begin_exit();
     if (Runtime* runtime = running.load()) {
       PyThreadState* const state = PyEval_SaveThread();
       runtime->engine().shutdown();

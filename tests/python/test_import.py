@@ -60,9 +60,16 @@ def test_exit_with_failed_work():
 
 
 def test_exit_while_a_thread_computes():
-    run(
+    """The thread is stopped without a word, also where the interpreter lives on for a moment after the engine."""
+    assert "says nothing" in run(
         """
-        import threading
+        import atexit, os, sys, tempfile, threading, time
+        errors = tempfile.TemporaryFile()
+        os.dup2(errors.fileno(), 2)
+        def report():
+            time.sleep(0.3)
+            sys.stdout.write(f"says {os.pread(2, 1000, 0).decode() or 'nothing'}")
+        atexit.register(report)  # runs last
         import loomix as mx
         def work():
             x = mx.nd.ones((100, 100))
