@@ -66,8 +66,9 @@ def needs_mpi():
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=100
     )
-    if done.returncode or done.stdout.strip():
-        pytest.skip(done.stdout.strip() or done.stderr[-300:])
+    assert done.returncode == 0, done.stderr
+    if done.stdout.strip():
+        pytest.skip(done.stdout.strip())
 
 
 @pytest.mark.parametrize("in_order", ["0", "1"])
