@@ -91,6 +91,8 @@ void EndpointCore::rename(NodeName name) {
 }
 
 void EndpointCore::dial(Peer& p) {
+  // Whoever was there may have gone without a word: such a link stays silent even when its successor listens.
+  if (p.dialling && now_ - links_[p.dialling].since >= options_.dead_after) drop_link(p.dialling);
   try {
     if (!p.dialling) {
       p.dialling = transport_->connect(p.address);

@@ -184,6 +184,28 @@ TEST(Faults, APeerThatComesBackAfterALongCutIsTheSame) {
   b->call(server(0), 0, {}, within(20s));
 }
 
+// A peer dies without a word after it was dialled and before it answered; the link does not lead to its successor.
+TEST(Faults, APeerThatDiedWhileItWasDialledIsDialledAgain) {
+  struct Ear final : TransportEvents {
+    bool heard = false;
+    void on_packet(LinkId, Packet&&) override { heard = true; }
+    void on_down(LinkId, std::string_view) override {}
+    void on_writable(LinkId) override {}
+  } ear;
+  InprocNetwork network;
+  const auto mute = network.attach("inproc://server 0");
+  const auto b = node(network, worker(0));
+  b->connect(server(0), mute->address());
+  ASSERT_TRUE(eventually([&] {
+    mute->poll(Clock::now() + 1ms, ear);
+    return ear.heard;
+  }));
+  network.kill("inproc://server 0", false);
+  const auto a = node(network, server(0));
+  a->serve(0, echo);
+  EXPECT_EQ(b->call(server(0), 0, message_of({7}), within(20s)).fields[0], 7);
+}
+
 TEST(Faults, AnOldIncarnationIsRefused) {
   InprocNetwork network;
   const uint64_t old = new_incarnation();
