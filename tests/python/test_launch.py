@@ -77,6 +77,17 @@ def test_output_has_prefixes_and_the_code_is_0():
     assert "[worker 0] complaint" in err and "[worker 1] complaint" in err
 
 
+def test_lines_are_written_whole():
+    """Others that write to the same pipe, under mpirun, do not come between a line and its end."""
+    read, write = os.pipe2(os.O_DIRECT)  # keeps writes apart
+    command = [sys.executable, "-m", "loomix", "launch", "-n", "1", "--grace", "0.1", "--", "echo", "one"]
+    with subprocess.Popen(command, env=environment(PYTHONUNBUFFERED="1"), stdout=write) as process:
+        os.close(write)
+        assert process.wait(TIMEOUT) == 0
+    assert os.read(read, 100) == b"[worker 0] one\n"
+    os.close(read)
+
+
 def test_one_that_fails_ends_all_with_its_code():
     mark = "launch-test-fails"
     program = "import os, sys, time, subprocess\n"

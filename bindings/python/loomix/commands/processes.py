@@ -120,7 +120,8 @@ class Group:
 
     def say(self, text):
         """Prints a line of the launcher's own."""
-        print(f"[launch] {text}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"[launch] {text}\n")
+        sys.stderr.flush()
 
     def _on_signal(self, number, frame):
         self._signal = number
@@ -154,7 +155,8 @@ class Group:
             lines = (begun + chunk).split(b"\n")
             key.data[2] = lines.pop() if chunk else b""
             for line in lines if chunk or lines != [b""] else []:
-                print(f"[{name}] {line.decode(errors='replace')}", file=out)
+                # With its end in one write: under mpirun another part's output would come between them.
+                out.write(f"[{name}] {line.decode(errors='replace')}\n")
             out.flush()
             if not chunk:
                 self._selector.unregister(key.fileobj)
