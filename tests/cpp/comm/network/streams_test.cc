@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tcp connections beside ZeroMQ's: packets in any portions, forged bytes, strangers and guests at their port, and their end.
-#include <dirent.h>
 #include <fcntl.h>
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
@@ -278,13 +278,23 @@ TEST(Streams, PlainPayloadsAreWholeBothWays) {
   EXPECT_THROW(loomix_network_module.open(options), ValueError);
 }
 
+// Of this process only: other tests run beside it.
 std::set<uint16_t> listening_ports() {
+  std::set<unsigned long> own;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed_since;
+    const std::string what = std::filesystem::read_symlink(file.path(), closed_since).string();
+    unsigned long inode = 0;
+    if (std::sscanf(what.c_str(), "socket:[%lu]", &inode) == 1) own.insert(inode);
+  }
   std::set<uint16_t> ports;
   std::ifstream file("/proc/self/net/tcp");
   for (std::string line; std::getline(file, line);) {
     unsigned port = 0, state = 0;
-    if (std::sscanf(line.c_str(), " %*d: 0100007F:%X %*X:%*X %X", &port, &state) == 2 && state == 10)
-      ports.insert(static_cast<uint16_t>(port));
+    unsigned long inode = 0;
+    const int found = std::sscanf(
+        line.c_str(), " %*d: 0100007F:%X %*X:%*X %X %*X:%*X %*X:%*X %*X %*d %*d %lu", &port, &state, &inode);
+    if (found == 3 && state == 10 && own.contains(inode)) ports.insert(static_cast<uint16_t>(port));
   }
   return ports;
 }
@@ -476,16 +486,14 @@ TEST(Streams, GuestsMayNotFillTheMemory) {
 // Ends all connections of this process to the given ports.
 int break_connections(const std::set<uint16_t>& ports) {
   int broken = 0;
-  DIR* const folder = opendir("/proc/self/fd");
-  while (const dirent* const entry = readdir(folder)) {
-    const int file = std::atoi(entry->d_name);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int file = std::stoi(entry.path().filename().string());
     sockaddr_in there{};
     socklen_t size = sizeof(there);
     if (getpeername(file, reinterpret_cast<sockaddr*>(&there), &size) == 0 && there.sin_family == AF_INET &&
         ports.contains(ntohs(there.sin_port)))
       broken += ::shutdown(file, SHUT_RDWR) == 0;
   }
-  closedir(folder);
   return broken;
 }
 
