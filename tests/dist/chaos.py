@@ -105,7 +105,9 @@ def run(seed, steps=60, folder=None):
         folder = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()))
         program = PROGRAM.replace("STEPS", str(steps)).replace("KIND", kind)
         settings = {"LOOMIX_KV_POLICY": "wait", "LOOMIX_KV_DEAD_AFTER": DEAD_AFTER}
-        cluster = stack.enter_context(Cluster(folder, program, workers, servers, metrics=True, **settings).start())
+        cluster = stack.enter_context(
+            Cluster(folder, program, workers, servers, metrics=True, **settings).start()
+        )
         try:
             for moment in moments:
                 cluster.wait_for("worker", choose.randrange(workers), f"step {moment}\n")
@@ -116,7 +118,9 @@ def run(seed, steps=60, folder=None):
                 text = cluster.output("worker", rank)
                 assert f"good {steps}\n" in text, text
         except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            raise AssertionError(f"{kind}, {workers} workers, {servers} servers; {'; '.join(events)}: {error}") from error
+            raise AssertionError(
+                f"{kind}, {workers} workers, {servers} servers; {'; '.join(events)}: {error}"
+            ) from error
     return f"{kind}, {workers} workers, {servers} servers; " + "; ".join(events)
 
 

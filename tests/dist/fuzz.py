@@ -13,6 +13,7 @@ With --keys the ports want CURVE. Prints what it did; ends with 1 where somethin
 import argparse
 import concurrent.futures
 import contextlib
+import itertools
 import os
 import random
 import socket
@@ -80,7 +81,10 @@ def zigzag(number):
 def header(numbers, frames=(), fields=(), texts=()):
     """A packet's header as Protocol Buffers have it; `numbers` by field."""
     out = b"".join(varint(field << 3) + varint(value) for field, value in numbers.items())
-    for field, packed in ((12, b"".join(map(varint, frames))), (13, b"".join(varint(zigzag(f)) for f in fields))):
+    for field, packed in (
+        (12, b"".join(map(varint, frames))),
+        (13, b"".join(varint(zigzag(f)) for f in fields)),
+    ):
         if packed:
             out += varint(field << 3 | 2) + varint(len(packed)) + packed
     return out + b"".join(varint(14 << 3 | 2) + varint(len(text)) + text for text in texts)
@@ -103,7 +107,11 @@ class Stranger:
         self.dice = random.Random(seed)
 
     def odd(self):
-        return self.dice.choice(ODD) if self.dice.random() < 0.5 else self.dice.getrandbits(64) >> self.dice.randrange(64)
+        return (
+            self.dice.choice(ODD)
+            if self.dice.random() < 0.5
+            else self.dice.getrandbits(64) >> self.dice.randrange(64)
+        )
 
     def signed(self):
         value = self.odd() if self.dice.random() < 0.5 else self.dice.randrange(5)
@@ -117,12 +125,18 @@ class Stranger:
             rank = 1
         name = CLUSTER.encode() if knows else self.dice.randbytes(self.dice.randrange(10))
         role = role - (1 << 64) if role >> 63 else role
-        return header({1: 1}, fields=[version, role, rank, self.dice.getrandbits(62)], texts=[name, b"tcp://127.0.0.1:1", b""])
+        return header(
+            {1: 1},
+            fields=[version, role, rank, self.dice.getrandbits(62)],
+            texts=[name, b"tcp://127.0.0.1:1", b""],
+        )
 
     def packet(self):
         """Header and body of what a peer might send, with some numbers that it would not."""
         roll = self.dice.random
-        body = [self.dice.randbytes(1 + self.dice.randrange(200)) for _ in range(self.dice.choice([0, 0, 1, 3]))]
+        body = [
+            self.dice.randbytes(1 + self.dice.randrange(200)) for _ in range(self.dice.choice([0, 0, 1, 3]))
+        ]
         numbers = {
             1: self.dice.randrange(12) if roll() < 0.1 else self.dice.choice([4, 4, 4, 5, 6, 7, 8, 9]),
             3: self.odd() & 0xFFFFFFFF if roll() < 0.2 else self.dice.randrange(5),
@@ -134,7 +148,10 @@ class Stranger:
             numbers[self.dice.randrange(2, 12)] = self.odd()
         frames = [len(part) for part in body] + ([self.odd()] if roll() < 0.05 else [])
         fields = [self.signed() for _ in range(self.dice.randrange(9))]
-        texts = [self.dice.choice([b"sw", b"i3", b"sgd", self.dice.randbytes(20)]) for _ in range(self.dice.randrange(3))]
+        texts = [
+            self.dice.choice([b"sw", b"i3", b"sgd", self.dice.randbytes(20)])
+            for _ in range(self.dice.randrange(3))
+        ]
         return header(numbers, frames, fields, texts), body
 
     def mutate(self, text):
@@ -159,7 +176,12 @@ class Stranger:
             records = [self.dice.randbytes(16)]
             for _ in range(A_CONNECTION):
                 head, body = self.packet()
-                records += [len(head).to_bytes(4, "little"), sum(map(len, body)).to_bytes(4, "little"), head, *body]
+                records += [
+                    len(head).to_bytes(4, "little"),
+                    sum(map(len, body)).to_bytes(4, "little"),
+                    head,
+                    *body,
+                ]
             return b"", self.mutate(b"".join(records))
         if manner == "http":
             return b"", self.mutate(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") * A_CONNECTION
@@ -226,12 +248,16 @@ def resident_kib(process):
     raise AssertionError(f"process {process.pid} is gone")
 
 
-def run(folder, frames, keys=False, seed=1, **settings):
+def run(folder, frames, keys=False, seed=1, progress=False, **settings):
     """Pesters every port with as many frames; says what happened."""
     settings["LOOMIX_KV_CLUSTER"] = CLUSTER
     if keys:
         settings["LOOMIX_KV_KEY_FILE"] = folder / "cluster.keys"
-        subprocess.run([sys.executable, "-m", "loomix", "keys", folder / "cluster.keys"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "loomix", "keys", folder / "cluster.keys"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     with (
         Cluster(folder, PROGRAM, metrics=True, timeout=120, **settings).start() as cluster,
         concurrent.futures.ThreadPoolExecutor(16) as pool,
@@ -244,9 +270,12 @@ def run(folder, frames, keys=False, seed=1, **settings):
         stranger = Stranger(seed)
 
         def pester_all(count):
-            for _ in range(max(count // A_CONNECTION // AT_ONCE, 1)):
+            rounds = max(count // A_CONNECTION // AT_ONCE, 1)
+            for i in range(rounds):
+                if progress and i % 20 == 0:
+                    print(f"{i * A_CONNECTION * AT_ONCE:,} of {count:,} frames to each port", file=sys.stderr)
                 connections = [stranger.connection() for _ in range(AT_ONCE)]
-                list(pool.map(lambda port: pester(port, connections), everywhere))
+                list(pool.map(pester, everywhere, itertools.repeat(connections)))
 
         pester_all(frames // 5)  # so that all memory that is kept is there
         before = {name: resident_kib(process) for name, process in cluster.processes.items()}
@@ -260,18 +289,23 @@ def run(folder, frames, keys=False, seed=1, **settings):
         growth = {name: after[name] - before[name] for name in after}
         assert max(growth.values()) < GROWTH_KIB, growth
         steps = cluster.output("worker", 0).split()[-1]
-        return f"{frames} frames to each of {len(everywhere)} ports; {steps} steps exact; growth {max(growth.values())} KiB"
+        return (
+            f"{frames} frames to each of {len(everywhere)} ports; {steps} steps exact; "
+            f"growth {max(growth.values())} KiB"
+        )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--frames", type=int, default=1000000, help="to each port")
     parser.add_argument("--keys", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            print(run(Path(folder), options.frames, options.keys, options.seed))
+            print(run(Path(folder), options.frames, options.keys, options.seed, progress=True))
         except AssertionError as error:
             print(f"FAILED: {error}")
             return 1
