@@ -201,13 +201,14 @@ class Stranger:
         return greeting(b"NULL"), self.mutate(text) if self.dice.random() < 0.05 else text
 
 
-def pester(port, connections):
+def pester(port, connections, mute):
     for hello, said in connections:
         with contextlib.suppress(OSError):  # of a port that does not listen to the end
             with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
                 if hello:
                     link.sendall(hello)
-                    wait_for_greeting(link, 64 if b"CURVE" in hello else 64 + 2 + 28)
+                    if port not in mute and not greeted(link, 64 if b"CURVE" in hello else 64 + 2 + 28):
+                        mute.add(port)
                     link.settimeout(20)
                 link.sendall(said)
                 link.shutdown(socket.SHUT_WR)
@@ -216,11 +217,15 @@ def pester(port, connections):
                     pass
 
 
-def wait_for_greeting(link, left):
-    link.settimeout(1)
-    with contextlib.suppress(TimeoutError):  # not all ports speak first
+def greeted(link, left):
+    """Waits until the other end has said so much, or hung up; False if it is silent, as not all ports speak first."""
+    link.settimeout(5)
+    try:
         while left > 0 and (some := link.recv(left)):
             left -= len(some)
+    except TimeoutError:
+        return False
+    return True
 
 
 def ports(pid):
@@ -268,6 +273,7 @@ def run(folder, frames, keys=False, seed=1, progress=False, **settings):
         everywhere = [port for found in places.values() for port in found]
 
         stranger = Stranger(seed)
+        mute = set()
 
         def pester_all(count):
             rounds = max(count // A_CONNECTION // AT_ONCE, 1)
@@ -275,7 +281,7 @@ def run(folder, frames, keys=False, seed=1, progress=False, **settings):
                 if progress and i % 20 == 0:
                     print(f"{i * A_CONNECTION * AT_ONCE:,} of {count:,} frames to each port", file=sys.stderr)
                 connections = [stranger.connection() for _ in range(AT_ONCE)]
-                list(pool.map(pester, everywhere, itertools.repeat(connections)))
+                list(pool.map(pester, everywhere, itertools.repeat(connections), itertools.repeat(mute)))
 
         pester_all(frames // 5)  # so that all memory that is kept is there
         before = {name: resident_kib(process) for name, process in cluster.processes.items()}
