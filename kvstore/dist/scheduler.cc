@@ -47,7 +47,7 @@ struct Scheduler::Core {
     show();
     endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
-    metrics = serve_metrics(endpoint, view.servers.size(),
+    metrics = serve_metrics(endpoint, static_cast<size_t>(options.servers),
                             [this](comm::MetricsText& text) { add_view_metrics(text, view); });
     // Nobody has this name, so it ends by its deadline.
     comm::RequestOptions timer;

@@ -29,6 +29,7 @@ inline constexpr size_t kGrowthKib = 32 << 10;
 inline std::unique_ptr<Endpoint> node(NodeName name, const NetworkOptions& options = {}) {
   EndpointOptions patient = quick_options();
   patient.dead_after = 40s;
+  patient.reconnect_within = kSilence;
   return std::make_unique<Endpoint>(loomix_network_module.open(options), NodeId{name, new_incarnation()},
                                     patient);
 }
