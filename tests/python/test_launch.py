@@ -128,6 +128,54 @@ def test_signals_are_forwarded(number):
     expect_none_left(mark)
 
 
+def test_ctrl_c_ends_a_cluster_without_noise_of_servers():
+    mark = "launch-test-ctrl-c"
+    program = (
+        SUM + "print('ready', flush=True)\nwhile True: kv.pushpull('w', out, out=out); out.wait_to_read()"
+    )
+    process = start("-n", "1", "-s", "2", "--env", f"MARK={mark}", sys.executable, "-c", program)
+    while "ready" not in (line := process.stdout.readline()):
+        assert line, process.communicate()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 128 + signal.SIGINT
+    traced = {line.split("]")[0] for line in err.splitlines() if "Traceback" in line}
+    assert traced <= {"[worker 0"}, err
+    expect_none_left(mark)
+
+
+def test_what_cannot_start_is_said_at_once(tmp_path):
+    (tmp_path / "two words").write_text("one two\n")
+    (tmp_path / "empty").write_text("# nobody\n")
+    ssh, missing = ("--launcher", "ssh", "--hosts"), str(tmp_path / "missing")
+    for options, code, text in (
+        ((*ssh, missing), 2, f"--hosts file {missing} cannot be read"),
+        ((*ssh, str(tmp_path / "two words")), 2, "'one two'"),
+        ((*ssh, str(tmp_path / "empty")), 2, "names no host"),
+        (
+            ("--launcher", "slurm", "--output", f"{missing}/x"),
+            2,
+            f"--output file {missing}/x cannot be written",
+        ),
+        (("--keys", missing), 1, f"key file {missing} cannot be read"),
+        (("--snapshot-dir", "/proc/none"), 1, "/proc/none"),
+    ):
+        ended, _, err = run("-n", "1", *options, "--", sys.executable, "-c", SUM)
+        assert (ended, "[launch]" in err and text in err) == (code, True), (options, ended, err)
+
+
+def test_a_port_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, _, err = run("-n", "1", "--port", port, "--", sys.executable, "-c", SUM)
+    assert code == 1 and f"cannot listen at tcp://127.0.0.1:{port}" in err and "[launch] " in err, err
+
+
+def test_a_program_without_a_store():
+    code, out, err = run("-n", "1", "--grace", "0.5", "--", sys.executable, "-c", "print('done')")
+    assert code == 0 and out == "[worker 0] done\n" and "mx.kv.create('dist_sync')" in err
+
+
 def test_a_killed_launcher_leaves_nothing_behind():
     mark = "launch-test-killed"
     program = "import time; print('ready', flush=True); time.sleep(1000)"
@@ -161,6 +209,47 @@ def test_a_worker_is_started_again(tmp_path, monkeypatch):
     assert code == 0, err
     assert "worker 1 ended with -9 and is started again" in err
     assert sorted(out.splitlines()) == ["[worker 0] good", "[worker 1] good"]
+
+
+PERSISTENT = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.set_optimizer(mx.optimizer.Test())  # adds
+kv.init(["a", "b"], [mx.nd.zeros((2,)), mx.nd.zeros((300, 300))])
+out = [mx.nd.empty((2,)), mx.nd.empty((300, 300))]
+begin = kv.pushes("a")
+for step in range(begin + 1, 21):
+    kv.push(["a", "b"], [mx.nd.full((2,), step), mx.nd.full((300, 300), step)])
+    kv.pull(["a", "b"], out)
+    mx.nd.waitall()
+    if step == 13 and begin == 0:
+        print("waits", flush=True)
+        time.sleep(1000)
+print("from", begin, [(float(array.min().asscalar()), float(array.max().asscalar())) for array in out])
+"""
+
+
+def test_all_killed_and_restored_from_snapshots(tmp_path):
+    mark = "launch-test-snapshots"
+    snapshots = tmp_path / "snapshots"
+    arguments = ("-n", "2", "-s", "2", "--snapshot-dir", str(snapshots), "--snapshot-every", "5")
+    arguments += ("--env", f"MARK={mark}")
+    command = ("--", sys.executable, "-c", PERSISTENT)
+    process = start(*arguments, *command)
+    until = time.monotonic() + TIMEOUT
+    while len(list(snapshots.glob("group-*-round-10.snapshot"))) < 2:
+        assert process.poll() is None and time.monotonic() < until, list(snapshots.glob("*"))
+        time.sleep(0.05)
+    process.kill()  # and with it all others
+    process.communicate(timeout=TIMEOUT)
+    expect_none_left(mark)
+    code, out, err = run(*arguments, "--restore", *command)
+    assert code == 0, err
+    total = float(2 * sum(range(1, 21)))
+    assert sorted(out.splitlines()) == [
+        f"[worker {rank}] from 10 {[(total, total), (total, total)]}" for rank in range(2)
+    ]
 
 
 def test_others_continue():
@@ -328,6 +417,21 @@ def test_kubernetes_manifest(tmp_path):
     assert "--image" in run("--launcher", "k8s", "-n", "1", "true")[2]
 
 
+def test_kubernetes_snapshots_need_a_volume():
+    options = ("--launcher", "k8s", "-n", "1", "--image", "i", "--snapshot-dir", "/snapshots", "--restore")
+    code, _, err = run(*options, "true")
+    assert code == 2 and "--volume" in err
+    code, out, err = run(*options, "--volume", "claim", "true")
+    assert code == 0, err
+    _, _, server, worker = parse_yaml(out)
+    pod = server["spec"]["template"]["spec"]
+    assert pod["volumes"] == [{"name": "snapshots", "persistentVolumeClaim": {"claimName": "claim"}}]
+    assert pod["containers"][0]["volumeMounts"] == [{"name": "snapshots", "mountPath": "/snapshots"}]
+    values = {item["name"]: item.get("value") for item in pod["containers"][0]["env"]}
+    assert values["LOOMIX_KV_SNAPSHOT_DIR"] == "/snapshots" and values["LOOMIX_KV_RESTORE"] == "1"
+    assert "volumes" not in worker["spec"]["template"]["spec"]
+
+
 def test_arguments(capsys):
     for arguments, text in (
         (["-n", "1"], "command"),
@@ -335,6 +439,10 @@ def test_arguments(capsys):
         (["-n", "1", "-s", "0", "true"], "--servers is 0"),
         (["-n", "1", "--launcher", "ssh", "true"], "--hosts"),
         (["-n", "1", "--launcher", "magic", "true"], "magic"),
+        (["-n", "1", "--port", "65536", "true"], "--port is 65536"),
+        (["-n", "1", "--restore", "true"], "--snapshot-dir"),
+        (["-n", "1", "--snapshot-dir", "x", "--snapshot-every", "0", "true"], "--snapshot-every is 0"),
+        (["-n", "1", "--volume", "x", "true"], "--volume"),
     ):
         with pytest.raises(SystemExit) as ended:
             launch.parse(arguments)

@@ -25,10 +25,11 @@ def run():
     from .base import MXNetError
 
     try:
-        _core.serve()
-    except MXNetError as error:
-        print(error, file=sys.stderr, flush=True)
-        return 1
+        try:
+            _core.serve()
+        except MXNetError as error:
+            print(error, file=sys.stderr, flush=True)
+            return 1
     except KeyboardInterrupt:
         return 130
     return 0

@@ -56,6 +56,12 @@ def cluster_environment(args, host, port):
         variables["LOOMIX_KV_KEY_FILE"] = args.keys
     if args.trusted_network:
         variables["LOOMIX_KV_TRUSTED_NETWORK"] = "1"
+    if args.snapshot_dir:
+        variables["LOOMIX_KV_SNAPSHOT_DIR"] = os.path.abspath(args.snapshot_dir)
+    if args.snapshot_every is not None:
+        variables["LOOMIX_KV_SNAPSHOT_EVERY"] = str(args.snapshot_every)
+    if args.restore:
+        variables["LOOMIX_KV_RESTORE"] = "1"
     for item in args.env:
         name, equals, value = item.partition("=")
         variables[name] = value if equals else os.environ.get(name, "")
@@ -90,10 +96,14 @@ def part_name(role, rank):
 
 def run_group(args, nodes):
     """Runs processes as the arguments say."""
-    group = Group(nodes, args.restart, args.policy == "continue", args.grace)
+    return run_to_end(Group(nodes, args.restart, args.policy == "continue", args.grace))
+
+
+def run_to_end(group):
+    """The exit status; 127 where a command is not there."""
     try:
         return group.run()
-    except OSError:
+    except OSError:  # which the group has told
         return 127
 
 
@@ -125,14 +135,28 @@ def remote_command(command, variables, folder):
     )
 
 
+class Refused(Exception):
+    """What is wrong with the command line, found where it was used."""
+
+
+def read_hosts(path):
+    """What is in the lines of a file of machines."""
+    try:
+        lines = [line.split("#")[0].strip() for line in Path(path).read_text().splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"the --hosts file {path} cannot be read: {error}") from error
+    hosts = [line for line in lines if line]
+    if not hosts:
+        raise Refused(f"{path} names no host; expected one a line.")
+    return hosts
+
+
 def launch_ssh(args):
     """Processes on the machines of a host file, one after the other; the scheduler on the first."""
-    with open(args.hosts) as file:
-        hosts = [line.split("#")[0].strip() for line in file]
-    hosts = [host for host in hosts if host]
-    if not hosts:
-        print(f"[launch] {args.hosts} names no host; expected one a line.", file=sys.stderr)
-        return 2
+    hosts = read_hosts(args.hosts)
+    wrong = next((host for host in hosts if host.startswith("-") or len(host.split()) > 1), None)
+    if wrong is not None:
+        raise Refused(f"{args.hosts} has the line {wrong!r}; expected a host's name or address alone.")
     shared = cluster_environment(args, args.host or hosts[0], args.port or free_port())
     if "PYTHONPATH" in os.environ:
         shared.setdefault("PYTHONPATH", os.environ["PYTHONPATH"])
@@ -160,6 +184,8 @@ def launch_mpi(args):
     if shutil.which("mpirun") is None:
         print("[launch] there is no mpirun; install OpenMPI (Debian: openmpi-bin).", file=sys.stderr)
         return 127
+    if args.hosts:
+        read_hosts(args.hosts)
     host = args.host or (socket.gethostname() if args.hosts else "127.0.0.1")
     shared = cluster_environment(args, host, args.port or free_port())
     command = ["mpirun", "-n", str(1 + args.servers + args.workers), "--oversubscribe", "--bind-to", "none"]
@@ -210,8 +236,12 @@ def run_srun(command, variables):
 def launch_k8s(args):
     """Writes the manifest of a cluster for ``kubectl apply -f``."""
     if not args.image:
-        print("[launch] --launcher k8s needs --image, a container image with Loomix.", file=sys.stderr)
-        return 2
+        raise Refused("--launcher k8s needs --image, a container image with Loomix.")
+    if args.snapshot_dir and not (args.volume and os.path.isabs(args.snapshot_dir)):
+        raise Refused(
+            "--launcher k8s needs --volume with --snapshot-dir: a persistent volume claim that all servers can "
+            "write (ReadWriteMany), which they see at that path, which is an absolute one."
+        )
     shared = cluster_environment(args, f"{args.name}-scheduler", args.port or 9091)
     return _write(args.output or "-", kubernetes_manifest(args, shared))
 
@@ -229,9 +259,11 @@ def _replace(command, variables):
 def _write(path, text):
     if path == "-":
         sys.stdout.write(text)
-    else:
-        with open(path, "w") as out:
-            out.write(text)
+        return 0
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise Refused(f"the --output file {path} cannot be written: {error}") from error
     return 0
 
 
@@ -247,7 +279,7 @@ def run_part(args):
         names = subprocess.run(["scontrol", "show", "hostnames"], capture_output=True, text=True, check=True)
         variables["DMLC_PS_ROOT_URI"] = names.stdout.split()[0]
     node = Node(part_name(role, rank), part_command(args, role), variables, works=True)
-    return Group([node], grace=args.grace).run()
+    return run_to_end(Group([node], grace=args.grace))
 
 
 LAUNCHERS = {
@@ -281,6 +313,15 @@ def parse(arguments):
         metavar="TIMES",
         help="start a process that failed again, up to 3 times, or so often; the policy is wait then",
     )
+    add(
+        "--snapshot-dir", metavar="DIR", help="write the cluster's state there; a folder that all servers see"
+    )
+    add("--snapshot-every", type=int, metavar="ROUNDS", help="how often (100)")
+    add(
+        "--restore",
+        action="store_true",
+        help="go on from the newest snapshot in that folder, if there is one",
+    )
     add("--env", action="append", default=[], metavar="NAME[=VALUE]", help="a variable for all; may repeat")
     add("--keys", metavar="FILE", help="the cluster's keys, see `python -m loomix keys`")
     add("--trusted-network", action="store_true", help="several machines without keys")
@@ -292,6 +333,7 @@ def parse(arguments):
     add("--output", metavar="FILE", help="slurm, k8s: write the script or manifest here and start nothing")
     add("--image", help="k8s: a container image with Loomix and the program")
     add("--namespace", default="default", help="k8s: where it runs")
+    add("--volume", metavar="CLAIM", help="k8s: the persistent volume claim that holds --snapshot-dir")
     add("--nodes", type=int, help="slurm: machines")
     add("--time", help="slurm: time limit")
     add("--part", action="store_true", help=argparse.SUPPRESS)
@@ -306,10 +348,22 @@ def parse(arguments):
             parser.error(f"--{name} is {getattr(args, name)}; at least 1 is needed")
     if args.launcher == "ssh" and not args.hosts:
         parser.error("--launcher ssh needs --hosts FILE")
+    if args.port is not None and not 0 < args.port < 65536:
+        parser.error(f"--port is {args.port}; expected 1 to 65535")
+    if args.snapshot_every is not None and args.snapshot_every < 1:
+        parser.error(f"--snapshot-every is {args.snapshot_every}; at least 1 is needed")
+    if not args.snapshot_dir and (args.restore or args.snapshot_every is not None):
+        parser.error("--restore and --snapshot-every need --snapshot-dir")
+    if args.volume and not (args.launcher == "k8s" and args.snapshot_dir):
+        parser.error("--volume is for --launcher k8s with --snapshot-dir")
     return args
 
 
 def main(_, arguments):
     """Runs ``launch`` with these arguments; its exit status."""
     args = parse(arguments)
-    return run_part(args) if args.part else LAUNCHERS[args.launcher](args)
+    try:
+        return run_part(args) if args.part else LAUNCHERS[args.launcher](args)
+    except Refused as error:
+        print(f"[launch] {error}", file=sys.stderr)
+        return 2

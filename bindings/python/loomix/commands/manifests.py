@@ -64,9 +64,15 @@ def _job(args, variables, role, count, command):
         "terminationGracePeriodSeconds": _TERMINATION,
         "containers": [container],
     }
+    mounts, volumes = [], []
     if args.keys:
-        container["volumeMounts"] = [{"name": "keys", "mountPath": "/etc/loomix", "readOnly": True}]
-        pod["volumes"] = [{"name": "keys", "secret": {"secretName": args.keys, "defaultMode": 0o400}}]
+        mounts.append({"name": "keys", "mountPath": "/etc/loomix", "readOnly": True})
+        volumes.append({"name": "keys", "secret": {"secretName": args.keys, "defaultMode": 0o400}})
+    if args.volume and role == "server":
+        mounts.append({"name": "snapshots", "mountPath": variables["LOOMIX_KV_SNAPSHOT_DIR"]})
+        volumes.append({"name": "snapshots", "persistentVolumeClaim": {"claimName": args.volume}})
+    if mounts:
+        container["volumeMounts"], pod["volumes"] = mounts, volumes
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -84,7 +90,8 @@ def _job(args, variables, role, count, command):
 def kubernetes_manifest(args, variables):
     """A service that finds the scheduler, and a job for each role.
 
-    ``args.keys`` names a secret whose entry ``keys`` is the key file.
+    ``args.keys`` names a secret whose entry ``keys`` is the key file; ``args.volume`` a claim of a volume that servers
+    see where snapshots go.
     """
     variables = dict(variables)
     if args.keys:

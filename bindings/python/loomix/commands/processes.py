@@ -192,7 +192,8 @@ class Group:
                 return failed[working[0]] if all_failed else 0
 
     def _end(self, nodes, ask=True):
-        """Ends what still runs: by the signal that came, else by SIGTERM; at last by SIGKILL.
+        """Ends what still runs: by the signal that came, else by SIGTERM, and what serves always by that; at last by
+        SIGKILL.
 
         Servers need not be asked when the work is done.
         """
@@ -200,17 +201,21 @@ class Group:
         number = self._signal or signal.SIGTERM
         running = [node for node in nodes if node.status is None]
         for node in running if ask else ():
-            node.send(number)
+            node.send(number if node.works else signal.SIGTERM)
         while any(node.status is None for node in running) and time.monotonic() < until:
             self._print_output(_LOOK)
             if self._signal is not None and number != self._signal:  # a person presses Ctrl-C meanwhile
                 number = self._signal
                 for node in running:
-                    node.send(number)
-        for node in running:
-            if node.status is None:
-                self.say(f"{node.name} is still there after {self.grace:g} s and is killed")
-                node.send(signal.SIGKILL)
+                    node.send(number if node.works else signal.SIGTERM)
+        late = [node for node in running if node.status is None]
+        for node in late:
+            self.say(f"{node.name} is still there after {self.grace:g} s and is killed")
+            node.send(signal.SIGKILL)
+        if late and not ask:
+            self.say(
+                "they end with the last worker's store; has the program made one, by mx.kv.create('dist_sync')?"
+            )
 
 
 def _reason(status):
