@@ -34,6 +34,12 @@ const Module& load(const char* library, const char* symbol, const char* hint) {
   return *found;
 }
 
+const MpiModule& mpi() {
+  static const MpiModule& module = load<MpiModule>(
+      "loomix_mpi", "loomix_mpi_module", "MPI groups need a build with MPI (libopenmpi-dev, openmpi-bin)");
+  return module;
+}
+
 const NcclModule& nccl() {
   static const NcclModule& module = load<NcclModule>(
       "loomix_cuda", "loomix_nccl_module", "all-reduce between GPUs needs a build with CUDA and NCCL");
@@ -42,10 +48,14 @@ const NcclModule& nccl() {
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) {
-  static const MpiModule& module = load<MpiModule>(
-      "loomix_mpi", "loomix_mpi_module", "MPI groups need a build with MPI (libopenmpi-dev, openmpi-bin)");
-  return module.open(deadline);
+std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) { return mpi().open(deadline); }
+bool has_mpi_module() noexcept {
+  try {
+    mpi();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 std::string make_nccl_id() { return nccl().make_id(); }
 std::unique_ptr<ProcessGroup> make_nccl_group(const std::string& id, int rank, int size, int device) {

@@ -50,6 +50,7 @@ std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(
 // All processes that mpirun started. A module loaded at the first call; throws NetworkError where it is not installed. MPI is
 // initialised if nobody did that before, and then ended with the process.
 std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline = std::chrono::minutes(5));
+bool has_mpi_module() noexcept;  // loads it
 
 // GPUs, one per rank, in the CUDA module. Rank 0 makes the id, and all ranks get it.
 std::string make_nccl_id();

@@ -8,6 +8,7 @@
 #include "bindings/python/errors.h"
 #include "bindings/python/runtime.h"
 #include "comm/network.h"
+#include "comm/process_group.h"
 #include "engine/device/device_runtime.h"
 #include "engine/omp_threads.h"
 #include "engine/trace.h"
@@ -64,6 +65,7 @@ py::dict features() {
   features["CUDA"] = engine::has_cuda_module();
   features["CUDNN"] = has_kernel("_cudnn");
   features["DIST_KVSTORE"] = comm::has_network_module();
+  features["MPI"] = comm::has_mpi_module();
   for (const char* name : {"NCCL", "TENSORRT", "OPENCV"}) features[name] = false;
   return features;
 }
