@@ -167,10 +167,12 @@ class DistKVStore(KVStore):
             ) from error
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
-        """Raises: the states are on the servers."""
+        """Raises: the states are on the servers, and in their snapshots."""
         raise StateError(
             f"[KVStore] the optimizer's states of a store of type {self.type!r} are on its servers, and cannot be "
-            f"saved or loaded here; MXNET_UPDATE_ON_KVSTORE=0 keeps them on the workers."
+            f"saved or loaded here. Snapshots hold them, with the values: `python -m loomix launch --snapshot-dir DIR` "
+            f"(LOOMIX_KV_SNAPSHOT_DIR), and --restore to go on from one. MXNET_UPDATE_ON_KVSTORE=0 keeps the states on "
+            f"the workers, which save them."
         )
 
     def load_optimizer_states(self, fname):
