@@ -305,37 +305,17 @@ void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const 
   run_node(runtime_, def, def.params->parse(def.name, attrs), in, options);
 }
 
-struct CodeMaker {
-  std::mutex mutex;
-  CodeOptimizerMaker make;
-};
-CodeMaker& code_maker() {
-  static CodeMaker maker;
-  return maker;
-}
-
-std::shared_ptr<const Optimizer> make_from_code(OptimizerSpec spec) {
-  CodeOptimizerMaker make;
-  {
-    const std::lock_guard lock(code_maker().mutex);
-    make = code_maker().make;
-  }
-  LOOMIX_CHECK(
-      make, ValueError,
-      "[KVStore] the optimizer is pickled code, which this server does not run; start all servers with "
-      "LOOMIX_KV_ALLOW_PICKLE=1 to let it, and with it everybody who can reach them, run code there.");
-  return make(std::move(spec));
-}
-
 }  // namespace
 
-void allow_code_optimizers(CodeOptimizerMaker maker) {
-  const std::lock_guard lock(code_maker().mutex);
-  code_maker().make = std::move(maker);
-}
-
-std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec) {
-  if (spec.name == kCodeOptimizer) return make_from_code(std::move(spec));
+std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec,
+                                                const CodeOptimizerMaker& code) {
+  if (spec.name == kCodeOptimizer) {
+    LOOMIX_CHECK(
+        code, ValueError,
+        "[KVStore] the optimizer is pickled code, which this server does not run; start all servers with "
+        "LOOMIX_KV_ALLOW_PICKLE=1 to let it, and with it everybody who can reach them, run code there.");
+    return code(std::move(spec));
+  }
   TextPairs settings;
   for (const auto& [name, value] : spec.settings) {
     if (!name.starts_with("lr_mult.") && !name.starts_with("wd_mult.")) {

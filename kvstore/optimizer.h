@@ -24,6 +24,7 @@ struct OptimizerSpec {
 struct OptimizerState {
   std::vector<NDArray> arrays;
   int64_t updates = 0;
+  std::string failure;  // why there is no value any more; empty: there is one
 };
 
 // Applies a rule.
@@ -42,14 +43,14 @@ class Optimizer {
   const OptimizerSpec spec_;
 };
 
-// A rule that is code, as a text: the setting `code`. Makers are given by whoever can run it, in a server that may; all specs
-// of this name are refused otherwise.
+// A rule that is code, as a text: the setting `code`. A server that may run it has a maker; others refuse all specs of
+// this name.
 inline constexpr const char* kCodeOptimizer = "code";
 using CodeOptimizerMaker = std::function<std::shared_ptr<const Optimizer>(OptimizerSpec spec)>;
-void allow_code_optimizers(CodeOptimizerMaker maker);
 
-// A rule of the table's update operators, or code where that is allowed. Throws ValueError for an unknown name or setting,
+// A rule of the table's update operators, or code where there is a maker. Throws ValueError for an unknown name or setting,
 // naming those that there are.
-std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec);
+std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec,
+                                                const CodeOptimizerMaker& code = {});
 
 }  // namespace loomix::kvstore

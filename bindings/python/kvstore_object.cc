@@ -179,6 +179,16 @@ std::shared_ptr<py::object> shared(py::object object) {
           }};
 }
 
+// Type and text of an exception of code that a worker sent, for that worker; the rest of it is for the log. Called with the GIL.
+std::string short_text(const py::error_already_set& error) {
+  try {
+    return py::cast<std::string>(
+        py::module_::import("loomix.optimizer.travel").attr("short_text")(error.value()));
+  } catch (const std::exception& another) {
+    return fmt::format("an exception whose text cannot be had: {}", another.what());
+  }
+}
+
 // An optimizer in Python. Its states are arrays like the weight, so they are copied to other servers as those of all rules are.
 class PythonOptimizer final : public kvstore::Optimizer {
  public:
@@ -187,7 +197,9 @@ class PythonOptimizer final : public kvstore::Optimizer {
   void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
               kvstore::OptimizerState& state, int8_t) const override {
     if (!same_memory(weight, out)) copy(weight, out);
+    if (!state.failure.empty()) return;  // and so is what was copied
     std::string failure;
+    std::string details;
     {
       const py::gil_scoped_acquire gil;
       try {
@@ -196,26 +208,31 @@ class PythonOptimizer final : public kvstore::Optimizer {
         const py::object kept =
             (*rule_)(key_object(key), array_object(out), array_object(grad), arrays, ++state.updates);
         state.arrays = to_arrays(kept, "states");
+      } catch (const py::error_already_set& error) {
+        failure = short_text(error);
+        details = error.what();
       } catch (const std::exception& error) {
-        failure = error.what();
+        failure = details = error.what();
       }
     }
-    if (!failure.empty()) poison(key, out, failure);
+    if (failure.empty()) return;
+    log(LogLevel::error, "[KVStore] the pickled optimizer failed at key {}: {}", kvstore::to_text(key),
+        details);
+    state.failure =
+        fmt::format("[KVStore] the pickled optimizer failed at key {}: {}", kvstore::to_text(key), failure);
+    poison(out, state.failure);
   }
 
  private:
   static bool same_memory(const NDArray& one, const NDArray& other) {
     return &one.storage() == &other.storage() && one.offset() == other.offset();
   }
-  // Whoever reads the value gets the error.
-  static void poison(const Key& key, const NDArray& out, const std::string& failure) {
-    log(LogLevel::error, "[KVStore] the pickled optimizer failed for key {}: {}", kvstore::to_text(key),
-        failure);
+  // So that no copy of it is made.
+  static void poison(const NDArray& out, const std::string& failure) {
     ArrayTags tags;
     tags.write(out);
-    runtime().engine().push({}, tags.tags(), [text = failure](engine::RunContext&) {
-      detail::throw_error<StateError>("[KVStore] the pickled optimizer failed: {}", text);
-    });
+    runtime().engine().push(
+        {}, tags.tags(), [failure](engine::RunContext&) { detail::throw_error<StateError>("{}", failure); });
   }
   const std::shared_ptr<py::object> rule_;
 };
@@ -230,22 +247,23 @@ std::shared_ptr<const kvstore::Optimizer> make_python_optimizer(kvstore::Optimiz
     py::object rule = py::module_::import("loomix.optimizer.travel").attr("ServerRule")(code);
     return std::make_shared<PythonOptimizer>(std::move(spec), std::move(rule));
   } catch (const py::error_already_set& error) {
+    log(LogLevel::error, "[KVStore] a pickled optimizer cannot be read: {}", error.what());
     detail::throw_error<ValueError>("[KVStore] the server cannot read the pickled optimizer: {}",
-                                    error.what());
+                                    short_text(error));
   }
 }
 
 void serve() {
   Runtime& used = runtime();
-  if (settings().kv_allow_pickle) kvstore::allow_code_optimizers(make_python_optimizer);
   bool raised = false;
   {
     const py::gil_scoped_release release;
-    kvstore::serve(used, settings(), [&raised] {
+    const auto go_on = [&raised] {
       const py::gil_scoped_acquire acquire;
       raised = PyErr_CheckSignals() != 0;
       return !raised;
-    });
+    };
+    kvstore::serve(used, settings(), go_on, make_python_optimizer);
   }
   if (raised) throw py::error_already_set();
 }

@@ -150,14 +150,16 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
   return std::make_unique<Scheduler>(comm::make_network_transport(std::move(network)), options);
 }
 
-std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings) {
+std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings, CodeOptimizerMaker code) {
   comm::NetworkOptions network = network_options(settings);
   NodeOptions options = node_options(settings, comm::Role::server, network);
   const std::string host = own_host(settings);
   network.listen = fmt::format("tcp://{}:*", address_of_host(host));
   network.advertise = host;
   options.snapshots = {settings.kv_snapshot_dir, settings.kv_snapshot_every, settings.kv_restore};
-  return std::make_unique<Server>(runtime, comm::make_network_transport(std::move(network)), options);
+  if (!settings.kv_allow_pickle) code = {};
+  return std::make_unique<Server>(runtime, comm::make_network_transport(std::move(network)), options,
+                                  std::move(code));
 }
 
 template <class Node>
@@ -184,14 +186,16 @@ std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& ty
                                      comm::make_network_transport(std::move(network)), options);
 }
 
-void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on) {
+void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
+           CodeOptimizerMaker code) {
   LOOMIX_CHECK(settings.kv_role != "worker", ValueError,
                "[KVStore] a worker does not serve; expected the role server or scheduler (LOOMIX_KV_ROLE, "
                "DMLC_ROLE).");
   if (settings.kv_role == "scheduler") {
     wait_for_end(*make_scheduler(settings), settings.kv_role, go_on);
   } else {
-    wait_for_end(*make_server(runtime, settings), fmt::format("server {}", settings.kv_rank), go_on);
+    wait_for_end(*make_server(runtime, settings, std::move(code)), fmt::format("server {}", settings.kv_rank),
+                 go_on);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/scheduler.h"
 #include "kvstore/kvstore.h"
+#include "kvstore/optimizer.h"
 #include "symbol/executor/runtime.h"
 
 // Nodes as separate processes: what the settings (LOOMIX_KV_*, DMLC_*) say becomes a scheduler, a server or a worker's store.
@@ -20,8 +21,9 @@ std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& ty
                                          const Settings& settings);
 
 // Runs the scheduler or a server until all workers have left, or `go_on`, which is asked several times a second, says no. Throws
-// NetworkError where the cluster fails.
-void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on);
+// NetworkError where the cluster fails. `code` makes optimizers that are code; it is used where LOOMIX_KV_ALLOW_PICKLE says so.
+void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
+           CodeOptimizerMaker code = {});
 
 // The two halves of a cluster's key as `python -m loomix keys` writes them; throws where others can read the file.
 comm::KeyPair read_keys(const std::string& path);

@@ -84,7 +84,7 @@ void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray
 
 Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
                  size_t group, comm::Duration retry_after, Snapshots& snapshots,
-                 std::function<void(int64_t round)> on_cut)
+                 std::function<void(int64_t round)> on_cut, CodeOptimizerMaker code)
     : runtime_(runtime),
       link_(std::move(link)),
       endpoint_(endpoint),
@@ -93,7 +93,8 @@ Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<Ser
       retry_after_(retry_after),
       snapshots_(snapshots),
       on_cut_(std::move(on_cut)),
-      shards_(std::make_unique<ShardGroup>(runtime)) {}
+      code_(std::move(code)),
+      shards_(std::make_unique<ShardGroup>(runtime, code_)) {}
 
 // ---- views ------------------------------------------------------------------------------------------------------
 
@@ -145,7 +146,7 @@ void Replica::on_view(const View& view) {
 void Replica::forget_state() {
   since_ = 0;
   has_state_ = false;
-  shards_ = std::make_unique<ShardGroup>(runtime_);
+  shards_ = std::make_unique<ShardGroup>(runtime_, code_);
   last_ = committed_ = all_changed_ = 0;
   shard_changed_.clear();
   unacknowledged_.clear();
@@ -351,7 +352,7 @@ void Replica::on_append(comm::Incoming&& incoming) {
 
 void Replica::load(comm::Incoming&& incoming) {
   const int64_t index = incoming.message.fields[2];
-  auto shards = std::make_unique<ShardGroup>(runtime_);
+  auto shards = std::make_unique<ShardGroup>(runtime_, code_);
   shards->load(incoming.message);
   shards_ = std::move(shards);
   has_state_ = true;

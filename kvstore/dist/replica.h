@@ -29,10 +29,11 @@ struct ServerLink {
 // head, so it survives as long as one place does. All calls come from the endpoint's thread.
 class Replica {
  public:
-  // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own.
+  // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own. `code` makes
+  // optimizers that are code.
   Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
           size_t group, comm::Duration retry_after, Snapshots& snapshots,
-          std::function<void(int64_t round)> on_cut);
+          std::function<void(int64_t round)> on_cut, CodeOptimizerMaker code);
 
   void on_view(const View& view);
   void on_worker(comm::Incoming&& incoming);
@@ -88,6 +89,7 @@ class Replica {
   const comm::Duration retry_after_;
   Snapshots& snapshots_;  // outlives the replica
   const std::function<void(int64_t round)> on_cut_;
+  const CodeOptimizerMaker code_;
   View view_;
   int position_ = -1;
   int64_t since_ = 0;

@@ -11,11 +11,13 @@
 namespace loomix::kvstore {
 
 struct Server::Core {
-  Core(Runtime& given, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
+  Core(Runtime& given, std::unique_ptr<comm::Transport> transport, const NodeOptions& options,
+       CodeOptimizerMaker given_code)
       : runtime(given),
         rank(options.rank),
         retry_after(options.retry_after),
         snapshot_options(options.snapshots),
+        code(std::move(given_code)),
         link(std::make_shared<ServerLink>()),
         endpoint(
             *(link->endpoint = std::make_unique<comm::Endpoint>(
@@ -111,9 +113,9 @@ struct Server::Core {
       snapshots =
           std::make_unique<Snapshots>(runtime, snapshot_options, view.chains.size(), view.workers.size());
     for (size_t group = replicas.size(); group < view.chains.size(); ++group) {
-      replicas.push_back(
-          std::make_unique<Replica>(runtime, endpoint, link, rank, group, retry_after, *snapshots,
-                                    [this, group](int64_t round) { tell_of_cut(group, round); }));
+      replicas.push_back(std::make_unique<Replica>(
+          runtime, endpoint, link, rank, group, retry_after, *snapshots,
+          [this, group](int64_t round) { tell_of_cut(group, round); }, code));
     }
     if (!metrics && !closing) {
       metrics = serve_metrics(endpoint, view.servers.size(), [this](comm::MetricsText& text) {
@@ -137,6 +139,7 @@ struct Server::Core {
   const int32_t rank;
   const comm::Duration retry_after;
   const SnapshotOptions snapshot_options;
+  const CodeOptimizerMaker code;
   std::shared_ptr<ServerLink> link;
   comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends
   View known;
@@ -150,8 +153,9 @@ struct Server::Core {
   std::string failure;
 };
 
-Server::Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
-    : core_(std::make_unique<Core>(runtime, std::move(transport), options)) {}
+Server::Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options,
+               CodeOptimizerMaker code)
+    : core_(std::make_unique<Core>(runtime, std::move(transport), options, std::move(code))) {}
 Server::~Server() = default;
 Standing Server::standing() const {
   Standing standing = core_->membership->standing();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kvstore/dist/membership.h"
+#include "kvstore/optimizer.h"
 #include "symbol/executor/runtime.h"
 
 namespace loomix::kvstore {
@@ -11,7 +12,9 @@ namespace loomix::kvstore {
 // Holds shards: in its own group as the head, in those of the servers before it as a further place of their chains.
 class Server {
  public:
-  Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
+  // `code` makes optimizers that workers send as code; without it they are refused.
+  Server(Runtime& runtime, std::unique_ptr<comm::Transport> transport, const NodeOptions& options,
+         CodeOptimizerMaker code = {});
   ~Server();
   Standing standing() const;
 

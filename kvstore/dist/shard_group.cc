@@ -66,7 +66,7 @@ ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
     LOOMIX_CHECK(texts.size() % 2 == 1, NetworkError, "[KVStore] an optimizer came with {} texts.",
                  texts.size());
     try {
-      make_optimizer(runtime_, spec_of(texts));
+      make_optimizer(runtime_, spec_of(texts), code_);
     } catch (const ValueError& error) {
       return {Verdict::refuse, error.what()};
     }
@@ -124,7 +124,7 @@ void ShardGroup::apply(const comm::Message& message) {
       return;
     }
     case kSetOptimizer: {
-      optimizer_ = make_optimizer(runtime_, spec_of(message.texts));
+      optimizer_ = make_optimizer(runtime_, spec_of(message.texts), code_);
       return;
     }
     case kInit: return init(message);
@@ -218,6 +218,7 @@ std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
   const int64_t number = entry.reader.number();
   const ShardValue* const shard = find_shard(entry.reader.text(), part);
   if (shard == nullptr) return std::nullopt;
+  LOOMIX_CHECK(shard->optimizer.failure.empty(), StateError, "{}", shard->optimizer.failure);
   const NDArray& newest = shard->value[shard->newest];
   if (setup_.mode == Mode::sync) {
     if (shard->version < number) return std::nullopt;
@@ -416,7 +417,7 @@ void ShardGroup::load(const comm::Message& message) {
       std::string name = reader.text();
       spec.settings.emplace_back(std::move(name), reader.text());
     }
-    optimizer_ = make_optimizer(runtime_, std::move(spec));
+    optimizer_ = make_optimizer(runtime_, std::move(spec), code_);
   }
   shards_.clear();
   begun_ = 0;

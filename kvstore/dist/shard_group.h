@@ -23,7 +23,9 @@ namespace loomix::kvstore {
 // server of a chain holds the same. One thread; the arithmetic is work for the engine.
 class ShardGroup {
  public:
-  explicit ShardGroup(Runtime& runtime) : runtime_(runtime) {}
+  // `code` makes optimizers that are code, where the server may run them.
+  explicit ShardGroup(Runtime& runtime, CodeOptimizerMaker code = {})
+      : runtime_(runtime), code_(std::move(code)) {}
 
   // Whether the entry may be applied now. A push before its key's first value or before the sender's earlier push must
   // wait; one that was applied already must not be applied again.
@@ -108,6 +110,7 @@ class ShardGroup {
   bool counts(size_t worker) const { return worker >= left_.size() || !left_[worker]; }
 
   Runtime& runtime_;
+  const CodeOptimizerMaker code_;
   Setup setup_;
   std::map<ShardId, ShardValue> shards_;
   std::vector<uint64_t> incarnations_;  // of workers

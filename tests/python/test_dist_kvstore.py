@@ -2,6 +2,7 @@
 """Stores of clusters whose nodes are processes."""
 
 import os
+import re
 import signal
 import socket
 import time
@@ -85,7 +86,9 @@ with fails(TypeError, "'w'", "float32", "float64"): kv.push("w", mx.nd.zeros((2,
 with fails(ValueError, "'w'"): kv.init("w", mx.nd.zeros((2, 3)))
 with fails(NotImplementedError, "set_optimizer"): kv.set_updater(lambda *a: None)
 with fails(NotImplementedError, "Nadam", "SGD"): kv.set_optimizer(mx.optimizer.Nadam())
-with fails(mx.MXNetError, "dist_sync", "servers"): kv.save_optimizer_states("file")
+with fails(mx.MXNetError, "dist_sync", "servers", "--snapshot-dir", "MXNET_UPDATE_ON_KVSTORE=0"):
+    kv.save_optimizer_states("file")
+with fails(mx.MXNetError, "dist_sync", "--restore"): kv.load_optimizer_states("file")
 with fails(mx.MXNetError, "dist_async", "close"): mx.kv.create("dist_async")
 kv.close()
 with fails(mx.MXNetError, "closed"): kv.barrier()
@@ -215,7 +218,7 @@ class Mine(mx.optimizer.Optimizer):
         weight -= self._get_lr(index) * mean * scale * self._index_update_count[index]
 class Failing(Mine):
     def update(self, index, weight, grad, state):
-        raise ValueError("my mistake")
+        raise ValueError("my mistake\\n" + "x" * 10000)
 class Halves(mx.lr_scheduler.LRScheduler):
     def __call__(self, num_update):
         return 0.25 if num_update < 3 else 0.125
@@ -238,7 +241,7 @@ for step in range(1, 21):
         here(key, grad, value)
         assert (pulled.asnumpy() == value.asnumpy()).all(), (step, key)
     print("step", step, flush=True)
-    while step == 8 and not os.path.exists("go"): time.sleep(0.02)
+    while step in (8, 14) and not os.path.exists(f"go {step}"): time.sleep(0.02)
 kv.set_optimizer(mx.optimizer.SGD(lr_scheduler=mine.Halves()))
 kv.init("c", mx.nd.zeros((3,)))
 for step in range(1, 4):
@@ -257,16 +260,43 @@ except mx.MXNetError as error:
 
 def test_pickled_optimizers_run_on_servers_that_allow_it(tmp_path):
     (tmp_path / "mine.py").write_text(CODE)
-    with Cluster(tmp_path, WITH_CODE, workers=1, LOOMIX_KV_ALLOW_PICKLE=1).start() as cluster:
+    with Cluster(tmp_path, WITH_CODE, workers=1, metrics=True, LOOMIX_KV_ALLOW_PICKLE=1).start() as cluster:
         cluster.wait_for("worker", 0, "step 8\n")
         cluster.kill("server", 0)
-        (tmp_path / "go").touch()
+        (tmp_path / "go 8").touch()
+        cluster.wait_for("worker", 0, "step 14\n")
         cluster.start(("server", 0))
+        cluster.wait_for_life("server", 0)  # else the worker may be done before it comes
+        (tmp_path / "go 14").touch()
         cluster.succeed()
         output = cluster.output("worker", 0)
         assert "1 [-0.25 -0.25 -0.25]\n2 [-0.5 -0.5 -0.5]\n3 [-0.625 -0.625 -0.625]\n" in output
         assert "good:" in output, output
-        assert "my mistake" in cluster.output("server", 0) + cluster.output("server", 1)
+        error = output.split("good:")[1]
+        assert re.search(r"server [01] at tcp://127\.0\.0\.1:\d+ answered: .* at key 'a_weight'", error), (
+            error
+        )
+        assert "ValueError: my mistake\\nxxx" in error and "Traceback" not in error and len(error) < 1500
+        assert "mine.py" in cluster.output("server", 0) + cluster.output("server", 1)  # where it was raised
+
+
+def test_a_pickle_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "mine.py").write_text(CODE)
+    program = """
+import loomix as mx, mine
+kv = mx.kv.create("dist_sync")
+mine.Gone = type("Gone", (), {"__module__": "mine"})  # which the server's module has not
+optimizer = mine.Mine()
+optimizer.extra = mine.Gone()
+try:
+    kv.set_optimizer(optimizer)
+except mx.MXNetError as error:
+    print("good:", error)
+"""
+    with Cluster(tmp_path, program, workers=1, servers=1, LOOMIX_KV_ALLOW_PICKLE=1).start() as cluster:
+        cluster.succeed()
+        error = cluster.output("worker", 0).split("good:")[1]
+        assert "server 0 at tcp://" in error and "AttributeError: " in error and "Gone" in error, error
 
 
 def test_servers_run_no_code_by_default(tmp_path):

@@ -31,6 +31,7 @@ class Cluster {
     comm::Duration deadline = 20s;
     comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
     comm::Duration return_within = 10s;
+    std::vector<CodeOptimizerMaker> code = {};  // by server, of those that run any
     comm::Duration retry_after =
         20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
   };
@@ -64,8 +65,10 @@ class Cluster {
     scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
   }
   void start_server(int rank) {
-    servers[static_cast<size_t>(rank)] =
-        std::make_unique<Server>(runtime_, network.attach(server_address(rank)), node_options(rank));
+    servers[static_cast<size_t>(rank)] = std::make_unique<Server>(
+        runtime_, network.attach(server_address(rank)), node_options(rank),
+        static_cast<size_t>(rank) < setup_.code.size() ? setup_.code[static_cast<size_t>(rank)]
+                                                       : CodeOptimizerMaker());
   }
   void start_worker(int rank) {
     workers[static_cast<size_t>(rank)] = std::make_unique<DistStore>(

@@ -129,6 +129,63 @@ TEST_F(ClusterTest, OptimizersRunOnServers) {
   }
 }
 
+// Refuses one key, and adds gradients otherwise.
+class Picky final : public Optimizer {
+ public:
+  explicit Picky(OptimizerSpec spec) : Optimizer(std::move(spec)) {}
+  void update(const Key& key, const NDArray&, const NDArray& grad, const NDArray& out, OptimizerState& state,
+              int8_t) const override {
+    if (key == kSmallKey) {
+      state.failure = "no " + to_text(key);
+    } else {
+      copy(grad, out);
+    }
+  }
+};
+
+TEST_F(ClusterTest, AFailedOptimizerIsToldByKeyAndServer) {
+  const CodeOptimizerMaker make = [](OptimizerSpec spec) { return std::make_shared<Picky>(std::move(spec)); };
+  Cluster cluster(runtime_, {.servers = 2, .workers = 1, .code = {make, make}});
+  DistStore& store = *cluster.workers[0];
+  store.set_optimizer({kCodeOptimizer, {{"code", "x"}}});
+  const Arrays out = {filled(5, 0)};
+  for (const Key& key : {kSmallKey, Key("other")}) {
+    store.init(key, filled(5, 1));
+    store.push(key, Arrays{filled(5, 3)}, 0);
+  }
+  store.pull("other", out, 0);
+  EXPECT_EQ(values(out[0]), Floats(5, 3));
+  for (int step = 0; step < 2; ++step) {  // it stays so
+    store.pull(kSmallKey, out, 0);
+    try {
+      out[0].wait_to_read();
+      ADD_FAILURE() << "a pull of a lost value went well";
+    } catch (const NetworkError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("pull of key 'small'"));
+      EXPECT_THAT(error.what(), HasSubstr("at inproc://server"));
+      EXPECT_THAT(error.what(), HasSubstr("no 'small'"));
+    }
+    store.push(kSmallKey, Arrays{filled(5, 3)}, 0);
+  }
+}
+
+// What one server may do is not for another of the same process.
+TEST_F(ClusterTest, CodeRunsOnServersThatAllowItOnly) {
+  const CodeOptimizerMaker make = [](OptimizerSpec spec) { return std::make_shared<Picky>(std::move(spec)); };
+  for (const size_t allowing : {0u, 1u}) {
+    std::vector<CodeOptimizerMaker> code(2);
+    code[allowing] = make;
+    Cluster cluster(runtime_, {.servers = 2, .workers = 1, .replicas = 1, .code = code});
+    try {
+      cluster.workers[0]->set_optimizer({kCodeOptimizer, {{"code", "x"}}});
+      ADD_FAILURE() << "a server ran code that it may not";
+    } catch (const NetworkError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("LOOMIX_KV_ALLOW_PICKLE"));
+      EXPECT_THAT(error.what(), HasSubstr("server " + std::to_string(1 - allowing)));
+    }
+  }
+}
+
 TEST_F(ClusterTest, AsyncAppliesEachPushAtOnce) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .type = "dist_async"});
   on_workers(cluster, [&](int rank) {

@@ -10,7 +10,7 @@ from .adaptive import Adam, Ftrl, RMSProp
 from .base import Test
 from .sgd import NAG, SGD, ccSGD
 
-__all__ = ["ServerRule", "describe", "pickled"]
+__all__ = ["ServerRule", "describe", "pickled", "short_text"]
 
 # Class -> name of the rule, and the attributes that are its settings.
 _RULES = {
@@ -152,6 +152,23 @@ def pickled(optimizer):
             f"[set_optimizer] {type(optimizer).__name__} cannot be pickled: {error}"
         ) from error
     return "code", {"code": base64.b64encode(data).decode()}
+
+
+def short_text(error, limit=500):
+    """Type and text of an exception in one printable line.
+
+    Examples
+    --------
+    >>> short_text(ValueError("two\\nlines"))
+    'ValueError: two\\\\nlines'
+    """
+    try:
+        text = str(error)
+    except Exception as another:
+        text = f"(its text cannot be had: {type(another).__name__})"
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[:limit])
+    return text if len(text) < limit else f"{text[: limit - 4]} ..."
 
 
 class ServerRule:
