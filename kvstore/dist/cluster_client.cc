@@ -134,7 +134,9 @@ void ClusterClient::on_view(const View& view) {
   std::vector<PendingRef> moved;
   {
     const std::lock_guard lock(mutex_);
+    std::string failure = std::move(view_.failure);  // which is final
     view_ = view;
+    if (view_.failure.empty()) view_.failure = std::move(failure);
     changed_.notify_all();
     for (const PendingRef& pending : pending_) {
       if (!view.failure.empty() ||
@@ -289,6 +291,13 @@ comm::Message ClusterClient::call_and_wait(Call call) {
 }
 
 void ClusterClient::leave(const std::string& why) {
+  std::vector<PendingRef> unanswered;  // nobody may answer a worker that has left: they end now
+  if (!why.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (view_.failure.empty()) view_.failure = fmt::format("this worker has left: {}", why);
+    unanswered.assign(pending_.begin(), pending_.end());
+  }
+  for (const PendingRef& pending : unanswered) send(pending);
   comm::Message message;
   message.command = kLeaving;
   message.texts = {why};

@@ -129,6 +129,23 @@ TEST_F(ClusterTest, OptimizersRunOnServers) {
   }
 }
 
+TEST_F(ClusterTest, WhoLeavesWithAnErrorWaitsForNobody) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait, .deadline = 10min});
+  on_workers(cluster,
+             [&](int rank) { cluster.workers[static_cast<size_t>(rank)]->init(kSmallKey, filled(5, 1)); });
+  DistStore& store = *cluster.workers[0];
+  const Arrays out = {filled(5, 0)};
+  store.push(kSmallKey, Arrays{filled(5, 1)}, 0);
+  store.pull(kSmallKey, out, 0);  // the round has not the other's push
+  store.leave("a mistake");
+  try {
+    out[0].wait_to_read();
+    ADD_FAILURE() << "a round went without a worker";
+  } catch (const NetworkError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("this worker has left: a mistake"));
+  }
+}
+
 // Refuses one key, and adds gradients otherwise.
 class Picky final : public Optimizer {
  public:
