@@ -64,15 +64,29 @@ class GoesOn(mx.io.DataIter):
         return self.data.next()
 
 
-def settings(options, workers):
-    """The optimizer's. A push in ``dist_sync`` is one of all workers together; else each counts alone."""
-    together = workers if "async" not in options.kvstore and options.kvstore != "dist_ssp" else 1
-    return {
+def settings(options, workers, pushes=None):
+    """The optimizer's; ``pushes`` is how many each worker makes in all.
+
+    A push in ``dist_sync`` is one of all workers together. Else each counts alone, with its share of the rate. It is
+    made from weights that have changed since, most of all at the beginning, and a constant rate keeps that error alive.
+    So the rate grows over the first tenth of all pushes, and falls to zero by a cosine.
+    """
+    waits = options.kvstore not in ("dist_async", "dist_ssp")
+    together = workers if waits else 1
+    result = {
         "learning_rate": options.lr * together / workers,
         "momentum": options.momentum,
         "wd": 1e-4,
         "rescale_grad": 1.0 / (options.batch_size * together),
     }
+    if not waits:
+        result["lr_scheduler"] = mx.lr_scheduler.CosineScheduler(
+            max_update=pushes * workers,
+            base_lr=result["learning_rate"],
+            final_lr=0,
+            warmup_steps=pushes * workers // 10,
+        )
+    return result
 
 
 def train(options):
@@ -85,7 +99,7 @@ def train(options):
     module = mx.mod.Module(lenet())
     module.bind(data.provide_data, data.provide_label)
     module.init_params(mx.init.Xavier())
-    module.init_optimizer(store, "sgd", settings(options, store.num_workers))
+    module.init_optimizer(store, "sgd", settings(options, store.num_workers, steps * options.epochs))
     done = store.pushes("fc2_bias")
     if done:
         print(f"goes on after step {done}", flush=True)
@@ -110,7 +124,13 @@ def parse(arguments=None):
     add("--kvstore", default="dist_sync", help="dist_sync, dist_async or dist_ssp")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32, help="of each worker")
-    add("--lr", type=float, default=0.05, help="for the batch of all workers together")
+    add(
+        "--lr",
+        type=float,
+        default=0.05,
+        help="for the batch of all workers together (0.05); with dist_async and dist_ssp each worker's part of it, "
+        "which grows over the first tenth of the pushes and falls to zero by a cosine",
+    )
     add("--momentum", type=float, default=0.9)
     add("--seed", type=int, default=1)
     add("--data-dir", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
