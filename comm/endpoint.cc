@@ -101,6 +101,11 @@ void Endpoint::run(const std::function<void()>& look) const {
   core_->post_and_wait([&look] { look(); });
 }
 
+void Endpoint::post(engine::InlineFunction<void(), 64> work) {
+  core_->check_owner();
+  core_->post(std::move(work));
+}
+
 void Endpoint::serve(uint32_t channel, Handler handler, ChannelOptions options) {
   core_->post_and_wait([core = core_.get(), channel, &handler, &options] {
     core->serve(channel, std::move(handler), std::move(options));

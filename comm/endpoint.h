@@ -143,6 +143,8 @@ class Endpoint {
   EndpointStats stats() const;
   // Runs `look` on the endpoint's thread, where handlers and callbacks run, and waits for it.
   void run(const std::function<void()>& look) const;
+  // Runs `work` there soon, after the messages that came with those which are handled now; never, once the endpoint has ended.
+  void post(engine::InlineFunction<void(), 64> work);
 
   // May be called after messages came: up to Limits::waiting_* wait for their handler. Takes the place of an earlier one.
   void serve(uint32_t channel, Handler handler, ChannelOptions options = {});

@@ -125,6 +125,7 @@ void EndpointCore::post_and_wait(Command command) {
 void EndpointCore::run() {
   for (;;) {
     run_commands();
+    run_commands();  // those that these have posted need not wait for a look at the links
     if (!running_) break;
     TimePoint until = next_timer();
     {

@@ -141,6 +141,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   static TransmissionPtr make_transmission(PacketKind kind, uint32_t channel, Message&& message,
                                            int priority);
   void check_outgoing(const Message& message) const;
+  void check_owner() const;  // throws StateError in a forked child
 
  private:
   struct Channel {

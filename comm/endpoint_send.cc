@@ -13,10 +13,14 @@ double in_seconds(Duration d) { return std::chrono::duration<double>(d).count();
 
 }  // namespace
 
-void EndpointCore::check_outgoing(const Message& message) const {
+void EndpointCore::check_owner() const {
   LOOMIX_CHECK(!in_child(), StateError,
                "[comm] {} belongs to the process that this one was forked from; make one of your own here.",
                address);
+}
+
+void EndpointCore::check_outgoing(const Message& message) const {
+  check_owner();
   const Limits& limits = options_.limits;
   const auto check = [](const char* what, uint64_t size, uint64_t limit) {
     LOOMIX_CHECK(size <= limit, ValueError, "[comm] a message has {} {}; at most {} are allowed.", size, what,

@@ -3,8 +3,9 @@
 //   bench_kvstore scheduler SERVERS WORKERS    prints its address
 //   bench_kvstore server RANK ADDRESS
 //   bench_kvstore worker RANK ADDRESS          answers `go COUNT` on standard input when COUNT rounds are done
+//   bench_kvstore small RANK ADDRESS           likewise with 1,000 keys of 256 floats, or as many as a fourth argument says
 //   bench_kvstore overlap RANK ADDRESS         likewise for steps of a net like VGG-16; `go COUNT plain`: without overlap
-// All end with their standard input. A fifth argument is the host at which a node can be reached.
+// All end with their standard input. A fourth argument of the others is the host at which a node can be reached.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -84,11 +85,11 @@ NDArray filled(engine::Engine& engine, int64_t count, float value) {
   return array;
 }
 
-void work(Runtime& runtime, const NodeOptions& options) {
+void work(Runtime& runtime, const NodeOptions& options, const std::vector<int64_t>& sizes) {
   engine::Engine& engine = runtime.engine();
   DistStore store(runtime, "dist_sync", 0, loomix_network_module.open({}), options);
   std::vector<NDArray> gradients, weights;
-  for (const int64_t size : resnet50_sizes()) {
+  for (const int64_t size : sizes) {
     gradients.push_back(filled(engine, size, 1));
     weights.push_back(filled(engine, size, 0));
     store.init(static_cast<int64_t>(weights.size() - 1), weights.back());
@@ -177,7 +178,7 @@ void train(Runtime& runtime, const NodeOptions& options, const comm::NetworkOpti
 int run(int argc, char** argv) {
   const std::string role = argc >= 4 ? argv[1] : "";
   comm::NetworkOptions network;
-  if (argc == 5) {
+  if (argc == 5 && role != "small") {
     network.listen = fmt::format("tcp://{}:*", argv[4]);
     network.trusted_network = true;
   }
@@ -206,11 +207,15 @@ int run(int argc, char** argv) {
     train(runtime, options, network);
     return 0;
   }
-  if (role == "worker") {
-    work(runtime, options);
+  if (role == "worker" || role == "small") {
+    work(runtime, options,
+         role == "small"
+             ? std::vector<int64_t>(argc == 5 ? static_cast<size_t>(std::atoi(argv[4])) : 1000, 256)
+             : resnet50_sizes());
     return 0;
   }
-  fmt::print(stderr, "expected: scheduler SERVERS WORKERS, or server, worker or overlap RANK ADDRESS\n");
+  fmt::print(stderr,
+             "expected: scheduler SERVERS WORKERS, or server, worker, small or overlap RANK ADDRESS\n");
   return 2;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pushing and pulling the gradients of ResNet-50 (25.5 million floats, 161 keys): from two CPU devices, with what the
-machine's memory needs for as many bytes, and from two processes through one server."""
+machine's memory needs for as many bytes, and from two processes through one server (also 1,000 small keys)."""
 
 import os
 import subprocess
@@ -30,6 +30,11 @@ def resnet50_shapes():
                 shapes += [layer, layer[:1], layer[:1]]  # weight, gamma, beta
             inputs = 4 * width
     return [*shapes, (1000, 2048), (1000,)]
+
+
+def small_shapes():
+    """As many floats as one layer, in many keys."""
+    return [(256,)] * 1000
 
 
 def _push_and_pull(name, kind, by="keys"):
@@ -82,16 +87,16 @@ def _start(*command, **env):
     )
 
 
-def _loomix_nodes():
+def _loomix_nodes(role="worker"):
     """The program of build/benchmarks, as scheduler, server and workers."""
     program = os.environ.get("BENCH_KVSTORE", HERE.parents[1] / "build" / "benchmarks" / "bench_kvstore")
     scheduler = _start(program, "scheduler", 1, WORKERS)
     address = scheduler.stdout.readline().strip()
     helpers = [scheduler, _start(program, "server", 0, address)]
-    return helpers, [_start(program, "worker", rank, address) for rank in range(WORKERS)]
+    return helpers, [_start(program, role, rank, address) for rank in range(WORKERS)]
 
 
-def _mxnet_nodes():
+def _mxnet_nodes(*arguments):
     import socket
 
     with socket.socket() as free:
@@ -104,7 +109,7 @@ def _mxnet_nodes():
         "DMLC_NUM_WORKER": str(WORKERS),
         "DMLC_INTERFACE": "lo",
     }
-    command = (sys.executable, HERE / "node.py", "mxnet")
+    command = (sys.executable, HERE / "node.py", "mxnet", *arguments)
     helpers = [_start(*command, **env, DMLC_ROLE=role) for role in ("scheduler", "server")]
     return helpers, [_start(*command, **env, DMLC_ROLE="worker") for _ in range(WORKERS)]
 
@@ -141,6 +146,10 @@ CASES["dist_sync"] = {
     "loomix": partial(_cluster, _loomix_nodes),
     "mxnet": partial(_cluster, _mxnet_nodes),
     "torch": partial(_cluster, partial(_torch_nodes, "torch")),
+}
+CASES["dist_sync_small_keys"] = {
+    "loomix": partial(_cluster, partial(_loomix_nodes, "small")),
+    "mxnet": partial(_cluster, partial(_mxnet_nodes, "small")),
 }
 CASES["dist_sync_one_array"] = {"torch": partial(_cluster, partial(_torch_nodes, "torch_flat"))}
 CASES["copy_of_as_many_bytes"] = {"loomix": _copy}

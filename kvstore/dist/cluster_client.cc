@@ -5,6 +5,7 @@
 #include <future>
 
 #include "base/error.h"
+#include "kvstore/dist/batch.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr uint64_t kNobody = ~uint64_t{0};
 constexpr auto kSoon = std::chrono::milliseconds(200);
+constexpr int kMostBatches = 4;  // that an item may leave with before it leaves alone
 constexpr auto kForTheReason = std::chrono::seconds(5);
 
 std::string text_of(const std::exception_ptr& error) {
@@ -45,6 +47,15 @@ struct ClusterClient::Pending {
   uint64_t request = 0;
   uint64_t head = 0;  // incarnation of the server that was asked last; kNobody while it is held back
   bool done = false;
+  bool gathered = false;  // waits to leave with others
+  bool alone = false;     // must leave without others
+  int batches = 0;        // that did not get it an answer
+};
+
+// What left together; answers count for items whose attempt is still the same.
+struct ClusterClient::Batch {
+  std::vector<PendingRef> items;
+  std::vector<uint64_t> attempts;
 };
 
 ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
@@ -175,6 +186,10 @@ bool ClusterClient::may_go(const PendingRef& pending) {
 }
 
 void ClusterClient::send(const PendingRef& pending) {
+  if (!gathered(pending)) send_alone(pending);
+}
+
+void ClusterClient::send_alone(const PendingRef& pending) {
   std::string failure;
   comm::NodeName target;
   uint64_t attempt = 0;
@@ -218,6 +233,153 @@ void ClusterClient::send(const PendingRef& pending) {
   const std::lock_guard lock(mutex_);
   if (pending->attempt == attempt) pending->request = request;
 }
+
+// ---- together with others ----------------------------------------------------------------------------------------
+
+bool ClusterClient::gathered(const PendingRef& pending) {
+  uint64_t replaced = 0;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->gathered) return true;
+    const Call& call = pending->call;
+    if (pending->done || pending->alone || closing_ || !view_.failure.empty()) return false;
+    const bool pushes = call.message.command == kPush;
+    if (!pushes && (call.message.command != kPull || call.into.size() != 1)) return false;
+    const size_t bytes = pushes ? call.message.payload_bytes() : call.into[0].size();
+    if (bytes > kSmallItem || call.message.texts[0].size() > kLongKey) return false;
+    ++pending->attempt;
+    replaced = std::exchange(pending->request, 0);
+    pending->gathered = true;
+    first = gathered_.empty();
+    gathered_.push_back(pending);
+  }
+  if (replaced != 0) endpoint_.cancel(replaced);
+  if (first) endpoint_.post([this] { send_gathered(); });
+  return true;
+}
+
+void ClusterClient::send_gathered() {
+  struct Open {
+    std::vector<PendingRef> items;
+    size_t bytes = 0;
+  };
+  std::vector<std::vector<PendingRef>> batches;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<PendingRef> all = std::exchange(gathered_, {});
+    for (const PendingRef& pending : all) pending->gathered = false;
+    std::erase_if(all, [](const PendingRef& pending) { return pending->done; });
+    std::stable_sort(all.begin(), all.end(), [](const PendingRef& a, const PendingRef& b) {
+      return a->call.priority > b->call.priority;
+    });
+    std::map<std::pair<size_t, uint32_t>, Open> open;  // by group and command
+    for (const PendingRef& pending : all) {
+      const Call& call = pending->call;
+      const size_t bytes = call.message.command == kPush ? call.message.payload_bytes() : call.into[0].size();
+      Open& batch = open[{pending->group, call.message.command}];
+      if (!batch.items.empty() && (batch.items.size() == kBatchItems || batch.bytes + bytes > kBatchBytes)) {
+        batches.push_back(std::move(batch.items));
+        batch = {};
+      }
+      batch.items.push_back(pending);
+      batch.bytes = next_part(batch.bytes) + bytes;
+    }
+    for (auto& [what, batch] : open) batches.push_back(std::move(batch.items));
+  }
+  for (std::vector<PendingRef>& batch : batches) send_batch(std::move(batch));
+}
+
+void ClusterClient::send_batch(std::vector<PendingRef> items) {
+  if (items.size() == 1) return send_alone(items[0]);
+  comm::Message message;
+  comm::RequestOptions options;
+  Batch batch;
+  comm::NodeName target;
+  bool good = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) return;
+    const Member& head = view_.head_member(items[0]->group);
+    target = head.id.name;
+    comm::Duration least = deadline_;
+    std::vector<const comm::Message*> messages;
+    for (const PendingRef& pending : items) {
+      if (pending->done) continue;
+      batch.items.push_back(pending);
+      batch.attempts.push_back(++pending->attempt);
+      pending->head = head.id.incarnation;
+      messages.push_back(&pending->call.message);
+      least = std::min(least, left(*pending));
+    }
+    if (messages.empty()) return;
+    good = view_.failure.empty() && head.up && least > comm::Duration::zero();
+    if (good) message = gather(messages);
+    options.priority = batch.items[0]->call.priority;
+    options.deadline = least;
+    options.retry_after = retry_after_;
+    message.fields.resize(std::max<size_t>(message.fields.size(), 2));
+    message.fields[0] = view_.number;
+    message.fields[1] = static_cast<int64_t>(batch.items[0]->group);
+  }
+  if (!good) {  // one at a time it is told apart what is to be done
+    for (const PendingRef& pending : batch.items) send_alone(pending);
+    return;
+  }
+  if (message.command == kPushes) join_payload(message);
+  endpoint_.request(
+      target, kToServer, std::move(message), std::move(options),
+      [this, batch = std::move(batch)](comm::Reply&& reply) { on_batch_reply(batch, std::move(reply)); });
+}
+
+void ClusterClient::send_again(const PendingRef& pending, uint64_t attempt, bool alone) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->attempt != attempt || pending->done) return;
+    pending->alone = alone || ++pending->batches >= kMostBatches;
+  }
+  send(pending);
+}
+
+// Whatever is no plain success is for single requests to tell: their answers name what was wrong with an item.
+void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
+  const std::vector<int64_t>& outcomes = reply.message.fields;
+  if (reply.error || outcomes.size() != batch.items.size()) {
+    const bool later = reply.error && (is<comm::PeerLost>(reply.error) ||
+                                       text_of(reply.error).find(kNotTheHead) != std::string::npos);
+    for (size_t i = 0; i < batch.items.size(); ++i) {
+      const PendingRef& pending = batch.items[i];
+      if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
+        on_reply(pending, batch.attempts[i], {reply.from, {}, reply.error});
+      } else {
+        send_again(pending, batch.attempts[i], true);
+      }
+    }
+    return;
+  }
+  size_t at = 0;
+  for (size_t i = 0; i < batch.items.size(); ++i) {
+    const int64_t bytes = outcomes[i];
+    if (bytes < 0) {
+      send_again(batch.items[i], batch.attempts[i], bytes != kNotYet);
+      continue;
+    }
+    comm::Reply own{reply.from, {}, nullptr};
+    if (!reply.message.payload.empty()) {
+      const comm::Buffer& all = reply.message.payload[0];
+      at = next_part(at);
+      if (at > all.size() || static_cast<size_t>(bytes) > all.size() - at) {
+        send_again(batch.items[i], batch.attempts[i], true);
+        continue;
+      }
+      own.message.payload = {all.slice(at, static_cast<size_t>(bytes))};
+      at += static_cast<size_t>(bytes);
+    }
+    on_reply(batch.items[i], batch.attempts[i], std::move(own));
+  }
+}
+
+// ---- answers -----------------------------------------------------------------------------------------------------
 
 void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply) {
   {

@@ -20,6 +20,9 @@ namespace loomix::kvstore {
 
 // A worker's way to the shards: finds the head of a group, and finds it again when the cluster changes. Whatever it sends may be sent
 // several times; servers apply it once. Every call ends by its deadline. Any thread.
+//
+// Small pushes and pulls are gathered until the endpoint's thread gets to them, which is at once if it has nothing to do, and
+// leave together (batch.h), the most urgent first.
 class ClusterClient {
  public:
   // What the cluster knows of this worker's pushes of a shard, from an earlier life.
@@ -59,7 +62,15 @@ class ClusterClient {
  private:
   struct Pending;
   using PendingRef = std::shared_ptr<Pending>;
+  struct Batch;
   void send(const PendingRef& pending);
+  void send_alone(const PendingRef& pending);
+  // Whether it will leave with others.
+  bool gathered(const PendingRef& pending);
+  void send_gathered();
+  void send_batch(std::vector<PendingRef> items);
+  void on_batch_reply(const Batch& batch, comm::Reply&& reply);
+  void send_again(const PendingRef& pending, uint64_t attempt, bool alone);
   bool may_go(const PendingRef& pending);
   void on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply);
   void try_again_soon(const PendingRef& pending);
@@ -88,6 +99,7 @@ class ClusterClient {
   std::vector<PushWindow<PendingRef>> windows_;  // of each group, for pushes
   std::deque<PendingRef> released_;              // by the windows, to be sent at once
   bool releasing_ = false;                       // somebody is sending them
+  std::vector<PendingRef> gathered_;             // emptied by the endpoint's thread
   std::unique_ptr<Membership> membership_;
   bool closing_ = false;
   std::unique_ptr<comm::Endpoint> owned_endpoint_;  // last: its handlers use all the others until it is gone

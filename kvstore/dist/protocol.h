@@ -11,7 +11,7 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 3;
+inline constexpr int64_t kKVStoreVersion = 4;
 
 enum Channel : uint32_t {
   kToScheduler = 1,
@@ -32,10 +32,13 @@ enum Command : uint32_t {
   kSynchronised,  // {group, since}: the sender's place in a chain has its state
   // to the head of a group; fields begin with {view, group}
   kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
-  kInit,          // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
-  kPush,          // {worker, incarnation, part, number, packing ...}, {key}
-  kPull,          // {worker, incarnation, part, number}, {key}
-  kPullRows,      // {worker, incarnation, part, number, elements in a row}, {key}; with ids (int64)
+  kInit,      // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
+  kPush,      // {worker, incarnation, part, number, packing ...}, {key}
+  kPull,      // {worker, incarnation, part, number}, {key}
+  kPullRows,  // {worker, incarnation, part, number, elements in a row}, {key}; with ids (int64)
+  // small ones of one worker together (batch.h); answered with the outcome of each, and the values
+  kPushes,        // {worker, incarnation, {part, number, packing ..., bytes} of each}, {key of each}
+  kPulls,         // {worker, incarnation, {part, number} of each}, {key of each}
   kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
   kLeave,         // in the log only: {worker, incarnation}
   // along a chain; fields begin with {view, group}

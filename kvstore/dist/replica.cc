@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kvstore/dist/batch.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -29,11 +30,6 @@ bool is_lost(const std::exception_ptr& error) {
   } catch (...) {
     return false;
   }
-}
-
-std::pair<std::string, int64_t> shard_of(const comm::Message& message) {
-  if (message.texts.empty() || message.fields.size() < 5) return {};
-  return {message.texts[0], message.fields[4]};
 }
 
 bool concerns_one_shard(const comm::Message& message) {
@@ -82,6 +78,11 @@ void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray
 
 }  // namespace
 
+Replica::ShardId Replica::shard_of(const comm::Message& message) {
+  if (message.texts.empty() || message.fields.size() < 5) return {};
+  return {message.texts[0], message.fields[4]};
+}
+
 Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
                  size_t group, comm::Duration retry_after, Snapshots& snapshots,
                  std::function<void(int64_t round)> on_cut, CodeOptimizerMaker code)
@@ -122,18 +123,22 @@ void Replica::on_view(const View& view) {
       for (comm::Incoming& incoming : list) incoming.responder.fail(kNotTheHead);
     }
     waiting_.clear();
+    for (auto& [shard, batch] : std::exchange(waiting_batches_, {})) {
+      if (!std::exchange(batch->answered, true)) batch->incoming.responder.fail(kNotTheHead);
+    }
   }
   if (position_ < 0) {
     forget_state();
   } else if (has_state_) {
     successor_ ? greet_successor() : committed_up_to(last_);
   }
-  for (auto& [shard, list] : waiting_) {
-    std::erase_if(list, [&](const comm::Incoming& incoming) {
-      const auto rank = static_cast<size_t>(incoming.from.name.rank);
-      return rank >= view.workers.size() || view.workers[rank].id.incarnation != incoming.from.incarnation;
-    });
-  }
+  const auto is_gone = [&](const comm::Incoming& incoming) {
+    const auto rank = static_cast<size_t>(incoming.from.name.rank);
+    return rank >= view.workers.size() || view.workers[rank].id.incarnation != incoming.from.incarnation;
+  };
+  for (auto& [shard, list] : waiting_) std::erase_if(list, is_gone);
+  std::erase_if(waiting_batches_,
+                [&](const auto& entry) { return entry.second->answered || is_gone(entry.second->incoming); });
   shards_->take_cuts(position_ == 0 && has_state_ ? snapshots_.every() : 0);
   if (position_ == 0 && has_state_) leave_out_the_dead();
   std::vector<comm::Incoming> now;
@@ -191,6 +196,7 @@ GroupNumbers Replica::numbers() const {
   numbers.place = position_;
   numbers.unconfirmed = unacknowledged_.size();
   for (const auto& [shard, requests] : waiting_) numbers.waiting += requests.size();
+  numbers.waiting += waiting_batches_.size();
   if (shards_) shards_->count(numbers);
   return numbers;
 }
@@ -209,6 +215,8 @@ void Replica::submit(comm::Incoming&& incoming) {
   try {
     if (incoming.message.command == kPull || incoming.message.command == kPullRows)
       return answer_pull(std::move(incoming));
+    if (incoming.message.command == kPushes) return take_pushes(std::move(incoming));
+    if (incoming.message.command == kPulls) return take_pulls(std::move(incoming));
     const ShardGroup::Check check = shards_->check(incoming.message);
     switch (check.verdict) {
       case ShardGroup::Verdict::refuse: return incoming.responder.fail(check.reason);
@@ -249,16 +257,35 @@ void Replica::wait_for_shard(comm::Incoming&& incoming) {
   waiting_[shard_of(incoming.message)].push_back(std::move(incoming));
 }
 
-void Replica::wake(const comm::Message& applied) {
-  if (!concerns_one_shard(applied)) return wake_all();
-  const auto found = waiting_.find(shard_of(applied));
-  if (found == waiting_.end()) return;
-  std::vector<comm::Incoming> list = std::move(found->second);
-  waiting_.erase(found);
-  for (comm::Incoming& incoming : list) submit(std::move(incoming));
+void Replica::wake(std::span<const comm::Message> applied) {
+  for (const comm::Message& message : applied) {
+    if (!concerns_one_shard(message)) return wake_all();
+  }
+  const bool idle = due_.empty();
+  for (const comm::Message& message : applied) {
+    const ShardId shard = shard_of(message);
+    const auto [from, to] = waiting_batches_.equal_range(shard);
+    for (auto one = from; one != to; ++one) {
+      if (!one->second->answered) due_.emplace_back(shard, one->second);
+    }
+    waiting_batches_.erase(from, to);
+  }
+  if (idle && !due_.empty()) endpoint_.post([this] { answer_due(); });
+  for (const comm::Message& message : applied) {
+    const auto found = waiting_.find(shard_of(message));
+    if (found == waiting_.end()) continue;
+    std::vector<comm::Incoming> list = std::move(found->second);
+    waiting_.erase(found);
+    for (comm::Incoming& incoming : list) submit(std::move(incoming));
+  }
 }
 
 void Replica::wake_all() {
+  const bool idle = due_.empty();
+  for (auto& [shard, batch] : std::exchange(waiting_batches_, {})) {
+    if (!batch->answered) due_.emplace_back(shard, std::move(batch));
+  }
+  if (idle && !due_.empty()) endpoint_.post([this] { answer_due(); });
   auto all = std::exchange(waiting_, {});
   for (auto& [shard, list] : all) {
     for (comm::Incoming& incoming : list) submit(std::move(incoming));
@@ -266,23 +293,38 @@ void Replica::wake_all() {
 }
 
 int64_t Replica::append(comm::Message message) {
-  const int64_t index = ++last_;
+  const int64_t index = last_ + 1;
+  if (message.command == kPushes) {
+    const std::vector<comm::Message> pushes = items_of(message);
+    for (const comm::Message& push : pushes) apply(push, index);
+    pass_on(std::move(message), pushes);
+  } else {
+    apply(message, index);
+    const comm::Message applied = message;
+    pass_on(std::move(message), {&applied, 1});
+  }
+  return index;
+}
+
+void Replica::apply(const comm::Message& message, int64_t index) {
   shards_->apply(message);
   if (auto cut = shards_->take_cut()) {
     snapshots_.write(group_, cut->round, std::move(cut->picture));
     on_cut_(cut->round);
   }
   (concerns_one_shard(message) ? shard_changed_[shard_of(message)] : all_changed_) = index;
+}
+
+// The entry after the last one, which was applied.
+void Replica::pass_on(comm::Message entry, std::span<const comm::Message> applied) {
+  const int64_t index = ++last_;
   if (successor_) {
-    unacknowledged_.push_back({index, std::move(message)});
-    const Entry& entry = unacknowledged_.back();
-    if (linked_) send_entry(entry);
-    wake(comm::Message(entry.message));
+    unacknowledged_.push_back({index, std::move(entry)});
+    if (linked_) send_entry(unacknowledged_.back());
   } else {
     committed_up_to(index);
-    wake(message);
   }
-  return index;
+  wake(applied);
 }
 
 void Replica::when_committed(int64_t index, comm::Responder&& responder, Answer answer) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/endpoint.h"
@@ -52,14 +53,28 @@ class Replica {
     Answer answer;
   };
 
+  using ShardId = std::pair<std::string, int64_t>;  // key, part
+  struct PullBatch {
+    comm::Incoming incoming;
+    std::vector<comm::Message> pulls;
+    bool answered = false;
+  };
+  using PullBatchRef = std::shared_ptr<PullBatch>;
+
+  static ShardId shard_of(const comm::Message& message);
   bool must_wait(const comm::Incoming& incoming);
   void submit(comm::Incoming&& incoming);
   void answer_pull(comm::Incoming&& incoming);
+  void take_pushes(comm::Incoming&& incoming);
+  void take_pulls(comm::Incoming&& incoming);
+  bool answer_pulls(PullBatch& batch);
+  void answer_due();
   void wait_for_shard(comm::Incoming&& incoming);
-  void wake(const comm::Message& applied);
+  void wake(std::span<const comm::Message> applied);
   void wake_all();
   int64_t append(comm::Message message);
-  void apply(const comm::Message& message);
+  void apply(const comm::Message& message, int64_t index);
+  void pass_on(comm::Message entry, std::span<const comm::Message> applied);
   // Calls `answer`, by default with an empty message, once the entry is committed.
   void when_committed(int64_t index, comm::Responder&& responder, Answer answer = {});
   // Index of the newest entry that a shard's value may depend on.
@@ -95,18 +110,19 @@ class Replica {
   int64_t since_ = 0;
   bool has_state_ = false;
   std::unique_ptr<ShardGroup> shards_;
-  int64_t last_ = 0;       // index of the newest entry applied
-  int64_t committed_ = 0;  // up to which everybody behind has the entries
-  std::map<std::pair<std::string, int64_t>, int64_t> shard_changed_;  // index of its newest entry
-  int64_t all_changed_ = 0;  // of the newest entry, or snapshot, that concerns all shards
+  int64_t last_ = 0;                          // index of the newest entry applied
+  int64_t committed_ = 0;                     // up to which everybody behind has the entries
+  std::map<ShardId, int64_t> shard_changed_;  // index of its newest entry
+  int64_t all_changed_ = 0;                   // of the newest entry, or snapshot, that concerns all shards
   std::optional<comm::NodeName> successor_;
   bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
   std::deque<Entry> unacknowledged_;         // what the successor has not confirmed; emptied by its answers
   std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
   std::vector<comm::Incoming> future_;       // messages of views that are still to come
   std::map<int64_t, std::vector<Pending>> when_committed_;
-  std::map<std::pair<std::string, int64_t>, std::vector<comm::Incoming>>
-      waiting_;  // for their shard to change
+  std::map<ShardId, std::vector<comm::Incoming>> waiting_;  // for their shard to change
+  std::multimap<ShardId, PullBatchRef> waiting_batches_;    // likewise, of each of their shards
+  std::vector<std::pair<ShardId, PullBatchRef>> due_;  // whose shard has changed; emptied by answer_due()
 };
 
 }  // namespace loomix::kvstore

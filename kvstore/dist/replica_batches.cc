@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small pushes and pulls that came together.
+#include <algorithm>
+
+#include "base/error.h"
+#include "kvstore/dist/batch.h"
+#include "kvstore/dist/replica.h"
+
+namespace loomix::kvstore {
+namespace {
+
+// The answer to a batch of pulls.
+struct BatchAnswer {
+  comm::Message message;
+  std::vector<NDArray> values;
+  size_t bytes;
+  comm::Responder responder;
+};
+
+// Copies the values when they are computed; one that cannot be computed leaves the batch without this answer.
+void reply_with_all(engine::Engine& engine, const std::shared_ptr<BatchAnswer>& answer) {
+  ArrayTags tags;
+  for (const NDArray& value : answer->values) tags.read(value);
+  engine::TaskInfo info;
+  info.lane = engine::Lane::communicate;
+  info.describe.name = [](const void*) { return "kvstore_answer"; };
+  engine.push(std::move(info), tags.tags(), [answer](engine::RunContext&) {
+    comm::Buffer all = comm::Buffer::allocate(answer->bytes);
+    size_t end = 0;
+    for (const NDArray& value : answer->values) {
+      const auto bytes = static_cast<size_t>(value.bytes());
+      std::fill(all.writable() + end, all.writable() + next_part(end), std::byte{0});
+      std::copy_n(static_cast<const std::byte*>(value.view().data), bytes, all.writable() + next_part(end));
+      end = next_part(end) + bytes;
+    }
+    answer->values.clear();
+    if (end > 0) answer->message.payload = {std::move(all)};
+    answer->responder.reply(std::move(answer->message));
+  });
+}
+
+}  // namespace
+
+// One entry for all that may be applied now. The others need answers of their own.
+void Replica::take_pushes(comm::Incoming&& incoming) {
+  std::vector<comm::Message> pushes = items_of(incoming.message);
+  comm::Message answer;
+  std::vector<comm::Message> applied;
+  int64_t index = committed_;
+  const int64_t next = last_ + 1;
+  for (comm::Message& push : pushes) {
+    auto verdict = ShardGroup::Verdict::refuse;
+    try {
+      verdict = shards_->check(push).verdict;
+    } catch (const Error&) {  // is for the single push to say
+    }
+    const bool good = verdict == ShardGroup::Verdict::apply || verdict == ShardGroup::Verdict::again;
+    answer.fields.push_back(good ? int64_t{0} : int64_t{kAlone});
+    if (verdict == ShardGroup::Verdict::again) index = std::max(index, next - 1);
+    if (verdict != ShardGroup::Verdict::apply) continue;
+    apply(push, next);
+    applied.push_back(std::move(push));
+  }
+  if (!applied.empty()) {
+    index = next;
+    comm::Message entry = std::move(incoming.message);
+    if (applied.size() < pushes.size()) {
+      std::vector<const comm::Message*> some;
+      for (const comm::Message& push : applied) some.push_back(&push);
+      entry = gather(some);
+      join_payload(entry);
+    }
+    pass_on(std::move(entry), applied);
+  }
+  when_committed(index, std::move(incoming.responder),
+                 [answer = std::make_shared<comm::Message>(std::move(answer))](comm::Responder&& who) {
+                   who.reply(std::move(*answer));
+                 });
+}
+
+// Answered as soon as something can be; what cannot is asked for again.
+void Replica::take_pulls(comm::Incoming&& incoming) {
+  const auto batch = std::make_shared<PullBatch>();
+  batch->pulls = items_of(incoming.message);
+  batch->incoming = std::move(incoming);
+  if (answer_pulls(*batch)) return;
+  for (const comm::Message& pull : batch->pulls) waiting_batches_.emplace(shard_of(pull), batch);
+}
+
+// False if there is nothing to say yet.
+bool Replica::answer_pulls(PullBatch& batch) {
+  comm::Message answer;
+  std::vector<NDArray> values;
+  int64_t index = 0;
+  size_t bytes = 0;
+  for (const comm::Message& pull : batch.pulls) {
+    int64_t outcome = kAlone;
+    try {
+      const std::optional<NDArray> value = shards_->find(pull);
+      const auto size = value ? static_cast<size_t>(value->bytes()) : 0;
+      if (!value) {
+        outcome = kNotYet;
+      } else if (size <= kSmallItem) {
+        outcome = static_cast<int64_t>(size);
+        bytes = next_part(bytes) + size;
+        index = std::max(index, changed_at(pull));
+        values.push_back(*value);
+      }
+    } catch (const Error&) {  // is for the single pull to say
+    }
+    answer.fields.push_back(outcome);
+  }
+  const auto says_nothing = [](int64_t outcome) { return outcome == kNotYet; };
+  if (std::all_of(answer.fields.begin(), answer.fields.end(), says_nothing)) return false;
+  batch.answered = true;
+  auto sending = std::make_shared<BatchAnswer>(BatchAnswer{std::move(answer), std::move(values), bytes, {}});
+  when_committed(index, std::move(batch.incoming.responder), [this, sending](comm::Responder&& responder) {
+    sending->responder = std::move(responder);
+    reply_with_all(runtime_.engine(), sending);
+  });
+  return true;
+}
+
+// After all that came together with what has changed their shards, so that there is more to answer.
+void Replica::answer_due() {
+  for (auto& [shard, batch] : std::exchange(due_, {})) {
+    if (batch->answered) continue;
+    if (position_ != 0 || !has_state_) {
+      batch->answered = true;
+      batch->incoming.responder.fail(kNotTheHead);
+    } else if (!answer_pulls(*batch)) {
+      waiting_batches_.emplace(std::move(shard), std::move(batch));
+    }
+  }
+}
+
+}  // namespace loomix::kvstore
