@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kvstore/dist/batch.h"
+#include "kvstore/dist/state_pieces.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -129,7 +130,11 @@ void ClusterClient::join() {
     call.message.command = kJoin;
     call.message.fields = {0, 0, rank_, static_cast<int64_t>(incarnation_)};
     call.what = fmt::format("joining group {}", group);
-    const comm::Message known = call_and_wait(std::move(call));
+    const comm::Message reply = call_and_wait(std::move(call));
+    LOOMIX_CHECK(reply.payload.size() == 1, NetworkError,
+                 "[KVStore] group {} answered worker {} with {} payload parts; expected 1.", group, rank_,
+                 reply.payload.size());
+    const comm::Message known = unpack_head(reply.payload[0]);
     Reader reader(known);
     while (reader.numbers_left() > 0) {
       const std::string& key = reader.text();
@@ -227,9 +232,16 @@ void ClusterClient::send_alone(const PendingRef& pending) {
   if (!there) return try_again_soon(pending);
   options.deadline = left(*pending);
   options.retry_after = retry_after_;
-  const uint64_t request = endpoint_.request(
-      target, kToServer, std::move(message), std::move(options),
-      [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
+  uint64_t request = 0;
+  try {
+    request = endpoint_.request(
+        target, kToServer, std::move(message), std::move(options),
+        [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
+  } catch (const ValueError& error) {  // beyond the limits of a message
+    return finish(
+        pending, {},
+        std::make_exception_ptr(ValueError(fmt::format("[KVStore] {}: {}", pending->what, error.what()))));
+  }
   const std::lock_guard lock(mutex_);
   if (pending->attempt == attempt) pending->request = request;
 }

@@ -42,11 +42,11 @@ enum Command : uint32_t {
   kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
   kLeave,         // in the log only: {worker, incarnation}
   // along a chain; fields begin with {view, group}
-  kHello,  // answered with {last index, or -1 without state}
+  kHello,  // answered with {last index, or -1 without state; number of the sender's copy that is coming, pieces of it}
   kAppend,  // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
-  kConfirm,   // {index}: likewise
-  kSnapshot,  // {index, the state ...}; likewise
-  kCut,       // {round}, from the head of another group: its snapshot of the round is being written
+  kConfirm,  // {index}: likewise
+  kPiece,  // {index, number of the copy, piece, pieces, whether its last part goes on}: of the state as of the index
+  kCut,  // {round}, from the head of another group: its snapshot of the round is being written
   // from the scheduler
   kView,
 };

@@ -3,7 +3,7 @@
 // Chain replication (van Renesse and Schneider, 2004) of a state machine. Why no acknowledged entry is lost: a place answers
 // `append` only when all places behind it have the entry, so what the head has acknowledged is everywhere in the chain.
 // The scheduler takes places out and puts new ones at the end, never the last one that is synchronised. After each new view a place
-// asks the one behind for its last index and sends what is missing, or all of it. Why no entry is applied twice: places
+// asks the one behind for its last index and sends what is missing, or all of it (replica_copy.cc). Why no entry is applied twice: places
 // apply by index, and what a worker sends again is known by its number. Why an old head does no harm: messages along the chain
 // carry the number of the view, and other numbers than the receiver's are refused or wait for that view; so what an old
 // head takes in is never committed, unless the scheduler has never put anybody in its place.
@@ -84,14 +84,15 @@ Replica::ShardId Replica::shard_of(const comm::Message& message) {
 }
 
 Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
-                 size_t group, comm::Duration retry_after, Snapshots& snapshots,
+                 size_t group, const NodeOptions& options, Snapshots& snapshots,
                  std::function<void(int64_t round)> on_cut, CodeOptimizerMaker code)
     : runtime_(runtime),
       link_(std::move(link)),
       endpoint_(endpoint),
       server_(server),
       group_(group),
-      retry_after_(retry_after),
+      retry_after_(options.retry_after),
+      piece_limits_(PieceLimits::within(options.endpoint.limits)),
       snapshots_(snapshots),
       on_cut_(std::move(on_cut)),
       code_(std::move(code)),
@@ -105,6 +106,7 @@ void Replica::on_view(const View& view) {
   ahead_.clear();
   successor_.reset();
   linked_ = false;
+  if (coming_) coming_->ahead.clear();
   const Chain& chain = view.chains[group_];
   if (position_ >= 0) {
     const Link& own = chain[static_cast<size_t>(position_)];
@@ -115,9 +117,10 @@ void Replica::on_view(const View& view) {
       if (has_state_) begin_with_snapshot();
     }
     if (has_state_ && !own.synchronised) report();
-    if (static_cast<size_t>(position_) + 1 < chain.size())
-      successor_ = comm::NodeName{comm::Role::server, chain[static_cast<size_t>(position_) + 1].server};
+    if (const std::optional<Link> behind = successor_link())
+      successor_ = comm::NodeName{comm::Role::server, behind->server};
   }
+  keep_copy_for_successor();
   if (position_ != 0) {
     for (auto& [shard, list] : waiting_) {
       for (comm::Incoming& incoming : list) incoming.responder.fail(kNotTheHead);
@@ -148,8 +151,17 @@ void Replica::on_view(const View& view) {
   }
 }
 
+std::optional<Link> Replica::successor_link() const {
+  const Chain& chain = view_.chains[group_];
+  const auto behind = static_cast<size_t>(position_ + 1);
+  if (position_ < 0 || behind >= chain.size()) return std::nullopt;
+  return chain[behind];
+}
+
 void Replica::forget_state() {
   since_ = 0;
+  copy_.reset();
+  coming_.reset();
   has_state_ = false;
   shards_ = std::make_unique<ShardGroup>(runtime_, code_);
   last_ = committed_ = all_changed_ = 0;
@@ -229,7 +241,9 @@ void Replica::submit(comm::Incoming&& incoming) {
     const int64_t index = append(std::move(incoming.message));
     if (!joins) return when_committed(index, std::move(incoming.responder));
     when_committed(index, std::move(incoming.responder), [this, worker](comm::Responder&& responder) {
-      responder.reply(shards_->known_of(worker));
+      comm::Message known;
+      known.payload = {pack_head(shards_->known_of(worker))};
+      responder.reply(std::move(known));
     });
   } catch (const Error& error) {
     incoming.responder.fail(error.what());
@@ -353,14 +367,10 @@ void Replica::on_chain(comm::Incoming&& incoming) {
   const int64_t index = message.fields[2];
   try {
     switch (message.command) {
-      case kHello: {
-        comm::Message reply;
-        reply.fields = {has_state_ ? last_ : -1};
-        return incoming.responder.reply(std::move(reply));
-      }
-      case kConfirm: return when_committed(index, std::move(incoming.responder));
+      case kHello: return incoming.responder.reply(what_is_here(incoming.from));
+      case kConfirm: return confirm(std::move(incoming));
       case kAppend: return on_append(std::move(incoming));
-      case kSnapshot: return load(std::move(incoming));
+      case kPiece: return on_piece(std::move(incoming));
       case kCut: incoming.responder.reply({}); return on_cut_elsewhere(index);
       default: incoming.responder.fail("the message is of no known kind.");
     }
@@ -392,20 +402,13 @@ void Replica::on_append(comm::Incoming&& incoming) {
   on_append(std::move(following));
 }
 
-void Replica::load(comm::Incoming&& incoming) {
+void Replica::confirm(comm::Incoming&& incoming) {
   const int64_t index = incoming.message.fields[2];
-  auto shards = std::make_unique<ShardGroup>(runtime_, code_);
-  shards->load(incoming.message);
-  shards_ = std::move(shards);
-  has_state_ = true;
-  last_ = all_changed_ = index;
-  shard_changed_.clear();
-  unacknowledged_.clear();
+  if (!has_state_) return incoming.responder.fail("there is no state yet.");
   when_committed(index, std::move(incoming.responder), [this](comm::Responder&& responder) {
     responder.reply({});
-    report();
+    if (!view_.chains[group_][static_cast<size_t>(position_)].synchronised) report();
   });
-  successor_ ? greet_successor() : committed_up_to(last_);
 }
 
 // Tells the scheduler that this place has its state; every view asks for it again until the scheduler knows.
@@ -461,14 +464,20 @@ void Replica::greet_successor() {
   endpoint_.request(*successor_, kChain, chain_message(kHello, 0), options(),
                     [this, view = view_.number](comm::Reply&& reply) {
                       if (view != view_.number || !successor_ || linked_) return;
-                      if (reply.error || reply.message.fields.size() != 1) return greet_later();
-                      greeted(reply.message.fields[0]);
+                      if (reply.error || reply.message.fields.size() != 3) return greet_later();
+                      greeted(reply.message);
                     });
 }
 
-void Replica::greeted(int64_t last_of_successor) {
+void Replica::greeted(const comm::Message& successor_has) {
+  const int64_t last = successor_has.fields[0];
   const int64_t oldest = unacknowledged_.empty() ? last_ + 1 : unacknowledged_.front().index;
-  if (last_of_successor < oldest - 1 || last_of_successor > last_) return send_snapshot();
+  if (oldest - 1 <= last && last <= last_) return link_successor(last);
+  copy_ ? continue_copy(successor_has) : send_state();
+}
+
+void Replica::link_successor(int64_t last_of_successor) {
+  copy_.reset();
   linked_ = true;
   endpoint_.request(*successor_, kChain, chain_message(kConfirm, last_of_successor), options(),
                     [this, view = view_.number, last_of_successor](comm::Reply&& reply) {
@@ -489,55 +498,6 @@ void Replica::send_entry(const Entry& entry) {
                     [this, view = view_.number, index = entry.index](comm::Reply&& reply) {
                       reply.error ? on_link_error(view) : committed_up_to(index);
                     });
-}
-
-// The numbers are taken now; the arrays are copied by a task, before anything that is applied later changes them.
-void Replica::send_snapshot() {
-  ShardGroup::Picture picture = shards_->picture();
-  comm::Message message = chain_message(kSnapshot, last_);
-  message.fields.insert(message.fields.end(), picture.head.fields.begin(), picture.head.fields.end());
-  message.texts = std::move(picture.head.texts);
-  ArrayTags tags;
-  for (const NDArray& array : picture.arrays) tags.read(array);
-  struct Transfer {
-    std::weak_ptr<ServerLink> link;
-    comm::NodeName to;
-    comm::Message message;
-    comm::RequestOptions options;
-    std::vector<NDArray> arrays;
-    comm::OnReply on_reply;
-  };
-  auto transfer = std::make_shared<Transfer>(
-      Transfer{link_, *successor_, std::move(message), options(), std::move(picture.arrays),
-               [this, view = view_.number, index = last_](comm::Reply&& reply) {
-                 if (view != view_.number || !successor_) return;
-                 if (reply.error) return greet_later();
-                 linked_ = true;
-                 committed_up_to(index);
-                 for (const Entry& entry : unacknowledged_) send_entry(entry);
-               }});
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.may_inline = false;
-  info.describe.name = [](const void*) { return "kvstore_snapshot"; };
-  runtime_.engine().push(std::move(info), tags.tags(), [transfer](engine::RunContext&) {
-    for (const NDArray& array : transfer->arrays) {
-      transfer->message.payload.push_back(comm::Buffer::copy_of(
-          {static_cast<const std::byte*>(array.view().data), static_cast<size_t>(array.bytes())}));
-    }
-    transfer->arrays.clear();
-    const auto link = transfer->link.lock();
-    if (!link) return;
-    const std::lock_guard lock(link->mutex);
-    if (!link->endpoint) return;
-    try {
-      link->endpoint->request(transfer->to, kChain, std::move(transfer->message),
-                              std::move(transfer->options), std::move(transfer->on_reply));
-    } catch (const Error& error) {  // beyond the limits of a message
-      log(LogLevel::error, "[KVStore] {} gets no copy of a group, so nobody may replace its head: {}",
-          transfer->to.to_string(), error.what());
-    }
-  });
 }
 
 }  // namespace loomix::kvstore

@@ -12,9 +12,11 @@
 
 #include "comm/endpoint.h"
 #include "engine/inline_function.h"
+#include "kvstore/dist/membership.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/shard_group.h"
 #include "kvstore/dist/snapshot.h"
+#include "kvstore/dist/state_pieces.h"
 #include "kvstore/dist/view.h"
 
 namespace loomix::kvstore {
@@ -33,7 +35,7 @@ class Replica {
   // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own. `code` makes
   // optimizers that are code.
   Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<ServerLink> link, int32_t server,
-          size_t group, comm::Duration retry_after, Snapshots& snapshots,
+          size_t group, const NodeOptions& options, Snapshots& snapshots,
           std::function<void(int64_t round)> on_cut, CodeOptimizerMaker code);
 
   void on_view(const View& view);
@@ -51,6 +53,29 @@ class Replica {
   struct Pending {
     comm::Responder responder;
     Answer answer;
+  };
+  // The state of one moment on its way to the successor. It outlasts views that keep the latter in its place.
+  struct Copy {
+    struct Piece {
+      std::vector<comm::Buffer> parts;  // until it has arrived
+      bool goes_on = false;
+    };
+    int64_t number = 0;  // larger than those before
+    int64_t index = 0;   // of the newest entry that is in it
+    int64_t since = 0;   // of the successor's place
+    std::vector<Piece> pieces;
+    bool filled = false;
+    size_t arrived = 0;    // the successor has the pieces before
+    size_t next = 0;       // to be sent
+    uint64_t attempt = 0;  // answers to earlier ones do not count
+  };
+  // One that comes from the place before.
+  struct ComingCopy {
+    uint64_t from = 0;  // incarnation
+    int64_t number = 0;
+    size_t next = 0;  // those before are in `state`
+    StateBuilder state;
+    std::map<size_t, comm::Incoming> ahead;  // no more than are in flight; emptied by a new view
   };
 
   using ShardId = std::pair<std::string, int64_t>;  // key, part
@@ -86,14 +111,23 @@ class Replica {
 
   void on_append(comm::Incoming&& incoming);
   void greet_successor();
-  void greeted(int64_t last_of_successor);
+  void greeted(const comm::Message& successor_has);
+  void link_successor(int64_t last_of_successor);
   void send_entry(const Entry& entry);
-  void send_snapshot();
+  void send_state();
+  void continue_copy(const comm::Message& successor_has);
+  void send_pieces();
+  void piece_arrived(size_t pieces);
+  void keep_copy_for_successor();
   void on_link_error(int64_t view);
   void greet_later();
   void report();
   comm::RequestOptions options() const;
-  void load(comm::Incoming&& incoming);
+  comm::Message what_is_here(const comm::NodeId& asked_by) const;
+  void on_piece(comm::Incoming&& incoming);
+  void load(int64_t index, const comm::Message& state);
+  void confirm(comm::Incoming&& incoming);
+  std::optional<Link> successor_link() const;
   comm::Message chain_message(Command command, int64_t index) const;
 
   Runtime& runtime_;
@@ -102,6 +136,7 @@ class Replica {
   const int32_t server_;
   const size_t group_;
   const comm::Duration retry_after_;
+  const PieceLimits piece_limits_;
   Snapshots& snapshots_;  // outlives the replica
   const std::function<void(int64_t round)> on_cut_;
   const CodeOptimizerMaker code_;
@@ -116,6 +151,10 @@ class Replica {
   int64_t all_changed_ = 0;                   // of the newest entry, or snapshot, that concerns all shards
   std::optional<comm::NodeName> successor_;
   bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
+  std::shared_ptr<Copy> copy_;  // shared with the tasks that fill it
+  int64_t copies_ = 0;
+  bool in_error_ = false;  // it was said that there is no copy because of a value in error
+  std::unique_ptr<ComingCopy> coming_;
   std::deque<Entry> unacknowledged_;         // what the successor has not confirmed; emptied by its answers
   std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
   std::vector<comm::Incoming> future_;       // messages of views that are still to come

@@ -27,6 +27,7 @@ struct Scheduler::Core {
       : options(given),
         endpoint(std::move(transport), {{comm::Role::scheduler, 0}, comm::new_incarnation()},
                  given.endpoint) {
+    check_size();
     view.policy = options.policy;
     view.servers.resize(static_cast<size_t>(options.servers));
     view.workers.resize(static_cast<size_t>(options.workers));
@@ -54,6 +55,20 @@ struct Scheduler::Core {
     timer.deadline = options.complete_within;
     endpoint.request({comm::Role::scheduler, -1}, kToScheduler, {}, timer,
                      [this](comm::Reply&&) { expect_all(); });
+  }
+  // A view has to fit into a message: an address of each node, and numbers of nodes and of places in chains.
+  void check_size() const {
+    const comm::Limits& limits = options.endpoint.limits;
+    const auto servers = static_cast<size_t>(options.servers);
+    const size_t nodes = servers + static_cast<size_t>(options.workers);
+    const auto places = static_cast<size_t>(std::clamp(options.replicas, 1, options.servers));
+    const size_t texts = nodes + 2;
+    const size_t fields = 5 * nodes + servers * (1 + 3 * places) + 16;
+    LOOMIX_CHECK(
+        texts <= limits.texts && fields <= limits.fields, ValueError,
+        "[KVStore] a view of {} servers with {} copies and {} workers takes a message of {} texts and "
+        "{} numbers; at most {} and {} are allowed.",
+        options.servers, places, options.workers, texts, fields, limits.texts, limits.fields);
   }
   Member* member(const comm::NodeName& name) {
     auto& members = name.role == comm::Role::server ? view.servers : view.workers;

@@ -15,8 +15,7 @@ struct Server::Core {
        CodeOptimizerMaker given_code)
       : runtime(given),
         rank(options.rank),
-        retry_after(options.retry_after),
-        snapshot_options(options.snapshots),
+        node_options(options),
         code(std::move(given_code)),
         link(std::make_shared<ServerLink>()),
         endpoint(
@@ -110,11 +109,11 @@ struct Server::Core {
   void follow(const View& view) {
     known = view;
     if (!snapshots)
-      snapshots =
-          std::make_unique<Snapshots>(runtime, snapshot_options, view.chains.size(), view.workers.size());
+      snapshots = std::make_unique<Snapshots>(runtime, node_options.snapshots, view.chains.size(),
+                                              view.workers.size());
     for (size_t group = replicas.size(); group < view.chains.size(); ++group) {
       replicas.push_back(std::make_unique<Replica>(
-          runtime, endpoint, link, rank, group, retry_after, *snapshots,
+          runtime, endpoint, link, rank, group, node_options, *snapshots,
           [this, group](int64_t round) { tell_of_cut(group, round); }, code));
     }
     if (!metrics && !closing) {
@@ -137,8 +136,7 @@ struct Server::Core {
 
   Runtime& runtime;
   const int32_t rank;
-  const comm::Duration retry_after;
-  const SnapshotOptions snapshot_options;
+  const NodeOptions node_options;
   const CodeOptimizerMaker code;
   std::shared_ptr<ServerLink> link;
   comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends

@@ -249,15 +249,15 @@ void ShardGroup::count(GroupNumbers& numbers) const {
 }
 
 comm::Message ShardGroup::known_of(int32_t worker) const {
-  comm::Message message;
+  comm::Message known;
   const auto rank = static_cast<size_t>(worker);
   for (const auto& [id, shard] : shards_) {
-    message.texts.push_back(id.first);
-    message.fields.push_back(id.second);
-    message.fields.push_back(rank < shard.pushed.size() ? shard.pushed[rank] : 0);
-    message.fields.push_back(shard.version);
+    known.texts.push_back(id.first);
+    known.fields.push_back(id.second);
+    known.fields.push_back(rank < shard.pushed.size() ? shard.pushed[rank] : 0);
+    known.fields.push_back(shard.version);
   }
-  return message;
+  return known;
 }
 
 void ShardGroup::put_setup(Picture& picture, size_t workers) const {
@@ -398,9 +398,6 @@ void ShardGroup::load(const comm::Message& message) {
   const auto take = [&](DType dtype) {
     return copy_to(array_of(runtime_.engine(), take_bytes(), dtype), Device::cpu());
   };
-  reader.number();  // view, group and index belong to the chain
-  reader.number();
-  reader.number();
   setup_.mode = static_cast<Mode>(reader.number(0, 2));
   setup_.staleness = reader.number();
   incarnations_.resize(static_cast<size_t>(reader.number(0, kMostWorkers)));

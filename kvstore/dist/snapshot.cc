@@ -271,7 +271,6 @@ std::optional<comm::Message> Snapshots::first_state(size_t group) {
   const std::optional<int64_t> round = round_to_restore();
   if (!round) return std::nullopt;
   comm::Message state = read_snapshot(options.folder, {writing_->groups, writing_->workers, group, *round});
-  state.fields.insert(state.fields.begin(), {0, static_cast<int64_t>(group), 0});  // as those of a chain
   // A round that not all groups had is done once more; what is left of it must not be mixed with that.
   for (const auto& [later, groups] : list_snapshots(options.folder)) {
     if (later > *round && groups.contains(group))

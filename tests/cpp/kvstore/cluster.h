@@ -29,11 +29,13 @@ class Cluster {
     std::string type = "dist_sync";
     int64_t staleness = 0;
     comm::Duration deadline = 20s;
-    comm::Duration patience = 0s;  // with which nodes wait for silent ones; 0: as the scheduler does
+    comm::Duration patience = 0s;       // with which nodes wait for silent ones; 0: as the scheduler does
+    comm::Duration dead_after = 500ms;  // of silence; links of the killed break at once
     comm::Duration return_within = 10s;
     std::vector<CodeOptimizerMaker> code = {};  // by server, of those that run any
     comm::Duration retry_after =
         20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
+    comm::Limits limits = {};
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
@@ -112,10 +114,11 @@ class Cluster {
   }
 
  private:
-  static comm::EndpointOptions endpoint_options() {
+  comm::EndpointOptions endpoint_options() const {
     comm::EndpointOptions options;
+    options.limits = setup_.limits;
     options.heartbeat_every = 50ms;
-    options.dead_after = 500ms;
+    options.dead_after = setup_.dead_after;
     options.reconnect_within = 150ms;
     options.hello_every = 5ms;
     return options;
