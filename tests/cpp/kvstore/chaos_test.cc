@@ -55,7 +55,7 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
     plan.rounds = pick(random, 4, 10);
     if (pick(random, 0, 1) == 0) {  // copies of groups take several messages
       plan.setup.limits.message_bytes = 140'000;
-      plan.setup.limits.frames = 2;
+      plan.setup.limits.frames = 8;
     }
     return plan;
   }
