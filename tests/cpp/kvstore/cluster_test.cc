@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 
+#include "kvstore/dist/push_window.h"
 #include "kvstore/dist/shards.h"
 
 namespace loomix::kvstore {
@@ -230,6 +231,33 @@ TEST_F(ClusterTest, ABarrierWaitsForWhatWasPushed) {
   EXPECT_EQ(barrier.wait_for(200ms), std::future_status::timeout);
   cluster.network.heal(Cluster::worker_address(0), Cluster::server_address(0));
   barrier.get();
+}
+
+// Pushes of many rounds at once, of which the window lets few go, the urgent ones first. They need those before them.
+TEST_F(ClusterTest, AFullWindowOfPushesGoesOn) {
+  constexpr int64_t kCount = 1'500'000;
+  constexpr int kKeys = 4, kRounds = 6;
+  static_assert(kKeys * kRounds * kCount * sizeof(float) > 8 * kPushWindow);
+  const comm::Faults slow{.delay_least = 5ms, .delay_most = 10ms};
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .replicas = 1, .deadline = 50s}, 1, slow);
+  on_workers(cluster, [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    for (int64_t key = 0; key < kKeys; ++key) store.init(Key{key}, filled(kCount, 0));
+    store.set_optimizer({"sgd", {{"learning_rate", "1"}}});
+    store.barrier();
+    for (int round = 1; round <= kRounds; ++round) {
+      for (int64_t key = 0; key < kKeys; ++key) {
+        const int priority = (round * 7 + static_cast<int>(key) * 5) % 6;  // later rounds overtake
+        store.push(Key{key}, Arrays{filled(kCount, static_cast<float>(-round - rank))}, priority);
+      }
+    }
+    for (int64_t key = 0; key < kKeys; ++key) {
+      const Arrays out = {filled(kCount, 0)};
+      store.pull(Key{key}, out, 0);
+      EXPECT_TRUE(same(values(out[0]), Floats(kCount, kRounds * (kRounds + 1) + kRounds)));
+    }
+    store.barrier();
+  });
 }
 
 TEST_F(ClusterTest, NobodyRunsAheadOfTheBound) {
