@@ -11,9 +11,9 @@
 // another: what cannot be answered well at once is asked for again, the second time alone if it needs an answer of its own.
 namespace loomix::kvstore {
 
-inline constexpr size_t kSmallItem = size_t{8} << 10;  // bytes; larger ones travel alone
-inline constexpr size_t kBatchBytes = size_t{64}
-                                      << 10;  // of one batch: what something more urgent may have to wait for
+// Bytes: an item that is larger travels alone, and a batch is what something more urgent may have to wait for.
+inline constexpr size_t kSmallItem = size_t{8} << 10;
+inline constexpr size_t kBatchBytes = size_t{64} << 10;
 inline constexpr size_t kBatchItems = 256;
 inline constexpr size_t kLongKey = 256;  // such keys travel alone
 
