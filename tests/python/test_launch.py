@@ -246,10 +246,12 @@ def test_all_killed_and_restored_from_snapshots(tmp_path):
 
     process = start(*arguments, *command)
     until = time.monotonic() + TIMEOUT
-    while newest() == 0:
-        assert process.poll() is None and time.monotonic() < until, list(snapshots.glob("*"))
-        time.sleep(0.05)
-    process.kill()  # and with it all others
+    try:
+        while newest() == 0:
+            assert process.poll() is None and time.monotonic() < until, list(snapshots.glob("*"))
+            time.sleep(0.05)
+    finally:
+        process.kill()  # and with it all others
     process.communicate(timeout=TIMEOUT)
     expect_none_left(mark)
     begin = newest()
