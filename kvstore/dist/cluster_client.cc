@@ -407,8 +407,13 @@ void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::
              NetworkError(fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
 }
 
-// After a moment, or when there is a newer view.
+// After a moment, or when there is a newer view. Never, once the scheduler has been away for so long that servers end, too.
 void ClusterClient::try_again_soon(const PendingRef& pending) {
+  if (const std::string failure = membership_->standing().failure; !failure.empty()) {
+    return finish(
+        pending, {},
+        std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
+  }
   comm::Message message;
   message.command = kNewerView;
   {

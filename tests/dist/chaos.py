@@ -110,7 +110,7 @@ def run(seed, steps=60, folder=None):
         )
         try:
             for moment in moments:
-                cluster.wait_for("worker", choose.randrange(workers), f"step {moment}\n")
+                cluster.wait_for_step("worker", choose.randrange(workers), moment)
                 events.append(f"at step {moment} " + disturb(cluster, choose))
             (folder / "finish").touch()
             cluster.succeed()

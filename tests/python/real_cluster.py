@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ class Cluster:
 
     def __init__(self, folder, program, workers=2, servers=2, metrics=False, timeout=TIMEOUT, **settings):
         self.folder = folder
+        nodes = 1 + servers + workers
+        port = free_port(1 + (nodes if metrics else 0))  # one range: two could overlap
         self.timeout = timeout
         self.program = program
         self.environment = {
@@ -26,13 +29,13 @@ class Cluster:
             "PYTHONPATH": os.pathsep.join(sys.path),
             "PYTHONUNBUFFERED": "1",
             "DMLC_PS_ROOT_URI": "127.0.0.1",
-            "DMLC_PS_ROOT_PORT": str(free_port()),
+            "DMLC_PS_ROOT_PORT": str(port),
             "DMLC_NUM_WORKER": str(workers),
             "DMLC_NUM_SERVER": str(servers),
             "LOOMIX_KV_DEADLINE": "30",
             **{name: str(value) for name, value in settings.items()},
         }
-        self.metrics = free_port(1 + servers + workers) if metrics else 0
+        self.metrics = port + 1 if metrics else 0
         if metrics:
             self.environment["LOOMIX_METRICS_PORT"] = str(self.metrics)
         self.workers = workers
@@ -74,8 +77,19 @@ class Cluster:
 
     def wait_for(self, role, rank, text):
         """Until a process has printed a text."""
+        self.wait_for_output(role, rank, lambda output: text in output)
+
+    def wait_for_step(self, role, rank, step):
+        """Until a process has printed ``step N`` or a later one; that in which it was killed may be left out."""
+        self.wait_for_output(
+            role,
+            rank,
+            lambda output: any(int(number) >= step for number in re.findall(r"^step (\d+)\n", output, re.M)),
+        )
+
+    def wait_for_output(self, role, rank, test):
         until = time.monotonic() + self.timeout
-        while text not in self.output(role, rank):
+        while not test(self.output(role, rank)):
             assert self.processes[role, rank].poll() is None, self.output(role, rank)
             assert time.monotonic() < until, self.output(role, rank)
             time.sleep(0.01)

@@ -475,6 +475,28 @@ TEST_F(Survival, AServerMayDieWhileThereIsNoScheduler) {
   EXPECT_FALSE(cluster.scheduler->view().servers[1].up);
 }
 
+// It is what has to be looked for, not the servers that ended for want of it.
+TEST_F(Survival, ASchedulerThatStaysAwayIsNamed) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .replicas = 1, .deadline = 1s});
+  DistStore& store = *cluster.workers[0];
+  store.init(kSmallKey, filled(2, 0));
+  cluster.kill_scheduler();
+  cluster.kill_server(0);
+  std::string said;
+  const auto until = comm::Clock::now() + 40s;
+  while (said.find("the scheduler at inproc://scheduler was lost") == std::string::npos) {
+    ASSERT_LT(comm::Clock::now(), until) << said;
+    const Arrays out = {filled(2, 0)};
+    store.pull(kSmallKey, out, 0);
+    try {
+      out[0].wait_to_read();
+      FAIL();
+    } catch (const NetworkError& error) {
+      said = error.what();
+    }
+  }
+}
+
 TEST_F(Survival, AWorkerThatDiedWithTheSchedulerIsNamed) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .return_within = 300ms});
   for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));

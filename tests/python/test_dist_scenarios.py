@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of tests/dist/scenarios.py, once each; what is killed is tested in test_dist_kvstore.py."""
+
+import sys
+from pathlib import Path
+
+import loomix as mx
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dist"))
+
+import scenarios
+
+if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
+    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+
+ALL = {**scenarios.OWN, **scenarios.HARD}
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not name.endswith("killed")])
+def test_scenario(tmp_path, name):
+    ALL[name](tmp_path, 1)
