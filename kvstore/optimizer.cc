@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ndarray/copy.h"
+#include "symbol/executor/row_update.h"
 #include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
@@ -112,13 +113,18 @@ struct CommonSettings {
   }
 };
 
+constexpr const char* kLazyDoc = "Whether a row_sparse gradient changes only the rows that it has.";
+
 struct SgdSettings : CommonSettings {
   double momentum = 0;
+  bool lazy_update = true;
   static constexpr const char* kName = "sgd";
   static void fields(FieldList<SgdSettings>& f) {
     common_fields(f);
     f("momentum", &SgdSettings::momentum, "How much of the last step is kept.");
+    f("lazy_update", &SgdSettings::lazy_update, kLazyDoc);
   }
+  bool by_rows() const { return lazy_update; }
   int states() const { return momentum != 0 ? 1 : 0; }
   const char* op() const { return momentum != 0 ? "sgd_mom_update" : "sgd_update"; }
   double corrected(double rate, int64_t) const { return rate; }
@@ -134,6 +140,7 @@ struct NagSettings : CommonSettings {
     common_fields(f);
     f("momentum", &NagSettings::momentum, "How much of the last step is kept.");
   }
+  bool by_rows() const { return momentum == 0; }
   int states() const { return momentum != 0 ? 1 : 0; }
   const char* op() const { return momentum != 0 ? "nag_mom_update" : "sgd_update"; }
   double corrected(double rate, int64_t) const { return rate; }
@@ -146,6 +153,7 @@ struct AdamSettings : CommonSettings {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  bool lazy_update = true;
   static constexpr const char* kName = "adam";
   AdamSettings() { learning_rate = 0.001; }
   static void fields(FieldList<AdamSettings>& f) {
@@ -153,7 +161,9 @@ struct AdamSettings : CommonSettings {
     f("beta1", &AdamSettings::beta1, "Decay of the mean.");
     f("beta2", &AdamSettings::beta2, "Decay of the variance.");
     f("epsilon", &AdamSettings::epsilon, "Avoids a division by zero.");
+    f("lazy_update", &AdamSettings::lazy_update, kLazyDoc);
   }
+  bool by_rows() const { return lazy_update; }
   int states() const { return 2; }
   const char* op() const { return "adam_update"; }
   double corrected(double rate, int64_t updates) const {
@@ -177,6 +187,7 @@ struct RmsPropSettings : CommonSettings {
     f("gamma1", &RmsPropSettings::gamma1, "Decay of the mean square.");
     f("epsilon", &RmsPropSettings::epsilon, "Avoids a division by zero.");
   }
+  bool by_rows() const { return false; }
   int states() const { return 1; }
   const char* op() const { return "rmsprop_update"; }
   double corrected(double rate, int64_t) const { return rate; }
@@ -196,6 +207,7 @@ struct FtrlSettings : CommonSettings {
     f("lamda1", &FtrlSettings::lamda1, "Weight of the L1 penalty.");
     f("beta", &FtrlSettings::beta, "Damps the rate of each coordinate.");
   }
+  bool by_rows() const { return true; }
   int states() const { return 2; }
   const char* op() const { return "ftrl_update"; }
   double corrected(double rate, int64_t) const { return rate; }
@@ -240,6 +252,8 @@ class Rule final : public OperatorRule {
         settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {
     static_cast<void>(settings_.changes());  // throws for what cannot be read
   }
+
+  bool by_rows() const override { return settings_.by_rows(); }
 
  protected:
   double rate(int64_t updates) const override {
@@ -297,12 +311,18 @@ void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const 
   const ops::OpDef& def = *runtime_.table().find(op);
   std::vector<const NDArray*> in = {&step.weight, &step.grad};
   for (const NDArray& array : step.state.arrays) in.push_back(&array);
+  const Ref<const AttrsBase> parsed = def.params->parse(def.name, attrs);
+  if (step.grad.stype() == StorageType::row_sparse && by_rows()) {
+    if (step.out.storage_ref() != step.weight.storage_ref()) copy(step.weight, step.out);
+    in[0] = &step.out;
+    return update_rows(runtime_, def, parsed, in, step.priority);
+  }
   NDArray to = step.out;
   NDArray* const out[] = {&to};
   RunOptions options;
   options.out = out;
   options.priority = step.priority;
-  run_node(runtime_, def, def.params->parse(def.name, attrs), in, options);
+  run_node(runtime_, def, parsed, in, options);
 }
 
 }  // namespace

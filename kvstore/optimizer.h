@@ -14,7 +14,8 @@
 namespace loomix::kvstore {
 
 // An update rule as data: a name and settings, both MXNet's ("sgd", {{"learning_rate", "0.1"}, {"momentum", "0.9"}}).
-// `lr_mult.KEY` and `wd_mult.KEY` multiply rate and decay of one key.
+// `lr_mult.KEY` and `wd_mult.KEY` multiply rate and decay of one key. `lazy_update` (sgd, adam; on by default) leaves rows alone
+// that a row_sparse gradient does not have.
 struct OptimizerSpec {
   std::string name;
   TextPairs settings;
@@ -31,6 +32,8 @@ struct OptimizerState {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
+  // Whether a row_sparse gradient is taken, and changes only its own rows of a weight that is meant to be row_sparse, too.
+  virtual bool by_rows() const { return false; }
   // Pushes `out = weight changed by grad`; `state` is empty at first. `out` may be the weight.
   virtual void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
                       OptimizerState& state, int8_t priority) const = 0;

@@ -44,11 +44,21 @@ class Unpacking final : public StoreTask {
       : StoreTask(request), packing_(packing), bytes_(bytes), to_(to) {}
 
   void run(engine::RunContext&) const override {
+    if (!to_.is_dense()) return keep_rows();
     if (packing_.form == Packing::Form::rows) return spread_rows();
     decompress(params_of(packing_), bytes_.bytes(), floats_of(to_), to_.size());
   }
 
  private:
+  void keep_rows() const {
+    const int64_t rows = rows_in(packing_, bytes_, to_.dtype());
+    Storage& storage = to_.storage();
+    storage.resize_sparse(rows, row_bytes(packing_, to_.dtype()), 0);
+    if (rows == 0) return;
+    std::memcpy(storage.indices(), bytes_.data(), static_cast<size_t>(rows * kIdBytes));
+    std::memcpy(storage.data(), bytes_.data() + rows * kIdBytes,
+                static_cast<size_t>(rows * row_bytes(packing_, to_.dtype())));
+  }
   void spread_rows() const {
     auto* const to = static_cast<std::byte*>(to_.storage().data());
     std::memset(to, 0, static_cast<size_t>(to_.bytes()));
@@ -177,6 +187,17 @@ NDArray unpack(const Request& request, engine::Engine& engine, const Packing& pa
   ArrayTags tags;
   tags.write(to);
   push_task(make_ref<Unpacking>(request, packing, bytes, to), tags, to, to.bytes(), 1);
+  return to;
+}
+
+NDArray unpack_rows(const Request& request, engine::Engine& engine, const Packing& packing,
+                    const comm::Buffer& bytes, int64_t rows, DType dtype) {
+  const NDArray to =
+      NDArray::sparse(engine, StorageType::row_sparse, Shape{rows, packing.detail}, dtype, Device::cpu());
+  ArrayTags tags;
+  tags.write(to);
+  push_task(make_ref<Unpacking>(request, packing, bytes, to), tags, to, static_cast<int64_t>(bytes.size()),
+            1);
   return to;
 }
 

@@ -34,6 +34,10 @@ struct Packing {
 NDArray unpack(const Request& request, engine::Engine& engine, const Packing& packing,
                const comm::Buffer& bytes, int64_t count, DType dtype);
 
+// The rows that came as checked `bytes`, filled by a task: row_sparse, with so many rows in all.
+NDArray unpack_rows(const Request& request, engine::Engine& engine, const Packing& packing,
+                    const comm::Buffer& bytes, int64_t rows, DType dtype);
+
 // The bytes as an array, which keeps them.
 NDArray array_of(engine::Engine& engine, const comm::Buffer& bytes, DType dtype);
 

@@ -156,8 +156,7 @@ void ShardGroup::push(const comm::Message& message) {
   shard.pushed[entry.worker] = number;
   if (setup_.mode != Mode::sync) {
     const Request request(runtime_, "kvstore_update", key_of_wire(id.first), 0);
-    const NDArray array = gradient(request, shard, given);
-    update(request, id, shard, {&array, 1});
+    update(request, id, shard, {&given, 1});
     return keep_for_cut(id, shard);
   }
   std::vector<Given>& round = shard.rounds[number];
@@ -178,12 +177,10 @@ void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
       if (!first->second[worker].there && counts(worker)) return;
     }
     const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
-    std::vector<NDArray> gradients;
-    for (const Given& given : first->second) {
-      if (given.there) gradients.push_back(gradient(request, shard, given));
-    }
+    std::vector<Given> given = std::move(first->second);
     shard.rounds.erase(first);
-    update(request, id, shard, gradients);
+    std::erase_if(given, [](const Given& one) { return !one.there; });
+    update(request, id, shard, given);
     keep_for_cut(id, shard);
   }
 }
@@ -195,21 +192,46 @@ NDArray ShardGroup::gradient(const Request& request, const ShardValue& shard, co
 
 // Without an optimizer the sum goes straight to where the value will be.
 void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& shard,
-                        std::span<const NDArray> given) {
+                        std::span<const Given> given) {
   const NDArray& now = shard.value[shard.newest];
   const NDArray& next = shard.value[1 - shard.newest];
-  if (optimizer_) {
-    NDArray merged = given[0];
-    if (given.size() > 1) {
-      merged = NDArray(runtime_.engine(), merged.shape(), merged.dtype(), Device::cpu());
-      combine(request, given, {&merged, 1});
-    }
-    optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
+  const bool rows = std::all_of(given.begin(), given.end(), [&](const Given& one) {
+    return one.packing.form == Packing::Form::rows && one.packing.detail == given[0].packing.detail;
+  });
+  if (optimizer_ && rows && optimizer_->by_rows()) {
+    update_rows(request, id, shard, given);
   } else {
-    combine(request, given, {&next, 1});
+    std::vector<NDArray> gradients;
+    for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
+    if (!optimizer_) {
+      combine(request, gradients, {&next, 1});
+    } else {
+      NDArray merged = gradients[0];
+      if (gradients.size() > 1) {
+        merged = NDArray(runtime_.engine(), merged.shape(), merged.dtype(), Device::cpu());
+        combine(request, gradients, {&merged, 1});
+      }
+      optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
+    }
   }
   shard.newest = 1 - shard.newest;
   ++shard.version;
+}
+
+void ShardGroup::update_rows(const Request& request, const ShardId& id, ShardValue& shard,
+                             std::span<const Given> given) {
+  const NDArray& now = shard.value[shard.newest];
+  const int64_t rows = now.size() / given[0].packing.detail;
+  std::vector<NDArray> gradients;
+  for (const Given& one : given)
+    gradients.push_back(unpack_rows(request, runtime_.engine(), one.packing, one.bytes, rows, now.dtype()));
+  NDArray merged = gradients[0];
+  if (gradients.size() > 1) {
+    merged = NDArray::sparse(runtime_.engine(), StorageType::row_sparse, merged.shape(), merged.dtype(),
+                             Device::cpu());
+    combine_rows(request, gradients, merged);
+  }
+  optimizer_->update(key_of_wire(id.first), now, merged, shard.value[1 - shard.newest], shard.optimizer, 0);
 }
 
 std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {

@@ -101,7 +101,10 @@ class ShardGroup {
   void push(const comm::Message& entry);
   void complete_rounds(const ShardId& id, ShardValue& shard);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
-  void update(const Request& request, const ShardId& id, ShardValue& shard, std::span<const NDArray> given);
+  // All of `given` is there.
+  void update(const Request& request, const ShardId& id, ShardValue& shard, std::span<const Given> given);
+  void update_rows(const Request& request, const ShardId& id, ShardValue& shard,
+                   std::span<const Given> given);
   int64_t rounds_of(const ShardValue& shard) const;
   void keep_for_cut(const ShardId& id, const ShardValue& shard);
   Kept keep(const ShardValue& shard) const;

@@ -9,6 +9,7 @@
 #include "ops/shape_rule.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/op_call.h"
+#include "symbol/executor/row_update.h"
 
 namespace loomix {
 
@@ -118,6 +119,33 @@ struct Dense {
   InlineVector<const NDArray*, 4> in;
 };
 
+// The rule of an optimizer for the rows of a sparse gradient. The result is the given output, the weight or a new array.
+NDArrays run_by_rows(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                     std::span<const NDArray* const> in, const RunOptions& options) {
+  Inferred inferred;
+  infer(op, *attrs, in, options.out, 1, inferred);
+  const NDArray& weight = *in[0];
+  NDArray out = options.out.empty() ? NDArray() : *options.out[0];
+  const bool fits = !out.is_none() && out.stype() == weight.stype();
+  NDArray result = fits ? out
+                   : weight.is_dense()
+                       ? NDArray(runtime.engine(), weight.shape(), weight.dtype(), weight.device())
+                       : NDArray::sparse(runtime.engine(), weight.stype(), weight.shape(), weight.dtype(),
+                                         weight.device());
+  if (result.storage_ref() != weight.storage_ref() || result.offset() != weight.offset())
+    copy(weight, result);
+  InlineVector<const NDArray*, 4> arrays(in);
+  arrays[0] = &result;
+  update_rows(runtime, op, attrs, arrays, options.priority);
+  if (!options.out.empty()) {
+    if (out.is_none()) *options.out[0] = result;
+    else if (!fits) copy(result, out);
+  }
+  NDArrays all(1);
+  all[0] = options.out.empty() ? result : *options.out[0];
+  return all;
+}
+
 // Sparse inputs as dense arrays, for kernels know no others.
 void make_dense(std::span<const NDArray* const> in, Dense& dense) {
   dense.held.reserve(in.size());
@@ -146,6 +174,11 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   const std::span<const NDArray* const> given = in;
   Dense dense;
   if (any_sparse(in)) [[unlikely]] {
+    if (updates_rows(op, *attrs, in) && (options.req.empty() || options.req[0] == ops::Req::write)) {
+      NDArrays updated = run_by_rows(runtime, op, attrs, in, options);
+      if (recording) autograd::record(op, attrs, given, updated, {}, options.node_name);
+      return updated;
+    }
     make_dense(in, dense);
     in = dense.in;
   }
@@ -181,6 +214,9 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   const Ref<OpCall> call =
       OpCall::make(runtime, {op, attrs, in, out, saved, req, device, training, options.node_name});
   call->push(runtime, options.priority);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (given[i] != in[i] && op.mutates(*attrs, static_cast<int>(i))) copy_sparse(*in[i], *given[i]);
+  }
   if (recording) autograd::record(op, attrs, given, out, std::move(saved), options.node_name);
   if (options.out.empty()) {
     out.resize(visible);

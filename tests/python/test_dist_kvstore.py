@@ -204,6 +204,52 @@ def test_servers_update_as_this_process_would(tmp_path):
         assert "good" in cluster.output("worker", 0)
 
 
+# Worker 1 has other rows than worker 0; the local store has both workers' gradients as those of two devices.
+SPARSE = """
+import loomix as mx, numpy as np
+opt = mx.optimizer
+def make():
+    for lazy in (True, False):
+        yield opt.SGD(learning_rate=0.25, wd=0.1, lazy_update=lazy)
+        yield opt.SGD(learning_rate=0.25, momentum=0.9, wd=0.1, lazy_update=lazy)
+        yield opt.Adam(learning_rate=0.25, wd=0.1, lazy_update=lazy)
+    yield opt.Ftrl(learning_rate=0.25, wd=0.1)
+    yield opt.NAG(learning_rate=0.25, momentum=0.5, wd=0.1)
+    yield opt.RMSProp(learning_rate=0.25, wd=0.1)
+kv = mx.kv.create("dist_sync")
+shape, rows = (6, 3), mx.nd.arange(6)
+out = mx.nd.sparse.zeros("row_sparse", shape)
+for number, (here, there) in enumerate(zip(make(), make())):
+    kv.set_optimizer(there)
+    local = mx.kv.create("local")
+    local.set_optimizer(here)
+    random = np.random.RandomState(number)
+    first = mx.nd.array(random.randn(*shape)).tostype("row_sparse")
+    kv.init(number, first)
+    local.init(number, first)
+    for step in range(4):
+        own = []
+        for rank in range(2):
+            ids = [(step + rank) % 3, 3 + rank]  # nobody has row 5
+            own.append(mx.nd.sparse.row_sparse_array((random.randn(2, 3), ids), shape=shape, dtype="float32"))
+        kv.push(number, own[kv.rank])
+        kv.row_sparse_pull(number, out=out, row_ids=rows)
+        got = out.tostype("default").asnumpy()
+        local.push(number, own)
+        local.row_sparse_pull(number, out=out, row_ids=rows)
+        np.testing.assert_allclose(got, out.tostype("default").asnumpy(), 1e-5, 1e-6, str((number, step)))
+    lazy = getattr(here, "lazy_update", isinstance(here, opt.Ftrl))
+    assert (got[5] == first.tostype("default").asnumpy()[5]).all() == lazy, number
+print("good")
+"""
+
+
+def test_servers_update_rows_as_one_machine_does(tmp_path):
+    with Cluster(tmp_path, SPARSE).start() as cluster:
+        cluster.succeed()
+        assert "good" in cluster.output("worker", 0)
+
+
 CODE = """
 import loomix as mx
 class Mine(mx.optimizer.Optimizer):

@@ -316,3 +316,62 @@ def test_registration():
         mx.optimizer.create("no_such")
     with pytest.raises(TypeError):
         mx.optimizer.SGD(param_idx2name=["a"])
+
+
+# What MXNet 1.9.1 makes of a weight by row_sparse gradients. The third row has none: with lazy updates it stays.
+BY_ROWS = [
+    ("sgd", {}, [-0.0725, 3.755, 0.7575, 2.9975, 2, 2, -2.95, 4.95]),
+    (
+        "sgd",
+        {"lazy_update": False},
+        [-0.09388, 3.61725, 0.62212, 3.04262, 1.71475, 1.71475, -2.75738, 4.65738],
+    ),
+    ("sgd", {"momentum": 0.9, "clip_gradient": 1.5}, [-0.5675, 3.8525, 0.435, 1.28, 2, 2, -1.7, 1.7]),
+    (
+        "sgd",
+        {"momentum": 0.9, "clip_gradient": 1.5, "lazy_update": False},
+        [-1.02988, 4.10462, 0.05662, 1.40612, 1.46275, 1.46275, -2.11888, 2.11888],
+    ),
+    ("adam", {}, [0.0714, 2.92888, 2.19889, -0.1988, 2, 2, -1.37207, 1.37207]),
+    (
+        "adam",
+        {"lazy_update": False},
+        [-0.26793, 3.15784, 1.63533, 0.31382, 0.53697, 0.53697, -1.13739, 1.14866],
+    ),
+    ("ftrl", {}, [0.03856, 1.89554, 1.37987, -0.09685, 2, 2, -1.18713, 1.32541]),
+    ("adagrad", {"wd": 0}, [0.14645, 2.85355, 2.14645, -0.14645, 2, 2, -1.5, 1.5]),
+    ("nag", {"momentum": 0.9}, [-1.78916, 6.10417, -2.53511, 8.22754, 1.26293, 1.26293, -5.69046, 10.74946]),
+    ("rmsprop", {}, [-1.5875, 4.38104, -1.24847, 3.28624, 0.01116, 0.01116, -0.95855, 0.97922]),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "expected"), BY_ROWS)
+@pytest.mark.parametrize("stype", ["row_sparse", "default"])
+def test_row_sparse_gradients(name, settings, expected, stype):
+    if name == "ftrl" and stype == "default":  # dense weights have no lazy form of it
+        expected = [0.03856, 1.89554, -0.58407, 0.69325, 0, 0, -0.39505, 0.44144]
+    updater = mx.optimizer.get_updater(
+        mx.optimizer.create(name, **{"learning_rate": 0.5, "wd": 0.1, **settings})
+    )
+    weight = mx.nd.array([[1, 2], [3, -1], [2, 2], [-1, 1]]).tostype(stype)
+    for rows in ([0], [1, 3], [0, 1]):
+        parts = np.array([[1.0, -2.0]]) * (1 + np.array(rows)[:, None])
+        updater(0, mx.nd.sparse.row_sparse_array((parts, rows), shape=(4, 2), dtype="float32"), weight)
+    assert weight.stype == stype
+    assert weight.tostype("default").asnumpy().ravel() == pytest.approx(np.array(expected), abs=2e-5)
+
+
+def test_row_updates_add_rows_and_make_new_arrays():
+    """Rows that a weight does not store are zero; without ``out`` the weight stays."""
+    weight = mx.nd.sparse.row_sparse_array(([[1.0]], [1]), shape=(4, 1), dtype="float32")
+    momentum = mx.nd.sparse.zeros("row_sparse", (4, 1))
+    for rows in ([0, 3], [], [1, 3]):
+        grad = mx.nd.sparse.row_sparse_array((np.ones((len(rows), 1)), rows), shape=(4, 1), dtype="float32")
+        mx.nd.sgd_mom_update(weight, grad, momentum, lr=1, momentum=0.5, out=weight)
+    assert weight.indices.asnumpy().tolist() == [0, 1, 3]
+    assert weight.data.asnumpy().ravel().tolist() == [-1, 0, -2.5]
+    assert momentum.tostype("default").asnumpy().ravel().tolist() == [-1, -1, 0, -1.5]
+    new = mx.nd.sgd_update(weight, grad, lr=1)
+    assert new.stype == "row_sparse"
+    assert new.tostype("default").asnumpy().ravel().tolist() == [-1, -1, 0, -3.5]
+    assert weight.data.asnumpy().ravel().tolist() == [-1, 0, -2.5]

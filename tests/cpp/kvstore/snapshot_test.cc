@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -117,6 +118,43 @@ TEST_F(SnapshotTest, ACutIsWhatEveryShardWasAfterItsRound) {
   // Both go on alike, so momentum and counts are there, too.
   for (const int64_t worker : {0, 1}) push(again, worker, "sa", 3);
   EXPECT_EQ(value_of(again, "sa", 3), value_of(group, "sa", 3));
+}
+
+// Rows that nobody pushed keep their momentum; a round that is not complete is in a copy, too.
+TEST_F(SnapshotTest, RowsGoOnAlike) {
+  const auto push_row = [&](ShardGroup& group, int64_t worker, int64_t row, int64_t number) {
+    comm::Message message = entry(kPush, {worker, 7 + worker, 0, number}, "sa");
+    Packing{Packing::Form::rows, 1}.append_to(message.fields);
+    comm::Buffer bytes = comm::Buffer::allocate(sizeof(int64_t) + sizeof(float));
+    const float value = static_cast<float>(number) / 4;
+    std::memcpy(bytes.writable(), &row, sizeof row);
+    std::memcpy(bytes.writable() + sizeof row, &value, sizeof value);
+    message.payload = {bytes};
+    ASSERT_EQ(group.check(message).verdict, ShardGroup::Verdict::apply);
+    group.apply(message);
+  };
+  const auto copied = [&](const ShardGroup::Picture& picture) {
+    auto again = std::make_unique<ShardGroup>(runtime_);
+    again->load(through_file(picture));
+    return again;
+  };
+  ShardGroup group(runtime_);
+  begin(group);
+  group.take_cuts(2);
+  for (const int64_t number : {1, 2}) {
+    for (const int64_t worker : {0, 1}) push_row(group, worker, worker, number);
+    for (const int64_t worker : {0, 1}) push(group, worker, "sb", number);
+  }
+  const auto restored = copied(group.take_cut().value().picture);
+  for (const int64_t worker : {0, 1}) restored->apply(entry(kJoin, {worker, 7 + worker}));
+  for (ShardGroup* one : {&group, restored.get()}) push_row(*one, 0, 1, 3);
+  const auto replica = copied(group.picture());
+  for (ShardGroup* one : {&group, restored.get(), replica.get()}) push_row(*one, 1, 1, 3);
+  const std::vector<float> expected = {1 - 0.125F - 0.3625F, 2 - 0.125F - 0.3625F - 1.07625F, 3};
+  for (ShardGroup* one : {&group, restored.get(), replica.get()}) {
+    const std::vector<float> got = value_of(*one, "sa", 3);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
+  }
 }
 
 TEST_F(SnapshotTest, KeysThatArePushedMoreSeldomHaveNoCommonCut) {

@@ -14,12 +14,12 @@ __all__ = ["ServerRule", "describe", "pickled", "short_text"]
 
 # Class -> name of the rule, and the attributes that are its settings.
 _RULES = {
-    Adam: ("adam", ("beta1", "beta2", "epsilon")),
+    Adam: ("adam", ("beta1", "beta2", "epsilon", "lazy_update")),
     Ftrl: ("ftrl", ("lamda1", "beta")),
     NAG: ("nag", ("momentum",)),
     RMSProp: ("rmsprop", ("gamma1", "epsilon")),
-    SGD: ("sgd", ("momentum",)),
-    ccSGD: ("sgd", ("momentum",)),
+    SGD: ("sgd", ("momentum", "lazy_update")),
+    ccSGD: ("sgd", ("momentum", "lazy_update")),
     Test: ("sgd", ()),
 }
 
