@@ -125,7 +125,9 @@ function(loomix_cuda_module)
   endif()
   add_library(loomix_cuda MODULE ${LOOMIX_CUDA_SOURCES})
   target_link_libraries(loomix_cuda PRIVATE loomix ${LOOMIX_CUDA_LIBRARIES})
-  set_target_properties(loomix_cuda PROPERTIES BUILD_RPATH "\$ORIGIN" INSTALL_RPATH "\$ORIGIN")
+  # In an environment of Python's, NVIDIA's packages lie beside ours.
+  set_target_properties(loomix_cuda PROPERTIES BUILD_RPATH "\$ORIGIN"
+    INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../nvidia/cu13/lib;\$ORIGIN/../nvidia/nccl/lib;${CUDAToolkit_LIBRARY_DIR}")
 endfunction()
 
 # The module loomix_<name> of the sources in folders called <name>, loaded on first use: nothing else links its

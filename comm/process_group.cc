@@ -41,25 +41,33 @@ const MpiModule& mpi() {
 }
 
 const NcclModule& nccl() {
-  static const NcclModule& module = load<NcclModule>(
-      "loomix_cuda", "loomix_nccl_module", "all-reduce between GPUs needs a build with CUDA and NCCL");
+  static const NcclModule& module = load<NcclModule>("loomix_cuda", "loomix_nccl_module",
+                                                     "stores between GPUs need a build with CUDA and NCCL");
   return module;
 }
 
-}  // namespace
-
-std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) { return mpi().open(deadline); }
-bool has_mpi_module() noexcept {
+template <class Module>
+bool loads(const Module& (*module)()) noexcept {
   try {
-    mpi();
+    module();
     return true;
   } catch (const Error&) {
     return false;
   }
 }
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) { return mpi().open(deadline); }
+bool has_mpi_module() noexcept { return loads(mpi); }
+
 std::string make_nccl_id() { return nccl().make_id(); }
-std::unique_ptr<ProcessGroup> make_nccl_group(const std::string& id, int rank, int size, int device) {
-  return nccl().open(id, rank, size, device);
+std::vector<std::unique_ptr<ProcessGroup>> make_nccl_groups(const std::string& id, int first, int size,
+                                                            std::span<const Device> devices,
+                                                            GroupDeadline deadline) {
+  return nccl().open(id, first, size, devices, deadline);
 }
+bool has_nccl_module() noexcept { return loads(nccl); }
+void require_nccl_module() { nccl(); }
 
 }  // namespace loomix::comm

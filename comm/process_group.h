@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/device.h"
 #include "base/dtype.h"
 
 namespace loomix::comm {
@@ -17,7 +19,8 @@ const char* name_of(Reduction reduction);
 // Ranks that run collective operations: every rank calls the same ones with the same sizes in the same order (from engine tasks:
 // with one `use` of a Var of the group's). One call at a time per group. Host groups block until the memory may be used
 // again, and throw NetworkError at their deadline, after which the group is of no more use. Groups of devices put the work on
-// `stream` and return. Sums of 16-bit floats are rounded once per addition.
+// `stream` and return; work that does not end within the deadline after its start is cut off, which verify() tells. Sums of 16-bit
+// floats are rounded once per addition.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -38,6 +41,8 @@ class ProcessGroup {
   virtual void send(const void* data, size_t bytes, int to, void* stream = nullptr) = 0;
   virtual void receive(void* data, size_t bytes, int from, void* stream = nullptr) = 0;
   virtual void barrier(void* stream = nullptr) = 0;
+  // Throws NetworkError if work was cut off. What finished work wrote may be used when this, called later, throws nothing.
+  virtual void verify() const {}
 };
 
 using GroupDeadline = std::chrono::milliseconds;
@@ -52,9 +57,14 @@ std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(
 std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline = std::chrono::minutes(5));
 bool has_mpi_module() noexcept;  // loads it
 
-// GPUs, one per rank, in the CUDA module. Rank 0 makes the id, and all ranks get it.
+// GPUs, one per rank, by NCCL in the CUDA module; this process's have the ranks from `first` on. All `size` ranks get the id
+// that one of them made, and connect within the deadline.
 std::string make_nccl_id();
-std::unique_ptr<ProcessGroup> make_nccl_group(const std::string& id, int rank, int size, int device);
+std::vector<std::unique_ptr<ProcessGroup>> make_nccl_groups(const std::string& id, int first, int size,
+                                                            std::span<const Device> devices,
+                                                            GroupDeadline deadline = std::chrono::minutes(1));
+bool has_nccl_module() noexcept;  // loads it
+void require_nccl_module();       // throws NetworkError with the reason
 
 // What the modules export as `loomix_mpi_module` and `loomix_nccl_module`.
 struct MpiModule {
@@ -64,8 +74,9 @@ struct MpiModule {
 struct NcclModule {
   int interface_version;
   std::string (*make_id)();
-  std::unique_ptr<ProcessGroup> (*open)(const std::string& id, int rank, int size, int device);
+  std::vector<std::unique_ptr<ProcessGroup>> (*open)(const std::string& id, int first, int size,
+                                                     std::span<const Device> devices, GroupDeadline deadline);
 };
-inline constexpr int kGroupModuleVersion = 1;
+inline constexpr int kGroupModuleVersion = 2;
 
 }  // namespace loomix::comm

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
 #include "kvstore/combine.h"
+#include "kvstore/device_group_store.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
 #include "ops/elemwise/loops.h"
@@ -162,8 +164,23 @@ void GroupStore::barrier() {
 
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
                                           comm::GroupDeadline deadline, bool in_order) {
-  LOOMIX_CHECK(type == "dist_mpi", ValueError, "[kvstore] unknown type '{}'; expected dist_mpi.", type);
-  return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(deadline), in_order);
+  if (type == "dist_mpi")
+    return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(deadline), in_order);
+  LOOMIX_CHECK(type == "nccl" || type == "dist_nccl", ValueError,
+               "[kvstore] unknown type '{}'; expected dist_mpi, nccl or dist_nccl.", type);
+  try {
+    comm::require_nccl_module();
+  } catch (const NetworkError& error) {
+    detail::throw_error<NotImplementedError>("[kvstore] type '{}' is not available: {}", type, error.what());
+  }
+  LOOMIX_CHECK(engine::count_gpus() > 0, DeviceError,
+               "[kvstore] a store of type '{}' adds up values on GPUs, and there is none; '{}' does on CPUs.",
+               type, type == "nccl" ? "device" : "dist_mpi");
+  return std::make_unique<DeviceGroupStore>(
+      runtime, type, type == "nccl" ? nullptr : comm::make_mpi_group(deadline),
+      [deadline](comm::ProcessGroup* hosts, std::span<const Device> devices) {
+        return connect_gpus(hosts, devices, deadline);
+      });
 }
 
 }  // namespace loomix::kvstore

@@ -52,7 +52,8 @@ class GroupStore final : public KVStore {
   std::shared_ptr<const Updater> updater_;
 };
 
-// `dist_mpi`: the processes that mpirun started. Throws NetworkError where there is no MPI.
+// `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
+// missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types. `in_order` is for dist_mpi.
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
                                           comm::GroupDeadline deadline, bool in_order);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/device_runtime.h"
 #include "engine/parallel_for.h"
 #include "ndarray/sparse.h"
 
@@ -216,13 +217,16 @@ void copy(const NDArray& source, const NDArray& destination) {
                           source.offset() == destination.offset() && source.dtype() == destination.dtype();
   if (same_place) return;
   const Device device = source.device().is_host() ? destination.device() : source.device();
-  LOOMIX_CHECK(
-      source.device().is_host() || destination.device().is_host() || source.device() == destination.device(),
-      NotImplementedError, "[copy] directly from {} to {}; copy through the host.",
-      source.device().to_string(), destination.device().to_string());
+  LOOMIX_CHECK(source.device().is_host() || destination.device().is_host() ||
+                   source.device().type == destination.device().type,
+               NotImplementedError, "[copy] directly from {} to {}; copy through the host.",
+               source.device().to_string(), destination.device().to_string());
   LOOMIX_CHECK(device.is_host() || source.dtype() == destination.dtype(), NotImplementedError,
                "[copy] from {} on {} to {} on {}; convert the type on the host.", name_of(source.dtype()),
                source.device().to_string(), name_of(destination.dtype()), destination.device().to_string());
+  LOOMIX_CHECK(device.is_host() || !source.overlaps(destination), NotImplementedError,
+               "[copy] between overlapping parts of an array on {}; copy the source first.",
+               device.to_string());
   engine::TaskInfo info = copy_task(device, source.bytes() + destination.bytes(), name_copy);
   if (source.device() != destination.device()) {
     info.lane = source.device().is_host() ? engine::Lane::copy_in : engine::Lane::copy_out;
@@ -241,9 +245,18 @@ void copy(const NDArray& source, const NDArray& destination) {
     DType to_type;
     bool overlap;
     void operator()(engine::RunContext& context) const {
+      if (context.queue != nullptr) return put_on(*context.queue);
       const TensorView in{static_cast<std::byte*>(from->data()) + from_offset, from_type, Shape{count}};
       const TensorView out{static_cast<std::byte*>(to->data()) + to_offset, to_type, Shape{count}};
       copy_dense(context, in, out, overlap);
+    }
+    // Memory of hosts is free for others as soon as its last handle is gone, so the copy holds one.
+    void put_on(engine::DeviceQueue& queue) const {
+      queue.copy(static_cast<std::byte*>(to->data()) + to_offset,
+                 static_cast<const std::byte*>(from->data()) + from_offset,
+                 static_cast<size_t>(count * size_of(to_type)));
+      const Ref<Storage>& on_host = from->device().is_host() ? from : to;
+      if (on_host->device().is_host()) queue.record()->subscribe([on_host] {});
     }
   };
   static_assert(sizeof(Move) <= 64);
@@ -302,8 +315,11 @@ void copy_strided(const NDArray& source, const Strided& from, const NDArray& des
 void fill(const NDArray& destination, double value) {
   LOOMIX_CHECK(!destination.is_none(), ValueError, "[fill] the array is empty (none).");
   if (!destination.is_dense()) return fill_sparse(destination, value);
-  LOOMIX_CHECK(destination.device().is_host(), NotImplementedError, "[fill] on {}; only hosts can.",
-               destination.device().to_string());
+  if (!destination.device().is_host()) {
+    const NDArray filled(destination.engine(), destination.shape(), destination.dtype(), Device::cpu());
+    fill(filled, value);
+    return copy(filled, destination);
+  }
   ArrayTags tags;
   tags.write(destination);
   destination.engine().push(copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),

@@ -29,7 +29,7 @@ NOT_INCLUDED = {"tests", "tools", "benchmarks", "examples", "docs"}
 NARROW = {"io/record/": ["base"]}
 
 BACKEND_FILE = re.compile(
-    r"^engine/device/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/cpp/cuda/"
+    r"^engine/device/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/(cpp/cuda|standin)/"
 )
 BACKEND_HEADER = re.compile(
     r"^(cuda[\w/]*|cudnn[\w/]*|cublas\w*|curand\w*|cusolver\w*|cusparse\w*|nccl\w*|mpi)(\.h|\.hpp)$|^(cub|thrust)/"

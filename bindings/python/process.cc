@@ -66,7 +66,8 @@ py::dict features() {
   features["CUDNN"] = has_kernel("_cudnn");
   features["DIST_KVSTORE"] = comm::has_network_module();
   features["MPI"] = comm::has_mpi_module();
-  for (const char* name : {"NCCL", "TENSORRT", "OPENCV"}) features[name] = false;
+  features["NCCL"] = comm::has_nccl_module();
+  for (const char* name : {"TENSORRT", "OPENCV"}) features[name] = false;
   return features;
 }
 

@@ -113,8 +113,6 @@ def test_types_and_arguments():
         mx.kv.create("local", staleness=3)
     with pytest.raises(ValueError, match="staleness is -1"):
         mx.kv.create("dist_ssp", staleness=-1)
-    with pytest.raises(NotImplementedError, match="dist_nccl"):
-        mx.kv.create("dist_nccl")
 
 
 # ---- optimizers as data --------------------------------------------------------------------------

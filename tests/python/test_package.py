@@ -271,7 +271,5 @@ def test_features_are_those_of_the_build():
     assert features.is_enabled("MKLDNN") == ("libdnnl" in libraries)
     assert features.is_enabled("MPI") == ("libloomix_mpi" in libraries)
     assert features.is_enabled("DIST_KVSTORE") == ("libloomix_network" in libraries)
-    assert not features.is_enabled("NCCL")
-    with pytest.raises(NotImplementedError, match="nccl"):
-        mx.kv.create("nccl")
+    assert features.is_enabled("NCCL") == ("libnccl" in libraries)
     assert features.is_enabled("OPENMP") == ("libgomp" in libraries or "libomp" in libraries)

@@ -14,7 +14,8 @@ from .model import write_whole
 
 __all__ = ["GroupKVStore", "KVStore", "KVStoreBase", "create"]
 
-_OTHER_TYPES = ("dist_nccl", "nccl", "p3", "horovod", "byteps")
+_GROUP_TYPES = ("dist_mpi", "dist_nccl", "nccl")
+_OTHER_TYPES = ("p3", "horovod", "byteps")
 
 
 class KVStoreBase:
@@ -299,17 +300,23 @@ class KVStore(KVStoreBase):
 
 
 class GroupKVStore(KVStore):
-    """The store of processes that ``mpirun`` started; made by ``mx.kv.create("dist_mpi")``.
+    """A store without servers; made by ``mx.kv.create("dist_mpi")``, ``"dist_nccl"`` or ``"nccl"``.
 
-    There are no servers: all processes have all values. A push adds up what all of them pushed (an
-    all-reduce), and each updates its own copy; so all must make the same calls in the same order. The first
-    value of rank 0 counts. With ``LOOMIX_ENFORCE_DETERMINISM=1`` sums are in the order of ranks, else in one of
-    MPI's choice.
+    ``"dist_mpi"`` and ``"dist_nccl"`` are for the processes that ``mpirun`` started. All processes have all
+    values. A push adds up what all of them pushed (an all-reduce), and each updates its own copy; so all must make
+    the same calls in the same order. The first value of rank 0 counts.
+
+    With ``"dist_mpi"`` values travel between hosts; with ``LOOMIX_ENFORCE_DETERMINISM=1`` sums are in the order of
+    ranks, else in one of MPI's choice. With ``"dist_nccl"``, and with ``"nccl"`` for one process, they travel
+    between GPUs: a push brings one array for each GPU, always for the same ones in the same order.
 
     Raises
     ------
     ConnectionError
-        When there is no MPI, and when other processes do not come within ``LOOMIX_KV_DEADLINE`` seconds.
+        When there is no MPI, and when others do not come within ``LOOMIX_KV_DEADLINE`` seconds. What was
+        to be added up between GPUs then has the error, instead of a value.
+    NotImplementedError
+        When the build is without NCCL.
 
     Examples
     --------
@@ -348,15 +355,16 @@ def create(name="local", **kwargs):
     ----------
     name : str
         ``"local"`` or ``"device"`` for one machine; ``"dist_sync"``, ``"dist_async"``, ``"dist_ssp"`` or
-        ``"dist_device_sync"`` for a cluster with servers; ``"dist_mpi"`` for the processes that ``mpirun``
-        started, without servers; or the name of a registered class.
+        ``"dist_device_sync"`` for a cluster with servers; ``"dist_mpi"`` or ``"dist_nccl"`` for the processes that
+        ``mpirun`` started, without servers; ``"nccl"`` for the GPUs of one process; or the name of a registered
+        class.
     staleness : int, optional
         For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
 
     Raises
     ------
     NotImplementedError
-        For the types that need NCCL, which this version does not have.
+        For types that need NCCL where the build is without, and MXNet's that need other packages.
     ValueError
         For unknown types.
     ConnectionError
@@ -373,9 +381,9 @@ def create(name="local", **kwargs):
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
-    if kind == "dist_mpi" and not kwargs:
-        return GroupKVStore()
-    if kind.startswith("dist") and kind != "dist_mpi" and not kind.startswith(_OTHER_TYPES):
+    if kind in _GROUP_TYPES and not kwargs:
+        return GroupKVStore(kind)
+    if kind.startswith("dist") and kind not in _GROUP_TYPES:
         from . import kvstore_dist
 
         return kvstore_dist.create(kind, **kwargs)
@@ -384,6 +392,6 @@ def create(name="local", **kwargs):
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
             f"[kvstore] type {name!r} is not available in this version; expected 'local', 'device', "
-            f"'dist_sync', 'dist_async', 'dist_ssp' or 'dist_mpi'."
+            f"'dist_sync', 'dist_async', 'dist_ssp', 'dist_mpi', 'dist_nccl' or 'nccl'."
         )
     return KVStore(kind)

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
+#include "engine/device/null_device.h"
 #include "ndarray/copy.h"
 #include "tests/cpp/ndarray/array_fixture.h"
 
@@ -82,6 +86,47 @@ TEST_F(ArrayTest, CopiesBoxes) {
   EXPECT_EQ(values<int32_t>(a), (std::vector<int32_t>{0, -1, 2, 3, 4, -1, 6, 7, 8, -1, 10, 11}));
   column.strides = {6};
   EXPECT_THROW(fill_strided(a, column, Shape{3}, 0), IndexError);
+}
+
+TEST_F(ArrayTest, CopiesThroughDevices) {
+  const NDArray host = array<int64_t>({4}, {1, 2, 3, 4});
+  const NDArray a = copy_to(host, Device::null(0));
+  const NDArray b = copy_to(a, Device::null(1));
+  EXPECT_EQ(values<int64_t>(copy_to(b, Device::cpu())), values<int64_t>(host));
+  EXPECT_EQ(values<int64_t>(copy_to(copy_to(b, Device::null(1)), Device::cpu())), values<int64_t>(host));
+  EXPECT_EQ(values<float>(copy_to(zeros(*engine_, Shape{3}, DType::float32, Device::null()), Device::cpu())),
+            std::vector<float>(3, 0));
+  EXPECT_THROW(copy(a.slice(0, 2), a.slice(1, 3)), NotImplementedError) << "overlaps on a device";
+  EXPECT_THROW(copy(a, NDArray(*engine_, Shape{4}, DType::float32, Device::cpu())), NotImplementedError);
+}
+
+TEST_F(ArrayTest, ACopyToADeviceHoldsItsSource) {
+  constexpr int64_t kCount = 1 << 20;
+  std::atomic<bool> go{false};
+  engine::TaskInfo info;
+  info.device = Device::null();
+  info.lane = engine::Lane::copy_in;
+  engine_->push(std::move(info), {}, [&go](engine::RunContext& context) {
+    static_cast<engine::NullQueue*>(context.queue)->enqueue([&go] {
+      while (!go) std::this_thread::yield();
+    });
+  });
+  std::vector<NDArray> copies;
+  const auto filled = [&](int64_t value) {
+    const NDArray made(*engine_, Shape{kCount}, DType::uint8, Device::cpu());
+    fill(made, static_cast<double>(value));
+    made.wait_to_read();
+    return made;
+  };
+  for (int64_t i = 0; i < 8; ++i) copies.push_back(copy_to(filled(i), Device::null()));
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(50));  // the tasks have been issued by then, as a rule
+  for (int i = 0; i < 8; ++i) filled(99);
+  go = true;
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(values<uint8_t>(copy_to(copies[static_cast<size_t>(i)], Device::cpu())),
+              std::vector<uint8_t>(kCount, static_cast<uint8_t>(i)));
+  }
 }
 
 TEST_F(ArrayTest, OverlappingCopyIsAsIfThroughATemporary) {

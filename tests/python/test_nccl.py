@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores between GPUs: on those of the machine, or with a stand-in for CUDA and NCCL (see tests/standin/)."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import loomix as mx
+import numpy as np
+import pytest
+
+GPUS = [mx.gpu(i) for i in range(mx.context.num_gpus())]
+
+
+def full(shape, value, ctx):
+    """An array that needs no kernel of the device."""
+    return mx.nd.array(np.full(shape, value, np.float32), ctx=ctx)
+
+
+gpus_only = pytest.mark.skipif(not GPUS, reason="no GPU, nor a stand-in for one")
+
+
+@pytest.mark.skipif(bool(GPUS), reason="there are GPUs")
+def test_without_gpus():
+    with pytest.raises((NotImplementedError, mx.MXNetError), match="nccl"):
+        mx.kv.create("nccl")
+
+
+@gpus_only
+def test_push_and_pull():
+    store = mx.kv.create("nccl")
+    assert (store.type, store.rank, store.num_workers) == ("nccl", 0, 1)
+    shapes = {"a": (3, 4), "b": (1000, 33), 7: (1,)}
+    for key, shape in shapes.items():
+        store.init(key, mx.nd.ones(shape))
+    for step in range(1, 4):
+        for key, shape in shapes.items():
+            values = [full(shape, step * (i + 1), gpu) for i, gpu in enumerate(GPUS)]
+            store.push(key, values, priority=-step)
+        for key, shape in shapes.items():
+            outs = [mx.nd.empty(shape, ctx=gpu) for gpu in [*GPUS, mx.cpu()]]
+            store.pull(key, outs, priority=-step)
+            for out in outs:
+                np.testing.assert_array_equal(
+                    out.asnumpy(), np.full(shape, step * sum(range(1, len(GPUS) + 1)), np.float32)
+                )
+    store.barrier()
+
+
+@gpus_only
+def test_updater():
+    store = mx.kv.create("nccl")
+    store.init(0, mx.nd.full((5,), 10))
+
+    def update(key, merged, stored):
+        assert key == 0 and merged.context == stored.context == GPUS[0]
+        (stored.as_in_context(mx.cpu()) - merged.as_in_context(mx.cpu())).copyto(stored)
+
+    store.set_updater(update)
+    for _ in range(2):
+        store.push(0, [full((5,), 1, gpu) for gpu in GPUS])
+    out = mx.nd.empty((5,), ctx=GPUS[-1])
+    store.pull(0, out)
+    assert out.asnumpy().tolist() == [10.0 - 2 * len(GPUS)] * 5
+
+
+@gpus_only
+def test_mistakes_are_named():
+    store = mx.kv.create("nccl")
+    store.init("w", mx.nd.ones((2,)))
+    with pytest.raises(ValueError, match=r"key 'w' .*default on cpu\(0\)"):
+        store.push("w", mx.nd.ones((2,)))
+    with pytest.raises(KeyError, match="init"):
+        store.push("v", full((2,), 1, GPUS[0]))
+    store.push("w", full((2,), 1, GPUS[0]))
+    if len(GPUS) > 1:
+        with pytest.raises(ValueError, match=r"gpu\(1\); the first push to this store had them on gpu\(0\)"):
+            store.push("w", full((2,), 1, GPUS[1]))
+    with pytest.raises(NotImplementedError, match="compress"):
+        store.set_gradient_compression({"type": "fp16"})
+
+
+PROCESSES = """
+import loomix as mx
+store = mx.kv.create("dist_nccl")
+rank, size = store.rank, store.num_workers
+gpu = mx.gpu(rank % mx.context.num_gpus())
+store.init("w", mx.nd.full((40000,), rank + 5))
+out = mx.nd.empty((40000,), ctx=gpu)
+store.pull("w", out)
+assert set(out.asnumpy()) == {5.0}
+for step in range(1, 6):
+    store.push("w", mx.nd.full((40000,), step * (rank + 1)).as_in_context(gpu))
+    store.pull("w", out)
+    assert set(out.asnumpy()) == {step * size * (size + 1) / 2}
+store.barrier()
+print("good", rank, flush=True)
+"""
+
+
+@gpus_only
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed")
+def test_processes(tmp_path):
+    if not mx.runtime.Features().is_enabled("MPI"):
+        pytest.skip("a build without MPI")
+    size = min(len(GPUS), 3)
+    script = tmp_path / "worker.py"
+    script.write_text(PROCESSES)
+    ran = subprocess.run(
+        ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(size), sys.executable, str(script)],
+        env=dict(os.environ, OMPI_MCA_btl="self,vader"),
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert sorted(ran.stdout.split()) == sorted("good 0 good 1 good 2".split()[: 2 * size])
