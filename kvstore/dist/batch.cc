@@ -11,8 +11,25 @@ namespace {
 constexpr size_t kCommon = 4;       // view, group, worker, incarnation
 constexpr size_t kPushNumbers = 4;  // part, number, packing
 constexpr size_t kPullNumbers = 2;  // part, number
+constexpr size_t kOnTheWay = 16;    // what a message has besides as an entry of a chain, and more
+constexpr size_t kNumberBytes = 10;
 
 }  // namespace
+
+BatchLimits BatchLimits::within(const comm::Limits& limits) {
+  constexpr size_t item_fields = kPushNumbers + 1;
+  constexpr size_t item_head = (item_fields + 1) * kNumberBytes + kLongKey;
+  constexpr size_t head = 2 * kOnTheWay * kNumberBytes + 256;
+  const auto fit = [](size_t limit, size_t common, size_t each) {
+    return limit > common ? (limit - common) / each : 0;
+  };
+  BatchLimits batch;
+  batch.bytes = static_cast<size_t>(std::min<uint64_t>(kBatchBytes, limits.message_bytes));
+  batch.items = std::min({kBatchItems, limits.texts, fit(limits.fields, kOnTheWay, item_fields),
+                          fit(limits.header_bytes, head, item_head)});
+  batch.items = std::max<size_t>(batch.items, 1);
+  return batch;
+}
 
 comm::Message gather(std::span<const comm::Message* const> items) {
   const comm::Message& first = *items.front();

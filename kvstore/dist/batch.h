@@ -17,6 +17,13 @@ inline constexpr size_t kBatchBytes = size_t{64} << 10;
 inline constexpr size_t kBatchItems = 256;
 inline constexpr size_t kLongKey = 256;  // such keys travel alone
 
+// The same where less is allowed in a message; a batch of one is a message that travels alone.
+struct BatchLimits {
+  size_t bytes = kBatchBytes;
+  size_t items = kBatchItems;
+  static BatchLimits within(const comm::Limits& limits);
+};
+
 // What became of an item: as many bytes of the answer's payload, or one of these.
 enum Outcome : int64_t {
   kNotYet = -1,  // a pull that has to wait

@@ -63,6 +63,7 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
     : rank_(options.rank),
       deadline_(options.deadline),
       retry_after_(options.retry_after),
+      batch_limits_(BatchLimits::within(options.endpoint.limits)),
       incarnation_(comm::new_incarnation()),
       owned_endpoint_(std::make_unique<comm::Endpoint>(
           std::move(transport), comm::NodeId{{comm::Role::worker, rank_}, incarnation_}, options.endpoint)),
@@ -290,7 +291,8 @@ void ClusterClient::send_gathered() {
       const Call& call = pending->call;
       const size_t bytes = call.message.command == kPush ? call.message.payload_bytes() : call.into[0].size();
       Open& batch = open[{pending->group, call.message.command}];
-      if (!batch.items.empty() && (batch.items.size() == kBatchItems || batch.bytes + bytes > kBatchBytes)) {
+      if (!batch.items.empty() && (batch.items.size() == batch_limits_.items ||
+                                   next_part(batch.bytes) + bytes > batch_limits_.bytes)) {
         batches.push_back(std::move(batch.items));
         batch = {};
       }

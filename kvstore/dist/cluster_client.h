@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/endpoint.h"
+#include "kvstore/dist/batch.h"
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
@@ -84,6 +85,7 @@ class ClusterClient {
   const int32_t rank_;
   const comm::Duration deadline_;
   const comm::Duration retry_after_;
+  const BatchLimits batch_limits_;
   uint64_t incarnation_ = 0;
   int workers_ = 0;
   int groups_ = 0;

@@ -64,6 +64,34 @@ TEST(Batch, GivesBackWhatWasGathered) {
   }
 }
 
+TEST(Batch, LimitsOfMessagesAreItsOwn) {
+  const BatchLimits usual = BatchLimits::within({});
+  EXPECT_EQ(usual.items, kBatchItems);
+  EXPECT_EQ(usual.bytes, kBatchBytes);
+  const auto items_within = [](auto change) {
+    comm::Limits limits;
+    change(limits);
+    return BatchLimits::within(limits).items;
+  };
+  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.texts = 7; }), 7u);
+  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.fields = 66; }), 10u);
+  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.fields = 8; }), 1u);
+  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.header_bytes = 0; }), 1u);
+  // As many items as that with the longest keys, and what an entry of a chain has besides, fit into a header.
+  for (const size_t bytes : {4000, 10'000, 50'000}) {
+    const size_t items = items_within([&](comm::Limits& limits) { limits.header_bytes = bytes; });
+    const comm::Message batch =
+        batch_of(std::vector<comm::Message>(items, push_of(std::string(kLongKey - 1, 'k'), 1, {1})));
+    size_t size = 10 * (batch.fields.size() + 10 + batch.payload.size()) + 256;  // as an endpoint counts
+    for (const std::string& text : batch.texts) size += text.size() + 10;
+    EXPECT_LE(size, bytes);
+    EXPECT_GT(items, bytes / 500);
+  }
+  comm::Limits low;
+  low.message_bytes = 1000;
+  EXPECT_EQ(BatchLimits::within(low).bytes, 1000u);
+}
+
 TEST(Batch, OthersAreRefused) {
   const comm::Message good = batch_of({push_of("a", 1, {1, 2}), push_of("b", 1, {3})});
   std::mt19937_64 random(7);
@@ -240,6 +268,17 @@ TEST_F(SmallKeys, TravelTogether) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .deadline = 40s, .retry_after = 20s});
   // How many wait when the endpoint's thread gets to them is chance; that it is never more than one is not.
   constexpr int kSteps = 20;
+  EXPECT_LT(run(cluster, kSteps), uint64_t{2} * kKeys * kSteps);
+}
+
+TEST_F(SmallKeys, KeepToLoweredLimits) {
+  comm::Limits limits;
+  limits.message_bytes = 1000;
+  limits.fields = 64;
+  limits.texts = 10;
+  Cluster cluster(runtime_,
+                  {.servers = 2, .workers = 2, .deadline = 40s, .retry_after = 20s, .limits = limits});
+  constexpr int kSteps = 10;
   EXPECT_LT(run(cluster, kSteps), uint64_t{2} * kKeys * kSteps);
 }
 
