@@ -350,6 +350,12 @@ MpiDefault=none
 NodeName={host} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+# Nothing above needs control groups, and containers often have none: looked for by Slurm, they keep it from starting.
+CGROUPS = """
+CgroupPlugin=cgroup/v1
+CgroupAutomount=no
+CgroupMountpoint={folder}/cgroup
+"""
 
 
 @pytest.fixture
@@ -371,12 +377,13 @@ def slurm(tmp_path):
         folder=tmp_path,
     )
     path.write_text(text)
+    (tmp_path / "cgroup.conf").write_text(CGROUPS.format(folder=tmp_path))
     running = []
     try:
         for name, program in programs.items():
             with open(tmp_path / name, "w") as log:
                 running.append(subprocess.Popen([program, "-D", "-f", str(path)], stdout=log, stderr=log))
-        until = time.monotonic() + 20
+        until = time.monotonic() + 40
         states = ""
         while "idle" not in states:
             if time.monotonic() > until or any(process.poll() is not None for process in running):
@@ -390,7 +397,11 @@ def slurm(tmp_path):
     finally:
         for process in reversed(running):
             process.terminate()
-            process.wait()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def test_slurm(slurm, tmp_path):
