@@ -407,9 +407,11 @@ void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled, TransportEvent
       continue;
     }
     if (event.kind != ZMQ_EVENT_DISCONNECTED) {
-      complain(
-          fmt::format("a peer {} {} was refused: its handshake failed (wrong keys, none, or no peer at all)",
-                      dialled ? "called at" : "that came to", event.endpoint));
+      const char* const what =
+          event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
+              ? "broke off its handshake (it ended, has other keys or none, or is no peer at all)"
+              : "was refused: its handshake failed (wrong keys, none, or no peer at all)";
+      complain(fmt::format("a peer {} {} {}", dialled ? "called at" : "that came to", event.endpoint, what));
       continue;
     }
     if (!dialled) guard_.gone(event.value);
