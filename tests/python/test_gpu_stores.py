@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores between GPUs: on those of the machine, or with a stand-in for CUDA and NCCL (see tests/standin/)."""
+"""Stores and GPUs: on those of the machine, or with a stand-in for CUDA and NCCL (see tests/standin/)."""
 
 import os
 import shutil
@@ -79,6 +79,17 @@ def test_mistakes_are_named():
             store.push("w", full((2,), 1, GPUS[1]))
     with pytest.raises(NotImplementedError, match="compress"):
         store.set_gradient_compression({"type": "fp16"})
+
+
+@gpus_only
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_stores_of_hosts_take_arrays_of_gpus(kind):
+    store = mx.kv.create(kind)
+    store.init("w", mx.nd.ones((300,)))
+    outs = [mx.nd.empty((300,), ctx=gpu) for gpu in GPUS]
+    store.pushpull("w", [full((300,), i + 1, gpu) for i, gpu in enumerate(GPUS)], outs)
+    for out in outs:
+        assert set(out.asnumpy()) == {sum(range(1, len(GPUS) + 1))}
 
 
 PROCESSES = """
