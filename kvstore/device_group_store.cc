@@ -10,28 +10,12 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "kvstore/group_task.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
 
 namespace loomix::kvstore {
 namespace {
-
-std::byte* data_of(const NDArray& array) {
-  return static_cast<std::byte*>(array.storage().data()) + array.offset();
-}
-
-// Work of the group of hosts, in the order of calls; it may block, so it has a worker of its own lane.
-void push_to_hosts(const NDArray& array, const engine::VarRef& channel, const char* (*name)(const void*),
-                   engine::Work work) {
-  ArrayTags tags;
-  tags.update(array);
-  tags.use(*channel);
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.may_inline = false;
-  info.describe.name = name;
-  array.engine().push(std::move(info), tags.tags(), std::move(work));
-}
 
 std::string names_of(std::span<const Device> devices) {
   std::string names;
@@ -90,25 +74,15 @@ auto& DeviceGroupStore::find(Entries& entries, const Key& key) const {
 }
 
 void DeviceGroupStore::init(const Key& key, const NDArray& value) {
-  LOOMIX_CHECK(
-      !value.is_none() && value.is_dense(), TypeError,
-      "[KVStore] the first value of key {} at worker {} is {}; stores of type '{}' hold default arrays.",
-      to_text(key), rank(), value.is_none() ? "empty (none)" : name_of(value.stype()), type_);
   Entry fresh;
-  fresh.first = NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu());
+  fresh.first = place_for_first(key, value, rank(), type_);
   {
     const std::lock_guard lock(mutex_);
     LOOMIX_CHECK(entries_.emplace(key, fresh).second, ValueError,
                  "[KVStore] key {} has a value already; init it once only.", to_text(key));
   }
   copy(value, fresh.first);
-  if (hosts_) {
-    push_to_hosts(
-        fresh.first, hosts_channel_, [](const void*) { return "kvstore_broadcast"; },
-        [group = hosts_, array = fresh.first](engine::RunContext&) {
-          group->broadcast(data_of(array), static_cast<size_t>(array.bytes()), 0);
-        });
-  }
+  broadcast_first(hosts_, hosts_channel_, fresh.first);
   fresh.first.wait_to_read();
 }
 
@@ -141,8 +115,11 @@ std::shared_ptr<const DeviceGroupStore::Ring> DeviceGroupStore::ring(const Key& 
   made->devices = devices;
   made->ready = NDArray(runtime_.engine(), Shape{1}, DType::uint8, Device::cpu());
   for (size_t i = 0; i < devices.size(); ++i) made->channels.push_back(runtime_.engine().new_var());
-  push_to_hosts(
-      made->ready, hosts_channel_, [](const void*) { return "kvstore_connect"; },
+  ArrayTags tags;
+  tags.write(made->ready);
+  tags.use(*hosts_channel_);
+  push_group_task(
+      runtime_.engine(), tags, [](const void*) { return "kvstore_connect"; }, 0,
       [made, hosts = hosts_, connect = connect_](engine::RunContext&) {
         made->groups = connect(hosts.get(), made->devices);
       });
@@ -243,13 +220,11 @@ void DeviceGroupStore::barrier() {
       for (const engine::VarRef& channel : ring_->channels) tags.use(*channel);
     }
   }
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.may_inline = false;
-  info.describe.name = [](const void*) { return "kvstore_barrier"; };
-  runtime_.engine().push(std::move(info), tags.tags(), [group = hosts_](engine::RunContext&) {
-    if (group) group->barrier();
-  });
+  push_group_task(
+      runtime_.engine(), tags, [](const void*) { return "kvstore_barrier"; }, 0,
+      [group = hosts_](engine::RunContext&) {
+        if (group) group->barrier();
+      });
   mark.wait_to_read();
 }
 

@@ -8,6 +8,7 @@
 #include "engine/device/device_runtime.h"
 #include "kvstore/combine.h"
 #include "kvstore/device_group_store.h"
+#include "kvstore/group_task.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
 #include "ops/elemwise/loops.h"
@@ -16,19 +17,6 @@ namespace loomix::kvstore {
 namespace {
 
 constexpr size_t kBlock = size_t{256} << 10;  // bytes that are gathered at a time
-
-engine::TaskInfo task_info(const char* (*name)(const void*), int priority) {
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.priority = engine_priority(priority);
-  info.may_inline = false;
-  info.describe.name = name;
-  return info;
-}
-
-std::byte* data_of(const NDArray& array) {
-  return static_cast<std::byte*>(array.storage().data()) + array.offset();
-}
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -70,25 +58,15 @@ GroupStore::Entry GroupStore::entry(const Key& key) const {
 }
 
 void GroupStore::init(const Key& key, const NDArray& value) {
-  LOOMIX_CHECK(
-      !value.is_none() && value.is_dense(), TypeError,
-      "[KVStore] the first value of key {} at worker {} is {}; stores of type '{}' hold default arrays.",
-      to_text(key), rank(), value.is_none() ? "empty (none)" : name_of(value.stype()), type_);
   Entry fresh;
-  fresh.stored = NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu());
+  fresh.stored = place_for_first(key, value, rank(), type_);
   {
     const std::lock_guard lock(mutex_);
     LOOMIX_CHECK(entries_.emplace(key, fresh).second, ValueError,
                  "[KVStore] key {} has a value already; init it once only.", to_text(key));
   }
   copy(value, fresh.stored);
-  ArrayTags tags;
-  tags.update(fresh.stored);
-  tags.use(*channel_);
-  runtime_.engine().push(task_info([](const void*) { return "kvstore_broadcast"; }, 0), tags.tags(),
-                         [group = group_, array = fresh.stored](engine::RunContext&) {
-                           group->broadcast(data_of(array), static_cast<size_t>(array.bytes()), 0);
-                         });
+  broadcast_first(group_, channel_, fresh.stored);
   fresh.stored.wait_to_read();
 }
 
@@ -97,8 +75,8 @@ void GroupStore::all_reduce(const NDArray& from, const NDArray& to, int priority
   tags.read(from);
   tags.write(to);
   tags.use(*channel_);
-  runtime_.engine().push(
-      task_info([](const void*) { return "kvstore_all_reduce"; }, priority), tags.tags(),
+  push_group_task(
+      runtime_.engine(), tags, [](const void*) { return "kvstore_all_reduce"; }, priority,
       [group = group_, from, to, in_order = in_order_ && !is_half(from.dtype())](engine::RunContext&) {
         if (in_order) return add_in_order(*group, from, to);
         group->all_reduce(data_of(from), data_of(to), static_cast<size_t>(from.size()), from.dtype(),
@@ -157,8 +135,9 @@ void GroupStore::barrier() {
   ArrayTags tags;
   tags.write(mark);
   tags.use(*channel_);
-  runtime_.engine().push(task_info([](const void*) { return "kvstore_barrier"; }, 0), tags.tags(),
-                         [group = group_](engine::RunContext&) { group->barrier(); });
+  push_group_task(
+      runtime_.engine(), tags, [](const void*) { return "kvstore_barrier"; }, 0,
+      [group = group_](engine::RunContext&) { group->barrier(); });
   mark.wait_to_read();
 }
 
