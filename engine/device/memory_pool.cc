@@ -247,8 +247,10 @@ void* MemoryPool::allocate(size_t bytes, const DeviceQueue* user) {
 
 void MemoryPool::free(void* memory, size_t bytes, std::span<const TokenRef> tokens) noexcept {
   const size_t size = rounded(bytes);
-  if (core_->on_host) ASAN_POISON_MEMORY_REGION(memory, size);
-  if (size <= kSmallBytes && core_->on_host && tokens.empty()) {
+  const bool busy =
+      std::any_of(tokens.begin(), tokens.end(), [](const TokenRef& token) { return !token->done(); });
+  if (core_->on_host && !busy) ASAN_POISON_MEMORY_REGION(memory, size);
+  if (size <= kSmallBytes && core_->on_host && !busy) {
     const size_t index = small_class(size);
     ThreadCache::Stack& stack = this_thread().stacks[index];
     uint32_t count = stack.count.load(std::memory_order_relaxed);
