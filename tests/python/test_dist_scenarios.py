@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of tests/dist/scenarios.py, once each; what is killed is tested in test_dist_kvstore.py."""
+"""Scenarios of tests/dist/scenarios.py, once each; kills are in test_dist_kvstore.py and test_dist_chaos.py."""
 
 import sys
 from pathlib import Path
@@ -17,6 +17,6 @@ if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
 ALL = {**scenarios.OWN, **scenarios.HARD}
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if not name.endswith("killed")])
+@pytest.mark.parametrize("name", [name for name in ALL if "killed" not in name and "restarted" not in name])
 def test_scenario(tmp_path, name):
     ALL[name](tmp_path, 1)
