@@ -24,14 +24,6 @@ const std::string& HeaderCodec::encode(const PacketHeader& header) {
   return bytes_;
 }
 
-const std::string& HeaderCodec::pad(size_t bytes) {
-  constexpr char kTag = wire::Header::kPaddingFieldNumber << 3 | 2;
-  bytes_ += kTag;
-  bytes_ += static_cast<char>(bytes - 2);
-  bytes_.append(bytes - 2, '\0');
-  return bytes_;
-}
-
 bool HeaderCodec::decode(Bytes bytes, PacketHeader& header) {
   wire::Header& m = message_;
   if (!m.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !wire::Kind_IsValid(m.kind()))

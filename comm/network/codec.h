@@ -13,7 +13,6 @@ class HeaderCodec {
  public:
   // Valid until the next call.
   const std::string& encode(const PacketHeader& header);
-  const std::string& pad(size_t bytes);  // what was encoded last, longer by 2 bytes to 129
   // False for bytes that are no header.
   bool decode(Bytes bytes, PacketHeader& header);
 

@@ -19,7 +19,6 @@ constexpr size_t kArena = size_t{32} << 10;
 constexpr size_t kInput = size_t{32} << 10;
 constexpr size_t kAhead = size_t{4} << 10;  // read together with the end of a body: mostly the next header
 constexpr size_t kMaxParts = 64;            // of one call of the system
-constexpr size_t kAligned = 16;             // bodies, with respect to where they come from
 constexpr int kReads = 16;                  // before others get their turn
 
 using Sizes = std::array<uint32_t, 2>;  // of header and body
@@ -61,16 +60,8 @@ void Stream::append(Bytes bytes) {
     }
     arena_used_ += some;
     out_bytes_ += some;
-    put_bytes_ += some;
     bytes = bytes.subspan(some);
   }
-}
-
-size_t Stream::padding(size_t header_bytes, std::span<const Buffer> body) const {
-  const bool stays = !body.empty() && body[0].size() > kCopied;
-  const auto wanted = stays ? reinterpret_cast<uintptr_t>(body[0].data()) : 0;
-  const size_t missing = (wanted - (put_bytes_ + sizeof(Sizes) + header_bytes)) % kAligned;
-  return missing == 1 ? 1 + kAligned : missing;
 }
 
 void Stream::put(Bytes header, std::span<const Buffer> body) {
@@ -84,7 +75,6 @@ void Stream::put(Bytes header, std::span<const Buffer> body) {
     } else {
       out_.push_back(part);
       out_bytes_ += part.size();
-      put_bytes_ += part.size();
     }
   }
   if (seal_) append(seal_->sign(dialled, ++sent_, header, body));

@@ -38,9 +38,6 @@ class Stream {
   int file() const { return socket_.get(); }
   bool full() const { return blocked_; }  // until flush() got everything out
   void put(Bytes header, std::span<const Buffer> body);
-  // By how much the header should be longer, so that the system copies the body quickly: processors that copy with "rep movsb"
-  // (Zen 3 and 4) need fifteen times as long where the target is 1 to 15 bytes ahead of the source, modulo a page.
-  size_t padding(size_t header_bytes, std::span<const Buffer> body) const;
   void put_raw(Bytes bytes) { append(bytes); }
   bool large() const;  // enough is there to flush at once
   bool pending() const { return !out_.empty(); }
@@ -79,7 +76,6 @@ class Stream {
 
   std::deque<Buffer> out_;
   size_t out_bytes_ = 0;
-  uint64_t put_bytes_ = 0;  // all that was ever in out_
   Buffer arena_;  // small bytes on their way out
   size_t arena_used_ = 0;
   bool blocked_ = false;

@@ -194,9 +194,7 @@ bool Streams::send(LinkId link, const Packet& packet, HeaderCodec& codec) {
     stream.waiting = true;
     return false;
   }
-  const std::string* header = &codec.encode(packet.header);
-  if (const size_t more = stream.padding(header->size(), packet.body); more > 0) header = &codec.pad(more);
-  stream.put(std::as_bytes(std::span(*header)), packet.body);
+  stream.put(std::as_bytes(std::span(codec.encode(packet.header))), packet.body);
   if (!stream.large() || !stream.flush()) mark(stream, false);
   return true;
 }
