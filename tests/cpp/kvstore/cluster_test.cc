@@ -477,7 +477,7 @@ TEST_F(Survival, AServerMayDieWhileThereIsNoScheduler) {
 
 // It is what has to be looked for, not the servers that ended for want of it.
 TEST_F(Survival, ASchedulerThatStaysAwayIsNamed) {
-  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .replicas = 1, .deadline = 1s});
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .replicas = 1, .deadline = 5s});
   DistStore& store = *cluster.workers[0];
   store.init(kSmallKey, filled(2, 0));
   cluster.kill_scheduler();
