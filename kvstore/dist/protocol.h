@@ -11,7 +11,7 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 4;
+inline constexpr int64_t kKVStoreVersion = 5;
 
 enum Channel : uint32_t {
   kToScheduler = 1,
@@ -29,7 +29,8 @@ enum Command : uint32_t {
   kBarrier,    // {number}; answered when all workers that count have asked for it
   kAskRank,    // {}: from a node with a provisional name; answered with a rank that is free
   kLeaving,  // {}, {why}: the worker ends; `why` is empty if its work is done. A server's `why` fails the cluster
-  kSynchronised,  // {group, since}: the sender's place in a chain has its state
+  // {group, since, server before, its since}: the sender's place in a chain counts for that before, and has all it has committed
+  kSynchronised,
   // to the head of a group; fields begin with {view, group}
   kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
   kInit,      // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value

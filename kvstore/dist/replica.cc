@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chain replication (van Renesse and Schneider, 2004) of a state machine. Why no acknowledged entry is lost: a place answers
-// `append` only when all places behind it have the entry, so what the head has acknowledged is everywhere in the chain.
+// `append` only when all places behind it that count have the entry, so what the head has acknowledged is everywhere in the chain.
 // The scheduler takes places out and puts new ones at the end, never the last one that is synchronised. After each new view a place
-// asks the one behind for its last index and sends what is missing, or all of it (replica_copy.cc). Why no entry is applied twice: places
+// asks the one behind for its last index and sends what is missing, or all of it (replica_chain.cc, replica_copy.cc), and meanwhile
+// serves without it; replica_chain.cc says from when on a new place counts. Why no entry is applied twice: places
 // apply by index, and what a worker sends again is known by its number. Why an old head does no harm: messages along the chain
 // carry the number of the view, and other numbers than the receiver's are refused or wait for that view; so what an old
 // head takes in is never committed, unless the scheduler has never put anybody in its place.
@@ -17,20 +18,6 @@
 
 namespace loomix::kvstore {
 namespace {
-
-constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
-constexpr auto kDeadline = std::chrono::seconds(60);
-constexpr auto kPause = std::chrono::milliseconds(100);
-
-bool is_lost(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const comm::PeerLost&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 bool concerns_one_shard(const comm::Message& message) {
   return message.command == kInit || message.command == kPush || message.command == kPull ||
@@ -104,8 +91,6 @@ void Replica::on_view(const View& view) {
   view_ = view;
   position_ = view.position(group_, server_);
   ahead_.clear();
-  successor_.reset();
-  linked_ = false;
   if (coming_) coming_->ahead.clear();
   const Chain& chain = view.chains[group_];
   if (position_ >= 0) {
@@ -116,11 +101,8 @@ void Replica::on_view(const View& view) {
       has_state_ = own.synchronised;
       if (has_state_) begin_with_snapshot();
     }
-    if (has_state_ && !own.synchronised) report();
-    if (const std::optional<Link> behind = successor_link())
-      successor_ = comm::NodeName{comm::Role::server, behind->server};
   }
-  keep_copy_for_successor();
+  follow_successor();
   if (position_ != 0) {
     for (auto& [shard, list] : waiting_) {
       for (comm::Incoming& incoming : list) incoming.responder.fail(kNotTheHead);
@@ -133,7 +115,8 @@ void Replica::on_view(const View& view) {
   if (position_ < 0) {
     forget_state();
   } else if (has_state_) {
-    successor_ ? greet_successor() : committed_up_to(last_);
+    if (successor_) greet_successor();
+    commit();
   }
   const auto is_gone = [&](const comm::Incoming& incoming) {
     const auto rank = static_cast<size_t>(incoming.from.name.rank);
@@ -151,22 +134,15 @@ void Replica::on_view(const View& view) {
   }
 }
 
-std::optional<Link> Replica::successor_link() const {
-  const Chain& chain = view_.chains[group_];
-  const auto behind = static_cast<size_t>(position_ + 1);
-  if (position_ < 0 || behind >= chain.size()) return std::nullopt;
-  return chain[behind];
-}
-
 void Replica::forget_state() {
   since_ = 0;
   copy_.reset();
   coming_.reset();
   has_state_ = false;
   shards_ = std::make_unique<ShardGroup>(runtime_, code_);
-  last_ = committed_ = all_changed_ = 0;
+  last_ = committed_ = confirmed_ = all_changed_ = counts_since_ = 0;
   shard_changed_.clear();
-  unacknowledged_.clear();
+  log_.clear();
   for (auto& [index, list] : std::exchange(when_committed_, {})) {
     for (Pending& pending : list) pending.responder.fail(kNotTheHead);
   }
@@ -206,7 +182,7 @@ GroupNumbers Replica::numbers() const {
   GroupNumbers numbers;
   numbers.group = group_;
   numbers.place = position_;
-  numbers.unconfirmed = unacknowledged_.size();
+  numbers.unconfirmed = log_.size();
   for (const auto& [shard, requests] : waiting_) numbers.waiting += requests.size();
   numbers.waiting += waiting_batches_.size();
   if (shards_) shards_->count(numbers);
@@ -333,11 +309,13 @@ void Replica::apply(const comm::Message& message, int64_t index) {
 void Replica::pass_on(comm::Message entry, std::span<const comm::Message> applied) {
   const int64_t index = ++last_;
   if (successor_) {
-    unacknowledged_.push_back({index, std::move(entry)});
-    if (linked_) send_entry(unacknowledged_.back());
-  } else {
-    committed_up_to(index);
+    if (!successor_counts()) {  // who sent it may wait for its memory, and this may take long
+      for (comm::Buffer& part : entry.payload) part = comm::Buffer::copy_of(part.bytes());
+    }
+    log_.add(index, std::move(entry));
+    send_entries();
   }
+  commit();
   wake(applied);
 }
 
@@ -347,9 +325,13 @@ void Replica::when_committed(int64_t index, comm::Responder&& responder, Answer 
   when_committed_[index].push_back({std::move(responder), std::move(answer)});
 }
 
-void Replica::committed_up_to(int64_t index) {
-  committed_ = std::max(committed_, index);
-  while (!unacknowledged_.empty() && unacknowledged_.front().index <= committed_) unacknowledged_.pop_front();
+// Tells all that may be told now.
+void Replica::commit() {
+  if (successor_ && successor_counts()) {
+    committed_ = std::max(committed_, confirmed_);
+  } else if (!successor_ || log_.bytes() <= allowance_) {
+    committed_ = last_;
+  }
   while (!when_committed_.empty() && when_committed_.begin()->first <= committed_) {
     std::vector<Pending> list = std::move(when_committed_.begin()->second);
     when_committed_.erase(when_committed_.begin());
@@ -404,100 +386,13 @@ void Replica::on_append(comm::Incoming&& incoming) {
 
 void Replica::confirm(comm::Incoming&& incoming) {
   const int64_t index = incoming.message.fields[2];
-  if (!has_state_) return incoming.responder.fail("there is no state yet.");
-  when_committed(index, std::move(incoming.responder), [this](comm::Responder&& responder) {
+  if (!has_state_ || position_ == 0)
+    return incoming.responder.fail("there is no state yet, or no place before.");
+  const Link before = view_.chains[group_][static_cast<size_t>(position_ - 1)];
+  when_committed(index, std::move(incoming.responder), [this, before](comm::Responder&& responder) {
     responder.reply({});
-    if (!view_.chains[group_][static_cast<size_t>(position_)].synchronised) report();
+    if (position_ > 0 && !view_.chains[group_][static_cast<size_t>(position_)].synchronised) report(before);
   });
-}
-
-// Tells the scheduler that this place has its state; every view asks for it again until the scheduler knows.
-void Replica::report() {
-  comm::Message message;
-  message.command = kSynchronised;
-  message.fields = {static_cast<int64_t>(group_), since_};
-  comm::RequestOptions lasting = options();
-  lasting.survive_restart = true;
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(lasting),
-                    [this, since = since_](comm::Reply&& reply) {
-                      if (reply.error && since == since_ && is_lost(reply.error)) report();
-                    });
-}
-
-// ---- the chain, to the place behind --------------------------------------------------------------------------------
-
-comm::Message Replica::chain_message(Command command, int64_t index) const {
-  comm::Message message;
-  message.command = command;
-  message.fields = {view_.number, static_cast<int64_t>(group_), index};
-  return message;
-}
-
-void Replica::on_link_error(int64_t view) {
-  if (view != view_.number || !linked_ || !successor_) return;  // another greeting is on its way
-  linked_ = false;
-  greet_later();
-}
-
-// After a moment, unless a new view does it first.
-void Replica::greet_later() {
-  comm::Message message;
-  message.command = kNewerView;
-  message.fields = {view_.number};
-  comm::RequestOptions pause = options();
-  pause.deadline = kPause;
-  pause.survive_restart = true;  // so it lasts as long, whether there is a scheduler or not
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(pause),
-                    [this, view = view_.number](comm::Reply&&) {
-                      if (view == view_.number && successor_ && !linked_) greet_successor();
-                    });
-}
-
-comm::RequestOptions Replica::options() const {
-  comm::RequestOptions options;
-  options.deadline = kDeadline;
-  options.retry_after = retry_after_;
-  return options;
-}
-
-void Replica::greet_successor() {
-  endpoint_.request(*successor_, kChain, chain_message(kHello, 0), options(),
-                    [this, view = view_.number](comm::Reply&& reply) {
-                      if (view != view_.number || !successor_ || linked_) return;
-                      if (reply.error || reply.message.fields.size() != 3) return greet_later();
-                      greeted(reply.message);
-                    });
-}
-
-void Replica::greeted(const comm::Message& successor_has) {
-  const int64_t last = successor_has.fields[0];
-  const int64_t oldest = unacknowledged_.empty() ? last_ + 1 : unacknowledged_.front().index;
-  if (oldest - 1 <= last && last <= last_) return link_successor(last);
-  copy_ ? continue_copy(successor_has) : send_state();
-}
-
-void Replica::link_successor(int64_t last_of_successor) {
-  copy_.reset();
-  linked_ = true;
-  endpoint_.request(*successor_, kChain, chain_message(kConfirm, last_of_successor), options(),
-                    [this, view = view_.number, last_of_successor](comm::Reply&& reply) {
-                      reply.error ? on_link_error(view) : committed_up_to(last_of_successor);
-                    });
-  for (const Entry& entry : unacknowledged_) {
-    if (entry.index > last_of_successor) send_entry(entry);
-  }
-}
-
-void Replica::send_entry(const Entry& entry) {
-  comm::Message message = chain_message(kAppend, entry.index);
-  message.fields.push_back(entry.message.command);
-  message.fields.insert(message.fields.end(), entry.message.fields.begin(), entry.message.fields.end());
-  message.texts = entry.message.texts;
-  message.payload = entry.message.payload;
-  endpoint_.request(*successor_, kChain, std::move(message), options(),
-                    [this, view = view_.number, index = entry.index](comm::Reply&& reply) {
-                      reply.error ? on_link_error(view) : committed_up_to(index);
-                    });
 }
 
 }  // namespace loomix::kvstore

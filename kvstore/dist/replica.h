@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "comm/endpoint.h"
 #include "engine/inline_function.h"
+#include "kvstore/dist/entry_log.h"
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/shard_group.h"
@@ -28,8 +28,8 @@ struct ServerLink {
 };
 
 // One server's place in the chain of one group. The head numbers the entries; every place applies them in that order and
-// passes them on; an entry is committed at a place when all places behind have it. What a worker is told is committed at the
-// head, so it survives as long as one place does. All calls come from the endpoint's thread.
+// passes them on; an entry is committed at a place when all places behind have it, but one that is new and still gets its
+// state. What a worker is told is committed at the head, so it survives as long as one place does that has its state. All calls come from the endpoint's thread.
 class Replica {
  public:
   // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own. `code` makes
@@ -45,10 +45,8 @@ class Replica {
   GroupNumbers numbers() const;
 
  private:
-  struct Entry {
-    int64_t index;
-    comm::Message message;
-  };
+  static constexpr size_t kLogLeast = size_t{64}
+                                      << 20;  // bytes that a newcomer may be behind while it gets its copy
   using Answer = engine::InlineFunction<void(comm::Responder&&), 96>;
   struct Pending {
     comm::Responder responder;
@@ -106,14 +104,18 @@ class Replica {
   int64_t changed_at(const comm::Message& pull) const;
   void forget_state();
   void begin_with_snapshot();
-  void committed_up_to(int64_t index);
+  void commit();
   void leave_out_the_dead();
 
   void on_append(comm::Incoming&& incoming);
   void greet_successor();
   void greeted(const comm::Message& successor_has);
   void link_successor(int64_t last_of_successor);
-  void send_entry(const Entry& entry);
+  void ask_to_confirm(int64_t index);
+  void send_entries();
+  void send_entry(const EntryLog::Entry& entry);
+  void confirmed_up_to(int64_t index, int64_t view);
+  void let_successor_count();
   void send_state();
   void continue_copy(const comm::Message& successor_has);
   void send_pieces();
@@ -121,13 +123,15 @@ class Replica {
   void keep_copy_for_successor();
   void on_link_error(int64_t view);
   void greet_later();
-  void report();
+  void report(const Link& before);
   comm::RequestOptions options() const;
   comm::Message what_is_here(const comm::NodeId& asked_by) const;
   void on_piece(comm::Incoming&& incoming);
   void load(int64_t index, const comm::Message& state);
   void confirm(comm::Incoming&& incoming);
   std::optional<Link> successor_link() const;
+  bool successor_counts() const;
+  void follow_successor();
   comm::Message chain_message(Command command, int64_t index) const;
 
   Runtime& runtime_;
@@ -146,16 +150,21 @@ class Replica {
   bool has_state_ = false;
   std::unique_ptr<ShardGroup> shards_;
   int64_t last_ = 0;                          // index of the newest entry applied
-  int64_t committed_ = 0;                     // up to which everybody behind has the entries
+  int64_t committed_ = 0;                     // up to which everybody behind who counts has the entries
   std::map<ShardId, int64_t> shard_changed_;  // index of its newest entry
   int64_t all_changed_ = 0;                   // of the newest entry, or snapshot, that concerns all shards
   std::optional<comm::NodeName> successor_;
-  bool linked_ = false;  // the successor has all that is not in `unacknowledged_`, so entries may be sent
+  int64_t successor_since_ = 0;
+  bool linked_ = false;         // the successor has all that is not in `log_`, so entries may be sent
+  int64_t sent_ = 0;            // index of the newest one, if it is
+  int64_t confirmed_ = 0;       // up to which the successor, and all behind it, have the entries
+  int64_t counts_since_ = 0;    // `since` of a successor that counts before the scheduler knows
+  size_t allowance_ = 0;        // bytes that the log may have while the successor does not count
   std::shared_ptr<Copy> copy_;  // shared with the tasks that fill it
   int64_t copies_ = 0;
   bool in_error_ = false;  // it was said that there is no copy because of a value in error
   std::unique_ptr<ComingCopy> coming_;
-  std::deque<Entry> unacknowledged_;         // what the successor has not confirmed; emptied by its answers
+  EntryLog log_;                             // emptied by the successor's answers
   std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
   std::vector<comm::Incoming> future_;       // messages of views that are still to come
   std::map<int64_t, std::vector<Pending>> when_committed_;

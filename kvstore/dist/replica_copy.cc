@@ -8,6 +8,7 @@
 // has arrived and goes on from there. A copy ends early only with one of the two places; then the next begins anew.
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@ namespace loomix::kvstore {
 namespace {
 
 constexpr size_t kPiecesInFlight = 4;
+constexpr size_t kLogForState = 2;  // times its bytes: what may be committed that is not in the copy
 constexpr auto kCallBack = std::chrono::milliseconds(100);
 
 void fill(const comm::Buffer& head, std::span<const NDArray> arrays, const PiecePlan& plan,
@@ -68,6 +70,8 @@ void Replica::send_state() {
   copy_->index = last_;
   copy_->since = successor_link()->since;
   copy_->pieces.resize(plans.size());
+  log_.clear();  // it is in the copy
+  allowance_ = std::accumulate(bytes.begin(), bytes.end(), size_t{0}) * kLogForState + kLogLeast;
   auto call_back = std::make_shared<CallBack>();
   call_back->link = link_;
   call_back->to = *successor_;
@@ -207,9 +211,10 @@ void Replica::load(int64_t index, const comm::Message& state) {
   has_state_ = true;
   last_ = all_changed_ = index;
   shard_changed_.clear();
-  unacknowledged_.clear();
+  log_.clear();
   copy_.reset();
-  successor_ ? greet_successor() : committed_up_to(last_);
+  if (successor_) greet_successor();
+  commit();
 }
 
 }  // namespace loomix::kvstore

@@ -444,13 +444,16 @@ struct Scheduler::Core {
   void synchronised(comm::Incoming&& incoming) {
     incoming.responder.reply({});
     const std::vector<int64_t>& fields = incoming.message.fields;
-    if (fields.size() != 2 || fields[0] < 0 || static_cast<size_t>(fields[0]) >= view.chains.size()) return;
-    bool changed = false;
-    for (Link& link : view.chains[static_cast<size_t>(fields[0])]) {
-      if (link.server != incoming.from.name.rank || link.since != fields[1] || link.synchronised) continue;
-      link.synchronised = changed = true;
-    }
-    if (changed) change();
+    if (fields.size() != 4 || fields[0] < 0 || static_cast<size_t>(fields[0]) >= view.chains.size()) return;
+    Chain& chain = view.chains[static_cast<size_t>(fields[0])];
+    if (chain.size() < 2) return;
+    Link& last = chain.back();
+    const Link& before = chain[chain.size() - 2];
+    if (last.synchronised || last.server != incoming.from.name.rank || last.since != fields[1] ||
+        before.server != fields[2] || before.since != fields[3])
+      return;
+    last.synchronised = true;
+    change();
   }
 
   const ClusterOptions options;

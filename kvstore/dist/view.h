@@ -28,7 +28,7 @@ struct Standing {
 };
 
 // A server in the chain of a group. The head orders what happens; each tells the next. One that is not synchronised is the
-// last one and still gets its state.
+// last one and still gets its state; nobody relies on it.
 struct Link {
   int32_t server = 0;
   bool synchronised = false;

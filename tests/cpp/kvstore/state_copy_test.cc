@@ -107,7 +107,7 @@ class StateCopy : public ClusterTest {
     }
     ++rounds_;
   }
-  // Every bit of what `rounds_` rounds make of weights and momenta.
+  // What `rounds_` rounds make of weights and momenta; the first twenty are exact.
   void check(Cluster& cluster) {
     double weight = 0, momentum = 0;  // per unit of the key's gradient
     for (int round = 0; round < rounds_; ++round) weight += momentum = 0.5 * momentum - 3;
@@ -116,7 +116,8 @@ class StateCopy : public ClusterTest {
         const Arrays out = {filled(kCount, 0)};
         store->pull(key(i), out, 0);
         const auto expected = static_cast<float>(weight * i);
-        for (const float value : values(out[0])) ASSERT_EQ(value, expected) << i << ", round " << rounds_;
+        for (const float value : values(out[0]))
+          ASSERT_FLOAT_EQ(value, expected) << i << ", round " << rounds_;
       }
     }
   }
@@ -147,6 +148,81 @@ TEST_F(StateCopy, GoesToAServerThatWasStartedAgain) {
   ASSERT_TRUE(cluster.wait_until_whole());
   round(cluster);
   EXPECT_EQ(cluster.scheduler->standing().failure, "");
+}
+
+// The one that has the state does not wait for the other, which cannot be reached at first.
+TEST_F(StateCopy, NobodyWaitsForIt) {
+  Cluster::Setup patient = setup();
+  patient.dead_after = 60s;  // links of the killed break at once
+  Cluster cluster(runtime_, patient);
+  begin(cluster);
+  round(cluster);
+  const auto incarnation = [&] { return cluster.scheduler->view().servers[1].id; };
+  const comm::NodeId before = incarnation();
+  cluster.kill_server(1);
+  cluster.network.cut(Cluster::server_address(0), Cluster::server_address(1));
+  cluster.start_server(1);
+  while (incarnation() == before) pause(1);
+  for (int i = 0; i < 3; ++i) round(cluster);
+  engine_->wait_all();  // workers have the memory of their gradients back
+  EXPECT_FALSE(cluster.whole());
+  cluster.network.heal(Cluster::server_address(0), Cluster::server_address(1));
+  round(cluster);
+  ASSERT_TRUE(cluster.wait_until_whole());
+  cluster.kill_server(0);
+  round(cluster);
+  EXPECT_EQ(cluster.scheduler->standing().failure, "");
+}
+
+// Each piece takes so long that all of them take longer than a call may.
+TEST_F(StateCopy, MayTakeLongerThanADeadline) {
+  Cluster::Setup hasty = setup();
+  hasty.deadline = 8s;
+  hasty.retry_after = 2s;
+  hasty.dead_after = 60s;
+  Cluster cluster(runtime_, hasty);
+  begin(cluster);
+  round(cluster);
+  const comm::NodeId before = cluster.scheduler->view().servers[1].id;
+  cluster.network.set_faults(Cluster::server_address(0), Cluster::server_address(1),
+                             {.delay_least = 200ms, .delay_most = 200ms});
+  cluster.kill_server(1);
+  cluster.start_server(1);
+  while (cluster.scheduler->view().servers[1].id == before) pause(1);
+  const auto begun = comm::Clock::now();
+  int while_it_came = 0;
+  for (; !cluster.whole(); ++while_it_came) {
+    round(cluster);
+    pause(250);  // or the log has all that it may have
+  }
+  const std::chrono::duration<double> took = comm::Clock::now() - begun;
+  EXPECT_GT(took, hasty.deadline);
+  RecordProperty("seconds", std::to_string(took.count()));
+  EXPECT_GT(while_it_came, 3);
+  cluster.network.set_faults(Cluster::server_address(0), Cluster::server_address(1), {});
+  cluster.kill_server(0);
+  round(cluster);
+  EXPECT_EQ(cluster.scheduler->standing().failure, "");
+}
+
+// Acknowledgements of one copy are lost with it, and that is said.
+TEST_F(StateCopy, IsTheOnlyOneWhenItsSenderDies) {
+  Cluster::Setup patient = setup();
+  patient.dead_after = 60s;
+  Cluster cluster(runtime_, patient);
+  begin(cluster);
+  const comm::NodeId before = cluster.scheduler->view().servers[1].id;
+  cluster.kill_server(1);
+  cluster.network.cut(Cluster::server_address(0), Cluster::server_address(1));
+  cluster.start_server(1);
+  while (cluster.scheduler->view().servers[1].id == before) pause(1);
+  round(cluster);
+  cluster.kill_server(0);
+  cluster.start_server(0);
+  const auto until = comm::Clock::now() + 30s;
+  while (cluster.scheduler->standing().failure.empty() && comm::Clock::now() < until) pause(1);
+  EXPECT_THAT(cluster.scheduler->standing().failure,
+              HasSubstr("no other server has the values of its group"));
 }
 
 TEST_F(StateCopy, AWorkerThatWasStartedAgainHearsOfAllShards) {
