@@ -143,6 +143,8 @@ struct Scheduler::Core {
     if (view.number == 0 && !view.failure.empty()) return incoming.responder.fail(view.failure);
     if (view.number == 0) return gather(std::move(incoming));
     if (admit(*known, incoming.from, incoming.message.texts[0])) change();
+    if (incoming.from.name.role == comm::Role::worker && incoming.message.fields.size() > 1)
+      learn_of_barriers(incoming.message.fields[1]);
     incoming.responder.reply(encode(view));
   }
 
@@ -150,6 +152,7 @@ struct Scheduler::Core {
   bool admit(Member& known, const comm::NodeId& from, const std::string& address) {
     const bool news = !known.up || known.id.incarnation != from.incarnation;
     const bool again = known.id.incarnation != 0 && known.id.incarnation != from.incarnation;
+    if (again && from.name.role == comm::Role::worker) at_barrier.erase(from.name.rank);
     known = {.id = from, .address = address, .up = true};
     if (again && from.name.role == comm::Role::server) bring_back(from.name.rank);
     return news;
@@ -415,7 +418,7 @@ struct Scheduler::Core {
     for (comm::Responder& responder : watchers) responder.reply(message);
     watchers.clear();
     if (view.failure.empty()) return;
-    for (auto& [rank, responder] : at_barrier) responder.fail(view.failure);
+    for (auto& [rank, arrival] : at_barrier) arrival.responder.fail(view.failure);
     at_barrier.clear();
   }
 
@@ -424,21 +427,34 @@ struct Scheduler::Core {
     if (known == nullptr || incoming.from.name.role != comm::Role::worker || known->id != incoming.from)
       return incoming.responder.fail("only workers of the cluster meet at its barrier.");
     if (!view.failure.empty()) return incoming.responder.fail(view.failure);
-    if (incoming.message.fields.size() == 1 && incoming.message.fields[0] <= view.barriers)
-      return incoming.responder.reply({});
-    at_barrier.insert_or_assign(incoming.from.name.rank, std::move(incoming.responder));
+    if (incoming.message.fields.size() != 1)
+      return incoming.responder.fail("the number of a barrier is missing.");
+    const int64_t number = incoming.message.fields[0];
+    learn_of_barriers(number - 1);
+    if (number <= view.barriers) return incoming.responder.reply({});
+    at_barrier.insert_or_assign(incoming.from.name.rank, Arrival{number, std::move(incoming.responder)});
     pass_barrier();
   }
 
+  // A worker has passed so many. One that was started anew may not know it from the others that came, and then workers who wait
+  // here have not heard that they may go on.
+  void learn_of_barriers(int64_t passed) {
+    if (passed <= view.barriers) return;
+    view.barriers = passed;
+    for (auto& [rank, arrival] : at_barrier) {
+      if (arrival.number <= passed) arrival.responder.reply({});
+    }
+    std::erase_if(at_barrier, [&](const auto& entry) { return entry.second.number <= passed; });
+  }
+
+  // All who wait do so for the next one.
   void pass_barrier() {
     if (at_barrier.empty()) return;
     for (const Member& worker : view.workers) {
       const bool counts = worker.up || (options.policy != DeadWorker::go_on && !worker.departed);
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
-    ++view.barriers;
-    for (auto& [rank, responder] : at_barrier) responder.reply({});
-    at_barrier.clear();
+    learn_of_barriers(view.barriers + 1);
   }
 
   void synchronised(comm::Incoming&& incoming) {
@@ -471,8 +487,12 @@ struct Scheduler::Core {
   int64_t barriers_told = 0;
   std::set<std::pair<int32_t, uint64_t>> departed_told;  // workers that said goodbye to others
   std::vector<comm::Responder> watchers;
-  std::map<int32_t, comm::Responder> at_barrier;
-  mutable std::mutex mutex;  // guards the next two
+  struct Arrival {
+    int64_t number;
+    comm::Responder responder;
+  };
+  std::map<int32_t, Arrival> at_barrier;  // by the workers' ranks
+  mutable std::mutex mutex;               // guards the next two
   View shown;
   comm::TimePoint changed_at;                    // when `shown` was made
   comm::Endpoint endpoint;                       // its handlers use all the others until it is gone
