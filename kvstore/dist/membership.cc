@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/dist/membership.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kvstore/dist/protocol.h"
 
@@ -56,6 +58,10 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
     if (!incoming.responder) return;
     if (incoming.from.name != kScheduler)
       return incoming.responder.fail("only the scheduler tells of views.");
+    if (incoming.message.command == kPassing) {
+      if (!incoming.message.fields.empty()) passed_ = std::max(passed_, incoming.message.fields[0]);
+      return incoming.responder.reply({});
+    }
     incoming.responder.reply({});
     take(incoming.message);
   });
@@ -82,7 +88,8 @@ void Membership::enter() {
   entering_ = true;
   comm::Message message = encode(view_);
   message.command = kRegister;
-  std::vector<int64_t> own = {kKVStoreVersion, barriers_(), static_cast<int64_t>(departed_.size())};
+  std::vector<int64_t> own = {kKVStoreVersion, std::max(barriers_(), passed_),
+                              static_cast<int64_t>(departed_.size())};
   for (const auto& [rank, incarnation] : departed_)
     own.insert(own.end(), {rank, static_cast<int64_t>(incarnation)});
   message.fields.insert(message.fields.begin(), own.begin(), own.end());

@@ -49,6 +49,7 @@ class Membership {
   const std::function<int64_t()> barriers_;
   View view_;
   std::map<int32_t, uint64_t> departed_;  // workers that said goodbye here
+  int64_t passed_ = 0;                    // the last barrier that the scheduler told of
   bool entering_ = false;
   mutable std::mutex mutex_;  // guards what follows
   Standing standing_;

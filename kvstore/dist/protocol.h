@@ -50,6 +50,7 @@ enum Command : uint32_t {
   kCut,  // {round}, from the head of another group: its snapshot of the round is being written
   // from the scheduler
   kView,
+  kPassing,  // {number}, to servers: all workers are at this barrier
 };
 
 // How consistent the values are that workers see.

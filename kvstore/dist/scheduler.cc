@@ -447,14 +447,28 @@ struct Scheduler::Core {
     std::erase_if(at_barrier, [&](const auto& entry) { return entry.second.number <= passed; });
   }
 
-  // All who wait do so for the next one.
+  // All who wait do so for the next one. They go on when a server remembers it: a scheduler that is started anew learns from nodes
+  // how far workers are, and those who went on may be gone by then.
   void pass_barrier() {
-    if (at_barrier.empty()) return;
+    if (at_barrier.empty() || passing > view.barriers) return;
     for (const Member& worker : view.workers) {
       const bool counts = worker.up || (options.policy != DeadWorker::go_on && !worker.departed);
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
-    learn_of_barriers(view.barriers + 1);
+    passing = view.barriers + 1;
+    comm::Message message;
+    message.command = kPassing;
+    message.fields = {passing};
+    comm::RequestOptions request;
+    request.deadline = std::chrono::hours(24);  // those who wait here have deadlines of their own
+    request.retry_after = options.retry_after;
+    request.survive_restart = true;
+    for (const Member& server : view.servers) {
+      endpoint.request(server.id.name, kViews, message, request,
+                       [this, number = passing](comm::Reply&& reply) {
+                         if (!reply.error) learn_of_barriers(number);
+                       });
+    }
   }
 
   void synchronised(comm::Incoming&& incoming) {
@@ -492,6 +506,7 @@ struct Scheduler::Core {
     comm::Responder responder;
   };
   std::map<int32_t, Arrival> at_barrier;  // by the workers' ranks
+  int64_t passing = 0;                    // the barrier that servers were told of last
   mutable std::mutex mutex;               // guards the next two
   View shown;
   comm::TimePoint changed_at;                    // when `shown` was made

@@ -463,35 +463,40 @@ TEST_F(Survival, TheSchedulerMayBeStartedAgain) {
   }
 }
 
-// The scheduler dies when one of two workers has heard that both were at the barrier. The next one begins before that worker is back.
+// The scheduler dies when one of two workers has heard that both were at the barrier. The next one begins before that worker is back,
+// or that worker dies, too.
 TEST_F(Survival, ABarrierThatOneHasPassedIsPassed) {
   const std::string scheduler = "inproc://scheduler";
-  Cluster cluster(runtime_, {.servers = 1,
-                             .workers = 2,
-                             .replicas = 1,
-                             .policy = DeadWorker::wait,
-                             .dead_after = 5s,
-                             .return_within = 300ms});
-  const auto at_barrier = [&](size_t rank) {
-    return std::async(std::launch::async, [&cluster, rank] { cluster.workers[rank]->barrier(); });
-  };
-  auto first = at_barrier(0);
-  std::this_thread::sleep_for(500ms);  // it has arrived by then, as a rule
-  cluster.network.cut(scheduler, Cluster::worker_address(0));
-  cluster.workers[1]->barrier();
-  cluster.network.cut(scheduler, Cluster::worker_address(1));
-  cluster.kill_scheduler();
-  cluster.network.heal(scheduler, Cluster::worker_address(0));
-  cluster.start_scheduler();
-  const auto until = comm::Clock::now() + 20s;
-  while (cluster.scheduler->view().number == 0 && comm::Clock::now() < until)
-    std::this_thread::sleep_for(10ms);
-  cluster.network.heal(scheduler, Cluster::worker_address(1));
-  ASSERT_EQ(first.wait_for(20s), std::future_status::ready);
-  auto second = at_barrier(1);
-  EXPECT_EQ(second.wait_for(200ms), std::future_status::timeout) << "the other is not there";
-  cluster.workers[0]->barrier();
-  second.get();
+  for (const bool dies : {false, true}) {
+    Cluster cluster(runtime_, {.servers = 1,
+                               .workers = 2,
+                               .replicas = 1,
+                               .policy = DeadWorker::wait,
+                               .dead_after = 5s,
+                               .return_within = 300ms});
+    const auto at_barrier = [&](size_t rank) {
+      return std::async(std::launch::async, [&cluster, rank] { cluster.workers[rank]->barrier(); });
+    };
+    auto first = at_barrier(0);
+    std::this_thread::sleep_for(500ms);  // it has arrived by then, as a rule
+    cluster.network.cut(scheduler, Cluster::worker_address(0));
+    cluster.workers[1]->barrier();
+    cluster.network.cut(scheduler, Cluster::worker_address(1));
+    cluster.kill_scheduler();
+    if (dies) cluster.kill_worker(1);
+    cluster.network.heal(scheduler, Cluster::worker_address(0));
+    cluster.start_scheduler();
+    const auto until = comm::Clock::now() + 20s;
+    while (cluster.scheduler->view().number == 0 && comm::Clock::now() < until)
+      std::this_thread::sleep_for(10ms);
+    cluster.network.heal(scheduler, Cluster::worker_address(1));
+    if (dies) cluster.start_worker(1);
+    ASSERT_EQ(first.wait_for(20s), std::future_status::ready);
+    auto second = at_barrier(1);
+    EXPECT_EQ(second.wait_for(200ms), std::future_status::timeout) << "the other is not there";
+    cluster.workers[0]->barrier();
+    second.get();
+  }
 }
 
 TEST_F(Survival, AServerMayDieWhileThereIsNoScheduler) {
