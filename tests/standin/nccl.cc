@@ -139,7 +139,7 @@ const char* ncclGetErrorString(ncclResult_t) { return "an error of the stand-in"
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   static std::atomic<int> next{0};
-  const std::string name = "/loomix_standin_" + std::to_string(getpid()) + "_" + std::to_string(next++);
+  const std::string name = "/nccl_standin_" + std::to_string(getpid()) + "_" + std::to_string(next++);
   std::memset(id->internal, 0, sizeof(id->internal));
   std::memcpy(id->internal, name.c_str(), name.size());
   return ncclSuccess;

@@ -29,10 +29,13 @@ std::unique_ptr<Endpoint> node(NodeName name, const NetworkOptions& options = {}
                                     patient_options(silence));
 }
 
+// Of this project's files; others come and go.
 std::set<std::string> names_in(const char* folder) {
   std::set<std::string> names;
   if (DIR* const open = opendir(folder)) {
-    while (const dirent* const entry = readdir(open)) names.insert(entry->d_name);
+    while (const dirent* const entry = readdir(open)) {
+      if (std::string_view(entry->d_name).starts_with("loomix")) names.insert(entry->d_name);
+    }
     closedir(open);
   }
   return names;
