@@ -62,7 +62,7 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
       }()),
       id_(g_next_id.fetch_add(1)),
       cores_(options_.workers),
-      devices_(std::make_unique<Devices>(options_, [this] { return reclaim(); })) {
+      devices_(std::make_unique<Devices>(options_, [this](CompletionToken* pending) { return reclaim(pending); })) {
   register_for_fork(*this);
 }
 

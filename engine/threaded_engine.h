@@ -121,7 +121,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   int64_t in_flight() const noexcept;
   bool drain(int64_t timeout_ns) noexcept;
   bool end_threads();
-  bool reclaim();
+  bool reclaim(CompletionToken* pending);
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
   void unlock_after_fork() noexcept;

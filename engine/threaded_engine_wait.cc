@@ -358,8 +358,13 @@ WorkerPool& ThreadedEngine::start_pool(Device device, Lane lane) {
   return *pools_.back();
 }
 
-// Waits until some task in flight has ended, as it may have freed memory.
-bool ThreadedEngine::reclaim() {
+// Waits for device work that lets go of memory, or until some task in flight has ended, as it may have freed some.
+bool ThreadedEngine::reclaim(CompletionToken* pending) {
+  if (pending != nullptr) {
+    const Blocked blocked(options_.block_hook);
+    pending->wait();
+    return true;
+  }
   constexpr int64_t kPatience = 10'000 * kMillisecond;
   constexpr int64_t kPatienceInTask = 200 * kMillisecond;  // the others may be waiting in the same way
   const bool in_task = this_thread().current.load(std::memory_order_relaxed) != nullptr;

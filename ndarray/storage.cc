@@ -68,7 +68,7 @@ void Storage::allocate(int64_t bytes) {
   } else {
     engine::DeviceRuntime& runtime = engine_->device(device_);
     pool_ = &runtime.memory(kind_);
-    data_ = pool_->allocate(static_cast<size_t>(bytes), runtime.queue(engine::Lane::compute));
+    data_ = pool_->allocate(static_cast<size_t>(bytes));
   }
   bytes_ = bytes;
 }

@@ -46,7 +46,7 @@ std::unique_ptr<DeviceRuntime> make_null_runtime(Device device, const EngineOpti
 class Devices {
  public:
   // `reclaimer` is given to every pool.
-  Devices(const EngineOptions& options, std::function<bool()> reclaimer);
+  Devices(const EngineOptions& options, MemoryPool::Reclaimer reclaimer);
   ~Devices();
   DeviceRuntime& get(Device device);  // throws DeviceError where there is none
   DeviceRuntime& cpu() noexcept { return *cpu_; }
@@ -59,7 +59,7 @@ class Devices {
  private:
   struct State;
   const EngineOptions& options_;
-  const std::function<bool()> reclaimer_;
+  const MemoryPool::Reclaimer reclaimer_;
   const std::unique_ptr<DeviceRuntime> cpu_;
   const std::unique_ptr<State> state_;
 };

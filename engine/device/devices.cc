@@ -115,7 +115,7 @@ struct Devices::State {
   bool in_child = false;
 };
 
-Devices::Devices(const EngineOptions& options, std::function<bool()> reclaimer)
+Devices::Devices(const EngineOptions& options, MemoryPool::Reclaimer reclaimer)
     : options_(options),
       reclaimer_(std::move(reclaimer)),
       cpu_(make_cpu_runtime(options)),
