@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 #include "io/image/codec.h"
 
 namespace loomix::python {

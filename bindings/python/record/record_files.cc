@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 #include "bindings/python/record/without_gil.h"
 #include "io/record/files.h"
 

@@ -2,7 +2,7 @@
 // The extension loomix._record: record files with neither engine nor arrays behind them.
 #include <Python.h>
 
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 #include "bindings/python/record/record_file.h"
 #include "bindings/python/record/record_files.h"
 #include "io/record/index.h"

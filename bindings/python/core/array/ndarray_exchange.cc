@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/dlpack.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/dlpack.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 
 namespace loomix::python {
 namespace {

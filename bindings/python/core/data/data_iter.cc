@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/data_iter.h"
+#include "bindings/python/core/data/data_iter.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/process/runtime.h"
 #include "io/image/codec.h"
 #include "io/iter/image_det_record_iter.h"
 #include "io/iter/image_record_iter.h"

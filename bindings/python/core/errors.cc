@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 
 #include <unistd.h>
 

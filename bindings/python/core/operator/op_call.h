@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/inline_vector.h"
-#include "bindings/python/attr_cache.h"
+#include "bindings/python/core/operator/attr_cache.h"
 #include "ops/op.h"
 
 namespace loomix::python {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/autograd.h"
+#include "bindings/python/core/executor/autograd.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/request.h"
-#include "bindings/python/runtime.h"
-#include "bindings/python/symbol_object.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/request.h"
+#include "bindings/python/core/process/runtime.h"
+#include "bindings/python/core/symbol/symbol_object.h"
 #include "symbol/autograd/tape.h"
 
 namespace loomix::python {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/pybind11.h>
 
-#include "bindings/python/array_functions.h"
-#include "bindings/python/autograd.h"
-#include "bindings/python/data_iter.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/executor_object.h"
-#include "bindings/python/kvstore_object.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/op_function.h"
-#include "bindings/python/process.h"
-#include "bindings/python/runtime.h"
-#include "bindings/python/symbol_object.h"
+#include "bindings/python/core/array/array_functions.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/data/data_iter.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/autograd.h"
+#include "bindings/python/core/executor/executor_object.h"
+#include "bindings/python/core/operator/op_function.h"
+#include "bindings/python/core/process/process.h"
+#include "bindings/python/core/process/runtime.h"
+#include "bindings/python/core/store/kvstore_object.h"
+#include "bindings/python/core/symbol/symbol_object.h"
 
 PYBIND11_MODULE(_core, m) {
   using namespace loomix::python;  // NOLINT: one function

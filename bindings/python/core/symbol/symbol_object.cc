@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/symbol_object.h"
+#include "bindings/python/core/symbol/symbol_object.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "ops/table.h"
 
 namespace loomix::python {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/convert.h"
+#include "bindings/python/core/convert.h"
 
 #include <array>
 #include <cstring>
 #include <string_view>
 
 #include "base/error.h"
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 
 namespace loomix::python {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Module functions on whole arrays: files, records, copies between storage types.
-#include "bindings/python/array_functions.h"
+#include "bindings/python/core/array/array_functions.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "ndarray/array_file.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"

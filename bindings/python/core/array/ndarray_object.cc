@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/ndarray_object.h"
+#include "bindings/python/core/array/ndarray_object.h"
 
 #include <new>
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/attr_cache.h"
-#include "bindings/python/autograd.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/autograd.h"
+#include "bindings/python/core/operator/attr_cache.h"
+#include "bindings/python/core/process/runtime.h"
 #include "symbol/autograd/tape.h"
 
 namespace loomix::python {

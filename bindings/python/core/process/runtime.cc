@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/process/runtime.h"
 
 #include <unistd.h>
 #include <algorithm>
@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/source_line.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/source_line.h"
 #include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"

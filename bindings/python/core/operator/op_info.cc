@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/op_info.h"
+#include "bindings/python/core/operator/op_info.h"
 
 #include <pybind11/pybind11.h>
 

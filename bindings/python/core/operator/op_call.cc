@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/op_call.h"
+#include "bindings/python/core/operator/op_call.h"
 
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
 
 namespace loomix::python {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/executor_object.h"
+#include "bindings/python/core/executor/executor_object.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/request.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/request.h"
+#include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/bound_executor.h"
 
 namespace loomix::python {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/process.h"
+#include "bindings/python/core/process/process.h"
 
 #include <pybind11/pybind11.h>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "comm/network.h"
 #include "comm/process_group.h"
 #include "engine/device/device_runtime.h"

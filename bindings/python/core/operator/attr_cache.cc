@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/attr_cache.h"
+#include "bindings/python/core/operator/attr_cache.h"
 
 #include <cmath>
 #include <cstring>
 #include <memory>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "ops/table.h"
 
 namespace loomix::python {

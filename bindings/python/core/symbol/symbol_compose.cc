@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/symbol_compose.h"
+#include "bindings/python/core/symbol/symbol_compose.h"
 
 #include <algorithm>
 #include <cctype>
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/runtime.h"
-#include "bindings/python/symbol_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
+#include "bindings/python/core/symbol/symbol_object.h"
 #include "ops/table.h"
 #include "symbol/symbol.h"
 

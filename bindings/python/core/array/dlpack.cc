@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/dlpack.h"
+#include "bindings/python/core/array/dlpack.h"
 
 #include <utility>
 
 #include "base/error.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "ndarray/dlpack.h"
 #include "ndarray/third_party/dlpack/dlpack.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/source_line.h"
+#include "bindings/python/core/process/source_line.h"
 
 #include <frameobject.h>  // before Python 3.11 the frame is opaque without it
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "bindings/python/errors.h"
+#include "bindings/python/core/errors.h"
 
 namespace loomix::python {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "bindings/python/op_call.h"
+#include "bindings/python/core/operator/op_call.h"
 
 namespace loomix::python {
 

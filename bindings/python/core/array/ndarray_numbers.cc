@@ -3,11 +3,11 @@
 #include <array>
 
 #include "base/error.h"
-#include "bindings/python/attr_cache.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/invoke.h"
-#include "bindings/python/ndarray_object.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/operator/attr_cache.h"
+#include "bindings/python/core/operator/invoke.h"
 
 namespace loomix::python {
 namespace {

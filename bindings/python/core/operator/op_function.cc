@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/op_function.h"
+#include "bindings/python/core/operator/op_function.h"
 
 #include <structmember.h>
 
@@ -7,14 +7,14 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/invoke.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/op_call.h"
-#include "bindings/python/op_info.h"
-#include "bindings/python/runtime.h"
-#include "bindings/python/symbol_compose.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/operator/invoke.h"
+#include "bindings/python/core/operator/op_call.h"
+#include "bindings/python/core/operator/op_info.h"
+#include "bindings/python/core/process/runtime.h"
+#include "bindings/python/core/symbol/symbol_compose.h"
 #include "ops/table.h"
 
 namespace loomix::python {

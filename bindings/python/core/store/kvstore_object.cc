@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/kvstore_object.h"
+#include "bindings/python/core/store/kvstore_object.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -11,10 +11,10 @@
 #include "base/log.h"
 #include "base/params.h"
 #include "base/settings.h"
-#include "bindings/python/convert.h"
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/convert.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "kvstore/dist/dist_store.h"
 #include "kvstore/dist/node_setup.h"
 #include "kvstore/group_store.h"

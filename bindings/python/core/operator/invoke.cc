@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/invoke.h"
+#include "bindings/python/core/operator/invoke.h"
 
-#include "bindings/python/errors.h"
-#include "bindings/python/ndarray_object.h"
-#include "bindings/python/runtime.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/process/runtime.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/run_node.h"
 
