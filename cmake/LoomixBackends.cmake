@@ -121,9 +121,9 @@ if(NOT LOOMIX_CUDA STREQUAL "OFF")
 endif()
 loomix_decide(CUDA LOOMIX_CUDA_CANDIDATE "nvcc must be on PATH or in /usr/local/cuda")
 if(LOOMIX_CUDA_FOUND)
-  # CMake before 3.26 has no name for C++20 in nvcc, so the flag is ours.
+  # CMake before 3.26 has no name for C++20 in nvcc, so the flag is ours. fmt would not be constexpr there by itself.
   set(CMAKE_CUDA_STANDARD "")
-  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr --extended-lambda")
+  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr --extended-lambda -DFMT_USE_CONSTEXPR=1")
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   set(LOOMIX_CUDA_LIBRARIES CUDA::cudart CUDA::cublas CUDA::cublasLt)

@@ -11,7 +11,7 @@
 
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"
-#include "ops/elemwise/loops.h"
+#include "ops/elemwise/binary.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -103,7 +103,8 @@ class Combination final : public StoreTask {
     }
     const std::byte* sum = sources[0] + offset;
     for (size_t k = 1; k < sources.size(); ++k, sum = scratch)
-      ops::binary_row(ops::Binary::add, dtype, ops::Spread::none, sum, sources[k] + offset, scratch, count);
+      ops::binary_row(ops::binary_code<ops::fn::Add>, dtype, ops::Spread::none, sum, sources[k] + offset,
+                      scratch, count);
     return scratch;
   }
 
@@ -114,7 +115,8 @@ class Combination final : public StoreTask {
     ops::convert_row(dtype, sources[0] + offset, DType::float32, sum, count);
     for (size_t k = 1; k < sources.size(); ++k) {
       ops::convert_row(dtype, sources[k] + offset, DType::float32, term, count);
-      ops::binary_row(ops::Binary::add, DType::float32, ops::Spread::none, sum, term, sum, count);
+      ops::binary_row(ops::binary_code<ops::fn::Add>, DType::float32, ops::Spread::none, sum, term, sum,
+                      count);
     }
     ops::convert_row(DType::float32, sum, dtype, scratch, count);
   }
@@ -129,7 +131,8 @@ class Combination final : public StoreTask {
     pass_compressed(params_, at(sources[0]), at(residuals[0]), sum, count);
     for (size_t k = 1; k < sources.size(); ++k) {
       pass_compressed(params_, at(sources[k]), at(residuals[k]), term, count);
-      ops::binary_row(ops::Binary::add, DType::float32, ops::Spread::none, sum, term, sum, count);
+      ops::binary_row(ops::binary_code<ops::fn::Add>, DType::float32, ops::Spread::none, sum, term, sum,
+                      count);
     }
     return scratch;
   }

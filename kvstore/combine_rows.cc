@@ -7,7 +7,7 @@
 #include "engine/parallel_for.h"
 #include "kvstore/combine.h"
 #include "ndarray/copy.h"
-#include "ops/elemwise/loops.h"
+#include "ops/elemwise/binary.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -51,7 +51,8 @@ class RowCombination final : public StoreTask {
           const auto* const term =
               static_cast<const std::byte*>(source.storage().data()) + static_cast<int64_t>(next) * bytes;
           if (filled[static_cast<size_t>(row - begin)]) {
-            ops::binary_row(ops::Binary::add, destination_.dtype(), ops::Spread::none, sum, term, sum, items);
+            ops::binary_row(ops::binary_code<ops::fn::Add>, destination_.dtype(), ops::Spread::none, sum,
+                            term, sum, items);
           } else {
             std::memcpy(sum, term, static_cast<size_t>(bytes));
           }

@@ -11,7 +11,7 @@
 #include "kvstore/group_task.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
-#include "ops/elemwise/loops.h"
+#include "ops/elemwise/binary.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -31,8 +31,8 @@ void add_in_order(comm::ProcessGroup& group, const NDArray& from, const NDArray&
     group.all_gather(data_of(from) + at, all.data(), now);
     const std::byte* sum = all.data();
     for (size_t rank = 1; rank < ranks; ++rank, sum = data_of(to) + at) {
-      ops::binary_row(ops::Binary::add, from.dtype(), ops::Spread::none, sum, all.data() + rank * now,
-                      data_of(to) + at, static_cast<int64_t>(now / item));
+      ops::binary_row(ops::binary_code<ops::fn::Add>, from.dtype(), ops::Spread::none, sum,
+                      all.data() + rank * now, data_of(to) + at, static_cast<int64_t>(now / item));
     }
     if (ranks == 1) std::copy_n(sum, now, data_of(to) + at);
   }

@@ -5,7 +5,8 @@
 
 // For *_simd.cc files only. Declares glibc's vector variants (libmvec), which <math.h> shows under -ffast-math only, so
 // that loops over these functions vectorise while NaN and infinity keep their meaning.
-// Overloads in the ISA's namespace choose by type. No inline code of these files is shared between instruction sets.
+// `Math` is what functors of *_functors.h are instantiated with here: as a type of this namespace it keeps their code of
+// one instruction set apart from that of the others. No inline code of these files is shared between instruction sets.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 extern "C" {
@@ -100,63 +101,73 @@ double hypot(double, double) noexcept;
 }
 #pragma GCC diagnostic pop
 
-namespace loomix::ops::LOOMIX_ISA_NAMESPACE::m {
+namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 
-inline float exp(float x) { return ::expf(x); }
-inline double exp(double x) { return ::exp(x); }
-inline float expm1(float x) { return ::expm1f(x); }
-inline double expm1(double x) { return ::expm1(x); }
-inline float log(float x) { return ::logf(x); }
-inline double log(double x) { return ::log(x); }
-inline float log2(float x) { return ::log2f(x); }
-inline double log2(double x) { return ::log2(x); }
-inline float log10(float x) { return ::log10f(x); }
-inline double log10(double x) { return ::log10(x); }
-inline float log1p(float x) { return ::log1pf(x); }
-inline double log1p(double x) { return ::log1p(x); }
-inline float sin(float x) { return ::sinf(x); }
-inline double sin(double x) { return ::sin(x); }
-inline float cos(float x) { return ::cosf(x); }
-inline double cos(double x) { return ::cos(x); }
-inline float tan(float x) { return ::tanf(x); }
-inline double tan(double x) { return ::tan(x); }
-inline float asin(float x) { return ::asinf(x); }
-inline double asin(double x) { return ::asin(x); }
-inline float acos(float x) { return ::acosf(x); }
-inline double acos(double x) { return ::acos(x); }
-inline float atan(float x) { return ::atanf(x); }
-inline double atan(double x) { return ::atan(x); }
-inline float sinh(float x) { return ::sinhf(x); }
-inline double sinh(double x) { return ::sinh(x); }
-inline float cosh(float x) { return ::coshf(x); }
-inline double cosh(double x) { return ::cosh(x); }
-inline float tanh(float x) { return ::tanhf(x); }
-inline double tanh(double x) { return ::tanh(x); }
-inline float asinh(float x) { return ::asinhf(x); }
-inline double asinh(double x) { return ::asinh(x); }
-inline float acosh(float x) { return ::acoshf(x); }
-inline double acosh(double x) { return ::acosh(x); }
-inline float atanh(float x) { return ::atanhf(x); }
-inline double atanh(double x) { return ::atanh(x); }
-inline float cbrt(float x) { return ::cbrtf(x); }
-inline double cbrt(double x) { return ::cbrt(x); }
-inline float erf(float x) { return ::erff(x); }
-inline double erf(double x) { return ::erf(x); }
-inline float pow(float x, float y) { return ::powf(x, y); }
-inline double pow(double x, double y) { return ::pow(x, y); }
-inline float hypot(float x, float y) { return ::hypotf(x, y); }
-inline double hypot(double x, double y) { return ::hypot(x, y); }
-inline float sqrt(float x) { return __builtin_sqrtf(x); }
-inline double sqrt(double x) { return __builtin_sqrt(x); }
-inline float floor(float x) { return __builtin_floorf(x); }
-inline double floor(double x) { return __builtin_floor(x); }
-inline float ceil(float x) { return __builtin_ceilf(x); }
-inline double ceil(double x) { return __builtin_ceil(x); }
-inline float trunc(float x) { return __builtin_truncf(x); }
-inline double trunc(double x) { return __builtin_trunc(x); }
-inline float abs(float x) { return __builtin_fabsf(x); }
-inline double abs(double x) { return __builtin_fabs(x); }
-inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
-inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+struct Math {
+  static float exp(float x) { return ::expf(x); }
+  static double exp(double x) { return ::exp(x); }
+  static float expm1(float x) { return ::expm1f(x); }
+  static double expm1(double x) { return ::expm1(x); }
+  static float log(float x) { return ::logf(x); }
+  static double log(double x) { return ::log(x); }
+  static float log2(float x) { return ::log2f(x); }
+  static double log2(double x) { return ::log2(x); }
+  static float log10(float x) { return ::log10f(x); }
+  static double log10(double x) { return ::log10(x); }
+  static float log1p(float x) { return ::log1pf(x); }
+  static double log1p(double x) { return ::log1p(x); }
+  static float sin(float x) { return ::sinf(x); }
+  static double sin(double x) { return ::sin(x); }
+  static float cos(float x) { return ::cosf(x); }
+  static double cos(double x) { return ::cos(x); }
+  static float tan(float x) { return ::tanf(x); }
+  static double tan(double x) { return ::tan(x); }
+  static float asin(float x) { return ::asinf(x); }
+  static double asin(double x) { return ::asin(x); }
+  static float acos(float x) { return ::acosf(x); }
+  static double acos(double x) { return ::acos(x); }
+  static float atan(float x) { return ::atanf(x); }
+  static double atan(double x) { return ::atan(x); }
+  static float sinh(float x) { return ::sinhf(x); }
+  static double sinh(double x) { return ::sinh(x); }
+  static float cosh(float x) { return ::coshf(x); }
+  static double cosh(double x) { return ::cosh(x); }
+  static float tanh(float x) { return ::tanhf(x); }
+  static double tanh(double x) { return ::tanh(x); }
+  static float asinh(float x) { return ::asinhf(x); }
+  static double asinh(double x) { return ::asinh(x); }
+  static float acosh(float x) { return ::acoshf(x); }
+  static double acosh(double x) { return ::acosh(x); }
+  static float atanh(float x) { return ::atanhf(x); }
+  static double atanh(double x) { return ::atanh(x); }
+  static float cbrt(float x) { return ::cbrtf(x); }
+  static double cbrt(double x) { return ::cbrt(x); }
+  static float erf(float x) { return ::erff(x); }
+  static double erf(double x) { return ::erf(x); }
+  static float pow(float x, float y) { return ::powf(x, y); }
+  static double pow(double x, double y) { return ::pow(x, y); }
+  static float hypot(float x, float y) { return ::hypotf(x, y); }
+  static double hypot(double x, double y) { return ::hypot(x, y); }
+  static float sqrt(float x) { return __builtin_sqrtf(x); }
+  static double sqrt(double x) { return __builtin_sqrt(x); }
+  static float floor(float x) { return __builtin_floorf(x); }
+  static double floor(double x) { return __builtin_floor(x); }
+  static float ceil(float x) { return __builtin_ceilf(x); }
+  static double ceil(double x) { return __builtin_ceil(x); }
+  static float trunc(float x) { return __builtin_truncf(x); }
+  static double trunc(double x) { return __builtin_trunc(x); }
+  static float abs(float x) { return __builtin_fabsf(x); }
+  static double abs(double x) { return __builtin_fabs(x); }
+  static float copysign(float x, float y) { return __builtin_copysignf(x, y); }
+  static double copysign(double x, double y) { return __builtin_copysign(x, y); }
+  static float fmod(float x, float y) { return __builtin_fmodf(x, y); }
+  static double fmod(double x, double y) { return __builtin_fmod(x, y); }
+  static double erfc(double x) { return ::erfc(x); }
+  static double tgamma(double x) { return ::tgamma(x); }
+  static double lgamma(double x) {
+    int sign;
+    return ::lgamma_r(x, &sign);  // lgamma would write the sign to a global
+  }
+};
 
-}  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE::m
+}  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <utility>
+#include <tuple>
 
 #include "ops/elemwise/apply.h"
+#include "ops/elemwise/binary.h"
 #include "ops/elemwise/elemwise.h"
+#include "ops/elemwise/scalar.h"
+#include "ops/elemwise/unary.h"
 #include "ops/families.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
+
+constexpr auto cpu = DeviceType::cpu;
 
 template <Unary op>
 void unary_cpu(const NoParams&, const KernelArgs& args) {
@@ -25,8 +29,8 @@ void broadcast_cpu(const NoParams&, const KernelArgs& args) {
   apply_broadcast(op, args.in[0], args.in[1], args.out[0], args);
 }
 
-template <Binary op, Spread side>
-void scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
+template <class P, Binary op, Spread side>
+void scalar_cpu(const P& p, const KernelArgs& args) {
   apply_scalar(op, side, args.in[0], p.scalar, args.out[0], args);
 }
 
@@ -67,40 +71,30 @@ void where_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
-template <size_t... I>
-void add_unary(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, unary_cpu<kUnaryNames[I].op>>(kUnaryNames[I].name, "unary_cpu", DeviceType::cpu),
-   ...);
+template <class F, class Gradient>
+void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
+  table.kernel<NoParams, unary_cpu<unary_code<F>>>(op.name, "unary_cpu", cpu);
 }
-template <size_t... I>
-void add_elemwise(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, elemwise_cpu<kElemwiseNames[I].op>>(kElemwiseNames[I].name, "elemwise_cpu",
-                                                              DeviceType::cpu),
-   ...);
+
+template <class F, class Left, class Right>
+void add_binary(OpTable& table, const BinaryOp<F, Left, Right>& op) {
+  table.kernel<NoParams, elemwise_cpu<binary_code<F>>>(op.same, "elemwise_cpu", cpu);
+  if (*op.broadcast != 0) {
+    table.kernel<NoParams, broadcast_cpu<binary_code<F>>>(op.broadcast, "broadcast_cpu", cpu);
+  }
 }
-template <size_t... I>
-void add_broadcast(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<NoParams, broadcast_cpu<kBroadcastNames[I].op>>(kBroadcastNames[I].name, "broadcast_cpu",
-                                                                DeviceType::cpu),
-   ...);
-}
-template <size_t... I>
-void add_scalar(OpTable& table, std::index_sequence<I...>) {
-  (table.kernel<ScalarParams, scalar_cpu<kScalarNames[I].op, kScalarNames[I].side>>(
-       kScalarNames[I].name, "scalar_cpu", DeviceType::cpu),
-   ...);
+
+template <class F, Spread side, class P, class Gradient>
+void add_scalar(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
+  table.kernel<P, scalar_cpu<P, binary_code<F>, side>>(op.name, "scalar_cpu", cpu);
 }
 
 }  // namespace
 
 void kernels_elemwise_cpu(OpTable& table) {
-  add_unary(table, std::make_index_sequence<std::size(kUnaryNames)>{});
-  add_elemwise(table, std::make_index_sequence<std::size(kElemwiseNames)>{});
-  add_broadcast(table, std::make_index_sequence<std::size(kBroadcastNames)>{});
-  add_scalar(table, std::make_index_sequence<std::size(kScalarNames)>{});
-  constexpr auto cpu = DeviceType::cpu;
-  table.kernel<SmoothL1Params, smooth_l1_cpu>("smooth_l1", "smooth_l1_cpu", cpu);
-  table.kernel<SmoothL1Params, smooth_l1_slope_cpu>("_smooth_l1_slope", "smooth_l1_slope_cpu", cpu);
+  std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
+  std::apply([&](const auto&... op) { (add_binary(table, op), ...); }, kBinaryOps);
+  std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
   table.kernel<ClipParams, clip_cpu>("clip", "clip_cpu", cpu);
   table.kernel<HardSigmoidParams, hard_sigmoid_cpu>("hard_sigmoid", "hard_sigmoid_cpu", cpu);
   table.kernel<AddNParams, add_n_cpu>("add_n", "add_n_cpu", cpu);

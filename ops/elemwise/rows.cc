@@ -70,8 +70,8 @@ void unary_by_blocks(UnaryLoop loop, DType dtype, DType via, const void* x, void
   }
 }
 
-void binary_by_blocks(const BinaryLoop (&loops)[3], DType dtype, DType via, Spread spread, const void* a,
-                      const void* b, void* y, int64_t count) {
+void binary_by_blocks(BinaryLoop loop, DType dtype, DType via, Spread spread, const void* a, const void* b,
+                      void* y, int64_t count) {
   Block left;
   Block right;
   if (spread == Spread::left) convert_row(dtype, a, via, left.data, 1);
@@ -81,8 +81,19 @@ void binary_by_blocks(const BinaryLoop (&loops)[3], DType dtype, DType via, Spre
     if (spread != Spread::left) convert_row(dtype, advance(a, begin, dtype), via, left.data, n);
     if (spread != Spread::right) convert_row(dtype, advance(b, begin, dtype), via, right.data, n);
     Block& result = spread == Spread::left ? right : left;
-    loops[static_cast<int>(spread)](left.data, right.data, result.data, n);
+    loop(left.data, right.data, result.data, n);
     convert_row(via, result.data, dtype, advance(y, begin, dtype), n);
+  }
+}
+
+// bool is stored as bytes 0 and 1, and computed as such; make_boolean makes the results 0 or 1 again.
+template <class Loops>
+auto integer_loops(const Loops& loops, DType dtype) {
+  switch (dtype) {
+    case DType::int8: return loops.i8;
+    case DType::int32: return loops.i32;
+    case DType::int64: return loops.i64;
+    default: return loops.u8;
   }
 }
 
@@ -110,7 +121,7 @@ void unary_row(Unary op, DType dtype, const void* x, void* y, int64_t count) {
   if (dtype == DType::float32) return loops.f32[i](x, y, count);
   if (dtype == DType::float64) return loops.f64[i](x, y, count);
   if (is_half(dtype)) return unary_by_blocks(loops.f32[i], dtype, DType::float32, x, y, count);
-  if (const UnaryLoop exact = integer_unary_loop(op, dtype)) {
+  if (const UnaryLoop exact = integer_loops(loops, dtype)[i]) {
     exact(x, y, count);
   } else {
     unary_by_blocks(loops.f64[i], dtype, DType::float64, x, y, count);
@@ -122,13 +133,14 @@ void binary_row(Binary op, DType dtype, Spread spread, const void* a, const void
   const BinaryLoops& loops = binary_loops();
   const int i = static_cast<int>(op);
   const int s = static_cast<int>(spread);
-  if (dtype == DType::float32) return loops.f32[i][s](a, b, y, count);
-  if (dtype == DType::float64) return loops.f64[i][s](a, b, y, count);
-  if (is_half(dtype)) return binary_by_blocks(loops.f32[i], dtype, DType::float32, spread, a, b, y, count);
-  if (const BinaryLoop exact = integer_binary_loop(op, dtype, spread)) {
+  if (dtype == DType::float32) return loops.f32[i].by[s](a, b, y, count);
+  if (dtype == DType::float64) return loops.f64[i].by[s](a, b, y, count);
+  if (is_half(dtype))
+    return binary_by_blocks(loops.f32[i].by[s], dtype, DType::float32, spread, a, b, y, count);
+  if (const BinaryLoop exact = integer_loops(loops, dtype)[i].by[s]) {
     exact(a, b, y, count);
   } else {
-    binary_by_blocks(loops.f64[i], dtype, DType::float64, spread, a, b, y, count);
+    binary_by_blocks(loops.f64[i].by[s], dtype, DType::float64, spread, a, b, y, count);
   }
   if (dtype == DType::boolean) make_boolean(y, count);
 }

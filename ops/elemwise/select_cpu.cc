@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/elemwise/apply.h"
+#include "ops/elemwise/binary.h"
 #include "ops/elemwise/elemwise.h"
 
 // Operators made of several loops over blocks that stay in the cache.
@@ -39,8 +40,9 @@ void clip_cpu(const ClipParams& p, const KernelArgs& args) {
   const Number high(in_range(p.a_max, y.dtype), y.dtype);
   for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
     char* to = mutable_element(y, i);
-    binary_row(Binary::maximum, y.dtype, Spread::right, element(args.in[0], i), low.bytes, to, count);
-    binary_row(Binary::minimum, y.dtype, Spread::right, to, high.bytes, to, count);
+    binary_row(binary_code<fn::Maximum>, y.dtype, Spread::right, element(args.in[0], i), low.bytes, to,
+               count);
+    binary_row(binary_code<fn::Minimum>, y.dtype, Spread::right, to, high.bytes, to, count);
   });
 }
 
@@ -52,19 +54,11 @@ void hard_sigmoid_cpu(const HardSigmoidParams& p, const KernelArgs& args) {
   const Number one(1, y.dtype);
   for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
     char* to = mutable_element(y, i);
-    binary_row(Binary::mul, y.dtype, Spread::right, element(args.in[0], i), slope.bytes, to, count);
-    binary_row(Binary::add, y.dtype, Spread::right, to, shift.bytes, to, count);
-    binary_row(Binary::maximum, y.dtype, Spread::right, to, zero.bytes, to, count);
-    binary_row(Binary::minimum, y.dtype, Spread::right, to, one.bytes, to, count);
+    binary_row(binary_code<fn::Mul>, y.dtype, Spread::right, element(args.in[0], i), slope.bytes, to, count);
+    binary_row(binary_code<fn::Add>, y.dtype, Spread::right, to, shift.bytes, to, count);
+    binary_row(binary_code<fn::Maximum>, y.dtype, Spread::right, to, zero.bytes, to, count);
+    binary_row(binary_code<fn::Minimum>, y.dtype, Spread::right, to, one.bytes, to, count);
   });
-}
-
-void smooth_l1_cpu(const SmoothL1Params& p, const KernelArgs& args) {
-  apply_scalar(Binary::smooth_l1, Spread::right, args.in[0], p.scalar, args.out[0], args);
-}
-
-void smooth_l1_slope_cpu(const SmoothL1Params& p, const KernelArgs& args) {
-  apply_scalar(Binary::smooth_l1_slope, Spread::right, args.in[0], p.scalar, args.out[0], args);
 }
 
 void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
@@ -76,7 +70,7 @@ void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
       char* to = mutable_element(y, i);
       const void* sum = element(args.in[0], i);
       for (int k = 1; k < p.num_args; ++k, sum = to) {
-        binary_row(Binary::add, y.dtype, Spread::none, sum, element(args.in[k], i), to, count);
+        binary_row(binary_code<fn::Add>, y.dtype, Spread::none, sum, element(args.in[k], i), to, count);
       }
       return;
     }
@@ -85,7 +79,7 @@ void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
     convert_row(y.dtype, element(args.in[0], i), DType::float32, sum, count);
     for (int k = 1; k < p.num_args; ++k) {
       convert_row(y.dtype, element(args.in[k], i), DType::float32, term, count);
-      binary_row(Binary::add, DType::float32, Spread::none, sum, term, sum, count);
+      binary_row(binary_code<fn::Add>, DType::float32, Spread::none, sum, term, sum, count);
     }
     convert_row(DType::float32, sum, y.dtype, mutable_element(y, i), count);
   });

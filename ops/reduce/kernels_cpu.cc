@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "ops/elemwise/apply.h"
+#include "ops/elemwise/binary.h"
 #include "ops/families.h"
 #include "ops/reduce/histogram.h"
 #include "ops/reduce/reduce.h"
@@ -37,7 +38,7 @@ void moments_cpu(const MomentsParams& p, const KernelArgs& args) {
   mean.shape = reduced_shape(x.shape, axes, true);
   std::vector<char> distances(static_cast<size_t>(x.bytes()));
   const TensorView distance{distances.data(), x.dtype, x.shape};
-  apply_broadcast(Binary::sub, x, mean, distance, args);
+  apply_broadcast(binary_code<fn::Sub>, x, mean, distance, args);
   reduce_array(Reduction::square_sum, Finish::mean, distance, axes, args.out[1], args);
 }
 
@@ -60,7 +61,8 @@ void backward_mean_cpu(const ReduceParams& p, const KernelArgs& args) {
   std::vector<char> scaled(static_cast<size_t>(grad.bytes()));
   TensorView small = grad;
   small.data = scaled.data();
-  apply_scalar(Binary::div, Spread::right, grad, static_cast<double>(y.size() / grad.size()), small, args);
+  apply_scalar(binary_code<fn::Div>, Spread::right, grad, static_cast<double>(y.size() / grad.size()), small,
+               args);
   apply_broadcast_copy(small, y, args);
 }
 

@@ -6,7 +6,8 @@
 #include <random>
 
 #include "op_runner.h"
-#include "ops/elemwise/loops.h"
+#include "ops/elemwise/binary.h"
+#include "ops/elemwise/unary.h"
 
 namespace loomix::ops::testing {
 namespace {
@@ -405,17 +406,19 @@ TEST(Select, AddNOfManyInEveryType) {
   }
 }
 
-TEST(Loops, EveryOperatorHasOne) {
-  for (int i = 0; i < static_cast<int>(Unary::count); ++i) {
-    EXPECT_NE(unary_loops().f32[i], nullptr) << i;
-    EXPECT_NE(unary_loops().f64[i], nullptr) << i;
-  }
-  for (int i = 0; i < static_cast<int>(Binary::count); ++i) {
-    for (int spread = 0; spread < 3; ++spread) {
-      EXPECT_NE(binary_loops().f32[i][spread], nullptr) << i;
-      EXPECT_NE(binary_loops().f64[i][spread], nullptr) << i;
-    }
-  }
+TEST(Loops, IntegersHaveExactOnesWhereFunctorsSaySo) {
+  const int square = static_cast<int>(unary_code<fn::Square>), exp = static_cast<int>(unary_code<fn::Exp>);
+  EXPECT_NE(unary_loops().i64[square], nullptr);
+  EXPECT_EQ(unary_loops().i64[exp], nullptr);
+  const int add = static_cast<int>(binary_code<fn::Add>), power = static_cast<int>(binary_code<fn::Power>);
+  EXPECT_NE(binary_loops().u8[add].by[0], nullptr);
+  EXPECT_EQ(binary_loops().u8[power].by[0], nullptr);
+}
+
+TEST(Loops, AFunctorInSeveralLinesHasOneCode) {
+  EXPECT_LT(static_cast<size_t>(unary_code<fn::Trunc>), UnaryFunctors::count);
+  EXPECT_EQ(run_op("fix", {Tensor({2}, DType::float32, {-1.5, 2.5})}).out[0].values(),
+            run_op("trunc", {Tensor({2}, DType::float32, {-1.5, 2.5})}).out[0].values());
 }
 
 }  // namespace
