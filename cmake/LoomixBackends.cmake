@@ -121,10 +121,13 @@ if(NOT LOOMIX_CUDA STREQUAL "OFF")
 endif()
 loomix_decide(CUDA LOOMIX_CUDA_CANDIDATE "nvcc must be on PATH or in /usr/local/cuda")
 if(LOOMIX_CUDA_FOUND)
-  # CMake before 3.26 has no name for C++20 in nvcc, so the flag is ours. fmt would not be constexpr there by itself.
-  set(CMAKE_CUDA_STANDARD "")
-  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr --extended-lambda -DFMT_USE_CONSTEXPR=1")
+  # fmt would not be constexpr there by itself.
+  string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr --extended-lambda -DFMT_USE_CONSTEXPR=1")
   enable_language(CUDA)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know that nvcc has it
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
   find_package(CUDAToolkit REQUIRED)
   set(LOOMIX_CUDA_LIBRARIES CUDA::cudart CUDA::cublas CUDA::cublasLt)
   foreach(library curand cusolver)
