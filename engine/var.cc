@@ -2,6 +2,7 @@
 #include "engine/var.h"
 
 #include <mutex>
+#include <utility>
 
 #include "engine/block_cache.h"
 #include "engine/device/completion_token.h"
@@ -18,6 +19,13 @@ std::vector<TokenRef> Var::pending_tokens() const {
   const std::lock_guard lock(lock_);
   if (tokens_) tokens_->collect(true, pending);
   return pending;
+}
+
+void Var::add_pending(std::vector<TokenRef> tokens) {
+  if (tokens.empty()) return;
+  const std::lock_guard lock(lock_);
+  if (!tokens_) tokens_ = std::make_unique<TokenSet>();
+  tokens_->add_pending(std::move(tokens));
 }
 
 void* Var::operator new(size_t) { return BlockCache<sizeof(Var)>::allocate(); }

@@ -29,6 +29,8 @@ class alignas(64) Var final : public RefCounted {
 
   // Device work that may still use the data: what a buffer goes back to its pool with.
   std::vector<Ref<CompletionToken>> pending_tokens() const;
+  // Device work that still uses the memory which the data gets: the first to write it waits for that.
+  void add_pending(std::vector<Ref<CompletionToken>> tokens);
 
   static void* operator new(size_t bytes);
   static void operator delete(void* memory) noexcept;

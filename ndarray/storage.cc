@@ -2,6 +2,7 @@
 #include "ndarray/storage.h"
 
 #include <utility>
+#include <vector>
 
 #include "engine/block_cache.h"
 #include "engine/device/device_runtime.h"
@@ -12,6 +13,7 @@ using Blocks = engine::BlockCache<sizeof(Storage)>;
 
 struct Storage::Extra {
   std::function<void()> release;  // foreign memory
+  Ref<Storage> whole;             // whose memory this is a part of
   std::unique_ptr<Shape> shape;   // deferred
   int64_t count = 0;              // sparse
   std::unique_ptr<int64_t[]> indices;
@@ -42,6 +44,18 @@ Storage::Storage(engine::Engine& engine, void* data, int64_t bytes, Device devic
   extra().release = std::move(release);
 }
 
+Storage::Storage(Ref<Storage> whole, int64_t offset, int64_t bytes)
+    : kind_(whole->kind_),
+      device_(whole->device_),
+      engine_(whole->engine_),
+      var_(engine_->new_var()),
+      data_(static_cast<std::byte*>(whole->data_) + offset),
+      bytes_(bytes) {
+  LOOMIX_INTERNAL_CHECK(offset >= 0 && bytes >= 0 && offset + bytes <= whole->bytes_);
+  var_->add_pending(whole->var_->pending_tokens());
+  extra().whole = std::move(whole);
+}
+
 Storage::Storage(engine::Engine& engine, StorageType stype, Device device)
     : stype_(stype),
       deferred_(stype == StorageType::dense),
@@ -53,7 +67,9 @@ Storage::Storage(engine::Engine& engine, StorageType stype, Device device)
 
 Storage::~Storage() {
   free();
-  if (extra_ && extra_->release) extra_->release();
+  if (!extra_) return;
+  if (extra_->whole) extra_->whole->var_->add_pending(var_->pending_tokens());
+  if (extra_->release) extra_->release();
 }
 
 Storage::Extra& Storage::extra() {
@@ -62,12 +78,23 @@ Storage::Extra& Storage::extra() {
 }
 
 void Storage::allocate(int64_t bytes) {
+  if (device_.is_host()) return allocate_in_task(bytes);
+  kind_ = MemoryKind::device;
+  engine::DeviceRuntime& runtime = engine_->device(device_);
+  pool_ = &runtime.memory(kind_);
+  std::vector<engine::TokenRef> pending;
+  data_ = pool_->allocate(static_cast<size_t>(bytes), runtime.queue(engine::Lane::compute), pending);
+  bytes_ = bytes;
+  var_->add_pending(std::move(pending));
+}
+
+// The task has waited for its Vars already, so the memory must not be anybody's any more.
+void Storage::allocate_in_task(int64_t bytes) {
   kind_ = device_.is_host() ? MemoryKind::host : MemoryKind::device;
   if (bytes <= kInlineBytes && device_.is_host()) {
     data_ = inline_;
   } else {
-    engine::DeviceRuntime& runtime = engine_->device(device_);
-    pool_ = &runtime.memory(kind_);
+    pool_ = &engine_->device(device_).memory(kind_);
     data_ = pool_->allocate(static_cast<size_t>(bytes));
   }
   bytes_ = bytes;
@@ -86,7 +113,7 @@ void Storage::free() noexcept {
 
 void Storage::set_shape(const Shape& shape, int64_t bytes) {
   free();
-  allocate(bytes);
+  allocate_in_task(bytes);
   extra().shape = std::make_unique<Shape>(shape);
 }
 
@@ -102,7 +129,7 @@ void Storage::resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_co
   auto indptr =
       indptr_count ? std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(indptr_count)) : nullptr;
   free();
-  allocate(count * item_bytes);
+  allocate_in_task(count * item_bytes);
   parts.count = count;
   parts.indices = std::move(indices);
   parts.indptr = std::move(indptr);

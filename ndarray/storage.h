@@ -29,6 +29,8 @@ class alignas(64) Storage final : public RefCounted {
   Storage(engine::Engine& engine, int64_t bytes, Device device);
   // Memory of somebody else's; `release` is called when the last user is done.
   Storage(engine::Engine& engine, void* data, int64_t bytes, Device device, std::function<void()> release);
+  // A part of the memory of `whole`, with a Var of its own. Whoever has several parts orders those that overlap.
+  Storage(Ref<Storage> whole, int64_t offset, int64_t bytes);
   // Nothing yet: the task that writes it says how much (`allocate`, `set_shape`, `resize_sparse`).
   Storage(engine::Engine& engine, StorageType stype, Device device);
   ~Storage() override;
@@ -62,7 +64,8 @@ class alignas(64) Storage final : public RefCounted {
 
  private:
   struct Extra;
-  void allocate(int64_t bytes);
+  void allocate(int64_t bytes);  // before any task uses the storage
+  void allocate_in_task(int64_t bytes);
   void free() noexcept;
   Extra& extra();
 

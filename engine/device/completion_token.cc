@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/device/completion_token.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -57,6 +59,13 @@ void TokenSet::add_reader(TokenRef token) {
     }
   }
   readers_.push_back(std::move(token));
+}
+
+void TokenSet::add_pending(std::vector<TokenRef> tokens) {
+  const auto done = [](const TokenRef& token) { return token->done(); };
+  std::erase_if(readers_, done);
+  std::erase_if(tokens, done);
+  std::move(tokens.begin(), tokens.end(), std::back_inserter(readers_));
 }
 
 void TokenSet::clear() noexcept {

@@ -53,6 +53,8 @@ class TokenSet {
   void set_writer(TokenRef token);
   // Of one queue only the last token is kept, as it covers the earlier ones.
   void add_reader(TokenRef token);
+  // Work that has nothing to do with the data but still uses its memory: exclusive accesses wait for it.
+  void add_pending(std::vector<TokenRef> tokens);
   void clear() noexcept;
   // Pending tokens that an access has to wait for; finished ones are dropped, unless they hold an error.
   void collect(bool exclusive, std::vector<TokenRef>& pending) const;

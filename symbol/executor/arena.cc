@@ -7,12 +7,7 @@ ArenaBlock::ArenaBlock(engine::Engine& engine, Device device, int64_t bytes)
     : memory_(make_ref<Storage>(engine, bytes, device)) {}
 
 NDArray ArenaBlock::place(int64_t offset, const Shape& shape, DType dtype) {
-  const int64_t bytes = shape.size() * size_of(dtype);
-  LOOMIX_INTERNAL_CHECK(offset >= 0 && offset + bytes <= memory_->bytes());
-  const Ref<ArenaBlock> self(this);
-  auto storage = make_ref<Storage>(memory_->engine(), static_cast<std::byte*>(memory_->data()) + offset,
-                                   bytes, memory_->device(), [self] {});
-  return NDArray(std::move(storage), shape, dtype);
+  return NDArray(make_ref<Storage>(memory_, offset, shape.size() * size_of(dtype)), shape, dtype);
 }
 
 Ref<ArenaBlock> Arena::block(engine::Engine& engine, Device device, int64_t bytes) {
