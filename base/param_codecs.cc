@@ -336,6 +336,25 @@ struct Text<std::optional<T>> {
   static size_t hash(const std::optional<T>& value) { return value ? Text<T>::hash(*value) : 0x5bd1e995u; }
 };
 
+template <>
+struct Text<Ref<const Opaque>> {
+  using Value = Ref<const Opaque>;
+  static constexpr FieldKind kKind = FieldKind::opaque;
+  static Result parse(std::string_view text, const FieldRules& rules, Value& value) {
+    value = text == "None" || !rules.load ? Value() : rules.load(text);
+    return value || text == "None" ? Result::ok : Result::bad_format;
+  }
+  static std::string print(const Value& value, const FieldRules&) {
+    if (!value) return "None";
+    return value->save().value_or(fmt::format("<{}>", value->kind()));
+  }
+  static std::string print_default(const Value& value, const FieldRules& rules) { return print(value, rules); }
+  static bool equal(const Value& a, const Value& b) {
+    return a.get() == b.get() || (a && b && a->kind() == b->kind() && a->equals(*b));
+  }
+  static size_t hash(const Value& value) { return value ? value->hash() : 0x5bd1e995u; }
+};
+
 template <class T>
 class TextCodec final : public Codec {
  public:
@@ -409,6 +428,7 @@ template const Codec& codec<std::optional<double>>();
 template const Codec& codec<std::optional<std::string>>();
 template const Codec& codec<std::optional<DType>>();
 template const Codec& codec<std::optional<Shape>>();
+template const Codec& codec<Ref<const Opaque>>();
 template const Codec& codec<std::vector<int64_t>>();
 template const Codec& codec<std::vector<std::optional<int64_t>>>();
 template const Codec& codec<std::vector<float>>();

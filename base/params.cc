@@ -33,6 +33,7 @@ std::string_view base_name(FieldKind kind) {
     case FieldKind::float_list: return "tuple of <float>";
     case FieldKind::double_list: return "tuple of <double>";
     case FieldKind::text_list: return "tuple of <string>";
+    case FieldKind::opaque: return "object";
     case FieldKind::dtype:
     case FieldKind::choice: break;
   }
@@ -206,6 +207,16 @@ std::string AttrsBase::to_text(std::string_view name) const {
   const FieldInfo* field = schema_->find(name);
   LOOMIX_CHECK(field != nullptr, KeyError, "[attributes] there is no field '{}'.", name);
   return field->codec_->print(static_cast<const char*>(data()) + field->offset_, field->rules_);
+}
+
+const FieldInfo* AttrsBase::unsaved_field() const {
+  for (const FieldInfo& field : schema_->fields_) {
+    if (field.kind != FieldKind::opaque) continue;
+    const void* value = static_cast<const char*>(data()) + field.offset_;
+    const auto& opaque = *static_cast<const Ref<const Opaque>*>(value);
+    if (opaque && !opaque->save()) return &field;
+  }
+  return nullptr;
 }
 
 std::string AttrsBase::canonical() const {

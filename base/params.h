@@ -33,11 +33,23 @@
 //   };
 //
 // Field types: bool, int, int64_t, float, double, std::string, DType, Shape, enums, and std::optional of these;
-// vectors of int64_t, std::optional<int64_t>, float, double, std::string. The text forms are MXNet's.
+// vectors of int64_t, std::optional<int64_t>, float, double, std::string; Ref<const Opaque>. The text forms are MXNet's.
 
 namespace loomix {
 
 class ParamSchema;
+
+// A value of a type that only its user knows: a subgraph, a handle of a Python object, a compiled fusion. Immutable.
+class Opaque : public RefCounted {
+ public:
+  virtual std::string_view kind() const = 0;  // "subgraph", for messages
+  virtual bool equals(const Opaque& other) const { return this == &other; }
+  virtual size_t hash() const { return reinterpret_cast<size_t>(this) >> 4; }
+  // Text from which the field's loader makes an equal value, JSON where there is structure; nothing: it cannot be saved.
+  virtual std::optional<std::string> save() const { return std::nullopt; }
+};
+using OpaqueLoader = Ref<const Opaque> (*)(std::string_view text);  // null for text that is of no such value
+
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 enum class FieldKind {
@@ -55,6 +67,7 @@ enum class FieldKind {
   float_list,
   double_list,
   text_list,
+  opaque,
 };
 
 namespace detail {
@@ -72,6 +85,7 @@ struct FieldRules {
   bool maximum_excluded = false;
   bool scalar_is_tuple = false;  // a bare number counts as a tuple of one
   std::vector<Choice> choices;   // of enums and data types
+  OpaqueLoader load = nullptr;   // of opaque values that can be saved
 };
 
 // Reads, prints and compares values of one type through untyped pointers.
@@ -150,7 +164,9 @@ class AttrsBase : public RefCounted {
   const TextPairs& given() const noexcept { return given_; }
   // Any field's value as text, as Python prints it; throws KeyError for an unknown name.
   std::string to_text(std::string_view field) const;
-  // Every field in one spelling: equal texts mean equal attributes.
+  // The first field whose value has no text, so that it would be lost in a file; null if there is none.
+  const FieldInfo* unsaved_field() const;
+  // Every field in one spelling: equal texts mean equal attributes, but for opaque values that cannot be saved.
   std::string canonical() const;
 
   size_t hash() const noexcept { return hash_; }
@@ -264,6 +280,11 @@ class FieldBuilder {
   // For tuples: a bare number counts as a tuple of one. std::optional<Shape> does so anyway.
   FieldBuilder& or_int() {
     field_.rules_.scalar_is_tuple = true;
+    return *this;
+  }
+  // Reads what Opaque::save wrote.
+  FieldBuilder& loader(OpaqueLoader load) requires std::is_same_v<T, Ref<const Opaque>> {
+    field_.rules_.load = load;
     return *this;
   }
   // Documents another type than the field's own.
