@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "ndarray/copy.h"
-#include "symbol/executor/row_update.h"
+#include "symbol/executor/op_call.h"
 #include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
@@ -130,6 +130,7 @@ struct SgdSettings : CommonSettings {
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
     if (momentum != 0) attrs.emplace_back("momentum", text(momentum));
+    if (!lazy_update) attrs.emplace_back("lazy_update", "False");
   }
 };
 
@@ -174,6 +175,7 @@ struct AdamSettings : CommonSettings {
     attrs.emplace_back("beta1", text(beta1));
     attrs.emplace_back("beta2", text(beta2));
     attrs.emplace_back("epsilon", text(epsilon));
+    if (!lazy_update) attrs.emplace_back("lazy_update", "False");
   }
 };
 
@@ -240,6 +242,7 @@ class OperatorRule : public Optimizer {
   void run(const char* op, const Step& step, TextPairs attrs) const;
 
  private:
+  void update_rows(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const Step& step) const;
   double multiplier(const char* what, const Key& key) const;
   Runtime& runtime_;
 };
@@ -309,20 +312,48 @@ void OperatorRule::update(const Key& key, const NDArray& weight, const NDArray& 
 
 void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const {
   const ops::OpDef& def = *runtime_.table().find(op);
+  const Ref<const AttrsBase> parsed = def.params->parse(def.name, attrs);
+  if (step.grad.stype() == StorageType::row_sparse && by_rows()) return update_rows(def, parsed, step);
   std::vector<const NDArray*> in = {&step.weight, &step.grad};
   for (const NDArray& array : step.state.arrays) in.push_back(&array);
-  const Ref<const AttrsBase> parsed = def.params->parse(def.name, attrs);
-  if (step.grad.stype() == StorageType::row_sparse && by_rows()) {
-    if (step.out.storage_ref() != step.weight.storage_ref()) copy(step.weight, step.out);
-    in[0] = &step.out;
-    return update_rows(runtime_, def, parsed, in, step.priority);
-  }
   NDArray to = step.out;
   NDArray* const out[] = {&to};
   RunOptions options;
   options.out = out;
   options.priority = step.priority;
   run_node(runtime_, def, parsed, in, options);
+}
+
+// Stores keep weights and states dense, in whatever shape; rows are updated as if they were row_sparse, too, for then every
+// one of these operators leaves the other rows alone.
+void OperatorRule::update_rows(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                               const Step& step) const {
+  if (step.out.storage_ref() != step.weight.storage_ref()) copy(step.weight, step.out);
+  const Shape& shape = step.grad.shape();
+  std::vector<NDArray> arrays = {step.out, step.grad};
+  arrays.insert(arrays.end(), step.state.arrays.begin(), step.state.arrays.end());
+  std::vector<const NDArray*> in;
+  std::vector<TensorView> views;
+  for (NDArray& array : arrays) {
+    if (array.is_dense()) array = array.reshape(shape);
+    in.push_back(&array);
+    views.push_back({nullptr, array.dtype(), shape});
+  }
+  const std::vector<StorageType> stypes(arrays.size() + 1, StorageType::row_sparse);
+  const ops::Req req = ops::Req::write;
+  ops::KernelSpec spec{views, std::span(views).first(1), {&req, 1}};
+  spec.stypes = stypes;
+  const ops::KernelChoice choice = choose_kernel(runtime_, op, attrs, spec, step.out.device());
+  LOOMIX_INTERNAL_CHECK(choice.kernel != nullptr);
+  OpCall::make(runtime_, {.op = op,
+                          .attrs = attrs,
+                          .in = in,
+                          .out = std::span(arrays).first(1),
+                          .saved = {},
+                          .req = {&req, 1},
+                          .device = step.out.device(),
+                          .choice = &choice})
+      ->push(runtime_, step.priority);
 }
 
 }  // namespace

@@ -19,15 +19,6 @@ double bytes_of(std::span<const TensorView> views) {
   return bytes;
 }
 
-std::string describe(std::span<const TensorView> views) {
-  std::string text;
-  for (const TensorView& view : views) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", name_of(view.dtype), view.shape.to_string());
-  }
-  return text;
-}
-
 }  // namespace
 
 int OpDef::count_inputs(const AttrsBase& attrs) const {
@@ -78,24 +69,71 @@ double OpDef::estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const 
   return kNsPerCall + kNsPerByte * (bytes_of(spec.in) + bytes_of(spec.out)) + element_ns * elements;
 }
 
-const Kernel& OpDef::choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
-                            const DispatchListener* listener) const {
-  for (const Kernel& kernel : kernels) {
-    if (kernel.device != device) continue;
-    const Support support = kernel.support ? kernel.support(attrs, spec) : Support::yes();
+namespace {
+
+Support asks(const Kernel& kernel, const AttrsBase& attrs, const KernelSpec& spec) {
+  if (!kernel.sparse && std::any_of(spec.stypes.begin(), spec.stypes.end(),
+                                    [](StorageType stype) { return stype != StorageType::dense; })) {
+    return Support::no("it takes dense arrays only");
+  }
+  return kernel.support ? kernel.support(attrs, spec) : Support::yes();
+}
+
+// Calls fn for each kernel of the device, in the order of choice, until it returns true.
+template <class Fn>
+void each_kernel(const OpDef& op, DeviceType device, Fn&& fn) {
+  for (const AddedKernels* added = op.added_kernels(); added; added = added->before) {
+    for (const Kernel& kernel : added->kernels) {
+      if (kernel.device == device && fn(kernel)) return;
+    }
+  }
+  for (const Kernel& kernel : op.kernels) {
+    if (kernel.device == device && fn(kernel)) return;
+  }
+}
+
+std::string describe_inputs(const KernelSpec& spec) {
+  std::string text;
+  for (size_t i = 0; i < spec.in.size(); ++i) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", name_of(spec.in[i].dtype), spec.in[i].shape.to_string());
+    if (spec.in_stype(i) != StorageType::dense) text += fmt::format(" {}", name_of(spec.in_stype(i)));
+  }
+  return text;
+}
+
+}  // namespace
+
+const Kernel* OpDef::find_kernel(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
+                                 const DispatchListener* listener) const {
+  const Kernel* found = nullptr;
+  each_kernel(*this, device, [&](const Kernel& kernel) {
+    const Support support = asks(kernel, attrs, spec);
     if (listener) {
-      (*listener)(support ? fmt::format("{}: {} runs ({})", name, kernel.name, describe(spec.in))
+      (*listener)(support ? fmt::format("{}: {} runs ({})", name, kernel.name, describe_inputs(spec))
                           : fmt::format("{}: {} refuses: {}", name, kernel.name, support.refusal));
     }
-    if (support) return kernel;
-  }
+    if (support) found = &kernel;
+    return found != nullptr;
+  });
+  return found;
+}
+
+const Kernel& OpDef::choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
+                            const DispatchListener* listener) const {
+  if (const Kernel* const kernel = find_kernel(attrs, spec, device, listener)) return *kernel;
   std::string refusals;
-  for (const Kernel& kernel : kernels) {
-    if (kernel.device != device || !kernel.support) continue;
-    refusals += fmt::format(" {} refuses: {}.", kernel.name, kernel.support(attrs, spec).refusal);
-  }
+  each_kernel(*this, device, [&](const Kernel& kernel) {
+    refusals += fmt::format(" {} refuses: {}.", kernel.name, asks(kernel, attrs, spec).refusal);
+    return false;
+  });
   detail::throw_error<NotImplementedError>("[{}] no kernel for {} takes inputs ({}).{}", name,
-                                           Device{device, 0}.to_string(), describe(spec.in), refusals);
+                                           Device{device, 0}.to_string(), describe_inputs(spec), refusals);
+}
+
+void OpDef::note(const Kernel& kernel) {
+  if (kernel.prepare) has_states_.store(true, std::memory_order_relaxed);
+  if (kernel.sparse) has_sparse_kernels_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace loomix::ops

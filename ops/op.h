@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,12 @@ struct Argument {
 };
 
 using DispatchListener = std::function<void(const std::string& line)>;
+
+// Kernels that came later, from a module. Never freed: pending tasks refer to them.
+struct AddedKernels {
+  std::vector<Kernel> kernels;
+  const AddedKernels* before = nullptr;
+};
 
 // One operator: its schema, its inference rules, its gradient and its kernels. Filled once through OpBuilder, checked by
 // OpTable::validate, read-only afterwards.
@@ -51,7 +59,6 @@ class OpDef {
   std::vector<std::pair<int, int>> inplace;   // (input, output) that may share memory
   std::vector<std::pair<int, int>> identity;  // (input, output): same elements, so a view will do
   std::vector<int> shape_only;  // inputs of which only the shape is used: kernels get data that may be null
-  std::function<size_t(const AttrsBase&, const KernelSpec&)> workspace_bytes;
   std::function<uint64_t(const AttrsBase&, const KernelSpec&)>
       random_numbers;                                                  // how many the kernel may draw
   std::function<double(const AttrsBase&, const KernelSpec&)> cost_ns;  // on one core; see estimate_ns
@@ -66,7 +73,18 @@ class OpDef {
   bool no_symbol = false;         // cannot be composed
   bool data_dependent =
       false;  // shapes of the outputs follow from values: KernelArgs::deferred takes their memory
-  std::vector<Kernel> kernels;  // fastest first, the readable reference last
+  std::vector<Kernel> kernels;  // fastest first, the readable reference last; of modules: added_kernels
+
+  // Traits: what passes ask of an operator that they do not know by name.
+  // With this number as its second operand (an input, or the attribute that `scalar` reads) the result is the first one.
+  std::optional<double> neutral;
+  bool commutes = false;                           // the first and the second operand may change places
+  std::function<double(const AttrsBase&)> scalar;  // the number that is the second operand
+  std::function<double(const AttrsBase&)> fill;    // every element of the output has this value
+  std::function<std::vector<int>(const AttrsBase&, int ndim)> axes_order;  // output axis i is input axis [i]
+  std::function<const char*(const AttrsBase&, int input)>
+      first_value;              // of a parameter, as MXNet's JSON; or null
+  bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
 
   int count_inputs(const AttrsBase& attrs) const;
   int count_outputs(const AttrsBase& attrs) const;
@@ -78,10 +96,25 @@ class OpDef {
   bool is_shape_only(const AttrsBase& attrs, int i) const;
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
-  // The first kernel for the device that accepts; throws NotImplementedError listing the refusals. The listener, if
-  // any, gets a line for each kernel that was asked.
+  // The first kernel for the device that accepts; null if all refuse. The listener, if any, gets a line for each kernel
+  // that was asked.
+  const Kernel* find_kernel(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
+                            const DispatchListener* listener = nullptr) const;
+  // The same, but throws NotImplementedError listing the refusals.
   const Kernel& choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
                        const DispatchListener* listener = nullptr) const;
+  // Whether a kernel prepares a state, so that finding it again is worth remembering.
+  bool has_states() const { return has_states_.load(std::memory_order_relaxed); }
+  bool has_sparse_kernels() const { return has_sparse_kernels_.load(std::memory_order_relaxed); }
+  // Kernels of modules, the latest first. Safe beside choose().
+  const AddedKernels* added_kernels() const { return added_.load(std::memory_order_acquire); }
+
+ private:
+  friend class OpTable;
+  void note(const Kernel& kernel);  // that there is one of its kind
+  std::atomic<const AddedKernels*> added_{nullptr};
+  std::atomic<bool> has_states_{false};
+  std::atomic<bool> has_sparse_kernels_{false};
 };
 
 // Fills an OpDef in the words of the schema. P is the attribute struct; rules take it typed.
@@ -174,10 +207,6 @@ class OpBuilder {
     op_.shape_only.push_back(input);
     return *this;
   }
-  OpBuilder& workspace(size_t (*bytes)(const P&, const KernelSpec&)) {
-    op_.workspace_bytes = [bytes](const AttrsBase& a, const KernelSpec& s) { return bytes(a.as<P>(), s); };
-    return *this;
-  }
   OpBuilder& uses_rng(uint64_t (*numbers)(const P&, const KernelSpec&)) {
     op_.random_numbers = [numbers](const AttrsBase& a, const KernelSpec& s) { return numbers(a.as<P>(), s); };
     return *this;
@@ -225,6 +254,34 @@ class OpBuilder {
   }
   OpBuilder& no_symbol() {
     op_.no_symbol = true;
+    return *this;
+  }
+  OpBuilder& neutral(double operand) {
+    op_.neutral = operand;
+    return *this;
+  }
+  OpBuilder& commutes() {
+    op_.commutes = true;
+    return *this;
+  }
+  OpBuilder& scalar(double (*value)(const P&)) {
+    op_.scalar = [value](const AttrsBase& attrs) { return value(attrs.as<P>()); };
+    return *this;
+  }
+  OpBuilder& fill(double (*value)(const P&)) {
+    op_.fill = [value](const AttrsBase& attrs) { return value(attrs.as<P>()); };
+    return *this;
+  }
+  OpBuilder& axes_order(std::vector<int> (*order)(const P&, int ndim)) {
+    op_.axes_order = [order](const AttrsBase& attrs, int ndim) { return order(attrs.as<P>(), ndim); };
+    return *this;
+  }
+  OpBuilder& first_value(const char* (*json)(const P&, int input)) {
+    op_.first_value = [json](const AttrsBase& attrs, int input) { return json(attrs.as<P>(), input); };
+    return *this;
+  }
+  OpBuilder& runs_on_caller() {
+    op_.runs_on_caller = true;
     return *this;
   }
 

@@ -26,20 +26,21 @@ Place::Place(const Desc& plain, const Desc& inner) : plain_(plain), inner_(inner
   to_plain_ = dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), inner, cpu(), plain));
 }
 
-dnnl::memory Place::in(const float* data, float* buffer) const {
-  dnnl::memory from = memory(plain_, data);
-  if (same()) return from;
-  dnnl::memory to = memory(inner_, buffer);
-  to_inner_.execute(stream(), from, to);
-  return to;
+void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_arg_t> args) {
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), stream().get(), static_cast<int>(args.size()), args.begin());
+  if (status != dnnl_success) throw dnnl::error(status, "could not execute a primitive");
 }
 
-dnnl::memory Place::out(float* data, float* buffer) const { return memory(inner_, same() ? data : buffer); }
+dnnl_memory_t Binding::in(const float* data, float* buffer) {
+  if (place_->same()) return inner_.at(data);
+  execute(place_->to_inner_, {{DNNL_ARG_FROM, plain_.at(data)}, {DNNL_ARG_TO, inner_.at(buffer)}});
+  return inner_.at(buffer);
+}
 
-void Place::deliver(float* data, const float* buffer) const {
-  if (same()) return;
-  dnnl::memory from = memory(inner_, buffer), to = memory(plain_, data);
-  to_plain_.execute(stream(), from, to);
+void Binding::deliver(float* data, const float* buffer) {
+  if (place_->same()) return;
+  execute(place_->to_plain_, {{DNNL_ARG_FROM, inner_.at(buffer)}, {DNNL_ARG_TO, plain_.at(data)}});
 }
 
 }  // namespace loomix::ops::onednn

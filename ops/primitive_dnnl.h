@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <exception>
-#include <map>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -13,6 +15,7 @@
 #include "base/error.h"
 #include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
+#include "ops/kernel.h"
 
 // What the files *_dnnl.cc share, and nobody else includes. Every primitive is made for one thread and runs on one:
 // kernels cut their work into parts by its shape alone and give those to the cores, so that a result does not depend on
@@ -26,9 +29,6 @@ inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 const dnnl::engine& cpu();
 dnnl::stream& stream();  // of the calling thread
 
-inline dnnl::memory memory(const Desc& desc, const float* data) {
-  return {desc, cpu(), const_cast<float*>(data)};
-}
 inline int64_t floats(const Desc& desc) {  // whole cache lines
   return static_cast<int64_t>((desc.get_size() + 63) / 64 * 16);
 }
@@ -53,6 +53,9 @@ typename Primitive::primitive_desc describe_backward(const Forward& forward, con
 #endif
 }
 
+// Runs a primitive on the calling thread. The C interface, for oneDNN's C++ one makes a map of the arguments.
+void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_arg_t> args);
+
 // A tensor as the user has it and as a primitive wants it.
 class Place {
  public:
@@ -62,16 +65,78 @@ class Place {
   bool same() const { return plain_ == inner_; }
   const Desc& plain() const { return plain_; }
   const Desc& inner() const { return inner_; }
-  int64_t buffer() const { return same() ? 0 : floats(inner_); }  // floats that in and out need
-  // The data in the inner layout: itself, or copied into the buffer.
-  dnnl::memory in(const float* data, float* buffer) const;
-  // Where a primitive shall write; `deliver` brings it to `data`.
-  dnnl::memory out(float* data, float* buffer) const;
-  void deliver(float* data, const float* buffer) const;
+  int64_t buffer() const {
+    return same() ? 0 : floats(inner_);
+  }  // floats that in() and out() of a Binding need
 
  private:
+  friend class Binding;
   Desc plain_, inner_;
   dnnl::reorder to_inner_, to_plain_;
+};
+
+// oneDNN's object for memory of one layout; made once, and pointed to other memory in each run.
+class Pointer {
+ public:
+  explicit Pointer(const Desc& desc) : memory_(desc, cpu(), DNNL_MEMORY_NONE) {}
+  dnnl_memory_t at(const float* data) {
+    if (data_ != data) memory_.set_data_handle(const_cast<float*>(data));
+    data_ = data;
+    return memory_.get();
+  }
+
+ private:
+  dnnl::memory memory_;
+  const float* data_ = nullptr;
+};
+
+// One thread's hold on the tensor of a Place, which outlives it.
+class Binding {
+ public:
+  explicit Binding(const Place& place) : place_(&place), plain_(place.plain()), inner_(place.inner()) {}
+  // The data in the inner layout: itself, or copied into the buffer.
+  dnnl_memory_t in(const float* data, float* buffer);
+  // Where a primitive shall write; `deliver` brings it to `data`.
+  dnnl_memory_t out(float* data, float* buffer) { return inner_.at(place_->same() ? data : buffer); }
+  void deliver(float* data, const float* buffer);
+  // Memory that is in the inner layout already.
+  dnnl_memory_t inner(const float* data) { return inner_.at(data); }
+
+ private:
+  const Place* place_;
+  Pointer plain_, inner_;
+};
+
+// Objects that a run needs for itself, handed from one run to the next: a steady run makes none. Takes no lock.
+template <class T>
+class Spares {
+ public:
+  Spares() = default;
+  ~Spares() {
+    for (auto& kept : kept_) delete kept.load(std::memory_order_relaxed);
+  }
+  template <class Make>
+  std::unique_ptr<T> take(Make&& make) {
+    for (auto& kept : kept_) {
+      if (T* const spare = kept.exchange(nullptr, std::memory_order_acquire))
+        return std::unique_ptr<T>(spare);
+    }
+    return make();
+  }
+  void give_back(std::unique_ptr<T> spare) {
+    for (auto& kept : kept_) {
+      T* nobody = nullptr;
+      if (kept.compare_exchange_strong(nobody, spare.get(), std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+        static_cast<void>(spare.release());
+        return;
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kKept = 8;  // runs of one state at the same time; more make and drop theirs
+  std::atomic<T*> kept_[kKept] = {};
 };
 
 // Calls fn; an error of oneDNN becomes one of ours, with the operator's name.
@@ -88,15 +153,32 @@ void checked(const char* who, Fn&& fn) {
 // While it lives, primitives are made for one thread and run on one.
 class OneThread {
  public:
-  explicit OneThread(const engine::RunContext& context) : cores_(context.cores) {
-    engine::set_omp_threads(1);
-  }
-  ~OneThread() { engine::set_omp_threads(cores_); }
+  OneThread() : OneThread(std::max(engine::omp_threads(), 1)) {}
+  explicit OneThread(const engine::RunContext& context) : OneThread(context.cores) {}
+  ~OneThread() { engine::set_omp_threads(after_); }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 
  private:
-  const int cores_;
+  explicit OneThread(int after) : after_(after) { engine::set_omp_threads(1); }
+  const int after_;
+};
+
+// A state whose errors of oneDNN become ours.
+template <class P, class State>
+class Checked final : public KernelState {
+ public:
+  Checked(const P& p, const KernelSpec& spec) {
+    const OneThread one_thread;
+    checked(State::kOperator, [&] { state_ = make_ref<State>(p, spec); });
+    scratch_bytes = state_->scratch_bytes;
+  }
+  void run(const P& p, const KernelArgs& args) const {
+    checked(State::kOperator, [&] { state_->run(p, args); });
+  }
+
+ private:
+  Ref<State> state_;
 };
 
 // Calls fn(i) for i in [0, count) on the task's cores; fn may throw.
@@ -114,47 +196,5 @@ void each_part(engine::RunContext& context, int64_t count, Fn&& fn) {
   });
   if (error) std::rethrow_exception(error);
 }
-
-// Compiled primitives by what they are for. At most `capacity` are kept; the one that was not asked for longest goes.
-template <class Plan>
-class PlanCache {
- public:
-  using Key = std::vector<int64_t>;
-
-  explicit PlanCache(size_t capacity) : capacity_(capacity) {}
-
-  // make() runs without the lock; of two threads that make the same plan, the first one's is kept.
-  template <class Make>
-  std::shared_ptr<const Plan> get(const Key& key, Make&& make) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = plans_.find(key);
-      if (found != plans_.end()) {
-        found->second.last_use = ++clock_;
-        return found->second.plan;
-      }
-    }
-    auto plan = std::make_shared<const Plan>(make());
-    const std::lock_guard lock(mutex_);
-    if (plans_.size() >= capacity_) {
-      auto oldest = plans_.begin();
-      for (auto i = plans_.begin(); i != plans_.end(); ++i) {
-        if (i->second.last_use < oldest->second.last_use) oldest = i;
-      }
-      plans_.erase(oldest);
-    }
-    return plans_.try_emplace(key, Entry{std::move(plan), ++clock_}).first->second.plan;
-  }
-
- private:
-  struct Entry {
-    std::shared_ptr<const Plan> plan;
-    uint64_t last_use;
-  };
-  const size_t capacity_;
-  std::mutex mutex_;  // guards what follows
-  std::map<Key, Entry> plans_;
-  uint64_t clock_ = 0;
-};
 
 }  // namespace loomix::ops::onednn

@@ -2,6 +2,7 @@
 #include "ops/table.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.h"
@@ -119,10 +120,11 @@ void validate_op(const OpTable& table, const OpDef& op) {
   require(!op.data_dependent || (op.saved_names.empty() && op.inplace.empty()),
           "outputs of data-dependent shape and saved or shared memory");
   require(!(op.gradient && op.zero_gradient), "two gradients");
-  require(
-      std::any_of(op.kernels.begin(), op.kernels.end(),
-                  [](const Kernel& kernel) { return kernel.device == DeviceType::cpu && !kernel.support; }),
-      "no CPU kernel that accepts everything");
+  require(std::any_of(op.kernels.begin(), op.kernels.end(),
+                      [](const Kernel& kernel) {
+                        return kernel.device == DeviceType::cpu && !kernel.support && !kernel.sparse;
+                      }),
+          "no CPU kernel that accepts everything");
   if (op.gradient && needs_no_attributes(op)) {
     NameChecker checker(table, op, op.params->parse(op.name, {}));
     op.gradient(*checker.attrs(), checker);
@@ -137,6 +139,13 @@ OpDef& OpTable::create(std::string name, const ParamSchema& params) {
   op.name = std::move(name);
   op.params = &params;
   by_name_.emplace(op.name, &op);
+  for (const auto& [core, place] : std::initializer_list<std::pair<std::string_view, const OpDef**>>{
+           {"elemwise_add", &core_.add},
+           {"add_n", &core_.add_many},
+           {"_copy", &core_.copy},
+           {"zeros_like", &core_.zeros_like}}) {
+    if (op.name == core) *place = &op;
+  }
   return op;
 }
 
@@ -144,6 +153,24 @@ OpDef& OpTable::mutable_at(std::string_view name) {
   const auto found = by_name_.find(std::string(name));
   LOOMIX_CHECK(found != by_name_.end(), InternalError, "[{}] a kernel is registered for no operator.", name);
   return *found->second;
+}
+
+void OpTable::add_kernel(std::string_view op, const Kernel& kernel) {
+  OpDef& def = mutable_at(op);
+  def.kernels.push_back(kernel);
+  def.note(kernel);
+}
+
+void OpTable::add_later(std::span<const std::pair<std::string, Kernel>> kernels) const {
+  std::map<OpDef*, std::vector<Kernel>> added;
+  for (const auto& [name, kernel] : kernels) {
+    added[by_name_.at(at(name).name)].push_back(kernel);
+  }
+  const std::lock_guard lock(adding_);
+  for (auto& [op, list] : added) {
+    for (const Kernel& kernel : list) op->note(kernel);
+    op->added_.store(new AddedKernels{std::move(list), op->added_kernels()}, std::memory_order_release);
+  }
 }
 
 const OpDef* OpTable::find(std::string_view name) const {

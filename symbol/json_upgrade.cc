@@ -73,7 +73,7 @@ void upgrade_node(SymbolNode& node, int version, const ops::OpTable& table) {
           !node.mutates(i) || input.is_variable(), ValueError,
           "[Symbol.load_json] input '{}' of node '{}' ({}) must be a variable; it is the output of '{}'.",
           node.input_name(i), node.name, node.op->name, input.name);
-      const char* init = version < kInitializers ? default_initializer(node, i) : nullptr;
+      const char* init = version < kInitializers ? first_value(node, i) : nullptr;
       if (init && input.is_variable()) input.dict.emplace("__init__", init);
     }
   }

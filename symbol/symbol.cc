@@ -80,7 +80,7 @@ void connect(SymbolNode& node, std::span<const NamedSymbol> given) {
                  "output of "
                  "'{}'.",
                  node.op->name, names[i], node.name, input.node->name);
-    if (const char* init = default_initializer(node, i); init && input.node->is_variable()) {
+    if (const char* init = first_value(node, i); init && input.node->is_variable()) {
       input.node->dict.emplace("__init__", init);
     }
   }

@@ -108,20 +108,8 @@ bool ends_in_hidden_key(std::string_view key) {
          });
 }
 
-const char* default_initializer(const SymbolNode& node, int input) {
-  const auto given = [&](const char* key, std::string_view value) {
-    const auto found = node.dict.find(key);
-    return found != node.dict.end() && found->second == value;
-  };
-  const std::string_view op = node.op_name();
-  if (op == "BatchNorm" || op == "BatchNorm_v1" || op == "_contrib_SyncBatchNorm") {
-    if (input == 3) return R"(["zero", {}])";
-    if (input == 4) return R"(["one", {}])";
-  }
-  if (op == "LeakyReLU" && input == 1 && given("act_type", "prelu"))
-    return R"(["Constant", {"value": 0.25}])";
-  if (op == "UpSampling" && input == 1 && given("sample_type", "bilinear")) return R"(["bilinear", {}])";
-  return nullptr;
+const char* first_value(const SymbolNode& node, int input) {
+  return node.op && node.op->first_value ? node.op->first_value(*node.attrs, input) : nullptr;
 }
 
 }  // namespace loomix

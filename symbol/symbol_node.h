@@ -62,6 +62,6 @@ bool is_hidden_key(std::string_view key);
 // `weight_lr_mult` and the like: once a way to address an input's attribute, never a parameter.
 bool ends_in_hidden_key(std::string_view key);
 // Text of the initializer that MXNet attaches to an automatic variable for this input; null for most.
-const char* default_initializer(const SymbolNode& node, int input);
+const char* first_value(const SymbolNode& node, int input);
 
 }  // namespace loomix

@@ -43,6 +43,8 @@ DNNL_HEADER = re.compile(r"^(oneapi/)?dnnl")
 DNNL_FILE = re.compile(r"_dnnl\.(cc|h)$")
 SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png|curl)\.(cc|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+# An operator's name in a comparison or a look-up: what passes need to know is a trait in OpDef.
+OPERATOR_NAME = re.compile(r'\bop(_name\(\w*\))?(\(\))?(->|\.)name\s*[=!]=|\btable(_|\(\))?(->|\.)(at|find)\("')
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
 MAX_LINES = 1000
 GENERATED = re.compile(r"/_generated_\w+\.pyi$")
@@ -54,11 +56,15 @@ def may_include(path: str) -> tuple[str, list[str]]:
     for prefix, allowed in NARROW.items():
         if path.startswith(prefix):
             return prefix, [prefix, *allowed]
-    folder = path.split("/")[0]
+    folder = folder_of(path)
     if folder in ARROWS:
         return folder, [folder, *ARROWS[folder]]
     programs = ["tools"] if folder == "tests" else []  # that it tests
     return folder, [folder, *EVERYTHING, *programs]
+
+
+def folder_of(path: str) -> str:
+    return path.split("/")[0]
 
 
 def check_code(path: str, text: str) -> list[str]:
@@ -87,6 +93,8 @@ def check_code(path: str, text: str) -> list[str]:
                 faults.append(f"{where}: <{header}> belongs in *_dnnl.cc")
         if ENVIRONMENT.search(line.split("//")[0]) and path != "base/settings.cc":
             faults.append(f"{where}: only base/settings.cc reads the environment")
+        if folder_of(path) == "symbol" and OPERATOR_NAME.search(line):
+            faults.append(f"{where}: no operator is known by its name here; ask for a trait of OpDef")
         if BACKEND_CONDITION.search(line) and not backend_file and not SUFFIX_FILE.search(path):
             faults.append(
                 f"{where}: no condition on a backend here; use a *_<backend> file and a no_<backend>.cc stub"

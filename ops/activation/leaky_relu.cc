@@ -60,6 +60,9 @@ void register_leaky_relu(OpTable& table) {
                                                                : uint64_t{0};
       })
       .training_matters()
+      .first_value([](const Params& p, int input) {
+        return input == 1 && is_prelu(p) ? R"(["Constant", {"value": 0.25}])" : nullptr;
+      })
       .element_cost(0.5)
       .gradient([](const Params& p, GradBuilder& g) {
         const GradValue grad = g.grad_of(0);

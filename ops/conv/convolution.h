@@ -6,6 +6,7 @@
 #include "base/params.h"
 #include "ops/conv/layout.h"
 #include "ops/kernel.h"
+#include "ops/scratch_slots.h"
 
 namespace loomix::ops {
 
@@ -85,10 +86,49 @@ void convolution_weight_cpu(const ConvolutionParams&, const KernelArgs&);
 // grad -> gradient of the bias.
 void convolution_bias_cpu(const ConvolutionParams&, const KernelArgs&);
 
-// The same as matrix products over pieces of the unfolded image that fit into the cache: float32, channels first.
-void convolution_gemm(const ConvolutionParams&, const KernelArgs&);
-void convolution_data_gemm(const ConvolutionParams&, const KernelArgs&);
-void convolution_weight_gemm(const ConvolutionParams&, const KernelArgs&);
+// The same as matrix products over pieces of the unfolded image that fit into the cache: float32, channels first. Scratch
+// memory: what the threads share (packed weights, or sums of parts), then pieces of which each has one.
+class PreparedConvGemm : public KernelState {
+ protected:
+  PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int cores);
+  float* shared(const KernelArgs& args) const;
+  ScratchSlots slots(const KernelArgs& args) const;
+  const ConvGeometry geometry;
+
+ private:
+  const int64_t shared_, own_;  // floats
+  const int slots_;
+};
+
+class ConvGemm final : public PreparedConvGemm {
+ public:
+  ConvGemm(const ConvolutionParams& p, const KernelSpec& spec);
+  void run(const ConvolutionParams& p, const KernelArgs& args) const;
+
+ private:
+  ConvGemm(const ConvGeometry& g, int cores);
+};
+
+class ConvDataGemm final : public PreparedConvGemm {
+ public:
+  ConvDataGemm(const ConvolutionParams& p, const KernelSpec& spec);
+  void run(const ConvolutionParams& p, const KernelArgs& args) const;
+
+ private:
+  ConvDataGemm(const ConvGeometry& g, int cores);
+};
+
+class ConvWeightGemm final : public PreparedConvGemm {
+ public:
+  ConvWeightGemm(const ConvolutionParams& p, const KernelSpec& spec);
+  void run(const ConvolutionParams& p, const KernelArgs& args) const;
+
+ private:
+  ConvWeightGemm(const ConvGeometry& g, int cores);
+  static int64_t parts(const ConvGeometry& g);    // partial sums, whatever the number of threads
+  static int64_t at_once(const ConvGeometry& g);  // pixels that are unfolded at a time
+};
+
 Support convolution_gemm_support(const ConvolutionParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

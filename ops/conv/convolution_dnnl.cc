@@ -6,8 +6,8 @@
 #include "ops/families.h"
 #include "ops/isa.h"
 #include "ops/primitive_dnnl.h"
+#include "ops/scratch_slots.h"
 #include "ops/table.h"
-#include "ops/thread_scratch.h"
 
 namespace loomix::ops {
 namespace {
@@ -19,7 +19,6 @@ enum class Pass { forward, data, weight };
 constexpr algorithm kDirect = algorithm::convolution_direct;
 constexpr algorithm kWinograd = algorithm::convolution_winograd;
 
-constexpr size_t kKeptPlans = 256;
 constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, whatever the number of threads
 
 // A primitive for some images at once, with the tensors in the layouts that it wants.
@@ -50,15 +49,6 @@ struct Problem {
     dilates = append({}, g.dilate);
     for (auto& step : dilates) --step;
   }
-
-  PlanCache<Plan>::Key key(algorithm how) const {
-    PlanCache<Plan>::Key key = {static_cast<int64_t>(pass), static_cast<int64_t>(how), with_bias};
-    for (const auto* dims : {&data, &weight, &out, &strides, &dilates, &pads}) {
-      key.push_back(static_cast<int64_t>(dims->size()));
-      key.insert(key.end(), dims->begin(), dims->end());
-    }
-    return key;
-  }
 };
 
 Plan make_plan(const Problem& p, algorithm how) {
@@ -78,43 +68,39 @@ Plan make_plan(const Problem& p, algorithm how) {
   };
   // As in training, for else the Winograd kernel wants weights in a layout that is slow to make.
   constexpr auto kKind = dnnl::prop_kind::forward_training;
-  using Forward = dnnl::convolution_forward;
-  using ToData = dnnl::convolution_backward_data;
-  using ToWeight = dnnl::convolution_backward_weights;
+  using ForwardOf = dnnl::convolution_forward;
+  using DataOf = dnnl::convolution_backward_data;
+  using WeightOf = dnnl::convolution_backward_weights;
   const auto forward =
-      p.with_bias
-          ? describe<Forward>(kKind, how, data, weight, plan.bias, out, p.strides, p.dilates, p.pads, p.pads)
-          : describe<Forward>(kKind, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+      p.with_bias ? describe<ForwardOf>(kKind, how, data, weight, plan.bias, out, p.strides, p.dilates,
+                                        p.pads, p.pads)
+                  : describe<ForwardOf>(kKind, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
   if (p.pass == Pass::forward) {
     finish(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
-    plan.run = Forward(forward);
+    plan.run = ForwardOf(forward);
   } else if (p.pass == Pass::data) {
     const auto d =
-        describe_backward<ToData>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+        describe_backward<DataOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
     finish(d, d.diff_src_desc(), d.weights_desc(), d.diff_dst_desc());
-    plan.run = ToData(d);
+    plan.run = DataOf(d);
   } else {
     const auto d =
-        describe_backward<ToWeight>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+        describe_backward<WeightOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
     finish(d, d.src_desc(), d.diff_weights_desc(), d.diff_dst_desc());
-    plan.run = ToWeight(d);
+    plan.run = WeightOf(d);
   }
   return plan;
 }
 
-std::shared_ptr<const Plan> plan_for(Pass pass, algorithm how, bool bias, const ConvGeometry& g,
-                                     int64_t images) {
-  static auto& cache = *new PlanCache<Plan>(kKeptPlans);  // outlives all tasks
+Plan make_plan(Pass pass, algorithm how, bool bias, const ConvGeometry& g, int64_t images) {
   const Problem problem(pass, bias, g, images);
-  return cache.get(problem.key(how), [&] {
-    if (how == kDirect) return make_plan(problem, how);
-    try {
-      return make_plan(problem, how);
-    } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented) throw;
-      return make_plan(problem, kDirect);
-    }
-  });
+  if (how == kDirect) return make_plan(problem, how);
+  try {
+    return make_plan(problem, how);
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return make_plan(problem, kDirect);
+  }
 }
 
 // The batch is cut into equal pieces, at least four where that is possible. Winograd's method transforms the weights for
@@ -133,66 +119,136 @@ int64_t images_at_once(algorithm how, const ConvGeometry& g) {
   return g.batch / many >= 2 * kFewestPieces ? many : images_of(g, 392);
 }
 
-// The pieces of one pass, and where their tensors stand.
-struct Pieces {
-  int64_t images, count, data_step, out_step;
-  std::shared_ptr<const Plan> plan;
+// oneDNN's objects for the memory that one thread works on.
+struct Bindings {
+  Binding data, weight, out;
+  Pointer bias, scratchpad;
+  explicit Bindings(const Plan& plan)
+      : data(plan.data), weight(plan.weight), out(plan.out), bias(plan.bias), scratchpad(plan.scratchpad) {}
+};
+// Those of one run: one for each thread.
+using Session = std::vector<Bindings>;
 
-  Pieces(Pass pass, algorithm how, bool bias, const ConvGeometry& g)
-      : images(images_at_once(how, g)),
-        count(g.batch / images),
-        data_step(images * g.groups * g.channels * g.in_size()),
-        out_step(images * g.groups * g.filters * g.out_size()),
-        plan(plan_for(pass, how, bias, g, images)) {}
+// One pass over pieces of the batch. Scratch memory: what the threads share, then a slot for each of them with the
+// buffers for data and output, oneDNN's own scratchpad, and `extra` floats.
+class PreparedConvolution : public KernelState {
+ public:
+  static constexpr const char* kOperator = "Convolution";
+
+ protected:
+  PreparedConvolution(Pass pass, algorithm how, bool bias, const ConvGeometry& g, int cores)
+      : images_(images_at_once(how, g)),
+        count_(g.batch / images_),
+        data_step_(images_ * g.groups * g.channels * g.in_size()),
+        out_step_(images_ * g.groups * g.filters * g.out_size()),
+        plan_(make_plan(pass, how, bias, g, images_)),
+        slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), count_))) {}
+
+  void need(int64_t shared, int64_t extra) {
+    shared_ = shared;
+    slot_ = plan_.data.buffer() + plan_.out.buffer() + floats(plan_.scratchpad) + extra;
+    scratch_bytes = static_cast<size_t>(shared_ + slots_ * slot_) * sizeof(float);
+  }
+
+  // What one thread has in a run: bindings, and its buffers.
+  struct Worker {
+    Bindings& bound;
+    float *data, *out, *scratchpad, *extra;
+  };
+  // Calls prepare(a worker for the calling thread) and then part(i, worker) for each part.
+  template <class Prepare, class Part>
+  void each(const KernelArgs& args, int64_t parts, Prepare&& prepare, Part&& part) const {
+    const OneThread one_thread(*args.context);
+    std::unique_ptr<Session> session = sessions_.take([this] {
+      auto made = std::make_unique<Session>();
+      made->reserve(static_cast<size_t>(slots_));
+      for (int slot = 0; slot < slots_; ++slot) made->emplace_back(plan_);  // a copy would share its memory
+      return made;
+    });
+    ScratchSlots slots(args.scratch.subspan(static_cast<size_t>(shared_) * sizeof(float)),
+                       static_cast<size_t>(slot_) * sizeof(float), slots_);
+    const auto worker = [&](const ScratchSlots::Use& slot) {
+      float* const data = slot.as<float>();
+      float* const out = data + plan_.data.buffer();
+      float* const scratchpad = out + plan_.out.buffer();
+      return Worker{(*session)[static_cast<size_t>(slot.index)], data, out, scratchpad,
+                    scratchpad + floats(plan_.scratchpad)};
+    };
+    prepare((*session)[0]);
+    each_part(*args.context, parts, [&](int64_t i) {
+      const ScratchSlots::Use slot(slots);
+      part(i, worker(slot));
+    });
+    sessions_.give_back(std::move(session));
+  }
+  float* shared(const KernelArgs& args) const { return reinterpret_cast<float*>(args.scratch.data()); }
+
+  const int64_t images_, count_, data_step_, out_step_;
+  const Plan plan_;
+
+ private:
+  const int slots_;
+  int64_t shared_ = 0, slot_ = 0;  // floats
+  mutable Spares<Session> sessions_;
 };
 
-template <algorithm how>
-void forward(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  const OneThread one_thread(*args.context);
-  const Pieces pieces(Pass::forward, how, !p.no_bias, ConvGeometry(p, args.in[0].shape));
-  const Plan& plan = *pieces.plan;
-  const float* data = args.in[0].as<float>();
-  const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
-  float* out = args.out[0].mutable_as<float>();
-  const ThreadScratch shared(ThreadScratch::shared, plan.weight.buffer());
-  const dnnl::memory weight = plan.weight.in(args.in[1].as<float>(), shared.data());
-  each_part(*args.context, pieces.count, [&](int64_t i) {
-    const int64_t buffers = plan.data.buffer() + plan.out.buffer();
-    const ThreadScratch own(ThreadScratch::own, buffers + floats(plan.scratchpad));
-    float* const out_buffer = own.data() + plan.data.buffer();
-    float* const to = out + i * pieces.out_step;
-    plan.run.execute(stream(), {{DNNL_ARG_SRC, plan.data.in(data + i * pieces.data_step, own.data())},
-                                {DNNL_ARG_WEIGHTS, weight},
-                                {DNNL_ARG_BIAS, memory(plan.bias, bias)},
-                                {DNNL_ARG_DST, plan.out.out(to, out_buffer)},
-                                {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, own.data() + buffers)}});
-    plan.out.deliver(to, out_buffer);
-  });
-}
+template <class P, algorithm how>
+class Forward final : public PreparedConvolution {
+ public:
+  Forward(const P& p, const KernelSpec& spec)
+      : PreparedConvolution(Pass::forward, how, !p.no_bias, ConvGeometry(p, spec.in[0].shape), spec.cores) {
+    need(plan_.weight.buffer(), 0);
+  }
 
-template <algorithm how>
-void to_data(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  const OneThread one_thread(*args.context);
-  const Pieces pieces(Pass::data, how, false, ConvGeometry(p, args.out[0].shape));
-  const Plan& plan = *pieces.plan;
-  const float* grad = args.in[0].as<float>();
-  float* out = args.out[0].mutable_as<float>();
-  const ThreadScratch shared(ThreadScratch::shared, plan.weight.buffer());
-  const dnnl::memory weight = plan.weight.in(args.in[1].as<float>(), shared.data());
-  each_part(*args.context, pieces.count, [&](int64_t i) {
-    const int64_t buffers = plan.data.buffer() + plan.out.buffer();
-    const ThreadScratch own(ThreadScratch::own, buffers + floats(plan.scratchpad));
-    float* const data_buffer = own.data() + plan.out.buffer();
-    float* const to = out + i * pieces.data_step;
-    plan.run.execute(stream(), {{DNNL_ARG_DIFF_DST, plan.out.in(grad + i * pieces.out_step, own.data())},
-                                {DNNL_ARG_WEIGHTS, weight},
-                                {DNNL_ARG_DIFF_SRC, plan.data.out(to, data_buffer)},
-                                {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, own.data() + buffers)}});
-    plan.data.deliver(to, data_buffer);
-  });
-}
+  void run(const P& p, const KernelArgs& args) const {
+    if (args.req[0] == Req::null) return;
+    const float* data = args.in[0].as<float>();
+    const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
+    float* out = args.out[0].mutable_as<float>();
+    const float* weight = args.in[1].as<float>();
+    const auto prepare = [&](Bindings& bound) {
+      bound.weight.in(weight, shared(args));
+      if (!plan_.weight.same()) weight = shared(args);
+    };
+    each(args, count_, prepare, [&](int64_t i, const Worker& w) {
+      float* const to = out + i * out_step_;
+      execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(data + i * data_step_, w.data)},
+                          {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
+                          {DNNL_ARG_DST, w.bound.out.out(to, w.out)},
+                          {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)},
+                          {DNNL_ARG_BIAS, w.bound.bias.at(bias)}});
+      w.bound.out.deliver(to, w.out);
+    });
+  }
+};
+
+template <class P, algorithm how>
+class ToData final : public PreparedConvolution {
+ public:
+  ToData(const P& p, const KernelSpec& spec)
+      : PreparedConvolution(Pass::data, how, false, ConvGeometry(p, spec.out[0].shape), spec.cores) {
+    need(plan_.weight.buffer(), 0);
+  }
+
+  void run(const P&, const KernelArgs& args) const {
+    if (args.req[0] == Req::null) return;
+    const float* grad = args.in[0].as<float>();
+    const float* weight = args.in[1].as<float>();
+    float* out = args.out[0].mutable_as<float>();
+    const auto prepare = [&](Bindings& bound) {
+      bound.weight.in(weight, shared(args));
+      if (!plan_.weight.same()) weight = shared(args);
+    };
+    each(args, count_, prepare, [&](int64_t i, const Worker& w) {
+      float* const to = out + i * data_step_;
+      execute(plan_.run, {{DNNL_ARG_DIFF_DST, w.bound.out.in(grad + i * out_step_, w.out)},
+                          {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
+                          {DNNL_ARG_DIFF_SRC, w.bound.data.out(to, w.data)},
+                          {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
+      w.bound.data.deliver(to, w.data);
+    });
+  }
+};
 
 void add_to(float* sums, const float* more, int64_t count) {
 #pragma omp simd
@@ -200,52 +256,55 @@ void add_to(float* sums, const float* more, int64_t count) {
 }
 
 // The pieces belong to a fixed number of parts, whose sums are added in order, in oneDNN's layout.
-template <algorithm how>
-void to_weight(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  const bool add = args.req[0] == Req::add;
-  float* out = args.out[0].mutable_as<float>();
-  if (args.in[0].size() == 0) {
-    if (!add) std::fill_n(out, args.out[0].size(), 0.0f);
-    return;
+template <class P, algorithm how>
+class ToWeight final : public PreparedConvolution {
+ public:
+  ToWeight(const P& p, const KernelSpec& spec)
+      : PreparedConvolution(Pass::weight, how, false, ConvGeometry(p, spec.in[1].shape), spec.cores),
+        parts_(std::min(count_, kWeightParts)),
+        size_(floats(plan_.weight.inner())) {
+    need((parts_ + 1) * size_, size_);
   }
-  const OneThread one_thread(*args.context);
-  const Pieces pieces(Pass::weight, how, false, ConvGeometry(p, args.in[1].shape));
-  const Plan& plan = *pieces.plan;
-  const float* grad = args.in[0].as<float>();
-  const float* data = args.in[1].as<float>();
-  const int64_t size = floats(plan.weight.inner());
-  const int64_t parts = std::min(pieces.count, kWeightParts);
-  const ThreadScratch all_sums(ThreadScratch::sums, (parts + 1) * size);
-  float* const sums = all_sums.data();
-  each_part(*args.context, parts, [&](int64_t part) {
-    const int64_t buffers = plan.data.buffer() + plan.out.buffer();
-    const ThreadScratch own(ThreadScratch::own, buffers + floats(plan.scratchpad) + size);
-    float* const more = own.data() + buffers + floats(plan.scratchpad);
-    const int64_t begin = pieces.count * part / parts;
-    for (int64_t i = begin; i < pieces.count * (part + 1) / parts; ++i) {
-      float* const to = i == begin ? sums + part * size : more;
-      plan.run.execute(stream(), {{DNNL_ARG_SRC, plan.data.in(data + i * pieces.data_step, own.data())},
-                                  {DNNL_ARG_DIFF_DST,
-                                   plan.out.in(grad + i * pieces.out_step, own.data() + plan.data.buffer())},
-                                  {DNNL_ARG_DIFF_WEIGHTS, memory(plan.weight.inner(), to)},
-                                  {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, own.data() + buffers)}});
-      if (i != begin) add_to(sums + part * size, more, size);
+
+  void run(const P&, const KernelArgs& args) const {
+    if (args.req[0] == Req::null) return;
+    const bool add = args.req[0] == Req::add;
+    const float* grad = args.in[0].as<float>();
+    const float* data = args.in[1].as<float>();
+    float* out = args.out[0].mutable_as<float>();
+    float* const sums = shared(args);
+    // To the user's layout: past the sums if it is to be added, or is a mere copy.
+    float* const plain = sums + parts_ * size_;
+    each(
+        args, parts_, [](Bindings&) {},
+        [&](int64_t part, const Worker& w) {
+          const int64_t begin = count_ * part / parts_;
+          for (int64_t i = begin; i < count_ * (part + 1) / parts_; ++i) {
+            float* const to = i == begin ? sums + part * size_ : w.extra;
+            execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(data + i * data_step_, w.data)},
+                                {DNNL_ARG_DIFF_DST, w.bound.out.in(grad + i * out_step_, w.out)},
+                                {DNNL_ARG_DIFF_WEIGHTS, w.bound.weight.inner(to)},
+                                {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
+            if (i != begin) add_to(sums + part * size_, w.extra, size_);
+          }
+        });
+    engine::parallel_for(*args.context, size_, 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t part = 1; part < parts_; ++part)
+        add_to(sums + begin, sums + part * size_ + begin, end - begin);
+    });
+    if (plan_.weight.same()) {
+      std::copy_n(sums, args.out[0].size(), add ? plain : out);
+    } else {
+      each(
+          args, 1, [&](Bindings& bound) { bound.weight.deliver(add ? plain : out, sums); },
+          [](int64_t, const Worker&) {});
     }
-  });
-  engine::parallel_for(*args.context, size, 16384, [&](int64_t begin, int64_t end) {
-    for (int64_t part = 1; part < parts; ++part)
-      add_to(sums + begin, sums + part * size + begin, end - begin);
-  });
-  // To the user's layout: past the sums if it is to be added, or is a mere copy.
-  float* const plain = sums + parts * size;
-  if (plan.weight.same()) {
-    std::copy_n(sums, args.out[0].size(), add ? plain : out);
-  } else {
-    plan.weight.deliver(add ? plain : out, sums);
+    if (add) add_to(out, plain, args.out[0].size());
   }
-  if (add) add_to(out, plain, args.out[0].size());
-}
+
+ private:
+  const int64_t parts_, size_;
+};
 
 // When oneDNN is faster than the kernel by matrix products, as measured (docs/convolution.md). It rounds channels up to
 // 16, so what counts is how much of its work is padding.
@@ -314,40 +373,37 @@ Support accepts(const P& p, const KernelSpec& spec) {
   if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
   if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
   const Shape& data = pass == Pass::data ? spec.out[0].shape : spec.in[pass == Pass::forward ? 0 : 1].shape;
-  if (data.size() == 0) return Support::no("there is no data");
+  if (data.size() == 0 || spec.out[0].size() == 0 || spec.in[0].size() == 0) {
+    return Support::no("there is no data");
+  }
   const ConvGeometry g(p, data);
   if (g.batch / images_at_once(how, g) < kFewestPieces) return Support::no("the batch has too few pieces");
   return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
 }
 
-template <class P, void (*run)(const ConvolutionParams&, const KernelArgs&)>
-void as(const P& p, const KernelArgs& args) {
-  checked("Convolution", [&] { run(p, args); });
+template <class P, template <class, algorithm> class Of, Pass pass>
+void add(OpTable& table, const std::string& op, const char* winograd, const char* direct) {
+  table.prepared_kernel<P, Checked<P, Of<P, kWinograd>>, accepts<P, pass, kWinograd>>(op, winograd,
+                                                                                      DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, Of<P, kDirect>>, accepts<P, pass, kDirect>>(op, direct,
+                                                                                  DeviceType::cpu);
 }
 
 template <class P>
-void add(OpTable& table, const std::string& name) {
-  constexpr DeviceType cpu = DeviceType::cpu;
-  table.kernel<P, as<P, forward<kWinograd>>, accepts<P, Pass::forward, kWinograd>>(
-      name, "convolution_winograd_dnnl", cpu);
-  table.kernel<P, as<P, forward<kDirect>>, accepts<P, Pass::forward, kDirect>>(name, "convolution_dnnl", cpu);
-  const std::string data = "_backward_" + name + "_data", weight = "_backward_" + name + "_weight";
-  table.kernel<P, as<P, to_data<kWinograd>>, accepts<P, Pass::data, kWinograd>>(
-      data, "convolution_data_winograd_dnnl", cpu);
-  table.kernel<P, as<P, to_data<kDirect>>, accepts<P, Pass::data, kDirect>>(data, "convolution_data_dnnl",
-                                                                            cpu);
-  table.kernel<P, as<P, to_weight<kWinograd>>, accepts<P, Pass::weight, kWinograd>>(
-      weight, "convolution_weight_winograd_dnnl", cpu);
-  table.kernel<P, as<P, to_weight<kDirect>>, accepts<P, Pass::weight, kDirect>>(
-      weight, "convolution_weight_dnnl", cpu);
+void add_passes(OpTable& table, const std::string& name) {
+  add<P, Forward, Pass::forward>(table, name, "convolution_winograd_dnnl", "convolution_dnnl");
+  add<P, ToData, Pass::data>(table, "_backward_" + name + "_data", "convolution_data_winograd_dnnl",
+                             "convolution_data_dnnl");
+  add<P, ToWeight, Pass::weight>(table, "_backward_" + name + "_weight", "convolution_weight_winograd_dnnl",
+                                 "convolution_weight_dnnl");
 }
 
 }  // namespace
 
 void kernels_conv_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
-  add<ConvolutionParams>(table, "Convolution");
-  add<ConvolutionV1Params>(table, "Convolution_v1");
+  add_passes<ConvolutionParams>(table, "Convolution");
+  add_passes<ConvolutionV1Params>(table, "Convolution_v1");
 }
 
 }  // namespace loomix::ops

@@ -8,9 +8,7 @@
 namespace loomix::ops {
 namespace {
 
-using Run = void (*)(const ConvolutionParams&, const KernelArgs&);
-
-template <class P, Run run>
+template <class P, void (*run)(const ConvolutionParams&, const KernelArgs&)>
 void as(const P& p, const KernelArgs& args) {
   run(p, args);
 }
@@ -23,11 +21,11 @@ Support gemm_support(const P& p, const KernelSpec& spec) {
 template <class P>
 void add(OpTable& table, const std::string& name) {
   constexpr DeviceType cpu = DeviceType::cpu;
-  table.kernel<P, as<P, convolution_gemm>, gemm_support<P>>(name, "convolution_gemm", cpu);
-  table.kernel<P, as<P, convolution_data_gemm>, gemm_support<P>>("_backward_" + name + "_data",
-                                                                 "convolution_data_gemm", cpu);
-  table.kernel<P, as<P, convolution_weight_gemm>, gemm_support<P>>("_backward_" + name + "_weight",
-                                                                   "convolution_weight_gemm", cpu);
+  table.prepared_kernel<P, ConvGemm, gemm_support<P>>(name, "convolution_gemm", cpu);
+  table.prepared_kernel<P, ConvDataGemm, gemm_support<P>>("_backward_" + name + "_data",
+                                                          "convolution_data_gemm", cpu);
+  table.prepared_kernel<P, ConvWeightGemm, gemm_support<P>>("_backward_" + name + "_weight",
+                                                            "convolution_weight_gemm", cpu);
   table.kernel<P, as<P, convolution_cpu>>(name, "convolution_cpu", cpu);
   table.kernel<P, as<P, convolution_data_cpu>>("_backward_" + name + "_data", "convolution_data_cpu", cpu);
   table.kernel<P, as<P, convolution_weight_cpu>>("_backward_" + name + "_weight", "convolution_weight_cpu",

@@ -146,8 +146,10 @@ void register_cast(OpTable& table) {
     builder.output("output").infer_type(same_type<NoParams>).shape_only(0).zero_gradient();
     return builder;
   };
-  register_filled("zeros_like", "Zeros of the shape and type of data.").aliases({"_sparse_zeros_like"});
-  register_filled("ones_like", "Ones of the shape and type of data.");
+  register_filled("zeros_like", "Zeros of the shape and type of data.")
+      .aliases({"_sparse_zeros_like"})
+      .fill([](const NoParams&) { return 0.0; });
+  register_filled("ones_like", "Ones of the shape and type of data.").fill([](const NoParams&) { return 1.0; });
 }
 
 }  // namespace loomix::ops

@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/elemwise.h"
 #include "ops/families.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
+namespace {
+
+// Second operands that leave the first one as it is; passes drop such operators.
+void declare_neutral_operands(OpTable& table) {
+  const auto scalar = [&](const char* name, double neutral) {
+    table.refine<ScalarParams>(name).neutral(neutral).scalar([](const ScalarParams& p) { return p.scalar; });
+  };
+  for (const char* name : {"_plus_scalar", "_minus_scalar"}) scalar(name, 0);
+  for (const char* name : {"_mul_scalar", "_div_scalar", "_power_scalar"}) scalar(name, 1);
+  for (const std::string form : {"elemwise_", "broadcast_"}) {
+    table.refine<NoParams>(form + "add").neutral(0).commutes();
+    table.refine<NoParams>(form + "mul").neutral(1).commutes();
+    table.refine<NoParams>(form + "sub").neutral(0);
+    table.refine<NoParams>(form + "div").neutral(1);
+  }
+}
+
+}  // namespace
 
 void register_elemwise(OpTable& table) {
   register_unary(table);
@@ -10,6 +29,7 @@ void register_elemwise(OpTable& table) {
   register_scalar(table);
   register_cast(table);
   register_select(table);
+  declare_neutral_operands(table);
 }
 
 }  // namespace loomix::ops

@@ -15,11 +15,11 @@ int64_t grain_for(int64_t bytes_an_item) {
   return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_an_item, 1), 1);
 }
 
-// The indices as int64 in the workspace, each inside [0, size) by the rule of `mode`.
+// The indices as int64 in the scratch memory, each inside [0, size) by the rule of `mode`.
 std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size,
                                       IndexMode mode, const char* who) {
   const int64_t count = indices.size();
-  auto* const result = reinterpret_cast<int64_t*>(args.workspace.data());
+  auto* const result = reinterpret_cast<int64_t*>(args.scratch.data());
   dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
     const T* const raw = indices.as<T>();
     for (int64_t i = 0; i < count; ++i) {
@@ -96,7 +96,7 @@ struct Places {
 Places read_places(const KernelArgs& args, const TensorView& indices, const Shape& shape, const char* who) {
   const int64_t axes = indices.shape[0];
   const int64_t count = indices.shape.size_between(1, indices.shape.ndim());
-  auto* const position = reinterpret_cast<int64_t*>(args.workspace.data());
+  auto* const position = reinterpret_cast<int64_t*>(args.scratch.data());
   std::fill_n(position, count, 0);
   dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
     const T* const raw = indices.as<T>();
@@ -159,7 +159,7 @@ void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
 
 void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
   const TensorView& indices = args.in[0];
-  auto* const index = reinterpret_cast<int64_t*>(args.workspace.data());
+  auto* const index = reinterpret_cast<int64_t*>(args.scratch.data());
   const int64_t count = indices.size();
   dispatch_numeric(indices.dtype, "one_hot", [&]<class T>(Type<T>) {
     const T* const raw = indices.as<T>();

@@ -19,12 +19,6 @@ Shape gather_shape(const Shape& data, const Shape& indices, const char* who) {
 
 namespace {
 
-// Space for the indices as int64.
-template <class P, int kInput>
-size_t index_workspace(const P&, const KernelSpec& spec) {
-  return static_cast<size_t>(spec.in[kInput].size()) * sizeof(int64_t);
-}
-
 // Output 0 has the type of input `kData`; index inputs keep theirs, float32 where nothing says so.
 template <class P, int kData, int kIndex>
 void typed_by_data(const P&, TypeInfer& t) {
@@ -101,7 +95,6 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(take_shape)
       .infer_type(typed_by_data<TakeParams, 0, 1>)
-      .workspace(index_workspace<TakeParams, 1>)
       .gradient([](const TakeParams&, GradBuilder& g) {
         if (g.wants(0)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
@@ -114,7 +107,6 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const TakeParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<TakeParams, 0, 1>)
-      .workspace(index_workspace<TakeParams, 1>)
       .gradient([](const TakeParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(1)};
         g.set(0, g.call("take", inputs, g.attrs())[0]);
@@ -127,7 +119,6 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(embedding_shape)
       .infer_type(embedding_type)
-      .workspace(index_workspace<EmbeddingParams, 0>)
       .gradient([](const EmbeddingParams&, GradBuilder& g) {
         if (g.wants(1)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(0)};
@@ -141,7 +132,6 @@ void register_index(OpTable& table) {
         s.set_out(0, Shape{p.input_dim, p.output_dim});
       })
       .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
-      .workspace(index_workspace<EmbeddingParams, 1>)
       .gradient([](const EmbeddingParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.in(1), g.grad_of(0)};
         g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
@@ -161,7 +151,6 @@ void register_index(OpTable& table) {
         t.set_out(0, p.dtype);
         if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
       })
-      .workspace(index_workspace<OneHotParams, 0>)
       .zero_gradient();
   table.add<NoParams>("_onehot_encode")
       .doc("One-hot rows of the indices `lhs`, of the shape and type of the matrix `rhs`.")
@@ -177,7 +166,6 @@ void register_index(OpTable& table) {
         if (rows.ndim_known()) s.set_in(0, Shape{rows[0]});
       })
       .infer_type(typed_by_data<NoParams, 1, 0>)
-      .workspace(index_workspace<NoParams, 0>)
       .zero_gradient();
   table.add<PickParams>("pick")
       .aliases({"choose_element_0index"})
@@ -186,7 +174,6 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(pick_shape)
       .infer_type(typed_by_data<PickParams, 0, 1>)
-      .workspace(index_workspace<PickParams, 1>)
       .gradient([](const PickParams&, GradBuilder& g) {
         if (g.wants(0)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
@@ -199,7 +186,6 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const PickParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<PickParams, 0, 1>)
-      .workspace(index_workspace<PickParams, 1>)
       .gradient([](const PickParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(1)};
         g.set(0, g.call("pick", inputs, g.attrs())[0]);
@@ -219,7 +205,6 @@ void register_index(OpTable& table) {
         s.set_in(1, s.out(0));
       })
       .infer_type(typed_by_data<NoParams, 0, 1>)
-      .workspace(index_workspace<NoParams, 1>)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_batch_take", {g.grad_of(0), g.in(1), g.in(0)}));
       });
@@ -229,7 +214,6 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
-      .workspace(index_workspace<NoParams, 1>)
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)}));
       })
@@ -242,7 +226,6 @@ void register_index(OpTable& table) {
         if (s.in(0).ndim_known() && s.in(1).is_known()) s.set_out(0, gather_shape(s.in(0), s.in(1), s.who()));
       })
       .infer_type(typed_by_data<NoParams, 0, 1>)
-      .workspace(index_workspace<NoParams, 1>)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_gather_nd", {g.grad_of(0), g.in(1), g.in(0)}));
       });
@@ -252,7 +235,6 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
-      .workspace(index_workspace<NoParams, 1>)
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
       })
@@ -268,7 +250,6 @@ void register_index(OpTable& table) {
         if (s.in(1).is_known()) s.set_in(0, gather_shape(p.shape, s.in(1), s.who()));
       })
       .infer_type(typed_by_data<ScatterParams, 0, 1>)
-      .workspace(index_workspace<ScatterParams, 1>)
       .gradient([](const ScatterParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
       });
@@ -287,7 +268,6 @@ void register_index(OpTable& table) {
         for (int i : {0, 1}) t.set_in(i, t.out(0));
         if (t.in(2) == DType::unknown) t.set_in(2, DType::float32);
       })
-      .workspace(index_workspace<ScatterParams, 2>)
       .zero_gradient();
   const auto flat_index = [&table](const char* name, const char* alias, const char* doc, bool ravel) {
     auto op = table.add<RavelParams>(name);

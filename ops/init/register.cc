@@ -27,10 +27,11 @@ int64_t range_length(const RangeParams& p, const char* who) {
   return static_cast<int64_t>(steps) * p.repeat;
 }
 
-void fill_op(OpTable& table, const char* name, const char* doc) {
+void fill_op(OpTable& table, const char* name, const char* doc, double (*value)(const FillParams&)) {
   table.add<FillParams>(name)
       .doc(doc)
       .output("output")
+      .fill(value)
       .infer_shape([](const FillParams& p, ShapeInfer& s) {
         if (p.shape.ndim() > 0 || numpy_shapes()) s.set_out(0, shape_of_attribute(p.shape));
       })
@@ -41,8 +42,8 @@ void fill_op(OpTable& table, const char* name, const char* doc) {
 }  // namespace
 
 void register_init(OpTable& table) {
-  fill_op(table, "_zeros", "Makes an array of zeros.");
-  fill_op(table, "_ones", "Makes an array of ones.");
+  fill_op(table, "_zeros", "Makes an array of zeros.", [](const FillParams&) { return 0.0; });
+  fill_op(table, "_ones", "Makes an array of ones.", [](const FillParams&) { return 1.0; });
   table.add<ZerosWithoutDtypeParams>("_zeros_without_dtype")
       .doc("Makes an array of zeros whose type follows from its consumers; float32 if nothing says so.")
       .output("output")
@@ -62,6 +63,7 @@ void register_init(OpTable& table) {
   table.add<FullParams>("_full")
       .doc("Makes an array that holds one value everywhere.")
       .output("output")
+      .fill([](const FullParams& p) { return p.value; })
       .infer_shape([](const FullParams& p, ShapeInfer& s) {
         if (p.shape) s.set_out(0, shape_of_attribute(*p.shape));
       })

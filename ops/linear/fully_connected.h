@@ -25,6 +25,7 @@ void fully_connected_cblas(const FullyConnectedParams&, const KernelArgs&);
 // For batches of some dozen rows: the weight is read in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);
 Support fully_connected_panels_support(const FullyConnectedParams&, const KernelSpec&);
+size_t fully_connected_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
 // grad, weight, data (shape only) -> gradient of the data.
 void fully_connected_data_cpu(const FullyConnectedParams&, const KernelArgs&);
 void fully_connected_data_cblas(const FullyConnectedParams&, const KernelArgs&);

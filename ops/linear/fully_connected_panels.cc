@@ -5,7 +5,6 @@
 #include "ops/isa.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/linear/fully_connected_loops.h"
-#include "ops/thread_scratch.h"
 
 namespace loomix::ops {
 namespace {
@@ -36,6 +35,11 @@ Support fully_connected_panels_support(const FullyConnectedParams& p, const Kern
   return Support::yes();
 }
 
+size_t fully_connected_panels_scratch(const FullyConnectedParams& p, const KernelSpec& spec) {
+  const int64_t rows = spec.out[0].size() / p.num_hidden, width = loops().width;
+  return static_cast<size_t>((rows + width - 1) / width * width * spec.in[1].shape[1]) * sizeof(float);
+}
+
 void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   if (args.req[0] == Req::null || out.size() == 0) return;
@@ -47,8 +51,7 @@ void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& arg
   const float* weight = args.in[1].as<float>();
   const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
   float* to = out.mutable_as<float>();
-  const ThreadScratch shared(ThreadScratch::shared, (rows + l.width - 1) / l.width * l.width * depth);
-  float* panels = shared.data();
+  float* const panels = reinterpret_cast<float*>(args.scratch.data());
   constexpr int64_t kPackGrain = 128, kHiddenGrain = 24;
   engine::parallel_for(*args.context, depth, kPackGrain,
                        [&](int64_t begin, int64_t end) { l.pack(rows, depth, data, begin, end, panels); });

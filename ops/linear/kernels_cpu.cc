@@ -19,7 +19,7 @@ void pair(OpTable& table, const char* op, const char* fast, const char* referenc
 void kernels_linear_cpu(OpTable& table) {
   using FC = FullyConnectedParams;
   using Dot = DotParams;
-  table.kernel<FC, fully_connected_panels, fully_connected_panels_support>(
+  table.kernel<FC, fully_connected_panels, fully_connected_panels_support, fully_connected_panels_scratch>(
       "FullyConnected", "fully_connected_panels", DeviceType::cpu);
   kernels_linear_dnnl(table);
   pair<FC, fully_connected_cblas, fully_connected_cpu>(table, "FullyConnected", "fully_connected_cblas",

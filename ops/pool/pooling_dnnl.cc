@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/settings.h"
 #include "ops/families.h"
 #include "ops/pool/pooling.h"
 #include "ops/primitive_dnnl.h"
+#include "ops/scratch_slots.h"
 #include "ops/table.h"
-#include "ops/thread_scratch.h"
 
 namespace loomix::ops {
 namespace {
@@ -23,7 +24,6 @@ using Forward = dnnl::pooling_v2_forward;
 using Backward = dnnl::pooling_v2_backward;
 #endif
 
-constexpr size_t kKeptPlans = 256;
 constexpr int64_t kElementsAtOnce = 128 * 1024;  // a piece and its output stay in the second cache
 constexpr int64_t kSmallest = 2048;              // elements of data below which plain loops are as fast
 
@@ -68,29 +68,37 @@ Plan make_plan(algorithm how, const PoolGeometry& g, int64_t planes, bool backwa
   return plan;
 }
 
-std::shared_ptr<const Plan> plan_for(algorithm how, const PoolGeometry& g, int64_t planes, bool backward) {
-  static auto& cache = *new PlanCache<Plan>(kKeptPlans);  // outlives all tasks
-  PlanCache<Plan>::Key key = {static_cast<int64_t>(how), planes, backward};
-  for (const int64_t* sizes : {g.in, g.out, g.kernel, g.stride, g.pad})
-    key.insert(key.end(), sizes, sizes + 3);
-  return cache.get(key, [&] { return make_plan(how, g, planes, backward); });
-}
+// oneDNN's objects for the memory that one thread works on.
+struct Bindings {
+  Pointer data, out, places, scratchpad, backward_scratchpad;
+  explicit Bindings(const Plan& plan)
+      : data(plan.data),
+        out(plan.out),
+        places(plan.places),
+        scratchpad(plan.scratchpad),
+        backward_scratchpad(plan.backward_scratchpad) {}
+};
 
 // All planes, in pieces of so many that they fit the cache; the last one may be smaller.
 struct Pieces {
   int64_t planes, at_once;
-  std::shared_ptr<const Plan> whole, rest;
+  std::optional<Plan> whole, rest;
 
   Pieces(algorithm how, const PoolGeometry& g, bool backward) : planes(g.batch * g.channels) {
     constexpr int64_t kVector = 16;
     at_once = std::max<int64_t>(1, kElementsAtOnce / (kVector * g.in_size())) * kVector;
-    if (planes >= at_once) whole = plan_for(how, g, at_once, backward);
-    if (planes % at_once != 0) rest = plan_for(how, g, planes % at_once, backward);
+    if (planes >= at_once) whole = make_plan(how, g, at_once, backward);
+    if (planes % at_once != 0) rest = make_plan(how, g, planes % at_once, backward);
   }
   int64_t count() const { return (planes + at_once - 1) / at_once; }
   int64_t first(int64_t i) const { return i * at_once; }
   int64_t size(int64_t i) const { return std::min(at_once, planes - first(i)); }
   const Plan& plan(int64_t i) const { return size(i) == at_once ? *whole : *rest; }
+  // The largest of a number of floats over both plans.
+  template <class Size>
+  int64_t most(Size&& size) const {
+    return std::max(whole ? size(*whole) : 0, rest ? size(*rest) : 0);
+  }
 };
 
 // oneDNN's maxima pass over NaN, and take the lowest number for -inf.
@@ -124,62 +132,124 @@ void run_plainly(void (*run)(const PoolingParams&, const KernelArgs&), const Poo
   run(p, piece);
 }
 
-void pooling_dnnl(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  const PoolGeometry g(p, args.in[0].shape);
-  const OneThread one_thread(*args.context);
-  const Pieces pieces(algorithm_of(p), g, false);
-  const float* data = args.in[0].as<float>();
-  float* out = args.out[0].mutable_as<float>();
-  each_part(*args.context, pieces.count(), [&](int64_t i) {
-    const Plan& plan = pieces.plan(i);
-    const float* from = data + pieces.first(i) * g.in_size();
-    if (p.pool_type == PoolType::max && has_special(from, pieces.size(i) * g.in_size())) {
-      return run_plainly(pooling_cpu, p, args, pieces, i);
-    }
-    const ThreadScratch own(ThreadScratch::own, floats(plan.scratchpad));
-    plan.forward.execute(stream(), {{DNNL_ARG_SRC, memory(plan.data, from)},
-                                    {DNNL_ARG_DST, memory(plan.out, out + pieces.first(i) * g.out_size())},
-                                    {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, own.data())}});
-  });
-}
+// What one thread needs: objects for both plans, if there are both.
+struct Worker {
+  std::optional<Bindings> whole, rest;
+  explicit Worker(const Pieces& pieces) {
+    if (pieces.whole) whole.emplace(*pieces.whole);
+    if (pieces.rest) rest.emplace(*pieces.rest);
+  }
+  Bindings& of(const Pieces& pieces, int64_t i) { return pieces.size(i) == pieces.at_once ? *whole : *rest; }
+};
+using Session = std::vector<Worker>;  // of one run: one for each thread
 
-void pooling_backward_dnnl(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  const PoolGeometry g(p, args.in[1].shape);
-  const OneThread one_thread(*args.context);
-  const Pieces pieces(algorithm_of(p), g, true);
-  const float* grad = args.in[0].as<float>();
-  const float* data = args.in[1].as<float>();
-  float* out = args.out[0].mutable_as<float>();
-  each_part(*args.context, pieces.count(), [&](int64_t i) {
-    const Plan& plan = pieces.plan(i);
-    const float* from = data + pieces.first(i) * g.in_size();
-    const bool maxima = p.pool_type == PoolType::max;
-    if (maxima && has_special(from, pieces.size(i) * g.in_size())) {
-      return run_plainly(pooling_backward_cpu, p, args, pieces, i);
-    }
-    const int64_t scratchpad = std::max(floats(plan.scratchpad), floats(plan.backward_scratchpad));
-    const ThreadScratch own(ThreadScratch::own, scratchpad + floats(plan.places) + floats(plan.out));
-    float* const places = own.data() + scratchpad;
-    if (maxima) {
-      plan.forward.execute(stream(), {{DNNL_ARG_SRC, memory(plan.data, from)},
-                                      {DNNL_ARG_DST, memory(plan.out, places + floats(plan.places))},
-                                      {DNNL_ARG_WORKSPACE, memory(plan.places, places)},
-                                      {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, own.data())}});
-    }
-    plan.backward.execute(stream(),
-                          {{DNNL_ARG_DIFF_DST, memory(plan.out, grad + pieces.first(i) * g.out_size())},
-                           {DNNL_ARG_DIFF_SRC, memory(plan.data, out + pieces.first(i) * g.in_size())},
-                           {DNNL_ARG_WORKSPACE, memory(plan.places, places)},
-                           {DNNL_ARG_SCRATCHPAD, memory(plan.backward_scratchpad, own.data())}});
-  });
-}
+class PreparedPooling : public KernelState {
+ public:
+  static constexpr const char* kOperator = "Pooling";
 
-template <void (*run)(const PoolingParams&, const KernelArgs&)>
-void safely(const PoolingParams& p, const KernelArgs& args) {
-  checked("Pooling", [&] { run(p, args); });
-}
+ protected:
+  PreparedPooling(const PoolingParams& p, const PoolGeometry& g, bool backward, int cores)
+      : geometry_(g),
+        pieces_(algorithm_of(p), g, backward),
+        slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), pieces_.count()))) {}
+
+  void need(int64_t floats_each) {
+    slot_bytes_ = static_cast<size_t>(floats_each) * sizeof(float);
+    scratch_bytes = static_cast<size_t>(slots_) * slot_bytes_;
+  }
+
+  // Calls part(i, bindings of its plan, its thread's scratch memory) for each piece.
+  template <class Part>
+  void each(const KernelArgs& args, Part&& part) const {
+    const OneThread one_thread(*args.context);
+    std::unique_ptr<Session> session = sessions_.take([this] {
+      auto made = std::make_unique<Session>();
+      made->reserve(static_cast<size_t>(slots_));
+      for (int slot = 0; slot < slots_; ++slot) made->emplace_back(pieces_);
+      return made;
+    });
+    ScratchSlots slots(args.scratch, slot_bytes_, slots_);
+    each_part(*args.context, pieces_.count(), [&](int64_t i) {
+      const ScratchSlots::Use slot(slots);
+      part(i, (*session)[static_cast<size_t>(slot.index)].of(pieces_, i), slot.as<float>());
+    });
+    sessions_.give_back(std::move(session));
+  }
+
+  const PoolGeometry geometry_;
+  const Pieces pieces_;
+
+ private:
+  const int slots_;
+  size_t slot_bytes_ = 0;
+  mutable Spares<Session> sessions_;
+};
+
+class PoolingDnnl final : public PreparedPooling {
+ public:
+  PoolingDnnl(const PoolingParams& p, const KernelSpec& spec)
+      : PreparedPooling(p, PoolGeometry(p, spec.in[0].shape), false, spec.cores) {
+    need(pieces_.most([](const Plan& plan) { return floats(plan.scratchpad); }));
+  }
+
+  void run(const PoolingParams& p, const KernelArgs& args) const {
+    if (args.req[0] == Req::null) return;
+    const float* data = args.in[0].as<float>();
+    float* out = args.out[0].mutable_as<float>();
+    each(args, [&](int64_t i, Bindings& bound, float* scratch) {
+      const float* from = data + pieces_.first(i) * geometry_.in_size();
+      if (p.pool_type == PoolType::max && has_special(from, pieces_.size(i) * geometry_.in_size())) {
+        return run_plainly(pooling_cpu, p, args, pieces_, i);
+      }
+      execute(pieces_.plan(i).forward,
+              {{DNNL_ARG_SRC, bound.data.at(from)},
+               {DNNL_ARG_DST, bound.out.at(out + pieces_.first(i) * geometry_.out_size())},
+               {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
+    });
+  }
+};
+
+class PoolingBackwardDnnl final : public PreparedPooling {
+ public:
+  PoolingBackwardDnnl(const PoolingParams& p, const KernelSpec& spec)
+      : PreparedPooling(p, PoolGeometry(p, spec.in[1].shape), true, spec.cores),
+        scratchpad_(pieces_.most([](const Plan& plan) {
+          return std::max(floats(plan.scratchpad), floats(plan.backward_scratchpad));
+        })),
+        places_(pieces_.most([](const Plan& plan) { return floats(plan.places); })) {
+    need(scratchpad_ + places_ + pieces_.most([](const Plan& plan) { return floats(plan.out); }));
+  }
+
+  void run(const PoolingParams& p, const KernelArgs& args) const {
+    if (args.req[0] == Req::null) return;
+    const float* grad = args.in[0].as<float>();
+    const float* data = args.in[1].as<float>();
+    float* out = args.out[0].mutable_as<float>();
+    each(args, [&](int64_t i, Bindings& bound, float* scratch) {
+      const Plan& plan = pieces_.plan(i);
+      const float* from = data + pieces_.first(i) * geometry_.in_size();
+      const bool maxima = p.pool_type == PoolType::max;
+      if (maxima && has_special(from, pieces_.size(i) * geometry_.in_size())) {
+        return run_plainly(pooling_backward_cpu, p, args, pieces_, i);
+      }
+      float* const places = scratch + scratchpad_;
+      if (maxima) {
+        execute(plan.forward, {{DNNL_ARG_SRC, bound.data.at(from)},
+                               {DNNL_ARG_DST, bound.out.at(places + places_)},
+                               {DNNL_ARG_WORKSPACE, bound.places.at(places)},
+                               {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
+      }
+      execute(plan.backward,
+              {{DNNL_ARG_DIFF_DST, bound.out.at(grad + pieces_.first(i) * geometry_.out_size())},
+               {DNNL_ARG_DIFF_SRC, bound.data.at(out + pieces_.first(i) * geometry_.in_size())},
+               {DNNL_ARG_WORKSPACE, bound.places.at(places)},
+               {DNNL_ARG_SCRATCHPAD, bound.backward_scratchpad.at(scratch)}});
+    });
+  }
+
+ private:
+  const int64_t scratchpad_, places_;  // floats
+};
 
 template <int data>
 Support accepts(const PoolingParams& p, const KernelSpec& spec) {
@@ -189,6 +259,7 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
     return Support::no("it is for maxima and averages");
   }
   if (spec.in[data].size() < kSmallest) return Support::no("the data is small");
+  if (spec.out[0].size() == 0) return Support::no("there is no data");
   const PoolGeometry g(p, spec.in[data].shape);
   for (int i = 0; i < 3; ++i) {
     const int64_t last = (g.out[i] - 1) * g.stride[i] - g.pad[i];  // where the last window begins
@@ -207,9 +278,9 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
 void kernels_pool_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   using P = PoolingParams;
-  table.kernel<P, safely<pooling_dnnl>, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
-  table.kernel<P, safely<pooling_backward_dnnl>, accepts<1>>("_backward_Pooling", "pooling_backward_dnnl",
-                                                             DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>(
+      "_backward_Pooling", "pooling_backward_dnnl", DeviceType::cpu);
 }
 
 }  // namespace loomix::ops

@@ -215,7 +215,14 @@ void gradient_by_backward(OpTable& table, OpBuilder<P>& builder, const char* bac
 
 void register_permutations(OpTable& table) {
   describe<TransposeParams>(table, "transpose", "Permutes the axes.", transpose_shape)
-      .gradient(transpose_gradient);
+      .gradient(transpose_gradient)
+      .axes_order([](const TransposeParams& p, int ndim) {
+        std::vector<int> order;
+        for (int i = 0; i < ndim; ++i) {
+          order.push_back(p.axes.ndim() == 0 ? ndim - 1 - i : normalize_axis(p.axes[i], ndim, "transpose"));
+        }
+        return order;
+      });
   auto swap = describe<SwapAxisParams>(table, "SwapAxis", "Exchanges two axes.", swap_axis_shape);
   swap.aliases({"swapaxes"});
   gradient_is(swap, "SwapAxis");

@@ -131,7 +131,7 @@ class BackwardRun {
   // A node that only makes this one gradient may write it where it belongs.
   void offer_target(ValueRef grad, const NDArray& target, ops::Req req) {
     if (grad.node < first_added() || uses_[static_cast<size_t>(grad.node)] != 1) return;
-    if (tape_.graph[grad.node].op->name == kCustomGradientOp || !target.is_dense()) return;
+    if (tape_.graph[grad.node].op->runs_on_caller || !target.is_dense()) return;
     targets_.emplace(grad.node, Target{grad.index, target, req});
   }
 
@@ -186,7 +186,7 @@ class BackwardRun {
       inputs.push_back(value(input, shape_only ? -1 : id));
     }
     NDArrays& outputs = values_[static_cast<size_t>(id)];
-    if (node.op->name == kCustomGradientOp) {
+    if (node.op->runs_on_caller) {
       outputs = run_custom(node, inputs);
     } else {
       outputs = run_operator(id, node, inputs);
@@ -286,7 +286,9 @@ void deliver(Runtime& runtime, const NDArray& grad, const NDArray& target, ops::
   NDArray* const out = &sum;
   RunOptions options;
   options.out = {&out, 1};
-  run_node(runtime, "elemwise_add", {target, converted}, {}, options);
+  const ops::OpDef& add = *runtime.table().core().add;
+  const NDArray* const in[] = {&target, &converted};
+  run_node(runtime, add, runtime.table().parse(add, {}), in, options);
 }
 
 }  // namespace

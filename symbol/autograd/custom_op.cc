@@ -47,7 +47,8 @@ void register_operators(ops::OpTable& table) {
       .infer_shape(infer_nothing_shape)
       .infer_type(infer_nothing_type)
       .hidden()
-      .no_symbol();
+      .no_symbol()
+      .runs_on_caller();
   table.kernel<CustomParams, refuse_to_run>(kCustomOp, "custom_cpu", DeviceType::cpu);
   table.kernel<CustomParams, refuse_to_run>(kCustomGradientOp, "backward_custom_cpu", DeviceType::cpu);
 }

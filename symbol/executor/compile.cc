@@ -74,7 +74,7 @@ Graph BoundExecutor::training_graph() {
   GradientResult result = gradient(std::move(graph), runtime_.table(), {outputs, head_grads, wrt});
   graph = std::move(result.graph);
   graph.outputs = outputs;
-  const ops::OpDef& zero = runtime_.table().at("zeros_like");
+  const ops::OpDef& zero = *runtime_.table().core().zeros_like;
   for (size_t i = 0; i < wrt.size(); ++i) {
     if (!result.grads[i]) {
       result.grads[i] = {graph.add_op(zero, runtime_.table().parse(zero, {}), {&wrt[i], 1}, {}, wrt[i].node),
@@ -120,7 +120,7 @@ Graph BoundExecutor::add_gradients(Graph graph) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     for (const ValueRef& input : graph.inputs(id)) read[index[input]] = true;
   }
-  const ops::OpDef& copy = runtime_.table().at("_copy");
+  const ops::OpDef& copy = *runtime_.table().core().copy;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     ValueRef& output = graph.outputs[i];
     const int value = index[output];

@@ -2,13 +2,14 @@
 #include "symbol/executor/op_call.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "engine/block_cache.h"
-#include "engine/parallel_for.h"
-#include "ndarray/copy.h"
+#include "engine/device/scratch_block.h"
 
 namespace loomix {
 
@@ -16,10 +17,6 @@ namespace {
 
 constexpr size_t kBlockBytes = (sizeof(OpCall) + 63) / 64 * 64;
 using Blocks = engine::BlockCache<kBlockBytes>;
-constexpr double kNsPerCore = 20'000;       // work below this is not worth another core
-constexpr size_t kKeptWorkspace = 1 << 24;  // larger ones go back after each use
-constexpr int64_t kAddGrain = 1 << 14;
-
 std::string describe_call(const void* context) {
   return static_cast<const OpCall*>(static_cast<const RefCounted*>(context))->describe();
 }
@@ -27,50 +24,15 @@ const char* name_call(const void* context) {
   return static_cast<const OpCall*>(static_cast<const RefCounted*>(context))->op().name.c_str();
 }
 
-struct Scratch {
-  std::unique_ptr<std::byte[]> memory;
-  size_t bytes = 0;
-  // 64-byte aligned; the content is undefined.
-  std::span<std::byte> take(size_t wanted) {
-    if (wanted == 0) return {};
-    if (bytes < wanted) {
-      memory.reset();
-      memory = std::make_unique_for_overwrite<std::byte[]>(wanted + 64);
-      bytes = wanted;
-    }
-    void* aligned = memory.get();
-    size_t space = bytes + 64;
-    std::align(64, wanted, aligned, space);
-    return {static_cast<std::byte*>(aligned), wanted};
-  }
-  void give_back() {
-    if (bytes <= kKeptWorkspace) return;
-    memory.reset();
-    bytes = 0;
-  }
-};
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// A worker's scratch memory. Kernels do not nest within a thread.
-Scratch& scratch() {
-  static thread_local Scratch memory;
-  return memory;
+// Of this thread: pushing takes no lock for it.
+ops::KernelCache& kernel_cache() {
+  static thread_local ops::KernelCache cache;
+  return cache;
 }
 
-void add_to(engine::RunContext& context, const TensorView& from, const TensorView& to) {
-  dispatch_all(from.dtype, "add", [&]<class T>(Type<T>) {
-    const T* const in = static_cast<const T*>(from.data);
-    T* const out = static_cast<T*>(to.data);
-    engine::parallel_for(context, from.size(), kAddGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if constexpr (std::is_same_v<T, bool>) {
-          out[i] = out[i] || in[i];
-        } else {
-          out[i] = static_cast<T>(out[i] + in[i]);
-        }
-      }
-    });
-  });
-}
+DeviceType kernels_of(Device device) { return device.is_host() ? DeviceType::cpu : device.type; }
 
 // Of a variadic operator, a pair names one of its inputs, not all of them.
 bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input, size_t output) {
@@ -119,43 +81,94 @@ void* OpCall::operator new(size_t) { return Blocks::allocate(); }
 void OpCall::operator delete(void* memory) noexcept { Blocks::free(memory); }
 
 void OpCall::add_view(const NDArray& array) {
+  TensorView& view = views_.emplace_back();
   if (array.is_none()) {
-    views_.emplace_back();
+    storages_.emplace_back();
     return;
   }
-  LOOMIX_INTERNAL_CHECK(array.is_dense());
-  TensorView& view = views_.emplace_back();
-  view.data = static_cast<std::byte*>(array.storage().data()) + array.offset();
+  if (array.is_dense()) view.data = static_cast<std::byte*>(array.storage().data()) + array.offset();
   view.dtype = array.dtype();
   view.shape = array.shape_is_known() ? array.shape() : Shape::unknown();
   storages_.push_back(array.storage_ref());
 }
 
-void OpCall::prepare_outputs(const Spec& spec) {
-  first_out_ = static_cast<uint32_t>(storages_.size());
+void OpCall::add_inputs(const Spec& spec) {
+  for (size_t i = 0; i < spec.in.size(); ++i) {
+    const NDArray& in = *spec.in[i];
+    add_view(in);
+    if (in.is_none() || spec.op.is_shape_only(*spec.attrs, static_cast<int>(i))) continue;
+    if (spec.op.mutates(*spec.attrs, static_cast<int>(i))) {
+      tags_.update(in);
+    } else {
+      tags_.read(in);
+    }
+  }
+}
+
+void OpCall::add_outputs(const Runtime& runtime, const Spec& spec) {
   for (size_t i = 0; i < spec.out.size(); ++i) {
     const NDArray& out = spec.out[i];
     add_view(out);
-    ops::Req req = out.is_none() ? ops::Req::null : spec.req[i];
-    if (req == ops::Req::inplace) req = ops::Req::write;
+    const bool add = !out.is_none() && spec.req[i] == ops::Req::add;
+    ops::Req req = out.is_none() ? ops::Req::null : kernel_request(spec.op, spec.req[i]);
     if (req == ops::Req::null) {
       views_.back().data = nullptr;
     } else {
-      const bool add = req == ops::Req::add;
       if (add) {
         tags_.update(out);
       } else {
         tags_.write(out);
       }
-      if ((add && !spec.op.accumulates) || clobbers_input(spec, i)) {
-        detours_.push_back({static_cast<int>(i), add, views_.back()});
-        storages_.push_back(make_ref<Storage>(out.engine(), out.bytes(), out.device()));
-        views_.back().data = storages_.back()->data();
+      const bool clobbers = clobbers_input(spec, i);
+      if ((add && !spec.op.accumulates) || clobbers) {
+        const ops::OpDef* const finish = add ? runtime.table().core().add : runtime.table().core().copy;
+        LOOMIX_INTERNAL_CHECK(finish != nullptr);
+        detours_.push_back({i, 0, add, views_.back(), finish, {}, {}});
         req = ops::Req::write;
       }
     }
     req_.push_back(req);
   }
+}
+
+// Kernels and places of what brings outputs from scratch memory to where they belong.
+void OpCall::prepare_detours(Runtime& runtime) {
+  for (Detour& detour : detours_) {
+    detour.offset = scratch_bytes_;
+    scratch_bytes_ += aligned(static_cast<size_t>(detour.place.bytes()));
+    const TensorView views[] = {detour.place, detour.place};
+    const ops::Req req = ops::Req::write;
+    detour.attrs = runtime.table().parse(*detour.op, {});
+    detour.finish = choose_kernel(
+        runtime, *detour.op, detour.attrs,
+        {std::span(views).first(detour.add ? 2 : 1), std::span(views).first(1), {&req, 1}}, device_);
+    LOOMIX_INTERNAL_CHECK(detour.finish.scratch_bytes == 0 && detour.finish.kernel->run != nullptr);
+  }
+}
+
+void OpCall::choose(Runtime& runtime, const Spec& spec) {
+  const ops::KernelSpec kernel_spec = this->kernel_spec();
+  bool as_planned = spec.choice != nullptr;
+  for (size_t i = 0; as_planned && i < req_.size(); ++i) {
+    as_planned = req_[i] == ops::Req::null || req_[i] == kernel_request(spec.op, spec.req[i]);
+  }
+  choice_ = as_planned ? *spec.choice : choose_kernel(runtime, spec.op, spec.attrs, kernel_spec, spec.device);
+  LOOMIX_CHECK(choice_.kernel->deterministic || !runtime.engine().options().deterministic, StateError,
+               "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
+               choice_.kernel->name);
+  cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
+  max_cores_ = static_cast<uint8_t>(std::min(choice_.cores, 255));
+  scratch_bytes_ = aligned(choice_.scratch_bytes);
+  if (!detours_.empty()) prepare_detours(runtime);
+  if (scratch_bytes_ > 0) {
+    if (spec.scratch && !spec.scratch->is_none() &&
+        static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_) {
+      scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
+    } else {
+      scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), spec.device);
+    }
+  }
+  if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
 }
 
 Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
@@ -168,76 +181,150 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   self.training_ = spec.training;
   self.device_ = spec.device;
   if (!spec.node_name.empty()) self.node_name_ = spec.node_name;
-  for (size_t i = 0; i < spec.in.size(); ++i) {
-    const NDArray& in = *spec.in[i];
-    self.add_view(in);
-    if (in.is_none() || spec.op.is_shape_only(*spec.attrs, static_cast<int>(i))) continue;
-    if (spec.op.mutates(*spec.attrs, static_cast<int>(i))) {
-      self.tags_.update(in);
-    } else {
-      self.tags_.read(in);
-    }
-  }
-  self.prepare_outputs(spec);
+  self.add_inputs(spec);
+  self.add_outputs(runtime, spec);
   for (const NDArray& saved : spec.saved) {
     self.add_view(saved);
     if (!saved.is_none()) self.tags_.write(saved);
   }
   for (engine::Var* var : spec.order) self.tags_.use(*var);
-
-  const ops::KernelSpec kernel_spec = self.kernel_spec();
-  self.kernel_ =
-      &spec.op.choose(*spec.attrs, kernel_spec, spec.device.is_host() ? DeviceType::cpu : spec.device.type,
-                      runtime.dispatch_listener);
-  LOOMIX_CHECK(self.kernel_->deterministic || !runtime.engine().options().deterministic, StateError,
-               "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
-               self.kernel_->name);
-  const double cost = spec.op.estimate_ns(*spec.attrs, kernel_spec);
-  self.cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
-  self.max_cores_ = static_cast<uint8_t>(std::clamp(cost / kNsPerCore, 1.0, 255.0));
-  if (spec.op.workspace_bytes) self.workspace_bytes_ = spec.op.workspace_bytes(*spec.attrs, kernel_spec);
-  if (spec.op.random_numbers) self.random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
+  self.choose(runtime, spec);
+  if (self.scratch_) self.tags_.use(spec.scratch->var());
   self.origin_hook_ = &runtime.origin;
   if (runtime.origin.capture) self.origin_ = runtime.origin.capture();
   return call;
 }
 
+// What one run adds to the call: scratch memory, and views of outputs that lie there.
+class OpCall::Run {
+ public:
+  Run(const OpCall& call, engine::RunContext& context, ops::RandomStream random)
+      : call_(call), deferred_(call.out(), call.outputs()) {
+    std::byte* scratch = call.scratch_;
+    if (call.scratch_pool_) {
+      block_ = engine::ScratchBlock(*call.scratch_pool_, call.scratch_bytes_, context.queue);
+      scratch = block_.bytes().data();
+    }
+    args.in = call.in();
+    args.out = call.out();
+    args.saved = call.saved();
+    args.req = call.req_;
+    args.scratch = {scratch, call.choice_.scratch_bytes};
+    args.storages = call.storages_;
+    args.state = call.choice_.state.get();
+    args.random = random;
+    args.training = call.training_;
+    args.context = &context;
+    if (call.op_->data_dependent) args.deferred = &deferred_;
+    if (call.detours_.empty()) return;
+    out_.append(call.out().begin(), call.out().end());
+    for (const Detour& detour : call.detours_) out_[detour.output].data = scratch + detour.offset;
+    args.out = out_;
+  }
+
+  void finish(engine::RunContext& context) const {
+    for (const Detour& detour : call_.detours_) {
+      const TensorView& result = out_[detour.output];
+      const TensorView both[] = {detour.add ? detour.place : result, result};
+      const ops::Req req = ops::Req::write;
+      ops::KernelArgs args;
+      args.in = std::span(both).first(detour.add ? 2 : 1);
+      args.out = {&detour.place, 1};
+      args.req = {&req, 1};
+      args.state = detour.finish.state.get();
+      args.context = &context;
+      detour.finish.kernel->run(*detour.attrs, args);
+    }
+  }
+
+  ops::KernelArgs args;
+
+ private:
+  const OpCall& call_;
+  engine::ScratchBlock block_;
+  InlineVector<TensorView, 1> out_;
+  DeferredOutputs deferred_;
+};
+
+void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
+  const Run run(*this, context, random);
+  choice_.kernel->run(*attrs_, run.args);
+  run.finish(context);
+}
+
+// Keeps a run alive until its kernel completes, and ends the task then.
+class OpCall::AsyncRun final : public engine::CompletionSink {
+ public:
+  static void start(const OpCall& call, engine::RunContext& context, ops::RandomStream random,
+                    engine::Completion completion) {
+    auto run = std::make_unique<AsyncRun>(call, context, random, std::move(completion));
+    AsyncRun& sink = *run.release();  // from here on its completion owns it
+    const ops::AsyncKernelFn kernel = call.choice_.kernel->run_async;
+    AsyncRun* unwound = nullptr;
+    sink.unwound_ = &unwound;
+    sink.starter_ = std::this_thread::get_id();
+    sink.uncaught_ = std::uncaught_exceptions();
+    try {
+      kernel(*call.attrs_, sink.run_.args, engine::Completion(sink, nullptr));
+    } catch (...) {
+      // The kernel's completion was dropped on the way here, and left the end to us: this error says more. A kernel that has
+      // handed its completion on must not throw; if it does, that completion counts.
+      if (const std::unique_ptr<AsyncRun> self{unwound}) self->completion_.fail(std::current_exception());
+    }
+  }
+
+  AsyncRun(const OpCall& call, engine::RunContext& context, ops::RandomStream random,
+           engine::Completion completion)
+      : call_(const_cast<OpCall*>(&call)), run_(call, context, random), completion_(std::move(completion)) {}
+
+  void complete(void*, std::exception_ptr error) noexcept override {
+    if (std::uncaught_exceptions() > uncaught_ && std::this_thread::get_id() == starter_) {
+      *unwound_ = this;
+      return;
+    }
+    const std::unique_ptr<AsyncRun> self(this);
+    if (error) return completion_.fail(std::move(error));
+    try {
+      engine::RunContext context;  // of whatever thread this is: one core, no stream
+      context.device = call_->device_;
+      run_.finish(context);
+    } catch (...) {
+      return completion_.fail(std::current_exception());
+    }
+    completion_.done();
+  }
+
+ private:
+  const Ref<OpCall> call_;
+  Run run_;
+  engine::Completion completion_;
+  AsyncRun** unwound_ = nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
+  std::thread::id starter_;
+  int uncaught_ = 0;
+};
+
 void OpCall::push(Runtime& runtime, int16_t priority) {
+  ops::RandomStream random;
+  if (random_numbers_ > 0) random = runtime.generators().reserve(device_, random_numbers_);
+  push(runtime, random, priority);
+}
+
+void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) {
   engine::TaskInfo info;
   info.device = device_;
   info.priority = priority;
   info.max_cores = max_cores_;
   info.cost_ns = cost_ns_;
   info.describe = {describe_call, name_call, Ref<RefCounted>(this)};
-  ops::RandomStream random;
-  if (random_numbers_ > 0) random = runtime.generators().reserve(device_, random_numbers_);
   // The task holds the call through its description.
-  runtime.engine().push(std::move(info), tags_.tags(),
-                        [this, random](engine::RunContext& context) { run(context, random); });
-}
-
-void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
-  ops::KernelArgs args;
-  args.in = in();
-  args.out = out();
-  args.saved = saved();
-  args.req = req_;
-  args.random = random;
-  args.training = training_;
-  args.context = &context;
-  DeferredOutputs deferred(out(), std::span(storages_).subspan(first_out_));
-  if (op_->data_dependent) args.deferred = &deferred;
-  Scratch* const memory = workspace_bytes_ > 0 ? &scratch() : nullptr;
-  if (memory) args.workspace = memory->take(workspace_bytes_);
-  kernel_->run(*attrs_, args);
-  if (memory) memory->give_back();
-  for (const Detour& detour : detours_) {
-    const TensorView& result = out()[static_cast<size_t>(detour.output)];
-    if (detour.add) {
-      add_to(context, result, detour.place);
-    } else {
-      convert_elements(result.data, result.dtype, detour.place.data, result.dtype, result.size());
-    }
+  if (choice_.kernel->run) {
+    runtime.engine().push(std::move(info), tags_.tags(),
+                          [this, random](engine::RunContext& context) { run(context, random); });
+  } else {
+    runtime.engine().push_async(std::move(info), tags_.tags(),
+                                [this, random](engine::RunContext& context, engine::Completion completion) {
+                                  AsyncRun::start(*this, context, random, std::move(completion));
+                                });
   }
 }
 
@@ -258,6 +345,28 @@ std::string OpCall::describe() const {
   if (!attributes.empty()) text += fmt::format(", attributes ({})", attributes);
   if (origin_.code && origin_hook_->text) text += fmt::format(", pushed at {}", origin_hook_->text(origin_));
   return text;
+}
+
+ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                                const ops::KernelSpec& spec, Device device) {
+  const ops::ChoiceContext context{kernels_of(device), std::max(runtime.engine().options().workers, 1),
+                                   runtime.dispatch_listener};
+  return op.has_states() ? kernel_cache().get(op, attrs, spec, context)
+                         : ops::prepare_kernel(op, *attrs, spec, context);
+}
+
+ops::Req kernel_request(const ops::OpDef& op, ops::Req req) {
+  if (req == ops::Req::inplace || (req == ops::Req::add && !op.accumulates)) return ops::Req::write;
+  return req;
+}
+
+size_t scratch_bytes(const ops::OpDef& op, const ops::KernelChoice& choice, std::span<const TensorView> out,
+                     std::span<const ops::Req> req) {
+  size_t bytes = aligned(choice.scratch_bytes);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (req[i] == ops::Req::add && !op.accumulates) bytes += aligned(static_cast<size_t>(out[i].bytes()));
+  }
+  return bytes;
 }
 
 }  // namespace loomix

@@ -4,21 +4,23 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/inline_vector.h"
 #include "ndarray/ndarray.h"
+#include "ops/kernel_choice.h"
 #include "ops/op.h"
 #include "symbol/executor/runtime.h"
 
 namespace loomix {
 
-// One operator on given arrays, ready to be pushed: kernel chosen, tags and views prepared. An imperative call is
-// made, pushed once and dropped; a bound graph makes its calls once and pushes them every step.
+// One operator on given arrays, ready to be pushed: kernel chosen and prepared, tags and views made. An imperative call
+// is made, pushed once and dropped; a bound graph makes its calls once and pushes them every step.
 class OpCall final : public RefCounted {
  public:
   // What is called. Shapes and types are complete. An absent input, output or saved value is a none array. An output
-  // that needs it gets a temporary: Req::add where the kernel cannot add, memory shared with an input outside of the
-  // schema's `inplace` pairs. Sparse arrays are not taken here: run_node converts them.
+  // that needs it is written to scratch memory first: Req::add where the kernel cannot add, memory shared with an input
+  // outside of the schema's `inplace` pairs. Sparse arrays need a choice of a kernel that takes them.
   struct Spec {
     const ops::OpDef& op;
     const Ref<const AttrsBase>& attrs;
@@ -28,16 +30,24 @@ class OpCall final : public RefCounted {
     std::span<const ops::Req> req;  // one an output
     Device device;
     bool training = false;
-    std::string_view node_name = {};           // for errors
-    std::span<engine::Var* const> order = {};  // further Vars to use exclusively (planned memory)
+    std::string_view node_name = {};            // for errors
+    std::span<engine::Var* const> order = {};   // further Vars to use exclusively (planned memory)
+    const ops::KernelChoice* choice = nullptr;  // made before by choose_kernel; else it is made here
+    const NDArray* scratch =
+        nullptr;  // planned memory of at least scratch_bytes; else each run takes its own
   };
   static Ref<OpCall> make(Runtime& runtime, const Spec& spec);
 
-  // Reserves random numbers, pushes one run and returns. May be called again at once.
+  // Pushes one run and returns. May be called again at once. The first form reserves random numbers for the run.
   void push(Runtime& runtime, int16_t priority = 0);
+  void push(Runtime& runtime, ops::RandomStream random, int16_t priority);
 
   const ops::OpDef& op() const noexcept { return *op_; }
-  const ops::Kernel& kernel() const noexcept { return *kernel_; }
+  const ops::Kernel& kernel() const noexcept { return *choice_.kernel; }
+  uint64_t random_numbers() const noexcept { return random_numbers_; }
+  // What a run needs beside its arrays: for the kernel, and for outputs that it cannot write in place.
+  size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  size_t num_detours() const noexcept { return detours_.size(); }
   // Operator, node, attributes, shapes, device and source line.
   std::string describe() const;
 
@@ -45,26 +55,36 @@ class OpCall final : public RefCounted {
   static void operator delete(void* memory) noexcept;
 
  private:
-  // An output that the kernel writes to a temporary.
+  // An output that the kernel writes to scratch memory, and the kernel that brings it to its place.
   struct Detour {
-    int output;
+    size_t output;
+    size_t offset;  // in the scratch memory
     bool add;
-    TensorView place;  // where it belongs
+    TensorView place;
+    const ops::OpDef* op;
+    Ref<const AttrsBase> attrs;
+    ops::KernelChoice finish;
   };
+  class Run;       // views and scratch memory of one run
+  class AsyncRun;  // the same until the kernel's completion
 
   OpCall() = default;
   void add_view(const NDArray& array);
-  void prepare_outputs(const Spec& spec);
+  void add_inputs(const Spec& spec);
+  void add_outputs(const Runtime& runtime, const Spec& spec);
+  void choose(Runtime& runtime, const Spec& spec);
+  void prepare_detours(Runtime& runtime);
   void run(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }
+  std::span<const Ref<Storage>> outputs() const { return std::span(storages_).subspan(num_in_, num_out_); }
   std::span<const TensorView> saved() const {
     return {views_.data() + num_in_ + num_out_, views_.size() - num_in_ - num_out_};
   }
   ops::KernelSpec kernel_spec() const { return {in(), out(), req_, training_}; }
 
   const ops::OpDef* op_ = nullptr;
-  const ops::Kernel* kernel_ = nullptr;
+  ops::KernelChoice choice_;
   Ref<const AttrsBase> attrs_;
   uint32_t num_in_ = 0;
   uint32_t num_out_ = 0;
@@ -73,16 +93,29 @@ class OpCall final : public RefCounted {
   bool training_ = false;
   Device device_;
   uint64_t random_numbers_ = 0;
-  size_t workspace_bytes_ = 0;
+  size_t scratch_bytes_ = 0;
+  std::byte* scratch_ = nullptr;                // planned
+  engine::MemoryPool* scratch_pool_ = nullptr;  // where it is taken from if it is not
   Origin origin_;
   const OriginHook* origin_hook_ = nullptr;
   std::string node_name_;
   InlineVector<TensorView, 4> views_;       // inputs, outputs, saved values
-  InlineVector<Ref<Storage>, 4> storages_;  // of the views, kept alive
+  InlineVector<Ref<Storage>, 4> storages_;  // of the views, kept alive; null where there is none
   InlineVector<ops::Req, 4> req_;
   ArrayTags tags_;
-  InlineVector<Detour, 1> detours_;
-  uint32_t first_out_ = 0;  // in storages_, of outputs whose shapes depend on data
+  std::vector<Detour> detours_;
 };
+
+// Chooses and prepares a kernel for arrays of these shapes, types and storage types (the spec's cores are set here). Throws
+// NotImplementedError if none accepts; for sparse arrays the choice is empty then.
+ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                                const ops::KernelSpec& spec, Device device);
+
+// What kernels get to see of a request for an output.
+ops::Req kernel_request(const ops::OpDef& op, ops::Req req);
+
+// Bytes of scratch memory of a call with this choice whose outputs are `out` and asked for by `req`.
+size_t scratch_bytes(const ops::OpDef& op, const ops::KernelChoice& choice, std::span<const TensorView> out,
+                     std::span<const ops::Req> req);
 
 }  // namespace loomix

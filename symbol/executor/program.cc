@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -30,7 +31,8 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
   const ValueIndex index(graph_);
   std::vector<char> pinned(index.size(), options.own_memory);
   for (const auto& [value, array] : bindings.arrays) pinned[index[value]] = true;
-  plan_ = plan_memory(graph_, known_, devices_, pinned,
+  choose_kernels(bindings, training);
+  plan_ = plan_memory(graph_, known_, devices_, pinned, options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
                       {.inplace = options.inplace && !options.own_memory,
                        .co_share = options.co_share,
                        .ordering = options.ordering});
@@ -42,9 +44,49 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
   find_gates();
 }
 
+// What a node needs beside its values must be known before memory is planned.
+void Program::choose_kernels(const Bindings& bindings, bool training) {
+  const ValueIndex index(graph_);
+  std::vector<ops::Req> requests(index.size(), ops::Req::write);
+  for (const auto& [value, request] : bindings.requests) requests[index[value]] = request;
+  choices_.resize(graph_.size());
+  scratch_bytes_.resize(graph_.size());
+  std::vector<TensorView> in, out;
+  std::vector<ops::Req> req;
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    const Node& node = graph_[id];
+    if (node.is_variable()) continue;
+    const auto view = [&](int value) {
+      return TensorView{nullptr, known_.dtypes[value], known_.shapes[value]};
+    };
+    in.clear();
+    out.clear();
+    req.clear();
+    for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(index[input]));
+    for (int i = 0; i < node.num_outputs; ++i) {
+      out.push_back(view(index(id, i)));
+      req.push_back(kernel_request(*node.op, requests[index(id, i)]));
+    }
+    try {
+      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, {in, out, req, training}, devices_[id]);
+    } catch (Error& error) {
+      error.add_context(fmt::format("in node '{}'", graph_.name_of(id)));
+      throw;
+    }
+    for (int i = 0; i < node.num_outputs; ++i) req[i] = requests[index(id, i)];
+    scratch_bytes_[id] = static_cast<int64_t>(scratch_bytes(*node.op, choices_[id], out, req));
+  }
+}
+
 void Program::make_steps(const Bindings& bindings, bool training, const PlanOptions& options) {
   const ValueIndex index(graph_);
-  arrays_.resize(index.size());
+  arrays_.resize(index.size() + graph_.size());
+  const auto block_of = [&](NodeId id) -> ArenaBlock& {
+    const auto& arenas = plan_.memory.arenas;
+    const auto at = std::find_if(arenas.begin(), arenas.end(),
+                                 [&](const auto& arena) { return arena.device == devices_[id]; });
+    return *blocks_[at - arenas.begin()];
+  };
   std::vector<ops::Req> requests(index.size(), ops::Req::write);
   for (const auto& [value, array] : bindings.arrays) arrays_[index[value]] = array;
   for (const auto& [value, request] : bindings.requests) requests[index[value]] = request;
@@ -65,15 +107,17 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
       if (plan_.root[value] != value) {
         array = arrays_[plan_.root[value]].reshape(shape);
       } else if (plan_.planned(value)) {
-        const auto& arenas = plan_.memory.arenas;
-        const auto at = std::find_if(arenas.begin(), arenas.end(),
-                                     [&](const auto& a) { return a.device == devices_[id]; });
-        array = blocks_[at - arenas.begin()]->place(plan_.memory.offset[value], shape, dtype);
+        array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
       } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
         array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
       }
     }
     if (plan_.elided[id]) continue;
+    const int scratch_value = index.size() + id;
+    NDArray& scratch = arrays_[scratch_value];
+    if (plan_.planned(scratch_value)) {
+      scratch = block_of(id).place(plan_.memory.offset[scratch_value], Shape{scratch_bytes_[id]}, DType::uint8);
+    }
     order.clear();
     for (int32_t value : reused[id]) {
       engine::Var* var = &arrays_[value].var();
@@ -95,7 +139,10 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
                                         .device = devices_[id],
                                         .training = training,
                                         .node_name = graph_.name_of(id),
-                                        .order = order});
+                                        .order = order,
+                                        .choice = &choices_[id],
+                                        .scratch = &scratch});
+    address_random_numbers(step);
     if (node.forward >= 0 && !backward) {
       backward = true;
       first_backward_ = steps_.size() - 1;
@@ -118,6 +165,20 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
     for (engine::Var* var : order) step.poison_tags.push_back({var, engine::Access::use});
   }
   if (!backward) first_backward_ = steps_.size();
+}
+
+void Program::address_random_numbers(Step& step) {
+  const uint64_t numbers = step.call->random_numbers();
+  if (numbers == 0) return;
+  const auto at = std::find(random_devices_.begin(), random_devices_.end(), devices_[step.node]);
+  step.random_device = static_cast<size_t>(at - random_devices_.begin());
+  if (at == random_devices_.end()) {
+    random_devices_.push_back(devices_[step.node]);
+    random_numbers_.push_back(0);
+    random_.emplace_back();
+  }
+  step.random_offset = std::exchange(random_numbers_[step.random_device],
+                                     random_numbers_[step.random_device] + numbers);
 }
 
 void Program::find_gates() {
@@ -145,12 +206,19 @@ void Program::find_gates() {
         leave(value);
         followed[plan_.values[value].writer] = true;
       }
+      const auto begin = [&](int value) {
+        leave(value);
+        if (!reads && segment == 1) starts_.push_back(engine::VarRef(&arrays_[value].var()));
+      };
+      bool writes = false;
       for (int k = 0; k < graph_[id].num_values(); ++k) {
         const int value = index(id, k);
         if (!is_planned(value) || plan_.root[value] != value) continue;
-        leave(value);
-        if (!reads && segment == 1) starts_.push_back(engine::VarRef(&arrays_[value].var()));
+        writes = true;
+        begin(value);
       }
+      const int scratch = index.size() + id;
+      if (is_planned(scratch) && !writes && !reads) begin(scratch);
     }
     ends_[segment] = std::make_shared<const std::vector<engine::VarRef>>(std::move(ends));
   }
@@ -195,19 +263,29 @@ void Program::push(const Step& step) {
     for (const ValueRef& input : graph_.inputs(step.node)) inputs.push_back(arrays_[index[input]]);
     before_(step.node, graph_, inputs);
   }
-  step.call->push(runtime_);
+  ops::RandomStream random;
+  if (step.call->random_numbers() > 0) {
+    random = random_[step.random_device];
+    random.offset += step.random_offset;
+  }
+  step.call->push(runtime_, random, 0);
   if (!after_) return;
   const ValueIndex index(graph_);
   after_(step.node, graph_,
          std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
 }
 
-void Program::run_forward() {
+const RandomRun& Program::run_forward(const RandomRun* replay) {
+  LOOMIX_INTERNAL_CHECK(!replay || replay->size() == random_.size());
+  for (size_t i = 0; i < random_.size(); ++i) {
+    random_[i] = replay ? (*replay)[i] : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
+  }
   push_gate();
   for (size_t i = 0; i < first_backward_; ++i) push(steps_[i]);
   last_segment_ = 0;
   forward_ran_ = true;
   for (const auto& block : blocks_) block->pending = ends_[0];
+  return random_;
 }
 
 void Program::run_backward() {
@@ -254,6 +332,12 @@ std::string Program::explain() const {
         text += arrays_[value].is_none() ? " unused" : " own";
       }
     }
+    if (scratch_bytes_[step.node] > 0) {
+      const int value = index.size() + step.node;
+      text += fmt::format("  scratch {} bytes", scratch_bytes_[step.node]);
+      text += plan_.planned(value) ? fmt::format(" @{}", memory.offset[value]) : " own";
+    }
+    if (step.call->num_detours() > 0) text += fmt::format("  {} by a copy", step.call->num_detours());
     text += '\n';
   }
   return text;

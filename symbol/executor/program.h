@@ -22,6 +22,9 @@ struct PlanOptions {
       false;  // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
 };
 
+// Where the random numbers of one run of a program stand: a stream for each device that draws.
+using RandomRun = std::vector<ops::RandomStream>;
+
 // What a graph is compiled with: each array belongs to one value.
 struct Bindings {
   std::vector<std::pair<ValueRef, NDArray>> arrays;     // variables, outputs, gradients
@@ -35,8 +38,10 @@ class Program final : public RefCounted {
   Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
           const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options);
 
-  // Waits, in the engine, for what still uses the arena; then pushes the forward segment.
-  void run_forward();
+  // Waits, in the engine, for what still uses the arena; then pushes the forward segment. Random numbers are addressed by
+  // (seed, node, run): with the `replay` of an earlier run, of this program or of one with the same random nodes, the nodes
+  // draw the same again. Returns the address of this run.
+  const RandomRun& run_forward(const RandomRun* replay = nullptr);
   // Once after each run_forward, whose values it uses up. Throws StateError if another run used the arena since.
   void run_backward();
 
@@ -56,11 +61,15 @@ class Program final : public RefCounted {
   struct Step {
     NodeId node;
     Ref<OpCall> call;
+    size_t random_device = 0;    // in random_devices_
+    uint64_t random_offset = 0;  // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<TensorView> poisoned;
   };
   void make_steps(const Bindings& bindings, bool training, const PlanOptions& options);
   void find_gates();
+  void choose_kernels(const Bindings& bindings, bool training);
+  void address_random_numbers(Step& step);
   void push(const Step& step);
   void push_gate();
 
@@ -68,15 +77,20 @@ class Program final : public RefCounted {
   Graph graph_;
   Inference known_;
   std::vector<Device> devices_;
+  std::vector<ops::KernelChoice> choices_;  // one a node
+  std::vector<int64_t> scratch_bytes_;      // one a node
   GraphPlan plan_;
   std::vector<Ref<ArenaBlock>> blocks_;
   std::vector<uint64_t> runs_;   // of each block: this program's last run
-  std::vector<NDArray> arrays_;  // one a value; none where there is no memory
+  std::vector<NDArray> arrays_;  // one a value, then one a node for its scratch memory; none where there is none
   std::vector<Step> steps_;
   size_t first_backward_ = 0;             // in steps_
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment
+  std::vector<Device> random_devices_;    // that draw
+  std::vector<uint64_t> random_numbers_;  // of a run, both segments, on each of them
+  RandomRun random_;                      // of the last run
   int last_segment_ = 0;
   bool forward_ran_ = false;  // and no backward since
   Visit before_, after_;

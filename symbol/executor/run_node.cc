@@ -9,7 +9,6 @@
 #include "ops/shape_rule.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/op_call.h"
-#include "symbol/executor/row_update.h"
 
 namespace loomix {
 
@@ -119,31 +118,77 @@ struct Dense {
   InlineVector<const NDArray*, 4> in;
 };
 
-// The rule of an optimizer for the rows of a sparse gradient. The result is the given output, the weight or a new array.
-NDArrays run_by_rows(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
-                     std::span<const NDArray* const> in, const RunOptions& options) {
+struct Sparse {
+  NDArrays out;
+  bool ran = false;
+};
+
+// By a kernel that takes the storage types of the inputs, if there is one. An output that is not given is dense, or of the
+// first input's storage type where the kernel updates that in place.
+Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
+                  std::span<const NDArray* const> in, const RunOptions& options, size_t num_out,
+                  Device device) {
+  if (!op.has_sparse_kernels() || op.data_dependent || !op.saved_names.empty()) return {};
   Inferred inferred;
-  infer(op, *attrs, in, options.out, 1, inferred);
-  const NDArray& weight = *in[0];
-  NDArray out = options.out.empty() ? NDArray() : *options.out[0];
-  const bool fits = !out.is_none() && out.stype() == weight.stype();
-  NDArray result = fits ? out
-                   : weight.is_dense()
-                       ? NDArray(runtime.engine(), weight.shape(), weight.dtype(), weight.device())
-                       : NDArray::sparse(runtime.engine(), weight.stype(), weight.shape(), weight.dtype(),
-                                         weight.device());
-  if (result.storage_ref() != weight.storage_ref() || result.offset() != weight.offset())
-    copy(weight, result);
-  InlineVector<const NDArray*, 4> arrays(in);
-  arrays[0] = &result;
-  update_rows(runtime, op, attrs, arrays, options.priority);
-  if (!options.out.empty()) {
-    if (out.is_none()) *options.out[0] = result;
-    else if (!fits) copy(result, out);
+  infer(op, *attrs, in, options.out, num_out, inferred);
+  InlineVector<TensorView, 6> views;
+  InlineVector<StorageType, 6> stypes;
+  InlineVector<ops::Req, 4> req;
+  for (size_t i = 0; i < in.size() + num_out; ++i) {
+    views.push_back({nullptr, inferred.types[i], inferred.shapes[i]});
   }
-  NDArrays all(1);
-  all[0] = options.out.empty() ? result : *options.out[0];
-  return all;
+  for (const NDArray* array : in) stypes.push_back(array->stype());
+  for (size_t i = 0; i < num_out; ++i) {
+    stypes.push_back(i < options.out.size() ? options.out[i]->stype() : StorageType::undefined);
+    req.push_back(kernel_request(op, i < options.req.size() ? options.req[i] : ops::Req::write));
+  }
+  const std::span<const TensorView> all(views);
+  ops::KernelSpec spec{all.first(in.size()), all.subspan(in.size()), req, autograd::is_training()};
+  spec.stypes = stypes;
+  const ops::KernelChoice choice = choose_kernel(runtime, op, attrs, spec, device);
+  if (!choice.kernel) return {};
+  NDArrays out(num_out);
+  InlineVector<const NDArray*, 4> arrays(in);
+  for (size_t i = 0; i < num_out; ++i) {
+    const bool updated = choice.kernel->updates && i == 0;
+    const StorageType wanted = updated ? in[0]->stype() : stypes[in.size() + i];
+    const bool given = i < options.out.size() && options.out[i]->stype() == wanted;
+    const Shape& shape = inferred.shapes[in.size() + i];
+    const DType dtype = inferred.types[in.size() + i];
+    if (given) out[i] = *options.out[i];
+    else if (wanted == StorageType::row_sparse || wanted == StorageType::csr)
+      out[i] = NDArray::sparse(runtime.engine(), wanted, shape, dtype, device);
+    else out[i] = NDArray(runtime.engine(), shape, dtype, device);
+    if (!updated) continue;
+    if (out[i].storage_ref() != in[0]->storage_ref() || out[i].offset() != in[0]->offset()) copy(*in[0], out[i]);
+    arrays[0] = &out[i];
+  }
+  OpCall::make(runtime, {.op = op,
+                         .attrs = attrs,
+                         .in = arrays,
+                         .out = out,
+                         .saved = {},
+                         .req = req,
+                         .device = device,
+                         .training = spec.training,
+                         .node_name = options.node_name,
+                         .choice = &choice})
+      ->push(runtime, options.priority);
+  for (size_t i = 0; i < options.out.size(); ++i) {
+    if (options.out[i]->is_none()) *options.out[i] = out[i];
+    else if (options.out[i]->storage_ref() != out[i].storage_ref()) copy(out[i], *options.out[i]);
+    out[i] = *options.out[i];
+  }
+  return {std::move(out), true};
+}
+
+// What `LOOMIX_EXPLAIN=dispatch` says when no kernel takes the storage types.
+void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const NDArray* const> in) {
+  if (!runtime.dispatch_listener) return;
+  std::string stypes;
+  for (const NDArray* array : in) stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(array->stype()));
+  (*runtime.dispatch_listener)(
+      fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
 }
 
 // Sparse inputs as dense arrays, for kernels know no others.
@@ -174,11 +219,13 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   const std::span<const NDArray* const> given = in;
   Dense dense;
   if (any_sparse(in)) [[unlikely]] {
-    if (updates_rows(op, *attrs, in) && (options.req.empty() || options.req[0] == ops::Req::write)) {
-      NDArrays updated = run_by_rows(runtime, op, attrs, in, options);
-      if (recording) autograd::record(op, attrs, given, updated, {}, options.node_name);
-      return updated;
+    Sparse sparse = run_sparse(runtime, op, attrs, in, options, num_out, device);
+    if (sparse.ran) {
+      if (recording) autograd::record(op, attrs, given, sparse.out, {}, options.node_name);
+      sparse.out.resize(visible);
+      return std::move(sparse.out);
     }
+    explain_fallback(runtime, op, in);
     make_dense(in, dense);
     in = dense.in;
   }
@@ -212,7 +259,15 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
     saved.resize(op.saved_names.size());
   }
   const Ref<OpCall> call =
-      OpCall::make(runtime, {op, attrs, in, out, saved, req, device, training, options.node_name});
+      OpCall::make(runtime, {.op = op,
+                             .attrs = attrs,
+                             .in = in,
+                             .out = out,
+                             .saved = saved,
+                             .req = req,
+                             .device = device,
+                             .training = training,
+                             .node_name = options.node_name});
   call->push(runtime, options.priority);
   for (size_t i = 0; i < in.size(); ++i) {
     if (given[i] != in[i] && op.mutates(*attrs, static_cast<int>(i))) copy_sparse(*in[i], *given[i]);

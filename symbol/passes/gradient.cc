@@ -37,9 +37,9 @@ class Differentiator {
     if (parts.empty()) return {};
     if (parts.size() > 1) {
       const bool pair = parts.size() == 2;
-      const ops::OpDef& op = table_.at(pair ? "elemwise_add" : "add_n");
+      const ops::OpDef& op = pair ? *table_.core().add : *table_.core().add_many;
       TextPairs attrs;
-      if (!pair) attrs.emplace_back("num_args", std::to_string(parts.size()));
+      if (!pair) attrs.emplace_back(op.variadic_count, std::to_string(parts.size()));
       parts = {{graph_.add_op(op, table_.parse(op, attrs), parts, {}, value.node), 0}};
     }
     return parts[0];
@@ -99,7 +99,9 @@ class Builder final : public ops::GradBuilder {
   ops::GradValue grad_of(int i) override {
     check(i, num_out());
     if (const ValueRef grad = pass_.total({node_, i})) return to_grad(grad);
-    return call1("zeros_like", {out(i)});
+    const ops::OpDef& zeros = *pass_.table().core().zeros_like;
+    const ops::GradValue like = out(i);
+    return add(zeros, {&like, 1}, pass_.table().parse(zeros, {}))[0];
   }
   bool has_grad_of(int i) override {
     check(i, num_out());

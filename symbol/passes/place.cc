@@ -17,7 +17,7 @@ Placement place(const Graph& graph, const ops::OpTable& table, Device device,
     const auto found = group ? groups.find(*group) : groups.end();
     if (found != groups.end()) wanted[id] = found->second;
   }
-  const ops::OpDef& copy = table.at("_copy");
+  const ops::OpDef& copy = *table.core().copy;
   const auto no_attrs = table.parse(copy, {});
   std::vector<NodeId> new_id(graph.size());
   std::map<std::pair<std::pair<NodeId, int>, Device>, NodeId> copies;

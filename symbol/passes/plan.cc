@@ -66,14 +66,22 @@ void find_pairs(const Graph& graph, const ValueIndex& index, NodeId id, const Gr
 }  // namespace
 
 GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<const Device> devices,
-                      std::span<const char> pinned, const memplan::Options& options) {
+                      std::span<const char> pinned, std::span<const int64_t> scratch_bytes,
+                      const memplan::Options& options) {
   const ValueIndex index(graph);
   GraphPlan plan;
   plan.elided.assign(graph.size(), false);
   plan.root.resize(index.size());
   for (int value = 0; value < index.size(); ++value) plan.root[value] = value;
   if (options.inplace) find_views(graph, index, known, devices, pinned, plan);
-  plan.values.resize(index.size());
+  plan.values.resize(index.size() + graph.size());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    memplan::Value& scratch = plan.values[index.size() + id];
+    scratch.device = devices[id];
+    scratch.writer = graph[id].is_variable() || plan.elided[id] ? -1 : id;
+    scratch.pinned = scratch.writer < 0;
+    if (!scratch.pinned && !scratch_bytes.empty()) scratch.bytes = scratch_bytes[id];
+  }
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     for (int i = 0; i < node.num_values(); ++i) {

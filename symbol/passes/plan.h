@@ -10,7 +10,8 @@
 
 namespace loomix {
 
-// Memory of a graph's values, numbered as ValueIndex does; node numbers are the steps of the schedule.
+// Memory of a graph's values, numbered as ValueIndex does, and behind them of the nodes' scratch memory, one a node; node
+// numbers are the steps of the schedule.
 struct GraphPlan {
   std::vector<int> root;     // the value whose memory this one is a view of: itself as a rule
   std::vector<char> elided;  // one a node: its output is a view of its input, so it need not run
@@ -20,8 +21,9 @@ struct GraphPlan {
 };
 
 // `pinned`: values with memory of their own: variables, outputs, gradients that go to the user's arrays. Saved
-// values that nobody reads get no memory.
+// values that nobody reads get no memory. `scratch_bytes`: what each node needs while it runs; empty: it is not planned.
 GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<const Device> devices,
-                      std::span<const char> pinned, const memplan::Options& options);
+                      std::span<const char> pinned, std::span<const int64_t> scratch_bytes,
+                      const memplan::Options& options);
 
 }  // namespace loomix

@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "ops/elemwise/elemwise.h"
-#include "ops/init/init.h"
-#include "ops/shape/shape.h"
 #include "symbol/passes/prune.h"
 
 namespace loomix {
@@ -21,35 +17,10 @@ bool same_group(const Node& a, const Node& b) {
   return first && second ? *first == *second : first == second;
 }
 
-// Operators with a number, and with another array, that give back their first input for this operand.
-struct Neutral {
-  std::string_view op;
-  double operand;
-  bool commutes = false;
-};
-constexpr Neutral kScalarNeutrals[] = {
-    {"_plus_scalar", 0}, {"_minus_scalar", 0}, {"_mul_scalar", 1}, {"_div_scalar", 1}, {"_power_scalar", 1},
-};
-constexpr Neutral kArrayNeutrals[] = {
-    {"elemwise_add", 0, true},  {"elemwise_sub", 0},  {"elemwise_mul", 1, true},  {"elemwise_div", 1},
-    {"broadcast_add", 0, true}, {"broadcast_sub", 0}, {"broadcast_mul", 1, true}, {"broadcast_div", 1},
-};
-
-const Neutral* find(std::span<const Neutral> list, const Node& node) {
-  const auto at = std::ranges::find(list, std::string_view(node.op->name), &Neutral::op);
-  return at == list.end() ? nullptr : &*at;
-}
-
-// Axis i of the output is axis order[i] of the input; empty if the node is no transpose.
-std::vector<int64_t> order_of(const Node& node, int ndim) {
-  std::vector<int64_t> order;
-  if (!node.op || node.op->name != "transpose" || ndim < 0) return order;
-  const Shape& axes = node.attrs->as<ops::TransposeParams>().axes;
-  for (int i = 0; i < ndim; ++i) {
-    const int64_t axis = axes.ndim() > 0 ? axes[i] : ndim - 1 - i;
-    order.push_back(axis < 0 ? axis + ndim : axis);
-  }
-  return order;
+// Axis i of the output is axis order[i] of the input; empty if the node is no permutation of axes.
+std::vector<int> order_of(const Node& node, int ndim) {
+  if (!node.op || !node.op->axes_order || ndim < 0) return {};
+  return node.op->axes_order(*node.attrs, ndim);
 }
 
 // One sweep from the inputs on. Nodes keep their numbers while it lasts: what goes is no longer anybody's input.
@@ -146,10 +117,8 @@ class Simplifier {
   std::optional<double> filled_with(ValueRef value) const {
     const Node& node = graph_[value.node];
     if (!node.op) return {};
-    if (node.op->name == "_zeros" || node.op->name == "zeros_like") return 0;
-    if (node.op->name == "_ones" || node.op->name == "ones_like") return 1;
-    if (node.op->name == "_full") return node.attrs->as<ops::FullParams>().value;
-    return {};
+    if (!node.op->fill) return {};
+    return node.op->fill(*node.attrs);
   }
 
   // The input that the node's one output is equal to.
@@ -165,7 +134,7 @@ class Simplifier {
     const auto first = order_of(before, static_cast<int>(second.size()));
     if (first.empty()) return {};
     for (size_t i = 0; i < second.size(); ++i) {
-      if (first[static_cast<size_t>(second[i])] != static_cast<int64_t>(i)) return {};
+      if (first[static_cast<size_t>(second[i])] != static_cast<int>(i)) return {};
     }
     const ValueRef source = result_.graph.inputs(inputs[0].node)[0];
     if (changed_[source.node]) return {};
@@ -175,10 +144,9 @@ class Simplifier {
   bool gives_back(const Node& node, std::span<const ValueRef> inputs, size_t i) const {
     const int position = node.op->schema_position(*node.attrs, static_cast<int>(i));
     if (!node.op->identity.empty() && node.op->identity[0].first == position) return true;
-    if (const Neutral* neutral = find(kScalarNeutrals, node))
-      return node.attrs->as<ops::ScalarParams>().scalar == neutral->operand;
-    const Neutral* neutral = find(kArrayNeutrals, node);
-    return neutral && (i == 0 || neutral->commutes) && filled_with(inputs[1 - i]) == neutral->operand;
+    if (!node.op->neutral) return false;
+    if (node.op->scalar) return node.op->scalar(*node.attrs) == *node.op->neutral;
+    return (i == 0 || node.op->commutes) && filled_with(inputs[1 - i]) == *node.op->neutral;
   }
 
   size_t hash_of(NodeId id) const {

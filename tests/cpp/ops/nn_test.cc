@@ -83,7 +83,7 @@ TEST(Convolution, KernelsAgree) {
       const Tensor x = random_tensor(c.data, 1, dtype), w = random_tensor(c.weight, 2, dtype);
       const Tensor bias = random_tensor({c.weight[0]}, 3, dtype);
       const Tensor grad = random_tensor(conv_output(c, dtype), 4, dtype);
-      const bool plain = dtype == DType::float32 && c.attrs.back().second == "None";
+      const bool plain = dtype == DType::float32 && c.attrs.back().second == "None" && c.data.size() > 0;
       const std::string forced = plain ? "convolution" : "";
       compare_kernels("Convolution", {x, w, bias}, c.attrs, {}, forced);
       auto no_bias = c.attrs;

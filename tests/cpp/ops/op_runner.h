@@ -91,19 +91,24 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   }
   for (Tensor& output : result.out) out.push_back(output.view());
   const std::vector<Req> req(static_cast<size_t>(outputs), options.req);
-  const KernelSpec spec{in, out, req, options.training};
+  const KernelSpec spec{in, out, req, options.training, options.cores};
   for (size_t i = 0; i < op.saved_names.size(); ++i) {
     const TensorView like = op.infer_saved(*attrs, spec, static_cast<int>(i));
     result.saved.emplace_back(like.shape, like.dtype);
   }
   for (Tensor& value : result.saved) saved.push_back(options.saved ? value.view() : TensorView());
-  std::vector<std::byte> workspace(op.workspace_bytes ? op.workspace_bytes(*attrs, spec) : 0);
-
   const Kernel* kernel = nullptr;
   for (const Kernel& candidate : op.kernels) {
     if (options.kernel == candidate.name) kernel = &candidate;
   }
   if (!kernel) kernel = &op.choose(*attrs, spec, DeviceType::cpu);
+  Ref<const KernelState> state;
+  if (kernel->prepare) state = kernel->prepare(op, *attrs, spec);
+  const size_t scratch_bytes = state ? state->scratch_bytes : kernel->scratch ? kernel->scratch(*attrs, spec) : 0;
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> scratch((scratch_bytes + 63) / 64);
   engine::RunContext context;
   context.cores = options.cores;
   static engine::Team team;
@@ -112,7 +117,8 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
                         .out = out,
                         .saved = saved,
                         .req = req,
-                        .workspace = workspace,
+                        .scratch = std::as_writable_bytes(std::span(scratch)).first(scratch_bytes),
+                        .state = state.get(),
                         .random = options.random,
                         .training = options.training,
                         .context = &context};

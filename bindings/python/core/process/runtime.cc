@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,21 @@ std::string origin_text(Origin origin) {
       {static_cast<PyCodeObject*>(const_cast<void*>(origin.code)), static_cast<int32_t>(origin.offset)});
 }
 
+// For LOOMIX_EXPLAIN=dispatch: writes each line once.
+const ops::DispatchListener* dispatch_listener() {
+  if (!explain("dispatch")) return nullptr;
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  static auto& seen = *new Seen();  // outlives all threads that push
+  static const auto& listener = *new ops::DispatchListener([](const std::string& line) {
+    const std::lock_guard lock(seen.mutex);
+    if (seen.lines.insert(line).second) fmt::print(stderr, "dispatch: {}\n", line);
+  });
+  return &listener;
+}
+
 std::atomic<Runtime*> running{nullptr};
 
 Runtime& start_runtime() {
@@ -69,6 +86,7 @@ Runtime& start_runtime() {
       (naive ? engine::make_naive_engine(options) : engine::make_threaded_engine(options)).release();
   auto* runtime = std::make_unique<Runtime>(*engine, operators()).release();
   runtime->origin = {capture_line, origin_text};
+  runtime->dispatch_listener = dispatch_listener();
   running.store(runtime, std::memory_order_release);
   return *runtime;
 }

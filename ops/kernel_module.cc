@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/kernel_module.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace loomix::ops {
+namespace {
+
+class Collector final : public KernelList {
+ public:
+  Collector(const OpTable& table, const KernelModule& module) : table_(table), module_(module) {}
+
+  void add_kernel(std::string_view op, const Kernel& kernel) override {
+    LOOMIX_CHECK(table_.find(op) != nullptr, ValueError,
+                 "[kernel module '{}'] its kernel {} is for '{}', which is no operator.", module_.name,
+                 kernel.name, op);
+    LOOMIX_CHECK(kernel.device == module_.device, ValueError,
+                 "[kernel module '{}'] its kernel {} is for {}; the module may add kernels for {} only.",
+                 module_.name, kernel.name, Device{kernel.device, 0}.to_string(),
+                 Device{module_.device, 0}.to_string());
+    kernels.emplace_back(op, kernel);
+  }
+
+  std::vector<std::pair<std::string, Kernel>> kernels;
+
+ private:
+  const OpTable& table_;
+  const KernelModule& module_;
+};
+
+}  // namespace
+
+void add_kernel_module(const OpTable& table, const KernelModule& module) {
+  LOOMIX_CHECK(module.interface_version == kKernelInterface && module.interface_size == kKernelInterfaceSize,
+               ValueError,
+               "[kernel module '{}' {}] it was built for version {} (size {}) of the kernels' interface; this "
+               "Loomix has version {} (size {}). Build it again with the headers of this Loomix.",
+               module.name, module.version, module.interface_version, module.interface_size, kKernelInterface,
+               kKernelInterfaceSize);
+  Collector collector(table, module);
+  module.add(collector);
+  table.add_later(collector.kernels);
+}
+
+void load_kernel_module(const OpTable& table, const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  LOOMIX_CHECK(library != nullptr, ValueError, "[kernel module] '{}' cannot be loaded: {}.", path, dlerror());
+  const auto* const module = static_cast<const KernelModule*>(dlsym(library, "loomix_kernel_module"));
+  if (!module) dlclose(library);
+  LOOMIX_CHECK(module != nullptr, ValueError,
+               "[kernel module] '{}' exports no `loomix_kernel_module`; it is no module of kernels.", path);
+  add_kernel_module(table, *module);
+}
+
+}  // namespace loomix::ops
