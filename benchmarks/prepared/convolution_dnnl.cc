@@ -98,9 +98,10 @@ void compare(int rounds) {
   options.workers = 1;
   const auto engine = engine::make_threaded_engine(options);
   Runtime runtime(*engine, ops::builtin_table());
+  const NamedSymbol input{"", Symbol::variable("data")};
   const Symbol net = Symbol::create(
       ops::builtin_table(), "Convolution",
-      {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "16"}, {"no_bias", "1"}}, {&data, 1}, "conv");
+      {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "16"}, {"no_bias", "1"}}, {&input, 1}, "conv");
   SimpleBindRequest wanted;
   wanted.shapes = {{"data", Shape{1, 8, 14, 14}}};
   wanted.requests.assign(2, ops::Req::null);

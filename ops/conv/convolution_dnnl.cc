@@ -377,7 +377,13 @@ Support accepts(const P& p, const KernelSpec& spec) {
     return Support::no("there is no data");
   }
   const ConvGeometry g(p, data);
-  if (g.batch / images_at_once(how, g) < kFewestPieces) return Support::no("the batch has too few pieces");
+  // So little work is for one core anyway.
+  constexpr double kFlopsOfOneCore = 2e6;
+  const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size()) *
+                       static_cast<double>(g.depth());
+  if (g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore) {
+    return Support::no("the batch has too few pieces");
+  }
   return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
 }
 
