@@ -10,6 +10,7 @@
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 
 namespace loomix::python {
@@ -85,7 +86,7 @@ PyObject* share_numpy(PyObject*, PyObject* source) {
     for (py::ssize_t axis = 0; axis < data.ndim(); ++axis) shape.push_back(data.shape(axis));
     const DType dtype = to_dtype(data.dtype().ptr(), "from_numpy");
     return wrap(NDArray::from_external(engine(), const_cast<void*>(data.data()), shape, dtype,
-                                       [owner = Py_NewRef(source)] { release_on_any_thread(owner); }));
+                                       [owner = keep(source)] {}));
   });
 }
 

@@ -11,6 +11,7 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/executor/request.h"
+#include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "bindings/python/core/symbol/symbol_object.h"
 #include "symbol/autograd/tape.h"
@@ -38,10 +39,7 @@ py::list to_list(std::vector<NDArray> arrays) {
 class PythonFunction final : public autograd::CustomFunction {
  public:
   PythonFunction(PyObject* backward, std::string name, size_t num_inputs)
-      : backward_(Py_NewRef(backward)), name_(std::move(name)), num_inputs_(num_inputs) {}
-  PythonFunction(const PythonFunction&) = delete;
-  PythonFunction& operator=(const PythonFunction&) = delete;
-  ~PythonFunction() override { release_on_any_thread(backward_); }
+      : backward_(keep(backward)), name_(std::move(name)), num_inputs_(num_inputs) {}
 
   std::string name() const override { return name_; }
   std::vector<NDArray> backward(std::span<const NDArray> output_grads) override {
@@ -50,7 +48,7 @@ class PythonFunction final : public autograd::CustomFunction {
     for (size_t i = 0; i < output_grads.size(); ++i) {
       args[i] = py::reinterpret_steal<py::object>(wrap(output_grads[i]));
     }
-    const py::list result = py::reinterpret_borrow<py::function>(backward_)(*args);
+    const py::list result = py::reinterpret_borrow<py::function>(backward_.get())(*args);
     std::vector<NDArray> gradients = to_arrays(result, name_.c_str(), "a gradient");
     LOOMIX_CHECK(gradients.size() == num_inputs_, ValueError,
                  "[{}] backward returned {} gradients; expected one for each of the {} inputs.", name_,
@@ -59,7 +57,7 @@ class PythonFunction final : public autograd::CustomFunction {
   }
 
  private:
-  PyObject* backward_;
+  Kept backward_;
   std::string name_;
   size_t num_inputs_;
 };

@@ -10,6 +10,7 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/executor/request.h"
+#include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/bound_executor.h"
 
@@ -90,9 +91,9 @@ void set_monitor(const Handle& handle, const py::object& callback, bool inputs) 
     return;
   }
   handle.executor->set_monitor(
-      [callback](const std::string& name, const NDArray& array) {
+      [callback = keep(callback.ptr())](const std::string& name, const NDArray& array) {
         const py::gil_scoped_acquire gil;
-        callback(name, py::reinterpret_steal<py::object>(wrap(array)));
+        py::handle(callback.get())(name, py::reinterpret_steal<py::object>(wrap(array)));
       },
       inputs);
 }

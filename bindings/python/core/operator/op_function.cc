@@ -122,15 +122,16 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
     if (call.out) {
       InlineVector<NDArray*, 8> out;
       const bool single = is_array(call.out);
-      const Owned outputs(single ? nullptr : PySequence_Fast(call.out, ""));
+      // A tuple of them, for a list may change while the push waits without the GIL.
+      const Owned outputs(single ? nullptr : PySequence_Tuple(call.out));
       if (!single && !outputs) {
         PyErr_Clear();
         detail::throw_error<TypeError>("[{}] out is a {}; expected an NDArray or a list of them.",
                                        signature.op.name, type_name(call.out));
       }
-      const Py_ssize_t count = single ? 1 : PySequence_Fast_GET_SIZE(outputs.get());
+      const Py_ssize_t count = single ? 1 : PyTuple_GET_SIZE(outputs.get());
       for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* target = single ? call.out : PySequence_Fast_GET_ITEM(outputs.get(), i);
+        PyObject* target = single ? call.out : PyTuple_GET_ITEM(outputs.get(), i);
         out.push_back(&to_array(target, signature.op.name.c_str(), "out"));
       }
       invoke_into(signature.op, attrs, in, out);

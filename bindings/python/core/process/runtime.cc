@@ -9,14 +9,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
 #include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
@@ -30,12 +29,14 @@ namespace {
 void* let_go_of_gil() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_gil_back(void* state) {
   if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  ask_to_drop_kept();
 }
 // Runs the handlers of signals; they run on the main thread only. What they raise stays in Python's error indicator.
 bool signal_raised(void* state) {
   if (state == nullptr || gettid() != getpid()) return false;
   take_gil_back(state);
   const bool raised = PyErr_CheckSignals() != 0;
+  if (!raised) drop_kept();  // nothing else does while this thread waits
   PyEval_SaveThread();
   return raised;
 }
@@ -100,26 +101,6 @@ const ops::OpTable* make_table() {
   return table.release();  // never deleted: recorded nodes point to its operators
 }
 
-// References given back by other threads, until the main thread drops them.
-struct Returned {
-  std::mutex mutex;
-  std::vector<PyObject*> objects;
-};
-Returned& returned() {
-  static auto& list = *new Returned();
-  return list;
-}
-
-int drop_returned(void*) {
-  std::vector<PyObject*> objects;
-  {
-    const std::lock_guard lock(returned().mutex);
-    objects.swap(returned().objects);
-  }
-  for (PyObject* object : objects) Py_DECREF(object);
-  return 0;
-}
-
 PyObject* wait_all(PyObject*, PyObject*) {
   return guarded([&] {
     if (running.load()) engine().wait_all();
@@ -136,6 +117,7 @@ PyObject* shutdown(PyObject*, PyObject*) {
       runtime->engine().shutdown();
       PyEval_RestoreThread(state);
     }
+    stop_dropping_kept();
     return Py_NewRef(Py_None);
   });
 }
@@ -200,17 +182,6 @@ Runtime& runtime() {
 const ops::OpTable& operators() {
   static const ops::OpTable* const table = make_table();
   return *table;
-}
-
-void release_on_any_thread(PyObject* object) noexcept {
-  bool first = false;
-  {
-    const std::lock_guard lock(returned().mutex);
-    first = returned().objects.empty();
-    returned().objects.push_back(object);
-  }
-  // When Python's queue of pending calls is full, the next returned reference asks again.
-  if (first && Py_IsInitialized()) Py_AddPendingCall(drop_returned, nullptr);
 }
 
 void add_runtime(PyObject* module) {

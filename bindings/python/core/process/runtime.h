@@ -15,9 +15,6 @@ inline engine::Engine& engine() { return runtime().engine(); }
 // All operators that Python can call.
 const ops::OpTable& operators();
 
-// Gives a reference back from a thread that may not hold the GIL; it is dropped soon, by the main thread.
-void release_on_any_thread(PyObject* object) noexcept;
-
 // Module functions about the process: waitall, shutdown, random states, features ...
 void add_runtime(PyObject* module);
 

@@ -14,6 +14,7 @@
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "kvstore/dist/dist_store.h"
 #include "kvstore/dist/node_setup.h"
@@ -136,9 +137,10 @@ void init(const Store& store, const py::object& key, const py::object& value) {
 
 void set_updater(const Store& store, const py::object& function) {
   if (function.is_none()) return store.get().set_updater(nullptr);
-  store.get().set_updater([function](const Key& key, const NDArray& merged, const NDArray& stored, int) {
-    function(key_object(key), array_object(merged), array_object(stored));
-  });
+  store.get().set_updater(
+      [function = keep(function.ptr())](const Key& key, const NDArray& merged, const NDArray& stored, int) {
+        py::handle(function.get())(key_object(key), array_object(merged), array_object(stored));
+      });
 }
 
 void set_compression(const Store& store, const py::dict& given) {
@@ -171,14 +173,6 @@ std::unique_ptr<Store> make_group_store(const std::string& type) {
       runtime(), type, std::chrono::duration_cast<comm::GroupDeadline>(deadline), given.enforce_determinism));
 }
 
-// A Python object that may be let go of by any thread.
-std::shared_ptr<py::object> shared(py::object object) {
-  return {new py::object(std::move(object)), [](py::object* last) {
-            const py::gil_scoped_acquire gil;
-            delete last;
-          }};
-}
-
 // Type and text of an exception of code that a worker sent, for that worker; the rest of it is for the log. Called with the GIL.
 std::string short_text(const py::error_already_set& error) {
   try {
@@ -192,8 +186,8 @@ std::string short_text(const py::error_already_set& error) {
 // An optimizer in Python. Its states are arrays like the weight, so they are copied to other servers as those of all rules are.
 class PythonOptimizer final : public kvstore::Optimizer {
  public:
-  PythonOptimizer(kvstore::OptimizerSpec spec, py::object rule)
-      : Optimizer(std::move(spec)), rule_(shared(std::move(rule))) {}
+  PythonOptimizer(kvstore::OptimizerSpec spec, const py::object& rule)
+      : Optimizer(std::move(spec)), rule_(keep(rule.ptr())) {}
   void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
               kvstore::OptimizerState& state, int8_t) const override {
     if (!same_memory(weight, out)) copy(weight, out);
@@ -205,8 +199,8 @@ class PythonOptimizer final : public kvstore::Optimizer {
       try {
         py::list arrays;
         for (const NDArray& array : state.arrays) arrays.append(array_object(array));
-        const py::object kept =
-            (*rule_)(key_object(key), array_object(out), array_object(grad), arrays, ++state.updates);
+        const py::object kept = py::handle(rule_.get())(key_object(key), array_object(out),
+                                                        array_object(grad), arrays, ++state.updates);
         state.arrays = to_arrays(kept, "states");
       } catch (const py::error_already_set& error) {
         failure = short_text(error);
@@ -234,7 +228,7 @@ class PythonOptimizer final : public kvstore::Optimizer {
     runtime().engine().push(
         {}, tags.tags(), [failure](engine::RunContext&) { detail::throw_error<StateError>("{}", failure); });
   }
-  const std::shared_ptr<py::object> rule_;
+  const Kept rule_;
 };
 
 std::shared_ptr<const kvstore::Optimizer> make_python_optimizer(kvstore::OptimizerSpec spec) {
@@ -244,8 +238,8 @@ std::shared_ptr<const kvstore::Optimizer> make_python_optimizer(kvstore::Optimiz
     for (const auto& [name, value] : spec.settings) {
       if (name == "code") code = value;
     }
-    py::object rule = py::module_::import("loomix.optimizer.travel").attr("ServerRule")(code);
-    return std::make_shared<PythonOptimizer>(std::move(spec), std::move(rule));
+    const py::object rule = py::module_::import("loomix.optimizer.travel").attr("ServerRule")(code);
+    return std::make_shared<PythonOptimizer>(std::move(spec), rule);
   } catch (const py::error_already_set& error) {
     log(LogLevel::error, "[KVStore] a pickled optimizer cannot be read: {}", error.what());
     detail::throw_error<ValueError>("[KVStore] the server cannot read the pickled optimizer: {}",
