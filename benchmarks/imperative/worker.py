@@ -16,6 +16,16 @@ def _mx(name, case):
             a + b
         mx.nd.waitall()
 
+    def multiply_constant(count):
+        for _ in range(count):
+            a * 1.5
+        mx.nd.waitall()
+
+    def multiply_changing(count):  # a number that never came before
+        for i in range(count):
+            a * (1.5 + i * 1e-7)
+        mx.nd.waitall()
+
     def add_waited(count):
         for _ in range(count):
             (a + b).wait_to_read()
@@ -66,6 +76,14 @@ def _torch(case):
 
     add_waited = add_pushed
 
+    def multiply_constant(count):
+        for _ in range(count):
+            a * 1.5
+
+    def multiply_changing(count):
+        for i in range(count):
+            a * (1.5 + i * 1e-7)
+
     def add_recorded(count):
         a.requires_grad_()
         for _ in range(count):
@@ -102,6 +120,8 @@ CASES = {
         "add_pushed",
         "add_waited",
         "add_recorded",
+        "multiply_constant",
+        "multiply_changing",
         "fully_connected",
         "forward_backward_100",
         "asscalar",

@@ -171,7 +171,10 @@ PyObject* context_object(Device device) {
 double to_double(PyObject* object, const char* who) {
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
+    const bool too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
     PyErr_Clear();
+    LOOMIX_CHECK(!too_large, ValueError, "[{}] the integer is too large; expected at most about 1.8e308.",
+                 who);
     detail::throw_error<TypeError>("[{}] {} is a {}; expected a number.", who, to_text(object),
                                    type_name(object));
   }

@@ -87,7 +87,7 @@ PyObject* apply(Operation operation, PyObject* left, PyObject* right, PyObject* 
     }
     const Operator& op = left_is_array ? family(operation).scalar : family(operation).reversed;
     const NDArray* in[] = {&array_of(left_is_array ? left : right)};
-    return run(op, scalar_attrs(op, scalar), in, out);
+    return run(op, op.cache->scalar(scalar), in, out);
   });
 }
 
@@ -111,7 +111,7 @@ PyObject* negative(PyObject* self) {
     static const Operator op = find_operator("_mul_scalar");
     static PyObject* const minus_one = PyFloat_FromDouble(-1.0);
     const NDArray* in[] = {&array_of(self)};
-    return invoke_one(*op.def, scalar_attrs(op, minus_one), in);
+    return invoke_one(*op.def, op.cache->scalar(minus_one), in);
   });
 }
 

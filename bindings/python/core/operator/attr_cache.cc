@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/core/operator/attr_cache.h"
 
-#include <cmath>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -10,6 +10,7 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/process/runtime.h"
+#include "ops/elemwise/scalar_attrs.h"
 #include "ops/table.h"
 
 namespace loomix::python {
@@ -112,7 +113,21 @@ std::string attr_text(PyObject* value) {
   return to_text(value);
 }
 
+AttrCache::AttrCache(const ops::OpDef& op)
+    : op_(op), scalar_field_(ops::is_scalar_schema(*op.params) ? field_position(op, "scalar") : -1) {}
+
+Ref<const AttrsBase> AttrCache::scalar(PyObject* value) {
+  const double number =
+      PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : to_double(value, op_.name.c_str());
+  const auto bits = std::bit_cast<uint64_t>(number);
+  Scalar& entry = scalars_[(bits ^ (bits >> 48) ^ (bits >> 52)) % scalars_.size()];
+  if (entry.bits != bits || !entry.attrs) entry = {bits, ops::scalar_attrs(number)};
+  return entry.attrs;
+}
+
 Ref<const AttrsBase> AttrCache::get(std::span<const GivenAttr> given, int num_args) {
+  if (given.size() == 1 && given[0].field == scalar_field_ && is_scalar(given[0].value))
+    return scalar(given[0].value);
   Key key;
   if (num_args >= 0) key.put_number('#', num_args);
   for (const GivenAttr& attr : given) {
@@ -154,11 +169,7 @@ Operator find_operator(std::string_view name) {
   op.def = &operators().at(name);
   op.cache = &cache_of(*op.def);
   bool required = false;
-  const auto fields = op.def->params->fields();
-  for (size_t i = 0; i < fields.size(); ++i) {
-    required = required || fields[i].required;
-    if (fields[i].name == "scalar") op.scalar_field = static_cast<int>(i);
-  }
+  for (const FieldInfo& field : op.def->params->fields()) required = required || field.required;
   if (!required) op.no_attrs = op.cache->get({}, -1);
   return op;
 }
@@ -178,14 +189,6 @@ bool is_scalar(PyObject* object) {
     return checked(PyObject_GetAttrString(numpy.get(), "generic"));
   }();
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic));
-}
-
-Ref<const AttrsBase> scalar_attrs(const Operator& op, PyObject* value) {
-  const GivenAttr given{op.scalar_field, value};
-  if (PyFloat_CheckExact(value) || PyLong_CheckExact(value)) return op.cache->get(std::span(&given, 1), -1);
-  const Owned number(checked(PyFloat_FromDouble(to_double(value, op.def->name.c_str()))));
-  const GivenAttr converted{op.scalar_field, number.get()};
-  return op.cache->get(std::span(&converted, 1), -1);
 }
 
 }  // namespace loomix::python

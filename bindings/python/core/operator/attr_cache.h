@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -29,9 +30,11 @@ std::string attr_text(PyObject* value);
 // kind and value, so that 1, 1.0 and True differ. Guarded by the GIL.
 class AttrCache {
  public:
-  explicit AttrCache(const ops::OpDef& op) : op_(op) {}
+  explicit AttrCache(const ops::OpDef& op);
   // `num_args` is the count of variadic inputs, filled in unless given; -1 for others.
   Ref<const AttrsBase> get(std::span<const GivenAttr> given, int num_args);
+  // {"scalar": value} of an operator on an array and a number: made from the number itself, for it may change with each call.
+  Ref<const AttrsBase> scalar(PyObject* value);
 
  private:
   struct Hash {
@@ -40,9 +43,16 @@ class AttrCache {
   };
   static constexpr size_t kMaxEntries = 4096;  // a value that changes with each call must not pile up
 
+  struct Scalar {
+    uint64_t bits = 0;
+    Ref<const AttrsBase> attrs;
+  };
+
   Ref<const AttrsBase> parse(std::span<const GivenAttr> given, int num_args) const;
 
   const ops::OpDef& op_;
+  const int scalar_field_;          // of an operator on an array and a number; else -1
+  std::array<Scalar, 16> scalars_;  // by the number's bits: those of a loop's constants stay
   std::unordered_map<std::string, Ref<const AttrsBase>, Hash, std::equal_to<>> entries_;
 };
 
@@ -51,7 +61,6 @@ struct Operator {
   const ops::OpDef* def = nullptr;
   AttrCache* cache = nullptr;
   Ref<const AttrsBase> no_attrs;  // empty if some are required
-  int scalar_field = -1;          // position of "scalar"
 };
 
 // One of the table's operators; throws KeyError for unknown names. The caches live as long as the process.
@@ -63,7 +72,5 @@ int field_position(const ops::OpDef& op, std::string_view field);
 
 // True for Python's and NumPy's numbers.
 bool is_scalar(PyObject* object);
-// The attributes {"scalar": value}.
-Ref<const AttrsBase> scalar_attrs(const Operator& op, PyObject* value);
 
 }  // namespace loomix::python
