@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package itself: laziness, names, error types."""
 
+import ast
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -29,6 +31,40 @@ def test_openmp_threads_do_not_spin_unless_asked_to():
     code = "import loomix, os; print(os.environ['OMP_WAIT_POLICY'])"
     assert run_python("import os; os.environ.pop('OMP_WAIT_POLICY', None);" + code).strip() == "passive"
     assert run_python(code, OMP_WAIT_POLICY="active").strip() == "active"
+
+
+def test_every_name_that_dir_offers_exists():
+    for name in dir(mx):
+        assert getattr(mx, name) is not None
+    for package in (mx.nd, mx.sym, mx.mod, mx.io, mx.kv, mx.metric, mx.optimizer, mx.image, mx.test_utils):
+        assert [name for name in dir(package) if not hasattr(package, name)] == []
+
+
+def test_stub_has_the_names_of_the_package():
+    stub = ast.parse(pathlib.Path(mx.__file__).with_suffix(".pyi").read_text())
+    names = {name.asname for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    names |= {node.targets[0].id for node in stub.body if isinstance(node, ast.Assign)}
+    assert names == set(mx._MODULES) | set(mx._OBJECTS)
+
+
+@pytest.mark.parametrize("name", ["gluon", "np", "rnn", "contrib", "onnx", "operator"])
+def test_modules_that_are_planned_say_so(name):
+    with pytest.raises(
+        AttributeError, match=f"mx.{name} .* is planned, .* Its modules are attribute, .*visual"
+    ):
+        getattr(mx, name)
+    assert not hasattr(mx, name) and name not in dir(mx)
+
+
+def test_modules_that_will_not_come_say_what_to_use():
+    with pytest.raises(AttributeError, match="mx.executor_manager is not planned: use mx.mod.Module"):
+        _ = mx.executor_manager
+
+
+def test_misspelt_module_gets_a_suggestion():
+    program = "import loomix as mx; mx.optimiser"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "module 'loomix' has no attribute 'optimiser'. Did you mean: 'optimizer'?" in result.stderr
 
 
 def test_aliases_are_the_modules():

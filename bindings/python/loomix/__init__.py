@@ -7,12 +7,14 @@ used.
 
 import importlib as _importlib
 import os as _os
+import sys as _sys
 
 # OpenMP teams that spin between two operations would take the cores from the engine's workers.
 # The variable is read when the extension loads libgomp, so it must be set before that.
 _os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __version__ = "0.1.0"
+_this = _sys.modules[__name__]
 
 # Public name -> submodule. Several names for one module are MXNet's habit.
 _MODULES = {
@@ -21,11 +23,9 @@ _MODULES = {
     "base": "base",
     "callback": "callback",
     "context": "context",
-    "contrib": "contrib",
     "engine": "engine",
     "error": "error",
     "executor": "executor",
-    "gluon": "gluon",
     "image": "image",
     "img": "image",
     "init": "initializer",
@@ -46,16 +46,14 @@ _MODULES = {
     "name": "name",
     "nd": "ndarray",
     "ndarray": "ndarray",
-    "np": "numpy",
+    "numpy_extension": "numpy_extension",
     "npx": "numpy_extension",
-    "operator": "operator",
     "optimizer": "optimizer",
     "profiler": "profiler",
     "random": "random",
     "recordio": "recordio",
     "registry": "registry",
     "rnd": "random",
-    "rnn": "rnn",
     "runtime": "runtime",
     "sym": "symbol",
     "symbol": "symbol",
@@ -85,36 +83,61 @@ _OBJECTS = {
 }
 
 
+# What MXNet has and Loomix has not: planned parts by what they are for, and what is not planned by what to use instead.
+_PLANNED = {
+    "contrib": "experimental parts",
+    "gluon": "networks as Python classes",
+    "library": "operators from other libraries",
+    "np": "NumPy's interface",
+    "numpy": "NumPy's interface",
+    "onnx": "ONNX files",
+    "operator": "operators written in Python",
+    "rnn": "recurrent cells for symbols",
+    "rtc": "CUDA kernels compiled at run time",
+}
+_NOT_PLANNED = {
+    "executor_manager": "use mx.mod.Module",
+    "notebook": "use callbacks",
+    "th": "use PyTorch, and nd.from_dlpack for its tensors",
+    "torch": "use PyTorch, and nd.from_dlpack for its tensors",
+    "tvmop": "there is no TVM here",
+}
+
+
+def _missing(name):
+    """The error for a name that this package does not have."""
+    if name in _PLANNED:
+        why = f"mx.{name} ({_PLANNED[name]}) is planned, but does not exist yet"
+    elif name in _NOT_PLANNED:
+        why = f"mx.{name} is not planned: {_NOT_PLANNED[name]}"
+    else:
+        return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_this)
+    have = ", ".join(sorted(set(_MODULES.values())))
+    return AttributeError(f"module {__name__!r} has no attribute {name!r}: {why}. Its modules are {have}.")
+
+
 def __getattr__(name):
     """Loads the submodule (or the object of a submodule) called ``name`` on first use."""
     if name in _MODULES:
-        target = f"{__name__}.{_MODULES[name]}"
-        try:
-            value = _importlib.import_module(target)
-        except ModuleNotFoundError as error:
-            if error.name != target:
-                raise
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r} in this version") from None
+        value = _importlib.import_module(f"{__name__}.{_MODULES[name]}")
     elif name in _OBJECTS:
         value = getattr(_importlib.import_module(f"{__name__}.{_OBJECTS[name]}"), name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _missing(name)
     globals()[name] = value
     return value
 
 
 def _serve():
     """As with MXNet, a process whose environment says that it is a server or the scheduler becomes one here."""
-    import sys
-
-    own_command = "-m" in sys.orig_argv and sys.argv[:1] == ["-m"]  # `python -m loomix ...` decides itself
+    own_command = "-m" in _sys.orig_argv and _sys.argv[:1] == ["-m"]  # `python -m loomix ...` decides itself
     if not own_command and (_os.environ.get("LOOMIX_KV_ROLE") or _os.environ.get("DMLC_ROLE")) in (
         "server",
         "scheduler",
     ):
         from . import kvstore_server
 
-        sys.exit(kvstore_server.run_during_import())
+        _sys.exit(kvstore_server.run_during_import())
 
 
 _serve()
