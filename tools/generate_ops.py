@@ -7,6 +7,7 @@ PYTHONPATH=bindings/python python tools/generate_ops.py --check    # fails if th
 """
 
 import argparse
+import importlib
 import inspect
 import pathlib
 import sys
@@ -45,7 +46,7 @@ def collect():
 def hint(param):
     """The type hint of a parameter."""
     kind = param["type"].split(" or None")[0].split(" (")[0]
-    if param["name"] == "dtype":
+    if param["name"] == "dtype" and kind != "int":
         text = "DTypeLike"
     elif param["name"] == "ctx":
         text = "Context | str"
@@ -59,13 +60,17 @@ def hint(param):
     return f"{text} | None" if param["optional"] and "Any" not in text else text
 
 
-def stub(name, info, kind):
-    """One function of the stub file; `kind` is the class of its inputs and outputs."""
+def stub(name, info, kind, method=False):
+    """One function of the stub file, or a method; `kind` is the class of its inputs and outputs."""
     hints = {param["name"]: hint(param) for param in info["params"]}
     inputs = {item["name"] for item in info["inputs"]}
     parts = []
     keyword_only = False
-    for parameter in _operators.signature(info, kind == "Symbol").parameters.values():
+    parameters = list(_operators.signature(info, kind == "Symbol").parameters.values())
+    if method:
+        parts.append("self")
+        del parameters[0]
+    for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             parts.append(f"*{parameter.name}: {kind}")
             keyword_only = True
@@ -85,11 +90,14 @@ def stub(name, info, kind):
     if kind == "Symbol" and not keyword_only:
         parts.append("**attrs: Any")
     many = len(info["outputs"]) != 1 or "num_outputs" in hints or "ret_typ" in hints
-    result = f"{kind} | list[{kind}]" if many and kind == "NDArray" else kind
+    # Most callers know which of the two they get: with the Any they need not say so.
+    result = f"{kind} | Any" if many and kind == "NDArray" else kind
     line = f"def {name}({', '.join(parts)}) -> {result}: ..."
-    if len(line) <= 110:
-        return line
-    return f"def {name}(\n    " + ",\n    ".join(parts) + f",\n) -> {result}: ..."
+    indent = "    " if method else ""
+    if len(indent + line) <= 110:
+        return indent + line
+    inner = f"\n{indent}    "
+    return f"{indent}def {name}({inner}" + f",{inner}".join(parts) + f",\n{indent}) -> {result}: ..."
 
 
 def quoted(value):
@@ -103,7 +111,25 @@ def stub_file(package, space, names):
     body = [
         stub(name, info, kind) for name, info in names.items() if kind == "NDArray" or not info["no_symbol"]
     ]
-    text = "\n".join(body)
+    return file_text(package, kind, "\n".join(body))
+
+
+def methods_file(package):
+    """The text of the stub of the class whose methods are operators."""
+    kind = "NDArray" if package == "ndarray" else "Symbol"
+    module = importlib.import_module(f"loomix.{package}.{package}")
+    names = {
+        name: _core.operator_info(getattr(module.op, name).operator)
+        for name in module._FLUENT
+        if hasattr(module.op, name)
+    }
+    base = "(_core.NDArrayBase)" if kind == "NDArray" else ""
+    body = [f"class {kind}Methods{base}:", *(stub(name, names[name], kind, method=True) for name in names)]
+    return file_text(package, kind, "\n".join(body))
+
+
+def file_text(package, kind, text):
+    """A stub file with all that it needs above the text."""
     typing = [name for name in ("Any", "Literal") if f"{name}" in text]
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
@@ -117,6 +143,8 @@ def stub_file(package, space, names):
         lines.append("")
     if "DTypeLike" in text:
         lines += ["from numpy.typing import DTypeLike", ""]
+    if "_core." in text:
+        lines.append("from .. import _core")
     if "Context" in text:
         lines.append("from ..context import Context")
     lines += [f"from .{package} import {kind}", "", text]
@@ -169,15 +197,12 @@ def files():
     spaces = collect()
     result = {ROOT / "docs" / "operators.md": document(spaces)}
     for package in ("ndarray", "symbol"):
-        # The other namespaces have Python functions of their own beside the operators.
-        for space, name in (
-            ("op", "_generated_ops"),
-            ("_internal", "_internal"),
-            ("linalg", "linalg"),
-            ("image", "image"),
-        ):
-            if spaces[space]:
-                result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
+        result[PACKAGE / package / "_generated_methods.pyi"] = methods_file(package)
+        for space in filter(spaces.get, NAMESPACES):
+            # The others have Python functions of their own beside the operators, which import these.
+            whole = space in ("_internal", "linalg", "image")
+            name = space if whole else "_generated_ops" if space == "op" else f"_generated_{space}"
+            result[PACKAGE / package / f"{name}.pyi"] = stub_file(package, space, spaces[space])
     return result
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/generate_ops.py from the operator table.
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from numpy.typing import DTypeLike
 
@@ -31,7 +31,7 @@ def BatchNorm(
     max_calib_range: float | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def BatchNorm_v1(
     data: NDArray,
     gamma: NDArray,
@@ -45,7 +45,7 @@ def BatchNorm_v1(
     output_mean_var: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def BlockGrad(
     data: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -107,7 +107,7 @@ def Dropout(
     cudnn_off: bool | None = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def ElementWiseSum(
     *args: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -147,7 +147,7 @@ def GroupNorm(
     output_mean_var: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def InstanceNorm(
     data: NDArray,
     gamma: NDArray,
@@ -155,14 +155,14 @@ def InstanceNorm(
     eps: float = 0.001,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def L2Normalization(
     data: NDArray,
     eps: float = 1e-10,
     mode: Literal["channel", "instance", "spatial"] = "instance",
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def LRN(
     data: NDArray,
     alpha: float = 0.0001,
@@ -171,7 +171,7 @@ def LRN(
     nsize: int | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
@@ -181,7 +181,7 @@ def LayerNorm(
     output_mean_var: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def LeakyReLU(
     data: NDArray,
     gamma: NDArray | None = None,
@@ -191,7 +191,7 @@ def LeakyReLU(
     upper_bound: float = 0.334,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def LinearRegressionOutput(
     data: NDArray,
     label: NDArray,
@@ -280,7 +280,7 @@ def SliceChannel(
     squeeze_axis: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def Softmax(
     data: NDArray,
     label: NDArray,
@@ -357,7 +357,7 @@ def amp_multicast(
     cast_narrow: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def arccos(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def arccosh(
     data: NDArray,
@@ -832,7 +832,7 @@ def moments(
     keepdims: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def mp_lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,
@@ -1180,7 +1180,7 @@ def reset_arrays(
     *data: NDArray,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def reshape(
     data: NDArray,
     shape: int | Sequence[int] = (),
@@ -1270,7 +1270,7 @@ def sample_multinomial(
     dtype: DTypeLike = "int32",
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def sample_negative_binomial(
     k: NDArray,
     p: NDArray,
@@ -1444,7 +1444,7 @@ def sort(
     is_ascend: bool = True,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def space_to_depth(
     data: NDArray,
     block_size: int,
@@ -1458,7 +1458,7 @@ def split(
     squeeze_axis: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def sqrt(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def square(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def squeeze(
@@ -1526,7 +1526,7 @@ def topk(
     dtype: DTypeLike = "float32",
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def transpose(
     data: NDArray,
     axes: int | Sequence[int] = (),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/generate_ops.py from the operator table.
 from collections.abc import Sequence
+from typing import Any
 
 from numpy.typing import DTypeLike
 
@@ -423,7 +424,7 @@ def _histogram(
     range: Sequence[float] | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def _hypot(
     lhs: NDArray,
     rhs: NDArray,
@@ -842,7 +843,7 @@ def _sample_multinomial(
     dtype: DTypeLike = "int32",
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def _sample_negative_binomial(
     k: NDArray,
     p: NDArray,
@@ -913,7 +914,7 @@ def _split_v2(
     sections: int = 0,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | list[NDArray]: ...
+) -> NDArray | Any: ...
 def _square_sum(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
@@ -944,7 +945,7 @@ def _zeros(
 def _zeros_without_dtype(
     shape: int | Sequence[int] | None = None,
     ctx: Context | str = "",
-    dtype: DTypeLike = -1,
+    dtype: int = -1,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

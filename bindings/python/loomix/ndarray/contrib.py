@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Further operators on arrays, made from the operator table, and functions on top of them."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .. import _operators
 from . import op as _op
+
+if TYPE_CHECKING:
+    from ._generated_contrib import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]

@@ -2,6 +2,7 @@
 """The class NDArray, and functions that make and combine arrays."""
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -73,7 +74,13 @@ _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr"
 _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
 
 
-class NDArray(_core.NDArrayBase):
+if TYPE_CHECKING:
+    from ._generated_methods import NDArrayMethods as _Base
+else:
+    _Base = _core.NDArrayBase
+
+
+class NDArray(_Base):
     """An array of one element type on one device.
 
     Operations return at once and run in the background, in the order that their data needs; reading the values

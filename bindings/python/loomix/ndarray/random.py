@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random arrays. Parameters of a distribution are numbers, or arrays with one value for each distribution."""
 
+from typing import TYPE_CHECKING
+
 from .. import _operators
 from ..base import MXNetTypeError, MXNetValueError, numeric_types
 from ..context import current_context
 from . import _internal
 from .ndarray import NDArray
+
+if TYPE_CHECKING:
+    from ._generated_random import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "random"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]

@@ -2,6 +2,7 @@
 """Sparse arrays: csr matrices, and arrays of which only some rows are stored."""
 
 import builtins
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from ..base import MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
 from ..context import current_context
 from .ndarray import NDArray
 from .ndarray import array as _dense_array
+
+if TYPE_CHECKING:
+    from ._generated_sparse import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "sparse"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]

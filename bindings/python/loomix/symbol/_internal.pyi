@@ -959,7 +959,7 @@ def _zeros(
 def _zeros_without_dtype(
     shape: int | Sequence[int] | None = None,
     ctx: Context | str = "",
-    dtype: DTypeLike = -1,
+    dtype: int = -1,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contrib operators on symbols, made from the operator table."""
 
+from typing import TYPE_CHECKING
+
 from .. import _operators
+
+if TYPE_CHECKING:
+    from ._generated_contrib import *  # noqa: F403
 
 globals().update(_operators.functions("symbol", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]

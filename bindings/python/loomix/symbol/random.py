@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random symbols. Parameters of a distribution are numbers, or symbols with one value for each distribution."""
 
+from typing import TYPE_CHECKING
+
 from .. import _operators
 from ..base import MXNetValueError, numeric_types
 from . import _internal
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ._generated_random import *  # noqa: F403
 
 globals().update(_operators.functions("symbol", "random"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]

@@ -3,6 +3,7 @@
 
 import os
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,7 +68,13 @@ def _binary(doc, on_symbols, on_right, on_left=None):
     return forward, backward
 
 
-class Symbol:
+if TYPE_CHECKING:
+    from ._generated_methods import SymbolMethods as _Base
+else:
+    _Base = object
+
+
+class Symbol(_Base):
     """One or more outputs of a computation that is described, not run.
 
     Symbols are made by :func:`Variable`, by the operators in ``mx.sym``, and by arithmetic; :meth:`bind` makes them
