@@ -15,6 +15,8 @@ import chaos
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 
 @pytest.mark.parametrize("seed", range(1, 1 + int(os.environ.get("LOOMIX_TEST_SCHEDULES", "3"))))
 def test_no_push_is_lost_or_doubled(tmp_path, seed):

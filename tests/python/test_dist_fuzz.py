@@ -14,6 +14,8 @@ import fuzz
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 
 @pytest.mark.parametrize("keys", [False, True])
 def test_strangers_change_nothing(tmp_path, keys):

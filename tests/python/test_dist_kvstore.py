@@ -15,6 +15,8 @@ from real_cluster import TIMEOUT, Cluster, free_port
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 BASICS = """
 import sys
 import loomix as mx, numpy as np

@@ -14,6 +14,8 @@ import scenarios
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 ALL = {**scenarios.OWN, **scenarios.HARD}
 
 

@@ -12,6 +12,8 @@ from real_cluster import TIMEOUT, Cluster
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 # Momentum makes the states count, and the schedule the number of updates; "still" is never pushed.
 PROGRAM = """
 import os, sys, time

@@ -33,6 +33,7 @@ def data(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["mlp", "lenet"])
 def test_training(network, data, tmp_path):
     for package in ("tqdm", "matplotlib"):

@@ -18,6 +18,8 @@ from loomix.commands import launch
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 TIMEOUT = 50
 SUM = """
 import os, sys, loomix as mx

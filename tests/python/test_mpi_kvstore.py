@@ -9,6 +9,8 @@ import sys
 import loomix as mx
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 PROGRAM = """
 import hashlib, sys
 import loomix as mx, numpy as np

@@ -14,6 +14,8 @@ import pytest
 from loomix.__main__ import main
 from loomix.commands import top, trace
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
 
 class Node:
     """Serves a text as a node's metrics; ``{n}`` in it counts the visits."""
