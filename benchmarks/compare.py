@@ -7,17 +7,17 @@
     python benchmarks/compare.py training lenet --python mxnet=MXNET_ENV/bin/python --python torch=TORCH_ENV/bin/python
 
 A peer runs in an interpreter of its own: MXNet 1.9.1 needs Python 3.11 and numpy 1.23.5. `--save` adds the result, with
-machine and commit, to benchmarks/results.json.
+machine, threads, wait policy and commit, to benchmarks/results.json; take.py takes all that the README shows.
 """
 
 import argparse
-import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 from pathlib import Path
+
+import kept
 
 HERE = Path(__file__).parent
 FRAMEWORKS = ("loomix", "own", "mxnet", "torch", "plain")  # own: loomix without oneDNN; plain: Python alone
@@ -98,20 +98,6 @@ def report(group, case, seconds):
     return row
 
 
-def machine():
-    """What the figures were taken on."""
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    models = [line.split(":", 1)[1].strip() for line in info.splitlines() if line.startswith("model name")]
-    commit = subprocess.run(
-        ["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return {
-        "cpu": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "commit": commit.stdout.strip(),
-    }
-
-
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(
@@ -146,11 +132,7 @@ def main():
             )
         )
     if args.save:
-        path = HERE / "results.json"
-        kept = json.loads(path.read_text()) if path.exists() else []
-        new = {(row["group"], row["case"]) for row in rows}
-        kept = [row for row in kept if (row["group"], row["case"]) not in new]
-        path.write_text(json.dumps(kept + [{**row, "machine": machine()} for row in rows], indent=1) + "\n")
+        kept.save(rows)
 
 
 if __name__ == "__main__":
