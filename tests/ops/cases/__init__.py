@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("bfloat16", "float16", "float32", "float64")
 ALL = FLOATS + ("int8", "uint8", "int32", "int64")
 
 
@@ -22,6 +22,10 @@ class Case:
     dtypes: tuple = FLOATS
     grad: tuple | None = None  # which inputs to differentiate; None: all
     loose: float = 1.0  # factor on the tolerances
+    wide: tuple = ()  # inputs that are float32 where the others are of a half type
+    train: bool = False  # run as in training
+    states: tuple = ()  # inputs that a training pass changes,
+    new_states: Callable | None = None  # to what this function of (inputs, **attrs) returns
 
     @property
     def id(self) -> str:

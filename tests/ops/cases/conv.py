@@ -31,7 +31,41 @@ def convolution(
     return out if b is None else out + b.reshape((-1,) + (1,) * n)
 
 
+def channels_last(x, w, b=None, layout=None, **attrs):
+    """The same on data whose channels are the last axis, and filters likewise."""
+    first = [np.moveaxis(v, -1, 1) for v in (x, w)]
+    return np.moveaxis(convolution(*first, b, **attrs), 1, -1)
+
+
 CASES = [
+    Case(
+        "Convolution",
+        [(2, 7, 6, 3), (4, 3, 2, 3), (4,)],
+        channels_last,
+        {"kernel": (3, 2), "num_filter": 4, "layout": "NHWC", "stride": (2, 1), "pad": (1, 0)},
+        loose=2,
+    ),
+    Case(
+        "Convolution",
+        [(2, 5, 6, 4), (6, 3, 3, 2)],
+        channels_last,
+        {
+            "kernel": (3, 3),
+            "num_filter": 6,
+            "num_group": 2,
+            "pad": (1, 1),
+            "dilate": (1, 2),
+            "layout": "NHWC",
+            "no_bias": True,
+        },
+        loose=3,
+    ),
+    Case(
+        "Convolution",
+        [(1, 1, 1, 1), (1, 1, 1, 1), (1,)],
+        convolution,
+        {"kernel": (1, 1), "num_filter": 1},
+    ),
     Case(
         "Convolution",
         [(2, 3, 7, 6), (4, 3, 3, 2), (4,)],

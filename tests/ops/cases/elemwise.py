@@ -72,7 +72,14 @@ CASES += [
     Case("square", [(5,)], np.square, dtypes=ALL, low=0),
 ]
 
-SHAPES = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((1,), (2, 3)), ((0, 2), (1, 2))]
+SHAPES = [
+    ((1,), (1,)),
+    ((3, 4), (3, 4)),
+    ((3, 1), (1, 4)),
+    ((2, 3, 4), (4,)),
+    ((1,), (2, 3)),
+    ((0, 2), (1, 2)),
+]
 BINARY = {
     "add": (np.add, -2),
     "sub": (np.subtract, -2),
@@ -125,7 +132,9 @@ SCALAR = {
     "_hypot_scalar": (lambda x, scalar: np.hypot(x, scalar), 0.5),
 }
 CASES += [
-    Case("_internal." + op, [(3, 4)], ref, {"scalar": 1.5}, low=low) for op, (ref, low) in SCALAR.items()
+    Case("_internal." + op, [shape], ref, {"scalar": 1.5}, low=low)
+    for op, (ref, low) in SCALAR.items()
+    for shape in ((3, 4), (1,))
 ]
 
 

@@ -33,6 +33,7 @@ CASES = [
     Case("dot", [(3, 2), (4, 3)], dot, {"transpose_a": True, "transpose_b": True}),
     Case("dot", [(2, 3, 4), (4, 5)], dot),
     Case("dot", [(4,), (4,)], dot),
+    Case("dot", [(1,), (1,)], dot),
     Case("batch_dot", [(2, 3, 4), (2, 4, 5)], batch_dot),
     Case("batch_dot", [(2, 4, 3), (2, 5, 4)], batch_dot, {"transpose_a": True, "transpose_b": True}),
 ]

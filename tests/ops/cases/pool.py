@@ -46,7 +46,21 @@ def pooling(
     return out
 
 
+def channels_last(x, layout=None, **attrs):
+    return np.moveaxis(pooling(np.moveaxis(x, -1, 1), **attrs), 1, -1)
+
+
 CASES = [
+    *(
+        Case(
+            "Pooling",
+            [(2, 7, 6, 3)],
+            channels_last,
+            {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 1), "pool_type": kind, "layout": "NHWC"},
+        )
+        for kind in ("max", "avg", "sum")
+    ),
+    Case("Pooling", [(1, 1, 1, 1)], pooling, {"kernel": (1, 1)}),
     Case("Pooling", [(2, 3, 8, 6)], pooling, {"kernel": (2, 2), "stride": (2, 2)}),
     Case("Pooling", [(2, 3, 7, 5)], pooling, {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 1)}),
     Case(

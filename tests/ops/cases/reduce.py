@@ -72,6 +72,7 @@ CASES += [
     Case("moments", [SHAPE], _moments, attrs, loose=2)
     for attrs in ({}, {"axes": 1}, {"axes": (0, 2)}, {"axes": -1, "keepdims": True})
 ]
+CASES += [Case(op, [(1,)], _reduced(f), low=0.4) for op, f in REDUCTIONS.items()]
 CASES += [Case("sum", [(0, 3)], _reduced(np.sum), {"axis": 0})]
 CASES += [
     Case("norm", [SHAPE], _norm, {"ord": ord, **attrs}, low=0.4, loose=2)

@@ -26,7 +26,7 @@ def softmax_activation(x, mode="instance"):
 CASES = [
     Case(op.__name__, [shape], op, attrs)
     for op in (softmax, log_softmax, softmin)
-    for shape, attrs in (((3, 17), {}), ((2, 3, 4), {"axis": 1}), ((3, 5), {"temperature": 2.0}))
+    for shape, attrs in (((1,), {}), ((3, 17), {}), ((2, 3, 4), {"axis": 1}), ((3, 5), {"temperature": 2.0}))
 ] + [
     Case("SoftmaxActivation", [(2, 3, 4)], softmax_activation),
     Case("SoftmaxActivation", [(2, 3, 4)], softmax_activation, {"mode": "channel"}),
