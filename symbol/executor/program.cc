@@ -27,12 +27,16 @@ void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::V
 
 Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
                  const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options)
-    : runtime_(runtime), graph_(std::move(graph)), known_(std::move(known)), devices_(std::move(devices)) {
-  const ValueIndex index(graph_);
-  std::vector<char> pinned(index.size(), options.own_memory);
-  for (const auto& [value, array] : bindings.arrays) pinned[index[value]] = true;
+    : runtime_(runtime),
+      graph_(std::move(graph)),
+      index_(graph_),
+      known_(std::move(known)),
+      devices_(std::move(devices)) {
+  std::vector<char> pinned(index_.size(), options.own_memory);
+  for (const auto& [value, array] : bindings.arrays) pinned[index_[value]] = true;
   choose_kernels(bindings, training);
-  plan_ = plan_memory(graph_, known_, devices_, pinned, options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
+  plan_ = plan_memory(graph_, known_, devices_, pinned,
+                      options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
                       {.inplace = options.inplace && !options.own_memory,
                        .co_share = options.co_share,
                        .ordering = options.ordering});
@@ -46,9 +50,8 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
 
 // What a node needs beside its values must be known before memory is planned.
 void Program::choose_kernels(const Bindings& bindings, bool training) {
-  const ValueIndex index(graph_);
-  std::vector<ops::Req> requests(index.size(), ops::Req::write);
-  for (const auto& [value, request] : bindings.requests) requests[index[value]] = request;
+  std::vector<ops::Req> requests(index_.size(), ops::Req::write);
+  for (const auto& [value, request] : bindings.requests) requests[index_[value]] = request;
   choices_.resize(graph_.size());
   scratch_bytes_.resize(graph_.size());
   std::vector<TensorView> in, out;
@@ -62,10 +65,10 @@ void Program::choose_kernels(const Bindings& bindings, bool training) {
     in.clear();
     out.clear();
     req.clear();
-    for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(index[input]));
+    for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(index_[input]));
     for (int i = 0; i < node.num_outputs; ++i) {
-      out.push_back(view(index(id, i)));
-      req.push_back(kernel_request(*node.op, requests[index(id, i)]));
+      out.push_back(view(index_(id, i)));
+      req.push_back(kernel_request(*node.op, requests[index_(id, i)]));
     }
     try {
       choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, {in, out, req, training}, devices_[id]);
@@ -73,98 +76,105 @@ void Program::choose_kernels(const Bindings& bindings, bool training) {
       error.add_context(fmt::format("in node '{}'", graph_.name_of(id)));
       throw;
     }
-    for (int i = 0; i < node.num_outputs; ++i) req[i] = requests[index(id, i)];
+    for (int i = 0; i < node.num_outputs; ++i) req[i] = requests[index_(id, i)];
     scratch_bytes_[id] = static_cast<int64_t>(scratch_bytes(*node.op, choices_[id], out, req));
   }
 }
 
+ArenaBlock& Program::block_of(NodeId id) const {
+  const auto& arenas = plan_.memory.arenas;
+  const auto at = std::find_if(arenas.begin(), arenas.end(),
+                               [&](const memplan::Arena& arena) { return arena.device == devices_[id]; });
+  return *blocks_[at - arenas.begin()];
+}
+
+// Arrays for a node's values and its scratch memory: where the plan says, or of their own.
+void Program::place_values(NodeId id) {
+  const Node& node = graph_[id];
+  for (int i = 0; i < node.num_values(); ++i) {
+    const int value = index_(id, i);
+    NDArray& array = arrays_[value];
+    const Shape& shape = known_.shapes[value];
+    const DType dtype = known_.dtypes[value];
+    if (plan_.root[value] != value) {
+      array = arrays_[plan_.root[value]].reshape(shape);
+    } else if (plan_.planned(value)) {
+      array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
+    } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
+      array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
+    }
+  }
+  const int scratch = scratch_value(id);
+  if (!plan_.planned(scratch)) return;
+  arrays_[scratch] =
+      block_of(id).place(plan_.memory.offset[scratch], Shape{scratch_bytes_[id]}, DType::uint8);
+}
+
 void Program::make_steps(const Bindings& bindings, bool training, const PlanOptions& options) {
-  const ValueIndex index(graph_);
-  arrays_.resize(index.size() + graph_.size());
-  const auto block_of = [&](NodeId id) -> ArenaBlock& {
-    const auto& arenas = plan_.memory.arenas;
-    const auto at = std::find_if(arenas.begin(), arenas.end(),
-                                 [&](const auto& arena) { return arena.device == devices_[id]; });
-    return *blocks_[at - arenas.begin()];
-  };
-  std::vector<ops::Req> requests(index.size(), ops::Req::write);
-  for (const auto& [value, array] : bindings.arrays) arrays_[index[value]] = array;
-  for (const auto& [value, request] : bindings.requests) requests[index[value]] = request;
+  arrays_.resize(index_.size() + graph_.size());
+  std::vector<ops::Req> requests(index_.size(), ops::Req::write);
+  for (const auto& [value, array] : bindings.arrays) arrays_[index_[value]] = array;
+  for (const auto& [value, request] : bindings.requests) requests[index_[value]] = request;
   std::vector<std::vector<int32_t>> reused(graph_.size());  // values that a step must wait for
   for (const memplan::Edge& edge : plan_.memory.edges) reused[edge.after].push_back(edge.value);
   std::vector<engine::Var*> order;
   std::vector<const NDArray*> in;
-  std::vector<ops::Req> req;
-  bool backward = false;
+  first_backward_ = graph_.size();
   for (NodeId id = 0; id < graph_.size(); ++id) {
     const Node& node = graph_[id];
     if (node.is_variable()) continue;
-    for (int i = 0; i < node.num_values(); ++i) {
-      const int value = index(id, i);
-      NDArray& array = arrays_[value];
-      const Shape& shape = known_.shapes[value];
-      const DType dtype = known_.dtypes[value];
-      if (plan_.root[value] != value) {
-        array = arrays_[plan_.root[value]].reshape(shape);
-      } else if (plan_.planned(value)) {
-        array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
-      } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
-        array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
-      }
-    }
+    place_values(id);
     if (plan_.elided[id]) continue;
-    const int scratch_value = index.size() + id;
-    NDArray& scratch = arrays_[scratch_value];
-    if (plan_.planned(scratch_value)) {
-      scratch = block_of(id).place(plan_.memory.offset[scratch_value], Shape{scratch_bytes_[id]}, DType::uint8);
-    }
     order.clear();
     for (int32_t value : reused[id]) {
       engine::Var* var = &arrays_[value].var();
       if (std::find(order.begin(), order.end(), var) == order.end()) order.push_back(var);
     }
     in.clear();
-    req.clear();
+    for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index_[input]]);
+    const auto values = std::span<const NDArray>(arrays_).subspan(index_(id, 0), node.num_values());
+    if (node.forward >= 0) first_backward_ = std::min(first_backward_, steps_.size());
     Step& step = steps_.emplace_back();
     step.node = id;
-    for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index[input]]);
-    const auto values = std::span<const NDArray>(arrays_).subspan(index(id, 0), node.num_values());
-    for (int i = 0; i < node.num_outputs; ++i) req.push_back(requests[index(id, i)]);
-    step.call = OpCall::make(runtime_, {.op = *node.op,
-                                        .attrs = node.attrs,
-                                        .in = in,
-                                        .out = values.first(node.num_outputs),
-                                        .saved = values.subspan(node.num_outputs),
-                                        .req = req,
-                                        .device = devices_[id],
-                                        .training = training,
-                                        .node_name = graph_.name_of(id),
-                                        .order = order,
-                                        .choice = &choices_[id],
-                                        .scratch = &scratch});
+    step.call = OpCall::make(
+        runtime_, {.op = *node.op,
+                   .attrs = node.attrs,
+                   .in = in,
+                   .out = values.first(node.num_outputs),
+                   .saved = values.subspan(node.num_outputs),
+                   .req = std::span<const ops::Req>(requests).subspan(index_(id, 0), node.num_outputs),
+                   .device = devices_[id],
+                   .training = training,
+                   .node_name = graph_.name_of(id),
+                   .order = order,
+                   .choice = &choices_[id],
+                   .scratch = &arrays_[scratch_value(id)]});
     address_random_numbers(step);
-    if (node.forward >= 0 && !backward) {
-      backward = true;
-      first_backward_ = steps_.size() - 1;
-    }
-    if (!options.poison) continue;
-    // The same tags as the call's own, so that poisoning waits for just what the call waits for.
-    for (int i = 0; i < node.num_values(); ++i) {
-      const int value = index(id, i);
-      if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) continue;
-      step.poisoned.push_back(arrays_[value].view());
-      step.poison_tags.push_back({&arrays_[value].var(), engine::Access::write});
-    }
-    for (size_t i = 0; i < in.size() && !step.poisoned.empty(); ++i) {
-      engine::Var* var = &in[i]->var();
-      const auto same = [var](const engine::Tag& tag) { return tag.var == var; };
-      if (node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
-      if (std::any_of(step.poison_tags.begin(), step.poison_tags.end(), same)) continue;
-      step.poison_tags.push_back({var, engine::Access::read});
-    }
-    for (engine::Var* var : order) step.poison_tags.push_back({var, engine::Access::use});
+    if (options.poison) add_poison(step, in, order);
   }
-  if (!backward) first_backward_ = steps_.size();
+  first_backward_ = std::min(first_backward_, steps_.size());
+}
+
+// The same tags as the call's own, so that poisoning waits for just what the call waits for.
+void Program::add_poison(Step& step, std::span<const NDArray* const> in,
+                         std::span<engine::Var* const> order) const {
+  const Node& node = graph_[step.node];
+  const auto poison = [&](int value, engine::Access access) {
+    if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) return;
+    step.poisoned.push_back(arrays_[value].view());
+    step.poison_tags.push_back({&arrays_[value].var(), access});
+  };
+  for (int i = 0; i < node.num_values(); ++i) poison(index_(step.node, i), engine::Access::write);
+  poison(scratch_value(step.node), engine::Access::use);
+  if (step.poisoned.empty()) return;
+  for (size_t i = 0; i < in.size(); ++i) {
+    engine::Var* var = &in[i]->var();
+    const auto same = [var](const engine::Tag& tag) { return tag.var == var; };
+    if (node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
+    if (std::any_of(step.poison_tags.begin(), step.poison_tags.end(), same)) continue;
+    step.poison_tags.push_back({var, engine::Access::read});
+  }
+  for (engine::Var* var : order) step.poison_tags.push_back({var, engine::Access::use});
 }
 
 void Program::address_random_numbers(Step& step) {
@@ -177,13 +187,12 @@ void Program::address_random_numbers(Step& step) {
     random_numbers_.push_back(0);
     random_.emplace_back();
   }
-  step.random_offset = std::exchange(random_numbers_[step.random_device],
-                                     random_numbers_[step.random_device] + numbers);
+  step.random_offset =
+      std::exchange(random_numbers_[step.random_device], random_numbers_[step.random_device] + numbers);
 }
 
 void Program::find_gates() {
   const auto is_planned = [&](int value) { return plan_.planned(value); };
-  const ValueIndex index(graph_);
   std::vector<char> followed(graph_.size(),
                              false);  // a later step of the same segment reads what it wrote to the arena
   for (int segment = 0; segment < 2; ++segment) {
@@ -198,7 +207,7 @@ void Program::find_gates() {
       };
       const auto inputs = graph_.inputs(id);
       for (size_t k = 0; k < inputs.size(); ++k) {
-        const int value = plan_.root[index[inputs[k]]];
+        const int value = plan_.root[index_[inputs[k]]];
         // The call has no tag for a value of which it needs the shape only.
         if (!is_planned(value) || graph_[id].op->is_shape_only(*graph_[id].attrs, static_cast<int>(k)))
           continue;
@@ -212,12 +221,12 @@ void Program::find_gates() {
       };
       bool writes = false;
       for (int k = 0; k < graph_[id].num_values(); ++k) {
-        const int value = index(id, k);
+        const int value = index_(id, k);
         if (!is_planned(value) || plan_.root[value] != value) continue;
         writes = true;
         begin(value);
       }
-      const int scratch = index.size() + id;
+      const int scratch = scratch_value(id);
       if (is_planned(scratch) && !writes && !reads) begin(scratch);
     }
     ends_[segment] = std::make_shared<const std::vector<engine::VarRef>>(std::move(ends));
@@ -258,9 +267,8 @@ void Program::push(const Step& step) {
     });
   }
   if (before_) {
-    const ValueIndex index(graph_);
     std::vector<NDArray> inputs;
-    for (const ValueRef& input : graph_.inputs(step.node)) inputs.push_back(arrays_[index[input]]);
+    for (const ValueRef& input : graph_.inputs(step.node)) inputs.push_back(arrays_[index_[input]]);
     before_(step.node, graph_, inputs);
   }
   ops::RandomStream random;
@@ -270,15 +278,15 @@ void Program::push(const Step& step) {
   }
   step.call->push(runtime_, random, 0);
   if (!after_) return;
-  const ValueIndex index(graph_);
   after_(step.node, graph_,
-         std::span<const NDArray>(arrays_).subspan(index(step.node, 0), graph_[step.node].num_outputs));
+         std::span<const NDArray>(arrays_).subspan(index_(step.node, 0), graph_[step.node].num_outputs));
 }
 
 const RandomRun& Program::run_forward(const RandomRun* replay) {
   LOOMIX_INTERNAL_CHECK(!replay || replay->size() == random_.size());
   for (size_t i = 0; i < random_.size(); ++i) {
-    random_[i] = replay ? (*replay)[i] : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
+    random_[i] =
+        replay ? (*replay)[i] : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
   push_gate();
   for (size_t i = 0; i < first_backward_; ++i) push(steps_[i]);
@@ -316,13 +324,12 @@ std::string Program::explain() const {
       "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
       graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()),
       megabytes(memory.naive()), megabytes(memory.lower_bound()));
-  const ValueIndex index(graph_);
   for (const Step& step : steps_) {
     const Node& node = graph_[step.node];
     text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),
                         graph_.name_of(step.node), step.call->kernel().name);
     for (int i = 0; i < node.num_values(); ++i) {
-      const int value = index(step.node, i);
+      const int value = index_(step.node, i);
       text += fmt::format("  {} {}", known_.shapes[value].to_string(), name_of(known_.dtypes[value]));
       if (memory.inplace_of[value] >= 0) {
         text += fmt::format(" @{} in place", memory.offset[value]);
@@ -333,7 +340,7 @@ std::string Program::explain() const {
       }
     }
     if (scratch_bytes_[step.node] > 0) {
-      const int value = index.size() + step.node;
+      const int value = scratch_value(step.node);
       text += fmt::format("  scratch {} bytes", scratch_bytes_[step.node]);
       text += plan_.planned(value) ? fmt::format(" @{}", memory.offset[value]) : " own";
     }

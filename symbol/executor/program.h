@@ -61,28 +61,35 @@ class Program final : public RefCounted {
   struct Step {
     NodeId node;
     Ref<OpCall> call;
-    size_t random_device = 0;    // in random_devices_
-    uint64_t random_offset = 0;  // of its numbers, in those of the run on its device
+    size_t random_device = 0;              // in random_devices_
+    uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<TensorView> poisoned;
   };
   void make_steps(const Bindings& bindings, bool training, const PlanOptions& options);
+  void place_values(NodeId id);
+  void add_poison(Step& step, std::span<const NDArray* const> in, std::span<engine::Var* const> order) const;
   void find_gates();
   void choose_kernels(const Bindings& bindings, bool training);
   void address_random_numbers(Step& step);
   void push(const Step& step);
   void push_gate();
 
+  ArenaBlock& block_of(NodeId id) const;
+  int scratch_value(NodeId id) const { return index_.size() + id; }
+
   Runtime& runtime_;
   Graph graph_;
+  const ValueIndex index_;
   Inference known_;
   std::vector<Device> devices_;
   std::vector<ops::KernelChoice> choices_;  // one a node
   std::vector<int64_t> scratch_bytes_;      // one a node
   GraphPlan plan_;
   std::vector<Ref<ArenaBlock>> blocks_;
-  std::vector<uint64_t> runs_;   // of each block: this program's last run
-  std::vector<NDArray> arrays_;  // one a value, then one a node for its scratch memory; none where there is none
+  std::vector<uint64_t> runs_;  // of each block: this program's last run
+  std::vector<NDArray>
+      arrays_;  // one a value, then one a node for its scratch memory; none where there is none
   std::vector<Step> steps_;
   size_t first_backward_ = 0;             // in steps_
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
