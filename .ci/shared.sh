@@ -48,7 +48,7 @@ find_python() { # an interpreter of this version with its headers
     [ -x "$candidate" ] && "$candidate" - "$1" 2>/dev/null <<'P' && echo "$candidate" && return
 import os, sys, sysconfig
 import venv  # noqa: F401
-have = "%d.%d" % sys.version_info[:2]
+have = "%d.%d" % sys.version_info[:2] + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 sys.exit(have != sys.argv[1] or not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))
 P
   done

@@ -120,7 +120,7 @@ class Bar:
 
     def __init__(self, total):
         self.total = total
-        self.bar = None
+        self.bar = tqdm(disable=True)
 
     def __call__(self, param):
         if param.nbatch == 0:

@@ -35,9 +35,10 @@ def lenet():
 def batches(options, part, count=1, index=0):
     """Part ``train`` or ``t10k`` of the data: share ``index`` of ``count``."""
     paths = [options.data_dir / f"{part}-{kind}-ubyte" for kind in ("images-idx3", "labels-idx1")]
-    paths = [str(path if path.exists() else f"{path}.gz") for path in paths]
+    images, labels = (str(path if path.exists() else f"{path}.gz") for path in paths)
     return mx.io.MNISTIter(
-        *paths,
+        images,
+        labels,
         batch_size=options.batch_size,
         shuffle=part == "train",
         seed=options.seed,

@@ -5,9 +5,12 @@
 used.
 """
 
+from __future__ import annotations
+
 import importlib as _importlib
 import os as _os
 import sys as _sys
+from typing import Any
 
 # OpenMP teams that spin between two operations would take the cores from the engine's workers.
 # The variable is read when the extension loads libgomp, so it must be set before that.
@@ -104,7 +107,7 @@ _NOT_PLANNED = {
 }
 
 
-def _missing(name):
+def _missing(name: str) -> Any:
     """The error for a name that this package does not have."""
     if name in _PLANNED:
         why = f"mx.{name} ({_PLANNED[name]}) is planned, but does not exist yet"
@@ -116,7 +119,7 @@ def _missing(name):
     return AttributeError(f"module {__name__!r} has no attribute {name!r}: {why}. Its modules are {have}.")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     """Loads the submodule (or the object of a submodule) called ``name`` on first use."""
     if name in _MODULES:
         value = _importlib.import_module(f"{__name__}.{_MODULES[name]}")
@@ -128,7 +131,7 @@ def __getattr__(name):
     return value
 
 
-def _serve():
+def _serve() -> None:
     """As with MXNet, a process whose environment says that it is a server or the scheduler becomes one here."""
     own_command = "-m" in _sys.orig_argv and _sys.argv[:1] == ["-m"]  # `python -m loomix ...` decides itself
     if not own_command and (_os.environ.get("LOOMIX_KV_ROLE") or _os.environ.get("DMLC_ROLE")) in (
@@ -143,5 +146,5 @@ def _serve():
 _serve()
 
 
-def __dir__():
+def __dir__() -> Any:
     return sorted(set(globals()) | set(_MODULES) | set(_OBJECTS))

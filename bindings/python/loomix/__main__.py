@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix COMMAND``: the package's programs."""
 
+from __future__ import annotations
+
 import importlib
 import sys
+from typing import Any
 
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
@@ -17,7 +20,7 @@ COMMANDS = {
 }
 
 
-def main(arguments=None):
+def main(arguments: Any = None) -> Any:
     """Runs the command that the arguments begin with; its exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     name = arguments[0] if arguments else "--help"

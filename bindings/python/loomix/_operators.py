@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the operator table says, for Python: namespaces, signatures and doc strings of the operator functions."""
 
+from __future__ import annotations
+
 import ast
 import inspect
+from typing import Any
 
 from . import _core
 
@@ -16,7 +19,7 @@ _PREFIXES = {
 }
 
 
-def place_of(name):
+def place_of(name: str) -> tuple[str, str]:
     """The namespace and the short name of an operator's name or alias.
 
     >>> place_of("_linalg_gemm"), place_of("dot"), place_of("_plus_scalar")
@@ -33,13 +36,13 @@ def place_of(name):
     return ("_internal" if name.startswith("_") else "op"), name
 
 
-_places = {}
+_places: dict[str, dict[str, list[tuple[str, str]]]] = {}
 
 
-def functions(package, namespace):
+def functions(package: str, namespace: str) -> dict[Any, Any]:
     """The operator functions of one namespace of ``"ndarray"`` or ``"symbol"``: a new dict, name to function."""
     if package not in _places:
-        places = {}
+        places: dict[str, list[tuple[str, str]]] = {}
         for name, operator in _core.operator_names(package == "symbol"):
             space, short = place_of(name)
             places.setdefault(space, []).append((short, operator))
@@ -52,18 +55,18 @@ def functions(package, namespace):
     }
 
 
-def _default(param):
+def _default(param: Any) -> Any:
     try:
         return ast.literal_eval(param["default"])
     except (SyntaxError, ValueError):
         return param["default"]  # the name of a choice or a type
 
 
-def signature(info, is_symbol=False):
+def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     """The ``inspect.Signature`` of an operator function."""
     Parameter = inspect.Parameter
     parameters = []
-    kind = Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = Parameter.POSITIONAL_OR_KEYWORD
     if info["variadic"]:
         parameters.append(Parameter(info["inputs"][0]["name"], Parameter.VAR_POSITIONAL))
         kind = Parameter.KEYWORD_ONLY
@@ -87,7 +90,7 @@ def signature(info, is_symbol=False):
     return inspect.Signature(parameters)
 
 
-def docstring(info):
+def docstring(info: _core.OperatorInfo) -> str:
     """The doc string of an operator function, in NumPy's style."""
     lines = [info["doc"], "", "Parameters", "----------"]
     for item in info["inputs"]:

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes that symbols take from the scope they are made in."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import MXNetValueError, classproperty
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AttrScope"]
 
@@ -11,7 +18,7 @@ __all__ = ["AttrScope"]
 class _Current(threading.local):
     """The innermost scope of a thread; every thread starts with an empty one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.value = AttrScope()
 
 
@@ -39,7 +46,9 @@ class AttrScope:
     'stage1'
     """
 
-    def __init__(self, **kwargs):
+    _current: ClassVar[_Current]
+
+    def __init__(self, **kwargs: Any) -> None:
         self._own = kwargs
         for key, value in kwargs.items():
             if not isinstance(value, str):
@@ -47,9 +56,9 @@ class AttrScope:
                     f"[AttrScope] {key}={value!r} is not a string; attribute values must be strings."
                 )
         self._attr = kwargs
-        self._outer = []
+        self._outer: list[Any] = []
 
-    def get(self, attr):
+    def get(self, attr: Mapping[str, str] | None) -> Any:
         """The attributes of this scope, overridden by those in ``attr`` (a dict or None).
 
         >>> AttrScope(a="1", b="2").get({"b": "3"})
@@ -59,18 +68,18 @@ class AttrScope:
             return attr or {}
         return {**self._attr, **attr} if attr else dict(self._attr)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         outer = AttrScope._current.value
         self._outer.append((outer, self._attr))
         self._attr = {**outer._attr, **self._own}
         AttrScope._current.value = self
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         AttrScope._current.value, self._attr = self._outer.pop()
 
     @classproperty
-    def current(cls):
+    def current(cls) -> Any:
         """The scope of this thread now."""
         return AttrScope._current.value
 
@@ -78,6 +87,6 @@ class AttrScope:
 AttrScope._current = _Current()
 
 
-def current():
+def current() -> Any:
     """The scope of this thread now."""
     return AttrScope._current.value

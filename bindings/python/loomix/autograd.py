@@ -11,8 +11,16 @@
 array([2., 4., 6.], dtype=float32)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import _core
 from .base import MXNetTypeError, MXNetValueError
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+    from .symbol import Symbol
 
 __all__ = [
     "Function",
@@ -41,15 +49,16 @@ class _Scope:
 
     __slots__ = ("_outer", "_recording", "_training")
 
-    def __init__(self, recording, training):
-        self._recording, self._training, self._outer = recording, training, []
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self._recording, self._training = recording, training
+        self._outer: list[tuple[bool | None, bool | None]] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         recording = None if self._recording is None else set_recording(self._recording)
         training = None if self._training is None else set_training(self._training)
         self._outer.append((recording, training))
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         recording, training = self._outer.pop()
         if recording is not None:
             set_recording(recording)
@@ -57,7 +66,7 @@ class _Scope:
             set_training(training)
 
 
-def record(train_mode=True):
+def record(train_mode: bool = True) -> Any:
     """A ``with`` scope in which what is computed is recorded for gradients.
 
     Parameters
@@ -68,22 +77,22 @@ def record(train_mode=True):
     return _Scope(True, train_mode)
 
 
-def pause(train_mode=False):
+def pause(train_mode: bool = False) -> Any:
     """A ``with`` scope, inside a recorded one, in which nothing is recorded."""
     return _Scope(False, train_mode)
 
 
-def train_mode():
+def train_mode() -> Any:
     """A ``with`` scope in which operators behave as in training."""
     return _Scope(None, True)
 
 
-def predict_mode():
+def predict_mode() -> Any:
     """A ``with`` scope in which operators behave as in prediction."""
     return _Scope(None, False)
 
 
-def _as_list(value, what):
+def _as_list(value: Any, what: str) -> list[Any]:
     if isinstance(value, _core.NDArrayBase):
         return [value]
     if not isinstance(value, (list, tuple)):
@@ -93,7 +102,7 @@ def _as_list(value, what):
     return list(value)
 
 
-def mark_variables(variables, gradients, grad_reqs="write"):
+def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
     """Makes arrays variables whose gradients go to the given arrays.
 
     Parameters
@@ -113,7 +122,7 @@ def mark_variables(variables, gradients, grad_reqs="write"):
     _core.mark_variables(variables, gradients, list(grad_reqs))
 
 
-def _heads(heads, head_grads):
+def _heads(heads: Any, head_grads: Any) -> Any:
     heads = _as_list(heads, "heads")
     if head_grads is None:
         return heads, [None] * len(heads)
@@ -125,7 +134,7 @@ def _heads(heads, head_grads):
     return heads, head_grads
 
 
-def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
+def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
     """Computes the gradients of ``heads`` into the buffers of the variables that they depend on.
 
     Parameters
@@ -142,7 +151,14 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     _core.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
-def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
+def grad(
+    heads: Any,
+    variables: Any,
+    head_grads: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> NDArray | list[NDArray]:
     """The gradients of ``heads`` with respect to ``variables``, as new arrays.
 
     Parameters
@@ -171,7 +187,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     return gradients[0] if isinstance(variables, _core.NDArrayBase) else gradients
 
 
-def get_symbol(x):
+def get_symbol(x: Any) -> Symbol:
     """The recorded computation that gave ``x``, as a Symbol.
 
     Variables are called var0, var1 ..., other arrays null0, null1 ..., and operators node_0, node_1 ...
@@ -206,15 +222,15 @@ class Function:
     ...         return dy * y * (1 - y)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._used = False
         self.saved_tensors = ()
 
-    def save_for_backward(self, *args):
+    def save_for_backward(self, *args: Any) -> None:
         """Keeps arrays for ``backward``, which finds them in ``self.saved_tensors``."""
         self.saved_tensors = args
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Any) -> Any:
         if self._used:
             raise MXNetValueError(
                 "Each Function instance can only be called once. Please create another instance."
@@ -228,15 +244,15 @@ class Function:
             listed = _core.record_function(self._run_backward, type(self).__name__, list(inputs), listed)
         return listed[0] if single else type(outputs)(listed)
 
-    def _run_backward(self, *output_grads):
+    def _run_backward(self, *output_grads: Any) -> list[Any]:
         with pause():
             gradients = self.backward(*output_grads)
         return [gradients] if isinstance(gradients, _core.NDArrayBase) else list(gradients)
 
-    def forward(self, *inputs):
+    def forward(self, *inputs: Any) -> Any:
         """Computes the outputs from the inputs."""
         raise NotImplementedError
 
-    def backward(self, *output_grads):
+    def backward(self, *output_grads: Any) -> Any:
         """Computes the gradients of the inputs from those of the outputs."""
         raise NotImplementedError

@@ -5,6 +5,11 @@ Each exception is an ``MXNetError`` and the built-in exception of its kind at on
 ``except mx.MXNetError`` and ``except ValueError`` catch it. The C++ extension raises these classes.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 __all__ = [
@@ -37,7 +42,7 @@ numeric_types = (float, int, np.generic)
 class MXNetError(RuntimeError):
     """Base of every error that Loomix raises."""
 
-    def __str__(self):  # KeyError would show the repr of its text
+    def __str__(self) -> str:  # KeyError would show the repr of its text
         return str(self.args[0]) if len(self.args) == 1 else RuntimeError.__str__(self)
 
 
@@ -92,7 +97,7 @@ class InternalError(MXNetError):
 class NotImplementedForSymbol(MXNetError, NotImplementedError):
     """A function that arrays have and symbols do not."""
 
-    def __init__(self, function, alias, *args):
+    def __init__(self, function: Callable[..., Any] | str, alias: Any, *args: Any) -> None:
         name = getattr(function, "__name__", function)
         text = f"[{name}] is not implemented for Symbol, only for NDArray"
         if alias:
@@ -105,7 +110,7 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):
 class NotSupportedForSparseNDArray(MXNetError, NotImplementedError):
     """A function that dense arrays have and sparse ones do not."""
 
-    def __init__(self, function, alias, *args):
+    def __init__(self, function: Callable[..., Any] | str, alias: Any, *args: Any) -> None:
         name = getattr(function, "__name__", function)
         text = f"[{name}] is not supported for sparse arrays"
         if alias:
@@ -126,14 +131,14 @@ class classproperty:
     'A'
     """
 
-    def __init__(self, getter):
+    def __init__(self, getter: Callable[[Any], Any]) -> None:
         self._getter = getter
 
-    def __get__(self, instance, owner):
+    def __get__(self, instance: Any, owner: Any) -> Any:
         return self._getter(owner)
 
 
-def as_list(value):
+def as_list(value: Any) -> list[Any] | tuple[Any, ...]:
     """``value`` itself when it is a list or a tuple, otherwise a list that holds it.
 
     >>> as_list(3), as_list((1, 2))

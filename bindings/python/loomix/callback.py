@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callbacks for ``Module.fit``: checkpoints, speed and metrics in the log, a progress bar."""
 
+from __future__ import annotations
+
 import logging
 import math
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from .model import save_checkpoint
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -18,7 +24,7 @@ __all__ = [
 ]
 
 
-def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
+def module_checkpoint(mod: Any, prefix: str, period: int = 1, save_optimizer_states: bool = False) -> Any:
     """An epoch-end callback that saves ``mod`` every ``period`` epochs, if wanted with its optimizer's
     states.
 
@@ -31,32 +37,32 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     """
     period = max(1, int(period))
 
-    def callback(iter_no, sym=None, arg=None, aux=None):
+    def callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:
         if (iter_no + 1) % period == 0:
             mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
 
     return callback
 
 
-def do_checkpoint(prefix, period=1):
+def do_checkpoint(prefix: str, period: int = 1) -> Any:
     """An epoch-end callback that saves symbol and parameters every ``period`` epochs.
 
     >>> callback = do_checkpoint("model", 5)
     """
     period = max(1, int(period))
 
-    def callback(iter_no, sym, arg, aux):
+    def callback(iter_no: int, sym: Symbol, arg: Any, aux: Any) -> None:
         if (iter_no + 1) % period == 0:
             save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
 
     return callback
 
 
-def log_train_metric(period, auto_reset=False):
+def log_train_metric(period: int, auto_reset: bool = False) -> Any:
     """A batch-end callback that logs the training metric every ``period`` batches, and may restart it
     then."""
 
-    def callback(param):
+    def callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
                 logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
@@ -79,7 +85,7 @@ class Speedometer:
         Whether the metric covers the batches since the last line only.
     """
 
-    def __init__(self, batch_size, frequent=50, auto_reset=True):
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
         self.batch_size = batch_size
         self.frequent = frequent
         self.auto_reset = auto_reset
@@ -87,7 +93,7 @@ class Speedometer:
         self.last_count = 0
         self._running = False
 
-    def __call__(self, param):
+    def __call__(self, param: Any) -> None:
         count = param.nbatch
         if self.last_count > count:  # a new epoch
             self._running = False
@@ -129,11 +135,11 @@ class ProgressBar:
         Characters of the bar.
     """
 
-    def __init__(self, total, length=80):
+    def __init__(self, total: Any, length: Any = 80) -> None:
         self.total = total
         self.bar_len = length
 
-    def __call__(self, param):
+    def __call__(self, param: Any) -> None:
         share = param.nbatch / float(self.total)
         filled = round(self.bar_len * share)
         bar = "=" * filled + "-" * (self.bar_len - filled)
@@ -144,7 +150,7 @@ class ProgressBar:
 class LogValidationMetricsCallback:
     """An evaluation-end callback that logs the validation metric."""
 
-    def __call__(self, param):
+    def __call__(self, param: Any) -> None:
         if param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():

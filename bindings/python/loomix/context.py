@@ -7,9 +7,15 @@
 cpu(1)
 """
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any
 
 from .base import MXNetTypeError, MXNetValueError, classproperty
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
@@ -17,7 +23,7 @@ __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory
 class _Default(threading.local):
     """The default device of a thread; a new thread starts with ``cpu(0)``."""
 
-    value = None
+    value: Context | None = None
 
 
 class Context:
@@ -43,8 +49,10 @@ class Context:
     devstr2type = {name: number for number, name in devtype2str.items()}
     _default = _Default()
     __slots__ = ("_outer", "device_id", "device_typeid")
+    device_typeid: int
+    device_id: int
 
-    def __init__(self, device_type, device_id=0):
+    def __init__(self, device_type: Any, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
@@ -57,41 +65,41 @@ class Context:
             if device_id < 0:
                 raise MXNetValueError(f"[Context] device id {device_id} is negative; expected 0 or more.")
             self.device_typeid, self.device_id = self.devstr2type[device_type], device_id
-        self._outer = []
+        self._outer: list[Any] = []
 
     @property
-    def device_type(self):
+    def device_type(self) -> str:
         """The kind of this device: ``"cpu"``, ``"gpu"``, ``"cpu_pinned"`` or ``"cpu_shared"``."""
         return self.devtype2str[self.device_typeid]
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.device_typeid, self.device_id))
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         if not isinstance(other, Context):
             return NotImplemented
         return self.device_typeid == other.device_typeid and self.device_id == other.device_id
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return Context, (self.device_type, self.device_id)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._outer.append(Context._default.value)
         Context._default.value = self
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         Context._default.value = self._outer.pop()
 
     @classproperty
-    def default_ctx(cls):
+    def default_ctx(cls) -> Context:
         """The default device of this thread."""
         return current_context()
 
-    def empty_cache(self):
+    def empty_cache(self) -> None:
         """Gives the memory that the pools of this device hold unused back to the system."""
         from . import _core
 
@@ -101,7 +109,7 @@ class Context:
 _CPU0 = Context("cpu", 0)
 
 
-def cpu(device_id=0):
+def cpu(device_id: int = 0) -> Context:
     """The CPU context with this number.
 
     >>> cpu(1)
@@ -110,17 +118,17 @@ def cpu(device_id=0):
     return Context("cpu", device_id)
 
 
-def cpu_pinned(device_id=0):
+def cpu_pinned(device_id: int = 0) -> Context:
     """Host memory from which a GPU copies fastest; behaves as a CPU context."""
     return Context("cpu_pinned", device_id)
 
 
-def gpu(device_id=0):
+def gpu(device_id: int = 0) -> Context:
     """The GPU context with this number; that the device exists is checked when it is used."""
     return Context("gpu", device_id)
 
 
-def num_gpus():
+def num_gpus() -> int:
     """How many GPUs this machine has and this build can use.
 
     >>> ctx = gpu() if num_gpus() else cpu()
@@ -130,7 +138,7 @@ def num_gpus():
     return _core.num_gpus()
 
 
-def gpu_memory_info(device_id=0):
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """Free and total memory of a GPU, in bytes.
 
     Raises
@@ -143,12 +151,12 @@ def gpu_memory_info(device_id=0):
     return _core.gpu_memory_info(device_id)
 
 
-def current_context():
+def current_context() -> Context:
     """The default device of this thread: that of the innermost ``with``, else ``cpu(0)``."""
     return Context._default.value or _CPU0
 
 
-def as_context_list(context):
+def as_context_list(context: Any) -> list[Any]:
     """A list of contexts from one context or a sequence of them.
 
     >>> as_context_list(cpu())

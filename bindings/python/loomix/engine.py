@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the execution engine."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import _core
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["bulk", "push_priority", "set_bulk_size"]
 
 _bulk_size = 0
 
 
-def set_bulk_size(size):
+def set_bulk_size(size: Any) -> int:
     """Remembers a bulk size and returns the previous one.
 
     MXNet joins this many operators into one task to save the cost of pushing. Pushing is cheap here, so
@@ -25,19 +32,19 @@ def set_bulk_size(size):
 
 
 class _BulkScope:
-    def __init__(self, size):
+    def __init__(self, size: Any) -> None:
         self._size = size
         self._previous = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._previous = set_bulk_size(self._size)
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         set_bulk_size(self._previous)
 
 
-def bulk(size):
+def bulk(size: Any) -> Any:
     """A ``with`` scope of :func:`set_bulk_size`.
 
     >>> with bulk(10):
@@ -56,12 +63,12 @@ class push_priority:
     ...     total = mx.nd.ones((2,)) + 1
     """
 
-    def __init__(self, priority):
+    def __init__(self, priority: int) -> None:
         self._priority = int(priority)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._outer = _core.exchange_push_priority(self._priority)
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         _core.exchange_push_priority(self._outer)

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executors: symbols bound to arrays."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from . import _core
 from .base import MXNetTypeError, MXNetValueError
 from .ndarray import NDArray, zeros
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .context import Context
+    from .symbol import Symbol
 
 __all__ = ["Executor"]
 
@@ -29,7 +40,15 @@ class Executor:
     array([2., 2.], dtype=float32)
     """
 
-    def __init__(self, handle, symbol, ctx, grad_req, group2ctx, arrays=None):
+    def __init__(
+        self,
+        handle: Any,
+        symbol: Symbol,
+        ctx: Context,
+        grad_req: str | Sequence[str] | Mapping[str, str],
+        group2ctx: Mapping[str, Context] | None,
+        arrays: Any = None,
+    ) -> None:
         self._handle = handle
         self._symbol = symbol
         self._ctx = ctx
@@ -42,9 +61,9 @@ class Executor:
         )
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arguments, gradients, states
         self.outputs = handle.outputs()
-        self._dicts = {}
+        self._dicts: dict[Any, Any] = {}
 
-    def _named(self, kind, names, arrays):
+    def _named(self, kind: str, names: Any, arrays: Any) -> Any:
         if kind not in self._dicts:
             names = names()
             if len(set(names)) != len(names):
@@ -54,26 +73,26 @@ class Executor:
         return self._dicts[kind]
 
     @property
-    def arg_dict(self):
+    def arg_dict(self) -> Any:
         """The arguments by name."""
         return self._named("arg", self._symbol.list_arguments, self.arg_arrays)
 
     @property
-    def grad_dict(self):
+    def grad_dict(self) -> Any:
         """The gradients by argument's name; None where there is none."""
         return self._named("grad", self._symbol.list_arguments, self.grad_arrays)
 
     @property
-    def aux_dict(self):
+    def aux_dict(self) -> Any:
         """The auxiliary states by name."""
         return self._named("aux", self._symbol.list_auxiliary_states, self.aux_arrays)
 
     @property
-    def output_dict(self):
+    def output_dict(self) -> Any:
         """The outputs by name."""
         return self._named("output", self._symbol.list_outputs, self.outputs)
 
-    def forward(self, is_train=False, **kwargs):
+    def forward(self, is_train: bool = False, **kwargs: Any) -> Any:
         """Computes the outputs.
 
         Parameters
@@ -104,7 +123,7 @@ class Executor:
         self._handle.forward(bool(is_train))
         return self.outputs
 
-    def backward(self, out_grads=None, is_train=True):
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Computes the gradients of the arguments; call :meth:`forward` with the same ``is_train`` before.
 
         Parameters
@@ -126,7 +145,12 @@ class Executor:
                 raise MXNetTypeError("inputs must be NDArray")
         self._handle.backward(list(out_grads), bool(is_train))
 
-    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
         """Copies parameters into the arguments and auxiliary states.
 
         Parameters
@@ -142,7 +166,9 @@ class Executor:
                 elif not allow_extra_params:
                     raise MXNetValueError(f"Find name {name} that is not in the arguments")
 
-    def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs):
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
+    ) -> Executor:
         """An executor for other shapes that shares memory with this one.
 
         Parameters
@@ -161,7 +187,9 @@ class Executor:
         handle = self._handle.reshape(list(kwargs.items()), bool(partial_shaping), bool(allow_up_sizing))
         return Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
 
-    def set_monitor_callback(self, callback, monitor_all=False):
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any], monitor_all: bool = False
+    ) -> None:
         """Calls ``callback(name, array)`` for each operator's outputs in every pass from now on.
 
         Parameters
@@ -173,16 +201,16 @@ class Executor:
         """
         self._handle.set_monitor(callback, bool(monitor_all))
 
-    def debug_str(self):
+    def debug_str(self) -> Any:
         """What was compiled: the operations in order, their kernels and their memory."""
         return self._handle.explain(any(request != "null" for request in self._requests()))
 
-    def _requests(self):
+    def _requests(self) -> list[Any]:
         names = self._symbol.list_arguments()
         return _requests(self._grad_req, names)
 
 
-def _requests(grad_req, names):
+def _requests(grad_req: str | Sequence[str] | Mapping[str, str], names: Any) -> list[Any]:
     """One request an argument, from one for all, a list, or a dict."""
     if isinstance(grad_req, str):
         return [grad_req] * len(names)
@@ -195,7 +223,7 @@ def _requests(grad_req, names):
     raise MXNetTypeError(f"[bind] grad_req is a {type(grad_req).__name__}; expected a str, a list or a dict.")
 
 
-def _arrays(what, given, names, allow_missing):
+def _arrays(what: str, given: Any, names: Any, allow_missing: bool) -> list[Any]:
     """Arrays in the order of the names, from a list or a dict; None where one is missing."""
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
@@ -216,7 +244,16 @@ def _arrays(what, given, names, allow_missing):
     return arrays
 
 
-def bind(symbol, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec):
+def bind(
+    symbol: Symbol,
+    ctx: Context,
+    args: Any,
+    args_grad: Any,
+    grad_req: str | Sequence[str] | Mapping[str, str],
+    aux_states: Any,
+    group2ctx: Mapping[str, Context] | None,
+    shared_exec: Executor | None,
+) -> Executor:
     """What :meth:`Symbol.bind` does."""
     names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     arguments = _arrays("args", args, names, False)
@@ -234,17 +271,17 @@ def bind(symbol, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_e
 
 
 def simple_bind(
-    symbol,
-    ctx,
-    grad_req,
-    type_dict,
-    stype_dict,
-    group2ctx,
-    shared_arg_names,
-    shared_exec,
-    shared_buffer,
-    shapes,
-):
+    symbol: Symbol,
+    ctx: Context,
+    grad_req: str | Sequence[str] | Mapping[str, str],
+    type_dict: Mapping[str, DTypeLike] | None,
+    stype_dict: Mapping[str, str] | None,
+    group2ctx: Mapping[str, Context] | None,
+    shared_arg_names: Sequence[str] | None,
+    shared_exec: Executor | None,
+    shared_buffer: dict[str, NDArray] | None,
+    shapes: Any,
+) -> Any:
     """What :meth:`Symbol.simple_bind` does."""
     names = symbol.list_arguments()
     requests = _requests(grad_req, names)
@@ -277,8 +314,17 @@ def simple_bind(
 
 
 def _bind_buffered(
-    symbol, ctx, grad_req, requests, types, stypes, group2ctx, shared_exec, shared_buffer, shapes
-):
+    symbol: Symbol,
+    ctx: Context,
+    grad_req: str | Sequence[str] | Mapping[str, str],
+    requests: Any,
+    types: Any,
+    stypes: Any,
+    group2ctx: Mapping[str, Context] | None,
+    shared_exec: Executor | None,
+    shared_buffer: dict[str, NDArray] | None,
+    shapes: Any,
+) -> Executor:
     """Binds to arrays that come from a dict of buffers by name, where they are large enough, and go into it if not."""
     _core.check_can_run(symbol.handle)
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
@@ -287,7 +333,7 @@ def _bind_buffered(
     arg_types, _, aux_types = symbol.infer_type_partial(**dict(types))
     buffers = {} if shared_buffer is None else shared_buffer
 
-    def take(name, shape, dtype):
+    def take(name: str, shape: int | Sequence[int], dtype: DTypeLike | None) -> Any:
         dtype = np.float32 if dtype is None else dtype
         if stypes.get(name, "default") != "default":
             return zeros(shape, ctx=ctx, dtype=dtype, stype=stypes[name])

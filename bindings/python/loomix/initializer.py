@@ -6,14 +6,25 @@ default the end of the name decides: biases, betas and minima become 0, gammas a
 the initializer is about. A parameter whose ``__init__`` attribute names an initializer is filled by that one.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import registry
 from .base import MXNetValueError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Self
+
+    from .ndarray import NDArray
 
 __all__ = [
     "Bilinear",
@@ -50,14 +61,17 @@ class InitDesc(str):
         What to use for parts without an initializer of their own.
     """
 
-    def __new__(cls, name, attrs=None, global_init=None):
+    attrs: Mapping[str, str]
+    global_init: Any
+
+    def __new__(cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Any = None) -> Self:
         self = super().__new__(cls, name)
         self.attrs = attrs or {}
         self.global_init = global_init
         return self
 
 
-def _root_mean_square(array):
+def _root_mean_square(array: NDArray) -> str:
     """Default text of the verbose mode: the root of the mean square of the values."""
     values = array.asnumpy().astype("float64")
     return str(float(np.sqrt(np.mean(values**2)))) if values.size else "nan"
@@ -77,18 +91,18 @@ class Initializer:
     >>> mx.init.create("ones")("fc_weight", array)
     """
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
         self._verbose = False
-        self._print_func = None
+        self._print_func: Any = None
 
-    def set_verbosity(self, verbose=False, print_func=None):
+    def set_verbosity(self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None) -> Any:
         """Logs for each array what filled it, and ``print_func(array)`` (by default the root mean square)."""
         self._verbose = verbose
         self._print_func = print_func or _root_mean_square
         return self
 
-    def dumps(self):
+    def dumps(self) -> Any:
         """JSON text that :func:`create` turns into an equal initializer.
 
         >>> Normal(0.5).dumps()
@@ -96,14 +110,14 @@ class Initializer:
         """
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         if not isinstance(other, Initializer):
             return NotImplemented
         return type(self) is type(other) and self._kwargs == other._kwargs
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __call__(self, desc, arr):
+    def __call__(self, desc: Any, arr: NDArray) -> None:
         """Fills ``arr``, an NDArray, as the name and attributes of ``desc`` ask for.
 
         Raises
@@ -123,7 +137,7 @@ class Initializer:
         else:
             self._fill(desc, desc, arr, _RULES)
 
-    def _fill(self, name, desc, arr, rules):
+    def _fill(self, name: str, desc: Any, arr: NDArray, rules: Any) -> None:
         if not isinstance(name, str):
             raise MXNetValueError(
                 f"[Initializer] the name is a {type(name).__name__}; expected a str or an InitDesc."
@@ -135,37 +149,37 @@ class Initializer:
                 return
         self._init_default(desc, arr)
 
-    def _report(self, desc, how, arr):
+    def _report(self, desc: Any, how: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
             logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
 
-    def _init_bilinear(self, _, arr):
+    def _init_bilinear(self, _: Any, arr: NDArray) -> None:
         arr[:] = _bilinear_kernel(arr.shape)
 
-    def _init_loc_bias(self, _, arr):
+    def _init_loc_bias(self, _: Any, arr: NDArray) -> None:
         if arr.shape != (6,):
             raise ShapeError(f"[Initializer] the bias of a locator has shape {arr.shape}; expected (6,).")
         arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
 
-    def _init_zero(self, _, arr):
+    def _init_zero(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
-    def _init_one(self, _, arr):
+    def _init_one(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1.0
 
-    def _init_bias(self, _, arr):
+    def _init_bias(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
-    def _init_beta(self, _, arr):
+    def _init_beta(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
-    def _init_gamma(self, _, arr):
+    def _init_gamma(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1.0
 
-    def _init_weight(self, name, arr):
+    def _init_weight(self, name: str, arr: NDArray) -> Any:
         raise NotImplementedError(f"[{type(self).__name__}] _init_weight is not implemented.")
 
-    def _init_default(self, name, _):
+    def _init_default(self, name: str, _: Any) -> Any:
         raise MXNetValueError(
             f"[{type(self).__name__}] no rule for the parameter name {name!r}; expected it to end in "
             f"weight, bias, "
@@ -173,7 +187,7 @@ class Initializer:
         )
 
 
-def _ends(*endings):
+def _ends(*endings: Any) -> Any:
     return lambda name: name.endswith(endings)
 
 
@@ -211,7 +225,7 @@ class Load:
         Whether to log where each array came from.
     """
 
-    def __init__(self, param, default_init=None, verbose=False):
+    def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
         if isinstance(param, str):
             from .ndarray import load
 
@@ -222,7 +236,7 @@ class Load:
         self.default_init = default_init
         self.verbose = verbose
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         if name in self.param:
             value = self.param[name]
             if value.shape != arr.shape:
@@ -251,7 +265,7 @@ class Mixed:
         When the two lists differ in length, or (at a call) when no pattern matches.
     """
 
-    def __init__(self, patterns, initializers):
+    def __init__(self, patterns: Sequence[str], initializers: Any) -> None:
         if len(patterns) != len(initializers):
             raise MXNetValueError(
                 f"[Mixed] {len(patterns)} patterns came with {len(initializers)} initializers; expected one "
@@ -259,7 +273,7 @@ class Mixed:
             )
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers)]
 
-    def __call__(self, name, arr):
+    def __call__(self, name: str, arr: NDArray) -> None:
         for pattern, init in self.map:
             if pattern.match(name):
                 init(name, arr)
@@ -272,7 +286,7 @@ class Mixed:
 class _Everywhere(Initializer):
     """Fills parameters of every unknown name, too, like a weight."""
 
-    def _init_default(self, name, arr):
+    def _init_default(self, name: str, arr: NDArray) -> None:
         self._init_weight(name, arr)
 
 
@@ -281,10 +295,10 @@ class _Everywhere(Initializer):
 class Zero(_Everywhere):
     """All 0."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0
 
 
@@ -293,10 +307,10 @@ class Zero(_Everywhere):
 class One(_Everywhere):
     """All 1."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1
 
 
@@ -304,27 +318,27 @@ class One(_Everywhere):
 class Constant(_Everywhere):
     """One value everywhere, or an array of values of the parameter's shape."""
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         super().__init__(value=value)
         self.value = value
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = self.value
 
-    def dumps(self):
+    def dumps(self) -> Any:
         value = self.value
         for convert in ("asnumpy", "tolist"):
             value = getattr(value, convert)() if hasattr(value, convert) else value
         return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
-def _draw_uniform(low, high, arr):
+def _draw_uniform(low: Any, high: Any, arr: NDArray) -> None:
     from .ndarray import random
 
     random.uniform(low, high, shape=arr.shape, dtype=arr.dtype, out=arr)
 
 
-def _draw_normal(sigma, arr):
+def _draw_normal(sigma: Any, arr: NDArray) -> None:
     from .ndarray import random
 
     random.normal(0, sigma, shape=arr.shape, dtype=arr.dtype, out=arr)
@@ -334,11 +348,11 @@ def _draw_normal(sigma, arr):
 class Uniform(Initializer):
     """Uniform between ``-scale`` and ``scale``."""
 
-    def __init__(self, scale=0.07):
+    def __init__(self, scale: Any = 0.07) -> None:
         super().__init__(scale=scale)
         self.scale = scale
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         _draw_uniform(-self.scale, self.scale, arr)
 
 
@@ -346,11 +360,11 @@ class Uniform(Initializer):
 class Normal(Initializer):
     """Normal around 0 with the standard deviation ``sigma``."""
 
-    def __init__(self, sigma=0.01):
+    def __init__(self, sigma: Any = 0.01) -> None:
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         _draw_normal(self.sigma, arr)
 
 
@@ -366,14 +380,14 @@ class Orthogonal(Initializer):
         Distribution of the random matrix whose singular vectors are taken; drawn from NumPy's generator.
     """
 
-    def __init__(self, scale=1.414, rand_type="uniform"):
+    def __init__(self, scale: Any = 1.414, rand_type: str = "uniform") -> None:
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
             raise MXNetValueError(f"[Orthogonal] rand_type is {rand_type!r}; expected 'uniform' or 'normal'.")
         self.scale = scale
         self.rand_type = rand_type
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         shape = (arr.shape[0], int(np.prod(arr.shape[1:])))
         if self.rand_type == "uniform":
             matrix = np.random.uniform(-1.0, 1.0, shape)
@@ -404,13 +418,13 @@ class Xavier(Initializer):
         For other values, or (at a call) for a weight of fewer than two dimensions.
     """
 
-    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+    def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         self.rnd_type = rnd_type
         self.factor_type = factor_type
         self.magnitude = float(magnitude)
 
-    def _init_weight(self, name, arr):
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         shape = arr.shape
         if len(shape) < 2:
             raise MXNetValueError(f"[Xavier] {name} has shape {shape}; expected at least 2 dimensions.")
@@ -436,12 +450,12 @@ class Xavier(Initializer):
 class MSRAPrelu(Xavier):
     """For layers followed by (leaky) rectifiers of this slope (He et al., arXiv:1502.01852)."""
 
-    def __init__(self, factor_type="avg", slope=0.25):
+    def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 
-def _bilinear_kernel(shape):
+def _bilinear_kernel(shape: Sequence[int]) -> Any:
     """The weight, of shape (..., height, width), that makes a deconvolution interpolate linearly."""
     half = np.ceil(shape[3] / 2.0)
     centre = (2 * half - 1 - half % 2) / (2.0 * half)
@@ -454,10 +468,10 @@ def _bilinear_kernel(shape):
 class Bilinear(Initializer):
     """The weight of an up-sampling deconvolution: linear interpolation."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = _bilinear_kernel(arr.shape)
 
 
@@ -465,11 +479,11 @@ class Bilinear(Initializer):
 class LSTMBias(Initializer):
     """The bias of an LSTM cell: 0, but ``forget_bias`` for the forget gate (the second quarter)."""
 
-    def __init__(self, forget_bias=1.0):
+    def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 
-    def _init_weight(self, _, arr):
+    def _init_weight(self, _: Any, arr: NDArray) -> None:
         quarter = arr.shape[0] // 4
         values = np.zeros(arr.shape, "float32")
         values[quarter : 2 * quarter] = self.forget_bias
@@ -498,7 +512,15 @@ class FusedRNN(Initializer):
         Bias of the forget gates of an LSTM.
     """
 
-    def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
+    def __init__(
+        self,
+        init: Any,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
         if isinstance(init, str):
             init = create(init)
         super().__init__(
@@ -518,14 +540,14 @@ class FusedRNN(Initializer):
         self._bidirectional = bidirectional
         self._forget_bias = forget_bias
 
-    def _parts(self, size):
+    def _parts(self, size: Any) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of every part, in the order in which the vector of ``size`` values holds them."""
         hidden, gates = self._num_hidden, _RNN_GATES[self._mode]
         directions = "lr" if self._bidirectional else "l"
         ways = len(directions)
         per_unit = size // ways // hidden // len(gates)
         inputs = per_unit - (self._num_layers - 1) * (hidden + ways * hidden + 2) - hidden - 2
-        parts = []
+        parts: list[tuple[str, tuple[int, ...]]] = []
         for layer in range(self._num_layers):
             width = inputs if layer == 0 else ways * hidden
             for way in directions:
@@ -544,7 +566,7 @@ class FusedRNN(Initializer):
             )
         return parts
 
-    def _init_weight(self, desc, arr):
+    def _init_weight(self, desc: Any, arr: NDArray) -> None:
         offset = 0
         outer = getattr(desc, "global_init", None)
         for name, shape in self._parts(arr.size):

@@ -6,11 +6,18 @@ stores it); ``pull`` copies the stored value to the devices. All of it is work f
 return at once, and a gradient travels as soon as it is computed.
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _core
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .model import write_whole
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+    from .optimizer import Optimizer
 
 __all__ = ["GroupKVStore", "KVStore", "KVStoreBase", "create"]
 
@@ -25,53 +32,53 @@ class KVStoreBase:
     kv_registry: ClassVar[dict] = {}
 
     @staticmethod
-    def register(klass):
+    def register(klass: type) -> Any:
         """Class decorator: makes :func:`create` know the class by its name in lower case."""
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Any, value: Any, out: NDArray, priority: int = 0) -> Any:
         """Sets the first value of ``key`` and copies it to ``out``."""
         raise NotImplementedError(f"[{type(self).__name__}] broadcast is not implemented.")
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> Any:
         """Adds up ``value`` over devices and copies the result to ``out`` (or back to ``value``)."""
         raise NotImplementedError(f"[{type(self).__name__}] pushpull is not implemented.")
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: Optimizer) -> Any:
         """Makes the store update its values by an optimizer."""
         raise NotImplementedError(f"[{type(self).__name__}] set_optimizer is not implemented.")
 
     @staticmethod
-    def is_capable(capability):
+    def is_capable(capability: str) -> Any:
         """Whether the store can do ``capability``; the one known is ``"optimizer"``."""
         raise NotImplementedError("[KVStoreBase] is_capable is not implemented.")
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> Any:
         """Writes the optimizer's states to a file."""
         raise NotImplementedError(f"[{type(self).__name__}] save_optimizer_states is not implemented.")
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> Any:
         """Reads the optimizer's states from a file."""
         raise NotImplementedError(f"[{type(self).__name__}] load_optimizer_states is not implemented.")
 
     @property
-    def type(self):
+    def type(self) -> Any:
         """Name of the kind of store."""
         raise NotImplementedError
 
     @property
-    def rank(self):
+    def rank(self) -> Any:
         """Number of this worker."""
         raise NotImplementedError
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> Any:
         """How many workers there are."""
         raise NotImplementedError
 
 
-def _by_key(key, value, what):
+def _by_key(key: Any, value: Any, what: str) -> list[Any]:
     """A list of (key, values) from a key with a value or values, or from lists of both.
 
     With a list of keys, ``value`` holds for each key one array or a list of them.
@@ -104,29 +111,29 @@ class KVStore(KVStoreBase):
     [2.0, 2.0]
     """
 
-    def __init__(self, kind="local"):
+    def __init__(self, kind: str = "local") -> None:
         self._handle = _core.StoreHandle(kind)
-        self._optimizer_updater = None
+        self._optimizer_updater: Any = None
 
     @property
-    def type(self):
+    def type(self) -> str:
         return self._handle.type
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         return self._handle.rank
 
     @property
-    def num_workers(self):
+    def num_workers(self) -> int:
         return self._handle.num_workers
 
     @staticmethod
-    def is_capable(capability):
+    def is_capable(capability: str) -> bool:
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return True
         raise MXNetValueError(f"[KVStore] unknown capability {capability!r}; expected 'optimizer'.")
 
-    def init(self, key, value):
+    def init(self, key: Any, value: Any) -> None:
         """Sets the first value of one key or of several.
 
         Parameters
@@ -144,7 +151,7 @@ class KVStore(KVStoreBase):
         for one, values in _by_key(key, value, "value"):
             self._handle.init(one, values)
 
-    def push(self, key, value, priority=0):
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Adds up the devices' values and updates the stored value by the sum, or replaces it without an
         updater.
 
@@ -167,7 +174,9 @@ class KVStore(KVStoreBase):
         for one, values in _by_key(key, value, "value"):
             self._handle.push(one, values, priority)
 
-    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+    def pull(
+        self, key: Any, out: NDArray | None = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
         """Copies stored values to arrays.
 
         Parameters
@@ -192,18 +201,20 @@ class KVStore(KVStoreBase):
             if not ignore_sparse or self._handle.stype(one) == "default":
                 self._handle.pull(one, outs, priority)
 
-    def pushpull(self, key, value, out=None, priority=0):
+    def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> None:
         """:meth:`push` and then :meth:`pull`; without ``out`` the result goes back to ``value``."""
         pulled = _by_key(key, value if out is None else out, "out")
         for (one, values), (_, outs) in zip(_by_key(key, value, "value"), pulled):
             self._handle.pushpull(one, values, outs, priority)
 
-    def broadcast(self, key, value, out, priority=0):
+    def broadcast(self, key: Any, value: Any, out: NDArray, priority: int = 0) -> None:
         """:meth:`init` and then :meth:`pull`."""
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+    def row_sparse_pull(
+        self, key: Any, out: NDArray | None = None, priority: int = 0, row_ids: Any = None
+    ) -> None:
         """Copies the rows ``row_ids`` of row_sparse values.
 
         Parameters
@@ -222,7 +233,7 @@ class KVStore(KVStoreBase):
             rows = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids] * len(outs)
             self._handle.row_sparse_pull(one, outs, rows, priority)
 
-    def set_gradient_compression(self, compression_params):
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
         """Makes gradients smaller where they travel between devices; ``"local"`` stores send none.
 
         Parameters
@@ -251,14 +262,14 @@ class KVStore(KVStoreBase):
             )
         self._handle.set_gradient_compression(compression_params)
 
-    def set_updater(self, updater):
+    def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Makes ``updater(key, merged, stored)`` change the stored value at each push."""
         self._handle.set_updater(updater)
         self._optimizer_updater = None
 
     _set_updater = set_updater  # MXNet's name
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Makes an optimizer change the stored values at each push.
 
         >>> import loomix as mx
@@ -270,12 +281,12 @@ class KVStore(KVStoreBase):
         self._handle.set_updater(updater)
         self._optimizer_updater = updater
 
-    def _states_owner(self):
+    def _states_owner(self) -> Any:
         if self._optimizer_updater is None:
             raise StateError("[KVStore] there are no optimizer states; call set_optimizer first.")
         return self._optimizer_updater
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Writes the optimizer's states to a file that MXNet 1.9.1 reads, too.
 
         Parameters
@@ -288,12 +299,12 @@ class KVStore(KVStoreBase):
         data = self._states_owner().get_states(dump_optimizer)
         write_whole(fname, lambda name: write_bytes(name, data))
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> None:
         """Reads what :meth:`save_optimizer_states` wrote."""
         with open(fname, "rb") as file:
             self._states_owner().set_states(file.read())
 
-    def barrier(self):
+    def barrier(self) -> Any:
         """Waits for all workers; here there is one."""
 
     _barrier = barrier
@@ -331,24 +342,24 @@ class GroupKVStore(KVStore):
     [2.0, 2.0]
     """
 
-    def __init__(self, kind="dist_mpi"):
+    def __init__(self, kind: str = "dist_mpi") -> None:
         self._handle = _core.make_group_store(kind)
-        self._optimizer_updater = None
+        self._optimizer_updater: Any = None
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Waits for all processes, and until what they pushed before is added up."""
         self._handle.barrier()
 
     _barrier = barrier
 
 
-def write_bytes(path, data):
+def write_bytes(path: str, data: Any) -> None:
     """Writes a file of these bytes."""
     with open(path, "wb") as file:
         file.write(data)
 
 
-def create(name="local", **kwargs):
+def create(name: str = "local", **kwargs: Any) -> Any:
     """A store by the name of its type.
 
     Parameters

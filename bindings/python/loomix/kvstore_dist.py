@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The store of a cluster: values live on servers, workers push gradients and pull values."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .base import MXNetError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .kvstore import KVStore
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+    from .optimizer import Optimizer
 
 __all__ = ["DistKVStore", "create"]
 
@@ -59,7 +67,7 @@ class DistKVStore(KVStore):
     [2.0, 2.0]
     """
 
-    def __init__(self, kind="dist_sync", staleness=None):
+    def __init__(self, kind: str = "dist_sync", staleness: int | None = None) -> None:
         settings = _core.cluster_settings()
         if settings["role"] != "worker":
             raise StateError(
@@ -71,10 +79,10 @@ class DistKVStore(KVStore):
         if not isinstance(staleness, int) or staleness < 0:
             raise MXNetValueError(f"[kvstore] staleness is {staleness!r}; expected an int >= 0.")
         self._handle = _core.make_dist_store(_TYPES[kind], staleness)
-        self._optimizer_updater = None
+        self._optimizer_updater: Any = None
         self._calls = 0
 
-    def init(self, key, value):
+    def init(self, key: Any, value: Any) -> None:
         """Sets the first values of keys: those of rank 0. All workers call it, with values of the same shapes
         and types; it returns when rank 0 has done so.
 
@@ -93,7 +101,7 @@ class DistKVStore(KVStore):
         super().init(key, value)
         self._follow_rank_0()
 
-    def _follow_rank_0(self):
+    def _follow_rank_0(self) -> None:
         """Waits until rank 0 has come to the same call; one that was started again finds it done."""
         from .ndarray import zeros
 
@@ -104,7 +112,7 @@ class DistKVStore(KVStore):
             self._handle.pull(key, mark, 0)
             mark.wait_to_read()
 
-    def pushes(self, key):
+    def pushes(self, key: Any) -> int:
         """How many times this worker has pushed ``key``, before it was started again, too.
 
         A worker that comes back goes on from there: what it pushes again of the round in which it died is
@@ -112,7 +120,7 @@ class DistKVStore(KVStore):
         """
         return self._handle.pushes(key)
 
-    def set_updater(self, updater):
+    def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Raises: an updater would be code on servers."""
         if updater is not None:
             raise MXNetNotImplementedError(
@@ -122,7 +130,7 @@ class DistKVStore(KVStore):
 
     _set_updater = set_updater
 
-    def set_optimizer(self, optimizer):
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Makes the servers update values by an optimizer, which travels as name and settings.
 
         All workers call it; the one of rank 0 counts. Returns when the servers have it.
@@ -154,7 +162,7 @@ class DistKVStore(KVStore):
             self._handle.set_optimizer(*described)
         self._follow_rank_0()
 
-    def _send_code(self, code, reason):
+    def _send_code(self, code: Any, reason: Any) -> None:
         """``reason``: why it cannot be sent as data."""
         try:
             self._handle.set_optimizer(*code)
@@ -166,7 +174,7 @@ class DistKVStore(KVStore):
                 f"workers send, and that of everybody else who can reach them."
             ) from error
 
-    def save_optimizer_states(self, fname, dump_optimizer=False):
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> Any:
         """Raises: the states are on the servers, and in their snapshots."""
         raise StateError(
             f"[KVStore] the optimizer's states of a store of type {self.type!r} are on its servers, and cannot be "
@@ -175,11 +183,11 @@ class DistKVStore(KVStore):
             f"the workers, which save them."
         )
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> None:
         """Raises: the states are on the servers."""
         self.save_optimizer_states(fname)
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Waits for all workers, and until what they pushed before has arrived: pulls after it see all of that.
 
         Raises
@@ -191,7 +199,7 @@ class DistKVStore(KVStore):
 
     _barrier = barrier
 
-    def close(self):
+    def close(self) -> None:
         """Waits for what is under way and leaves the cluster, which ends when all workers have left. The end
         of the process does it, too."""
         global _open
@@ -205,7 +213,7 @@ class DistKVStore(KVStore):
             if _open is self:
                 _open = None
 
-    def _part(self, why):
+    def _part(self, why: str) -> None:
         """Leaves the cluster; ``why`` says what went wrong."""
         with contextlib.suppress(MXNetError):  # the scheduler may be gone, or the store closed
             self._handle.leave(why)
@@ -213,7 +221,7 @@ class DistKVStore(KVStore):
 
 
 @atexit.register
-def _leave():
+def _leave() -> None:
     """At exit. A process that ends by an exception says so, instead of a goodbye."""
     store = _open
     if store is None:
@@ -225,7 +233,7 @@ def _leave():
     store._part(f"its program ended with {type(error).__name__}: {error}")
 
 
-def create(kind, staleness=None):
+def create(kind: str, staleness: int | None = None) -> Any:
     """The process's store in its cluster: a second call gives the same one.
 
     Raises

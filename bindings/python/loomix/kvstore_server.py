@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers and schedulers: processes that take part in a cluster and run no program of their own."""
 
+from __future__ import annotations
+
 import os
 import sys
 
 __all__ = ["is_server", "run", "run_during_import"]
 
 
-def is_server():
+def is_server() -> bool:
     """Whether the environment says that this process is a server or the scheduler."""
     role = os.environ.get("LOOMIX_KV_ROLE") or os.environ.get("DMLC_ROLE")
     return role in ("server", "scheduler")
 
 
-def run():
+def run() -> int:
     """Runs the scheduler or server that the environment describes until the cluster ends.
 
     Returns
@@ -35,7 +37,7 @@ def run():
     return 0
 
 
-def run_during_import():
+def run_during_import() -> int:
     """:func:`run` where the package is not imported to its end, and will not be.
 
     What a pickle imports would wait for that, so a server that may read pickles starts anew as

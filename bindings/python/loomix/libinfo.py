@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the parts of the installed package lie."""
 
+from __future__ import annotations
+
 import importlib.machinery
 import os
 
@@ -12,7 +14,7 @@ __all__ = ["__version__", "find_include_path", "find_lib_path"]
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def find_lib_path(prefix="_core"):
+def find_lib_path(prefix: str = "_core") -> list[str]:
     """Paths of the extension module whose name starts with ``prefix``.
 
     Raises
@@ -31,7 +33,7 @@ def find_lib_path(prefix="_core"):
     return found
 
 
-def find_include_path():
+def find_include_path() -> str:
     """The folder of the C and C++ headers that are installed with the package.
 
     Raises

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A logger with one letter for the level and a short place, coloured on a terminal."""
 
+from __future__ import annotations
+
 import logging
 import sys
+from typing import Any
 
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
@@ -13,11 +16,11 @@ _COLOURS = {CRITICAL: "\x1b[35m", ERROR: "\x1b[31m", WARNING: "\x1b[33m", INFO: 
 
 
 class _Formatter(logging.Formatter):
-    def __init__(self, coloured):
+    def __init__(self, coloured: bool) -> None:
         super().__init__(datefmt="%m%d %H:%M:%S")
         self._coloured = coloured
 
-    def format(self, record):
+    def format(self, record: Any) -> str:
         head = f"{record.levelname[0]}{self.formatTime(record, self.datefmt)} {record.process} "
         head += f"{record.filename}:{record.lineno}]"
         if self._coloured:
@@ -28,7 +31,9 @@ class _Formatter(logging.Formatter):
         return text
 
 
-def get_logger(name=None, filename=None, filemode=None, level=WARNING):
+def get_logger(
+    name: str | None = None, filename: str | None = None, filemode: str | None = None, level: int = WARNING
+) -> Any:
     """A logger that writes to a file, or to the terminal.
 
     Parameters
@@ -49,9 +54,9 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
     """
     logger = logging.getLogger(name)
     if name is not None and not getattr(logger, "_loomix_ready", False):
-        logger._loomix_ready = True
+        logger._loomix_ready = True  # type: ignore[attr-defined]
         if filename:
-            handler = logging.FileHandler(filename, filemode or "a")
+            handler: logging.Handler = logging.FileHandler(filename, filemode or "a")
             handler.setFormatter(_Formatter(coloured=False))
         else:
             handler = logging.StreamHandler()

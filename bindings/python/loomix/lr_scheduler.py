@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates as functions of the number of updates done."""
 
+from __future__ import annotations
+
 import logging
 from math import cos, pi
+from typing import Any
 
 from .base import MXNetValueError
 
@@ -29,7 +32,13 @@ class LRScheduler:
         When the rates are not ordered, or steps or mode are not valid.
     """
 
-    def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         if not isinstance(warmup_steps, int) or warmup_steps < 0:
             raise MXNetValueError(f"[LRScheduler] warmup_steps is {warmup_steps!r}; expected an int >= 0.")
         if warmup_begin_lr > base_lr:
@@ -47,19 +56,19 @@ class LRScheduler:
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
 
-    def get_warmup_lr(self, num_update):
+    def get_warmup_lr(self, num_update: int) -> float:
         """The rate during the warm-up, at update ``num_update < warmup_steps``."""
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         rise = self.warmup_final_lr - self.warmup_begin_lr
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> Any:
         """The rate at update ``num_update``, the largest count of updates of any one parameter."""
         raise NotImplementedError(f"[{type(self).__name__}] __call__ is not implemented.")
 
 
-def _check_factor(factor):
+def _check_factor(factor: float) -> None:
     if factor > 1.0:
         raise MXNetValueError(
             f"[LRScheduler] factor is {factor}; expected at most 1, so that the rate falls."
@@ -76,14 +85,14 @@ class FactorScheduler(LRScheduler):
 
     def __init__(
         self,
-        step,
-        factor=1,
-        stop_factor_lr=1e-8,
-        base_lr=0.01,
-        warmup_steps=0,
-        warmup_begin_lr=0,
-        warmup_mode="linear",
-    ):
+        step: Any,
+        factor: float = 1,
+        stop_factor_lr: float = 1e-8,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if step < 1:
             raise MXNetValueError(f"[FactorScheduler] step is {step}; expected at least 1.")
@@ -93,7 +102,7 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while num_update > self.count + self.step:  # several steps after a resume
@@ -119,7 +128,15 @@ class MultiFactorScheduler(LRScheduler):
     [1.0, 0.1, 0.01]
     """
 
-    def __init__(self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
+    def __init__(
+        self,
+        step: Any,
+        factor: float = 1,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, list) or not step:
             raise MXNetValueError(
@@ -133,7 +150,7 @@ class MultiFactorScheduler(LRScheduler):
         self.factor = factor
         self.count = 0
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
@@ -147,7 +164,15 @@ class MultiFactorScheduler(LRScheduler):
 class _DecayScheduler(LRScheduler):
     """Falls from ``base_lr`` to ``final_lr`` between the warm-up's end and ``max_update``."""
 
-    def __init__(self, max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode):
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float,
+        final_lr: float,
+        warmup_steps: int,
+        warmup_begin_lr: float,
+        warmup_mode: str,
+    ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(max_update, int) or max_update < 1:
             raise MXNetValueError(
@@ -158,11 +183,11 @@ class _DecayScheduler(LRScheduler):
         self.final_lr = final_lr
         self.max_steps = self.max_update - self.warmup_steps
 
-    def _share(self, done):
+    def _share(self, done: Any) -> Any:
         """What is left of the way from ``base_lr`` to ``final_lr`` when the share ``done`` has passed."""
         raise NotImplementedError
 
-    def __call__(self, num_update):
+    def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         if num_update <= self.max_update:
@@ -181,18 +206,18 @@ class PolyScheduler(_DecayScheduler):
 
     def __init__(
         self,
-        max_update,
-        base_lr=0.01,
-        pwr=2,
-        final_lr=0,
-        warmup_steps=0,
-        warmup_begin_lr=0,
-        warmup_mode="linear",
-    ):
+        max_update: int,
+        base_lr: float = 0.01,
+        pwr: int = 2,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.power = pwr
 
-    def _share(self, done):
+    def _share(self, done: Any) -> Any:
         return pow(1 - done, self.power)
 
 
@@ -205,9 +230,15 @@ class CosineScheduler(_DecayScheduler):
     """
 
     def __init__(
-        self, max_update, base_lr=0.01, final_lr=0, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"
-    ):
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
-    def _share(self, done):
+    def _share(self, done: Any) -> float:
         return (1 + cos(pi * done)) / 2

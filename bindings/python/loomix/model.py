@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints, and how parameters, gradients and a KVStore come together in a training step."""
 
+from __future__ import annotations
+
 import logging
 import math
 import os
 from collections import namedtuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from .base import MXNetTypeError
 from .context import cpu
 
+if TYPE_CHECKING:
+    from .kvstore import KVStore
+    from .ndarray import NDArray
+    from .symbol import Symbol
+
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 
-BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])  # type: ignore[name-match]
 BatchEndParam.__doc__ = "What batch-end and evaluation-end callbacks get."
 
 _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
 
 
-def write_whole(path, write):
+def write_whole(path: str, write: Callable[[str], Any]) -> None:
     """Calls ``write(name)`` for a file beside ``path`` and then renames it, so that ``path`` is never
     half-written."""
     temporary = f"{path}.{os.getpid()}.part"
@@ -29,7 +38,14 @@ def write_whole(path, write):
             os.remove(temporary)
 
 
-def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=True):
+def save_checkpoint(
+    prefix: str,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
     """Saves a network: ``prefix-symbol.json`` and ``prefix-EPOCH.params`` (four digits at least).
 
     Parameters
@@ -61,7 +77,7 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     logging.info('Saved checkpoint to "%s"', params)
 
 
-def load_params(prefix, epoch):
+def load_params(prefix: str, epoch: int) -> Any:
     """The parameters and the auxiliary states of a checkpoint, as two dicts of name to NDArray.
 
     Raises
@@ -82,7 +98,7 @@ def load_params(prefix, epoch):
             )
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
-    kinds = {"arg": {}, "aux": {}}
+    kinds: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
     for key, array in arrays.items():
         kind, _, name = key.partition(":")
         if kind in kinds:
@@ -90,7 +106,7 @@ def load_params(prefix, epoch):
     return kinds["arg"], kinds["aux"]
 
 
-def load_checkpoint(prefix, epoch):
+def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     """Symbol, parameters and auxiliary states that :func:`save_checkpoint` wrote.
 
     >>> import loomix as mx
@@ -107,7 +123,7 @@ def load_checkpoint(prefix, epoch):
     return (symbol, *load_params(prefix, epoch))
 
 
-def create_kvstore(kvstore, num_device, arg_params):
+def create_kvstore(kvstore: str | KVStore, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
     """The store for a training loop, and whether the optimizer runs on it.
 
     Parameters

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks into executors while they run."""
 
+from __future__ import annotations
+
 import logging
 import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .base import as_list
+
+if TYPE_CHECKING:
+    from .executor import Executor
+    from .ndarray import NDArray
 
 __all__ = ["Monitor"]
 
 
-def _mean_size(array):
+def _mean_size(array: NDArray) -> Any:
     """Default statistic: the norm over the root of the number of elements."""
     return array.norm() / array.size**0.5
 
@@ -37,34 +45,41 @@ class Monitor:
     >>> module.fit(batches, num_epoch=1, monitor=monitor)  # doctest: +SKIP
     """
 
-    def __init__(self, interval, stat_func=None, pattern=".*", sort=False, monitor_all=False):
+    def __init__(
+        self,
+        interval: int,
+        stat_func: Callable[[NDArray], Any] | None = None,
+        pattern: str = ".*",
+        sort: bool = False,
+        monitor_all: bool = False,
+    ) -> None:
         self.stat_func = stat_func or _mean_size
         self.interval = interval
         self.activated = False
-        self.queue = []
+        self.queue: list[Any] = []
         self.step = 0
-        self.exes = []
+        self.exes: list[Any] = []
         self.re_prog = re.compile(pattern)
         self.sort = sort
         self.monitor_all = monitor_all
 
-    def _collect(self, name, array):
+    def _collect(self, name: str, array: NDArray) -> None:
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
-    def install(self, exe):
+    def install(self, exe: Executor) -> None:
         """Watches an executor."""
         exe.set_monitor_callback(self._collect, self.monitor_all)
         self.exes.append(exe)
 
-    def tic(self):
+    def tic(self) -> None:
         """Begins a batch; call it before ``forward``."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
         self.step += 1
 
-    def toc(self):
+    def toc(self) -> list[Any] | list[tuple[Any, Any, str]]:
         """Ends a batch.
 
         Returns
@@ -89,12 +104,12 @@ class Monitor:
         return results
 
     @staticmethod
-    def _text(value):
+    def _text(value: Any) -> str:
         if not hasattr(value, "asnumpy"):
             return str(value)
         return str(value.asscalar()) if value.shape in ((), (1,)) else str(value.asnumpy())
 
-    def toc_print(self):
+    def toc_print(self) -> None:
         """Ends a batch and logs the results."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %30s %s", step, name, text)

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of operators that were made without one."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import classproperty
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["NameManager", "Prefix"]
 
@@ -11,7 +17,7 @@ __all__ = ["NameManager", "Prefix"]
 class _Current(threading.local):
     """The innermost manager of a thread; every thread starts with one of its own."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.value = NameManager()
 
 
@@ -25,11 +31,13 @@ class NameManager:
     ('fc0', 'fc1', 'mine')
     """
 
-    def __init__(self):
-        self._counter = {}
-        self._outer = []
+    _current: ClassVar[_Current]
 
-    def get(self, name, hint):
+    def __init__(self) -> None:
+        self._counter: dict[Any, Any] = {}
+        self._outer: list[Any] = []
+
+    def get(self, name: str | None, hint: str) -> str:
         """``name`` if it is given, otherwise ``hint`` and its counter."""
         if name:
             return name
@@ -37,16 +45,16 @@ class NameManager:
         self._counter[hint] = count + 1
         return f"{hint}{count}"
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._outer.append(NameManager._current.value)
         NameManager._current.value = self
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         NameManager._current.value = self._outer.pop()
 
     @classproperty
-    def current(cls):
+    def current(cls) -> Any:
         """The manager that names operators in this thread now."""
         return NameManager._current.value
 
@@ -58,17 +66,17 @@ class Prefix(NameManager):
     ('left_fc0', 'left_mine')
     """
 
-    def __init__(self, prefix):
+    def __init__(self, prefix: str) -> None:
         super().__init__()
         self._prefix = prefix
 
-    def get(self, name, hint):
+    def get(self, name: str | None, hint: str) -> str:
         return self._prefix + super().get(name, hint)
 
 
 NameManager._current = _Current()
 
 
-def current():
+def current() -> Any:
     """The manager that names operators in this thread now."""
     return NameManager._current.value

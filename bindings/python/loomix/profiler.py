@@ -9,13 +9,19 @@
 >>> mx.profiler.dump()  # doctest: +SKIP
 """
 
+from __future__ import annotations
+
 import json
 import platform
 import threading
 import time
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from .base import MXNetTypeError, MXNetValueError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "Counter",
@@ -48,15 +54,15 @@ _OPTIONS = {
     "profile_process": "worker",
     "gpu_memory_profile_filename_prefix": "",
 }
-_config = dict(_OPTIONS)
+_config: dict[str, Any] = dict(_OPTIONS)
 _lock = threading.Lock()
-_own_events = []  # of scope objects; emptied when a profile begins or is dumped as finished
+_own_events: list[Any] = []  # of scope objects; emptied when a profile begins or is dumped as finished
 _OWN_LIMIT = 1_000_000
 _running = False
 _origin = 0  # when the engine's trace began, in nanoseconds of the monotonic clock
 
 
-def set_config(**kwargs):
+def set_config(**kwargs: Any) -> None:
     """Sets options of the profiler.
 
     Parameters
@@ -77,13 +83,13 @@ def set_config(**kwargs):
     _config.update(kwargs)
 
 
-def profiler_set_config(mode="symbolic", filename="profile.json"):
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
     """An old form of :func:`set_config`."""
     warnings.warn("profiler_set_config is deprecated; use set_config", DeprecationWarning, stacklevel=2)
     set_config(filename=filename, profile_all=mode == "all")
 
 
-def set_state(state="stop", profile_process="worker"):
+def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
     """Starts (``"run"``) or ends (``"stop"``) the recording of a profile.
 
     Raises
@@ -107,7 +113,7 @@ def set_state(state="stop", profile_process="worker"):
         _running = False
 
 
-def _start_trace():
+def _start_trace() -> None:
     from . import _core
 
     global _origin
@@ -115,19 +121,19 @@ def _start_trace():
     _origin = time.perf_counter_ns()
 
 
-def profiler_set_state(state="stop"):
+def profiler_set_state(state: Any = "stop") -> None:
     """An old form of :func:`set_state`."""
     warnings.warn("profiler_set_state is deprecated; use set_state", DeprecationWarning, stacklevel=2)
     set_state(state)
 
 
-def pause(profile_process="worker"):
+def pause(profile_process: str = "worker") -> None:
     """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced."""
     global _paused
     _paused = True
 
 
-def resume(profile_process="worker"):
+def resume(profile_process: str = "worker") -> None:
     """Ends :func:`pause`."""
     global _paused
     _paused = False
@@ -136,7 +142,7 @@ def resume(profile_process="worker"):
 _paused = False
 
 
-def _trace():
+def _trace() -> Any:
     """The trace as Chrome's JSON structure: the engine's events and those of scope objects."""
     from . import _core
 
@@ -149,7 +155,7 @@ def _trace():
     return trace
 
 
-def _boot_id():
+def _boot_id() -> str:
     """The same for all processes whose clocks agree to the nanosecond; "" where that cannot be told."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -158,7 +164,7 @@ def _boot_id():
         return ""
 
 
-def dump(finished=True, profile_process="worker"):
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes the trace to the file of :func:`set_config`; with ``finished`` the profile ends, too."""
     if finished:
         set_state("stop")
@@ -166,7 +172,7 @@ def dump(finished=True, profile_process="worker"):
         json.dump(_trace(), file)
 
 
-def dump_profile():
+def dump_profile() -> None:
     """An old form of :func:`dump`."""
     warnings.warn("dump_profile is deprecated; use dump", DeprecationWarning, stacklevel=2)
     dump()
@@ -175,7 +181,7 @@ def dump_profile():
 _SORTS = {"total": "Total", "avg": "Avg", "min": "Min", "max": "Max", "count": "Count"}
 
 
-def dumps(reset=False, format="table", sort_by="total", ascending=False):
+def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> Any:
     """Time by operator.
 
     Parameters
@@ -198,7 +204,7 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
         raise MXNetValueError(f"[profiler] format is {format!r}; expected 'table' or 'json'.")
     if sort_by not in _SORTS:
         raise MXNetValueError(f"[profiler] sort_by is {sort_by!r}; expected one of {', '.join(_SORTS)}.")
-    durations = {}
+    durations: dict[Any, Any] = {}
     for event in _trace()["traceEvents"]:
         if event.get("ph") == "X":
             category = durations.setdefault(event.get("cat") or "operator", {})
@@ -228,7 +234,7 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
     return "\n".join(lines)
 
 
-def _forget():
+def _forget() -> None:
     from . import _core
 
     with _lock:
@@ -238,14 +244,14 @@ def _forget():
         _start_trace()
 
 
-def _record(**event):
+def _record(**event: Any) -> None:
     if _running and not _paused:
         with _lock:
             if len(_own_events) < _OWN_LIMIT:
                 _own_events.append({"pid": 0, "tid": threading.current_thread().name, **event})
 
 
-def _now():
+def _now() -> float:
     """Microseconds on the clock of the engine's trace."""
     return (time.perf_counter_ns() - _origin) / 1000
 
@@ -256,25 +262,25 @@ class Domain:
     >>> task = Domain("training").new_task("epoch")
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
-    def new_task(self, name):
+    def new_task(self, name: str) -> Any:
         """A :class:`Task` of this domain."""
         return Task(self, name)
 
-    def new_frame(self, name):
+    def new_frame(self, name: str) -> Any:
         """A :class:`Frame` of this domain."""
         return Frame(self, name)
 
-    def new_counter(self, name, value=None):
+    def new_counter(self, name: str, value: Any = None) -> Any:
         """A :class:`Counter` of this domain."""
         return Counter(self, name, value)
 
-    def new_marker(self, name):
+    def new_marker(self, name: str) -> Any:
         """A :class:`Marker` of this domain."""
         return Marker(self, name)
 
@@ -282,50 +288,50 @@ class Domain:
 class _Span:
     """A stretch of time between ``start`` and ``stop``, or in a ``with`` statement."""
 
-    def __init__(self, category, name):
+    def __init__(self, category: str, name: str) -> None:
         self.name = name
         self._category = category
-        self._began = None
+        self._began: Any = None
 
-    def start(self):
+    def start(self) -> None:
         """Begins the stretch."""
         self._began = _now()
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends it."""
         if self._began is not None:
             _record(ph="X", cat=self._category, name=self.name, ts=self._began, dur=_now() - self._began)
             self._began = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         self.stop()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
 
 class Task(_Span):
     """A named piece of work of a domain."""
 
-    def __init__(self, domain, name):
+    def __init__(self, domain: Any, name: str) -> None:
         super().__init__(str(domain), name)
 
 
 class Frame(_Span):
     """One round of something that repeats, of a domain."""
 
-    def __init__(self, domain, name):
+    def __init__(self, domain: Any, name: str) -> None:
         super().__init__(str(domain), name)
 
 
 class Event(_Span):
     """A named piece of work of a thread."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         super().__init__("event", name)
 
 
@@ -336,46 +342,46 @@ class Counter:
     >>> counter += 64
     """
 
-    def __init__(self, domain, name, value=None):
+    def __init__(self, domain: Any, name: str, value: Any = None) -> None:
         self.name = name
         self._category = str(domain)
         self._value = 0
         if value is not None:
             self.set_value(value)
 
-    def set_value(self, value):
+    def set_value(self, value: Any) -> None:
         """Sets the number."""
         self._value = value
         _record(ph="C", cat=self._category, name=self.name, ts=_now(), args={self.name: value})
 
-    def increment(self, delta=1):
+    def increment(self, delta: Any = 1) -> None:
         """Adds to it."""
         self.set_value(self._value + delta)
 
-    def decrement(self, delta=1):
+    def decrement(self, delta: Any = 1) -> None:
         """Takes from it."""
         self.set_value(self._value - delta)
 
-    def __iadd__(self, delta):
+    def __iadd__(self, delta: Any) -> Any:
         self.increment(delta)
         return self
 
-    def __isub__(self, delta):
+    def __isub__(self, delta: Any) -> Any:
         self.decrement(delta)
         return self
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
 
 class Marker:
     """A point in time."""
 
-    def __init__(self, domain, name):
+    def __init__(self, domain: Any, name: str) -> None:
         self.name = name
         self._category = str(domain)
 
-    def mark(self, scope="process"):
+    def mark(self, scope: Any = "process") -> None:
         """Sets the mark, for ``"global"``, ``"process"``, ``"thread"``, ``"task"`` or ``"marker"``."""
         letter = {"global": "g", "process": "p"}.get(scope, "t")
         _record(ph="i", cat=self._category, name=self.name, ts=_now(), s=letter)

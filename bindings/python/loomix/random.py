@@ -7,6 +7,10 @@ restore all generators, NumPy's included (data iterators shuffle with it), which
 bit-equal.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from .base import MXNetTypeError, MXNetValueError
@@ -29,7 +33,7 @@ _SAMPLERS = (
 )
 
 
-def seed(seed_state, ctx="all"):
+def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seeds the generators of one device, or of all.
 
     Parameters
@@ -67,7 +71,7 @@ def seed(seed_state, ctx="all"):
         raise MXNetValueError(f"[random.seed] ctx is {ctx!r}; expected a Context or 'all'.")
 
 
-def get_state():
+def get_state() -> dict[Any, Any]:
     """The states of all generators: one for each device in use, and NumPy's global one.
 
     Returns
@@ -93,7 +97,7 @@ def get_state():
     }
 
 
-def set_state(state):
+def set_state(state: Any) -> None:
     """Restores what :func:`get_state` returned.
 
     Raises
@@ -112,7 +116,7 @@ def set_state(state):
     _core.random_set_state(devices)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SAMPLERS:
         from .ndarray import random
 
@@ -120,5 +124,5 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[Any]:
     return sorted([*globals(), *_SAMPLERS])

@@ -5,12 +5,21 @@ Only the small extension ``loomix._record`` is loaded: no engine starts; NumPy a
 labels or pictures ask for them.
 """
 
+from __future__ import annotations
+
 import numbers
 import os
 import struct
 from collections import namedtuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from . import _record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typing_extensions import Self
 
 __all__ = [
     "IRHeader",
@@ -23,7 +32,7 @@ __all__ = [
     "unpack_img",
 ]
 
-IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
+IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])  # type: ignore[name-match]
 IRHeader.__doc__ = """What stands before a picture in its record.
 
 ``label`` is a number, or a sequence of numbers; ``flag`` is then how many there are (``pack`` sets it). ``id`` is, as a
@@ -49,15 +58,15 @@ class MXRecordIO(_record.RecordFile):
     [b'one', b'two']
     """
 
-    def __init__(self, uri, flag, on_damage="raise"):
+    def __init__(self, uri: str, flag: Any, on_damage: str = "raise") -> None:
         self.uri = os.fspath(uri)
         self.flag = flag
         self.on_damage = on_damage
-        self.pid = None
+        self.pid: Any = None
         self.is_open = False
         self.open()
 
-    def open(self):
+    def open(self) -> None:
         """Opens the file. Writing begins with an empty file."""
         self.is_open = False
         if self.flag == "w":
@@ -72,29 +81,29 @@ class MXRecordIO(_record.RecordFile):
         self.pid = os.getpid()
         self.is_open = True
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file; what was written is then complete."""
         if self.is_open:
             self.is_open = False
             self.pid = None
             self._close()
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins again: a file that is read from its first record, one that is written empty."""
         if self.is_open and self.writable:
             self.close()
         self.open()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[bytes]:
         return iter(self.read, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[Any, Any]:
         if self.is_open and self.writable:
             raise TypeError(
                 f"[MXRecordIO] {self.uri} is open for writing and cannot be pickled: the copy would empty the file. "
@@ -102,7 +111,7 @@ class MXRecordIO(_record.RecordFile):
             )
         return dict(self.__dict__)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
         if self.is_open:
             self.is_open = False
@@ -123,15 +132,22 @@ class MXIndexedRecordIO(MXRecordIO):
     b'record 2'
     """
 
-    def __init__(self, idx_path, uri, flag, key_type=int, on_damage="raise"):
+    def __init__(
+        self,
+        idx_path: str,
+        uri: str,
+        flag: Any,
+        key_type: Callable[[str], Any] = int,
+        on_damage: str = "raise",
+    ) -> None:
         self.idx_path = os.fspath(idx_path)
-        self.idx = {}
-        self.keys = []
+        self.idx: dict[Any, Any] = {}
+        self.keys: list[Any] = []
         self.key_type = key_type
-        self.fidx = None
+        self.fidx: Any = None
         super().__init__(uri, flag, on_damage)
 
-    def open(self):
+    def open(self) -> None:
         """Opens the file and its index."""
         super().open()
         self.idx = {}
@@ -143,7 +159,7 @@ class MXIndexedRecordIO(MXRecordIO):
         else:
             self._read_index()
 
-    def _read_index(self):
+    def _read_index(self) -> None:
         with open(self.idx_path) as lines:
             for number, line in enumerate(lines, 1):
                 fields = line.strip().split("\t")
@@ -161,17 +177,17 @@ class MXIndexedRecordIO(MXRecordIO):
                 self.keys.append(key)
                 self.idx[key] = offset
 
-    def close(self):
+    def close(self) -> None:
         """Closes the file and its index."""
         if self.is_open:
             super().close()
             if self.fidx is not None:
                 self.fidx.close()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[Any, Any]:
         return {**super().__getstate__(), "fidx": None}
 
-    def _offset_of(self, idx):
+    def _offset_of(self, idx: Any) -> Any:
         try:
             return self.idx[idx]
         except KeyError:
@@ -179,13 +195,13 @@ class MXIndexedRecordIO(MXRecordIO):
 
             raise MXNetKeyError(f"[MXIndexedRecordIO] {self.idx_path} has no key {idx!r}.") from None
 
-    def seek(self, idx):
+    def seek(self, idx: Any) -> None:
         """Makes the record of key ``idx`` the next to be read."""
         if self._forked():
             self.reset()
         self._seek(self._offset_of(idx))
 
-    def tell(self):
+    def tell(self) -> int:
         """Where in the file the next record will be written."""
         if self.is_open and not self.writable:
             from .base import StateError
@@ -195,7 +211,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
     read_idx = _record.read_idx
 
-    def write_idx(self, idx, buf):
+    def write_idx(self, idx: Any, buf: Any) -> None:
         """Writes a record, and its line of the index."""
         key = self.key_type(idx)
         offset = self._append(buf)
@@ -222,7 +238,7 @@ class RecordFiles(_record.RecordFiles):
     [b'first', b'second']
     """
 
-    def __init__(self, uris, part_index=0, num_parts=1, on_damage="raise"):
+    def __init__(self, uris: Any, part_index: int = 0, num_parts: int = 1, on_damage: str = "raise") -> None:
         if on_damage not in ("raise", "skip"):
             raise ValueError(f"[RecordFiles] on_damage is {on_damage!r}; expected 'raise' or 'skip'.")
         if isinstance(uris, (str, os.PathLike)):
@@ -230,7 +246,7 @@ class RecordFiles(_record.RecordFiles):
         self._open([os.fspath(uri) for uri in uris], part_index, num_parts, on_damage == "skip")
 
 
-def pack(header, s):
+def pack(header: Any, s: bytes) -> bytes:
     """The bytes of a record: ``header`` (an ``IRHeader``) and the bytes ``s``.
 
     >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))
@@ -245,7 +261,7 @@ def pack(header, s):
     return _HEADER.pack(labels.size, 0, id_, id2) + labels.tobytes() + s
 
 
-def unpack(s):
+def unpack(s: bytes) -> Any:
     """The ``IRHeader`` of a record, and the bytes behind it. Several labels are an array that shares memory with ``s``.
 
     >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))[1]
@@ -270,7 +286,7 @@ def unpack(s):
     return IRHeader(flag, label, id_, id2), s[end:]
 
 
-def pack_img(header, img, quality=95, img_fmt=".jpg"):
+def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """The bytes of a record with the picture ``img``: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``img_fmt`` is ``".jpg"``, with ``quality`` 1 to 100, or ``".png"``, where ``quality`` is the compression, 0 to 9.
@@ -291,11 +307,12 @@ def pack_img(header, img, quality=95, img_fmt=".jpg"):
     channels = img.shape[2] if img.ndim == 3 else 1
     png = ending == ".PNG"
     return pack(
-        header, _codec.encode(img, *img.shape[:2], channels, png, min(quality, 9) if png else quality)
+        header,
+        _codec.encode(img, img.shape[0], img.shape[1], channels, png, min(quality, 9) if png else quality),
     )
 
 
-def unpack_img(s, iscolor=-1):
+def unpack_img(s: bytes, iscolor: int = -1) -> Any:
     """The ``IRHeader`` of a record, and its picture: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``iscolor`` is -1 (as in the file), 0 (grey) or 1 (colour).
@@ -310,7 +327,7 @@ def unpack_img(s, iscolor=-1):
     return header, np.frombuffer(pixels, np.uint8).reshape(shape)
 
 
-def _too_short(what):
+def _too_short(what: str) -> Any:
     from .base import MXNetValueError
 
     return MXNetValueError(f"[recordio.unpack] {what}.")

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes by name: what stands behind ``mx.init.register``, ``mx.metric.create("acc")`` and the like."""
 
+from __future__ import annotations
+
 import json
 import warnings
+from typing import Any
 
 from .base import MXNetTypeError, MXNetValueError
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
-_registries = {}
+_registries: dict[type, dict[str, type]] = {}
 
 
-def _table(base_class):
+def _table(base_class: type) -> Any:
     return _registries.setdefault(base_class, {})
 
 
-def get_registry(base_class):
+def get_registry(base_class: type) -> dict[Any, Any]:
     """A copy of the classes registered below ``base_class``: lower-case name to class."""
     return dict(_table(base_class))
 
 
-def get_register_func(base_class, nickname):
+def get_register_func(base_class: type, nickname: str) -> Any:
     """A function ``register(klass, name=None)`` for subclasses of ``base_class``.
 
     Parameters
@@ -32,7 +35,7 @@ def get_register_func(base_class, nickname):
     """
     table = _table(base_class)
 
-    def register(klass, name=None):
+    def register(klass: type, name: str | None = None) -> Any:
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
             raise MXNetTypeError(f"[register] {klass!r} is not a subclass of {base_class.__name__}.")
         key = (name or klass.__name__).lower()
@@ -51,12 +54,12 @@ def get_register_func(base_class, nickname):
     return register
 
 
-def get_alias_func(base_class, nickname):
+def get_alias_func(base_class: type, nickname: str) -> Any:
     """A decorator ``alias(*names)`` that registers a class under further names."""
     register = get_register_func(base_class, nickname)
 
-    def alias(*names):
-        def decorate(klass):
+    def alias(*names: Any) -> Any:
+        def decorate(klass: type) -> Any:
             for name in names:
                 register(klass, name)
             return klass
@@ -66,7 +69,7 @@ def get_alias_func(base_class, nickname):
     return alias
 
 
-def get_create_func(base_class, nickname):
+def get_create_func(base_class: type, nickname: str) -> Any:
     """A function ``create(name_or_instance, *args, **kwargs)``.
 
     It takes an instance (returned as it is), a registered name, JSON text ``["name", {arguments}]``, or the
@@ -74,7 +77,7 @@ def get_create_func(base_class, nickname):
     """
     table = _table(base_class)
 
-    def create(*args, **kwargs):
+    def create(*args: Any, **kwargs: Any) -> Any:
         if args:
             name, args = args[0], args[1:]
         elif nickname in kwargs:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this build of Loomix contains."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from .base import MXNetKeyError
 
@@ -14,11 +16,11 @@ class Feature(NamedTuple):
     name: str
     enabled: bool
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{'✔' if self.enabled else '✖'} {self.name}"
 
 
-def feature_list():
+def feature_list() -> list[Any]:
     """All optional parts, as a list of :class:`Feature`."""
     from . import _core
 
@@ -32,13 +34,13 @@ class Features(dict):
     True
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__((feature.name, feature) for feature in feature_list())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(list(self.values()))
 
-    def is_enabled(self, feature_name):
+    def is_enabled(self, feature_name: str) -> Any:
         """Whether the part with this name (in any case) is there.
 
         Raises

@@ -2,14 +2,21 @@
 """NumPy semantics (zero-size shapes, NumPy arrays) as scopes, decorators and global switches, and small
 helpers."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import os
 import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .base import MXNetTypeError
 from .context import gpu_memory_info, num_gpus
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "get_gpu_count",
@@ -39,7 +46,7 @@ _local = _Flags()
 _array_everywhere = False
 
 
-def _exchange(flag, value):
+def _exchange(flag: Any, value: Any) -> bool | None:
     """Sets a flag of this thread and returns its value before."""
     if flag == "shape":
         return _core.exchange_numpy_shapes(value)
@@ -50,18 +57,19 @@ def _exchange(flag, value):
 class _Scope:
     """Sets one flag of this thread inside a ``with`` statement; may be entered again and nested."""
 
-    def __init__(self, flag, active):
-        self._flag, self._value, self._outer = flag, bool(active), []
+    def __init__(self, flag: Any, active: bool) -> None:
+        self._flag, self._value = flag, bool(active)
+        self._outer: list[Any] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._outer.append(_exchange(self._flag, self._value))
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: Any) -> None:
         _exchange(self._flag, self._outer.pop())
 
 
-def is_np_shape():
+def is_np_shape() -> bool:
     """Whether NumPy's shape rules hold now: ``()`` is a scalar and a size of 0 an empty array.
 
     Without them (the default) MXNet's older rules hold: ``()`` and 0 mean "unknown".
@@ -69,12 +77,12 @@ def is_np_shape():
     return _core.numpy_shapes()
 
 
-def is_np_array():
+def is_np_array() -> bool:
     """Whether layers and optimizers should hand out NumPy-like arrays now."""
     return _array_everywhere if _local.array is None else _local.array
 
 
-def set_np_shape(active):
+def set_np_shape(active: bool) -> bool:
     """Switches NumPy's shape rules on or off for this thread; returns the previous setting.
 
     >>> before = set_np_shape(True)
@@ -86,7 +94,7 @@ def set_np_shape(active):
     return previous
 
 
-def np_shape(active=True):
+def np_shape(active: bool = True) -> Any:
     """A ``with`` scope in which NumPy's shape rules are on (or off).
 
     >>> with np_shape():
@@ -96,12 +104,12 @@ def np_shape(active=True):
     return _Scope("shape", active)
 
 
-def np_array(active=True):
+def np_array(active: bool = True) -> Any:
     """A ``with`` scope in which NumPy-like arrays are on (or off)."""
     return _Scope("array", active)
 
 
-def set_np(shape=True, array=True):
+def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
     """Switches NumPy's shape rules and NumPy-like arrays on or off for all threads.
 
     Raises
@@ -118,72 +126,74 @@ def set_np(shape=True, array=True):
         _exchange(flag, None)
 
 
-def reset_np():
+def reset_np() -> None:
     """Switches NumPy semantics off."""
     set_np(shape=False, array=False)
 
 
-def _decorate(target, scope):
+def _decorate(target: Any, scope: Any) -> Any:
     if inspect.isclass(target):
         for name, member in list(vars(target).items()):
             if inspect.isfunction(member):
                 setattr(target, name, _decorate(member, scope))
             elif isinstance(member, property):
-                parts = (part and _decorate(part, scope) for part in (member.fget, member.fset, member.fdel))
-                setattr(target, name, property(*parts, member.__doc__))
+                get, put, delete = (
+                    part and _decorate(part, scope) for part in (member.fget, member.fset, member.fdel)
+                )
+                setattr(target, name, property(get, put, delete, member.__doc__))
         return target
     if not callable(target):
         raise MXNetTypeError(f"[use_np] got a {type(target).__name__}; expected a function or a class.")
 
     @functools.wraps(target)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         with scope():
             return target(*args, **kwargs)
 
     return wrapper
 
 
-def use_np_shape(func):
+def use_np_shape(func: Callable[..., Any]) -> Any:
     """Decorator: a function, or every method of a class, runs under :func:`np_shape`."""
     return _decorate(func, np_shape)
 
 
-def use_np_array(func):
+def use_np_array(func: Callable[..., Any]) -> Any:
     """Decorator: a function, or every method of a class, runs under :func:`np_array`."""
     return _decorate(func, np_array)
 
 
-def use_np(func):
+def use_np(func: Callable[..., Any]) -> Any:
     """Decorator: :func:`use_np_shape` and :func:`use_np_array` together."""
     return use_np_shape(use_np_array(func))
 
 
-def set_module(module):
+def set_module(module: Any) -> Any:
     """Decorator that sets ``__module__`` of a function or class, for nicer documentation."""
 
-    def decorator(func):
+    def decorator(func: Callable[..., Any]) -> Any:
         func.__module__ = module
         return func
 
     return decorator
 
 
-def get_gpu_count():
+def get_gpu_count() -> int:
     """The number of usable GPUs."""
     return num_gpus()
 
 
-def get_gpu_memory(gpu_dev_id):
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     """Free and total memory of a GPU in bytes."""
     return gpu_memory_info(gpu_dev_id)
 
 
-def getenv(name):
+def getenv(name: str) -> str | None:
     """An environment variable, or None."""
     return os.environ.get(name)
 
 
-def setenv(name, value):
+def setenv(name: str, value: Any) -> None:
     """Sets an environment variable; None removes it."""
     if value is None:
         os.environ.pop(name, None)

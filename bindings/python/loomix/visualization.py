@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks as tables and pictures."""
 
+from __future__ import annotations
+
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .symbol import Symbol
 
 __all__ = ["plot_network", "print_summary"]
 
@@ -21,12 +30,12 @@ _PARAMETER_ENDINGS = (
 )
 
 
-def _check_symbol(who, symbol):
+def _check_symbol(who: str, symbol: Symbol) -> None:
     if not hasattr(symbol, "tojson"):
         raise MXNetTypeError(f"[{who}] got a {type(symbol).__name__}; expected a Symbol.")
 
 
-def _internal_shapes(who, symbol, shape):
+def _internal_shapes(who: str, symbol: Symbol, shape: Mapping[str, Sequence[int]]) -> dict[Any, Any]:
     """Shapes of all arguments and of all outputs, by name."""
     internals = symbol.get_internals()
     _, shapes, _ = internals.infer_shape(**shape)
@@ -35,7 +44,7 @@ def _internal_shapes(who, symbol, shape):
     return dict(zip(internals.list_outputs(), shapes))
 
 
-def _output_of(shapes, name):
+def _output_of(shapes: Any, name: str) -> Any:
     """Shape of a node's first output."""
     for key in (name + "_output", name + "_output0", name):
         if key in shapes:
@@ -43,7 +52,7 @@ def _output_of(shapes, name):
     return next((shape for key, shape in shapes.items() if key.startswith(name + "_")), None)
 
 
-def _is_parameter(node, owner):
+def _is_parameter(node: Any, owner: Any) -> Any:
     name = node["name"]
     return (
         node["op"] == "null"
@@ -52,7 +61,12 @@ def _is_parameter(node, owner):
     )
 
 
-def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.74, 1.0)):
+def print_summary(
+    symbol: Symbol,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    line_length: int = 120,
+    positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
+) -> None:
     """Prints a table of the layers: name, output shape, number of parameters, and the layers before.
 
     Parameters
@@ -82,7 +96,7 @@ def print_summary(symbol, shape=None, line_length=120, positions=(0.44, 0.64, 0.
     shapes = _internal_shapes("print_summary", symbol, shape) if shape is not None else {}
     columns = [int(line_length * p) if p <= 1 else int(p) for p in positions]
 
-    def show(fields):
+    def show(fields: Any) -> None:
         line = ""
         for field, end in zip(fields, columns):
             line = (line + str(field))[:end].ljust(end)
@@ -135,11 +149,11 @@ _COLOURS = {
 _OTHER_COLOUR = "#fccde5"
 
 
-def _sizes(text):
+def _sizes(text: str) -> str:
     return "x".join(re.findall(r"\d+", text))
 
 
-def _label(node):
+def _label(node: Any) -> Any:
     """What a box says: the operator and its main attributes."""
     op, attrs = node["op"], node.get("attrs") or node.get("attr") or node.get("param") or {}
     if op in ("Convolution", "Deconvolution"):
@@ -157,8 +171,14 @@ def _label(node):
 
 
 def plot_network(
-    symbol, title="plot", save_format="pdf", shape=None, dtype=None, node_attrs=None, hide_weights=True
-):
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, Sequence[int]] | None = None,
+    dtype: DTypeLike | None = None,
+    node_attrs: Mapping[str, str] | None = None,
+    hide_weights: bool = True,
+) -> Any:
     """The network as a picture; needs the package ``graphviz``.
 
     Parameters

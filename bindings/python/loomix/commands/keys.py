@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix keys``: makes the key pair of a cluster."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 from ..base import MXNetError
 
 
-def write_keys(path):
+def write_keys(path: str) -> None:
     """Writes a new key pair to a new file that only its owner may read."""
     from .. import _core
 
@@ -18,7 +21,7 @@ def write_keys(path):
         out.write(text)
 
 
-def main(_, arguments):
+def main(_: str, arguments: Sequence[str]) -> int:
     """Runs ``keys`` with these arguments; its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m loomix keys",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix launch``: starts the processes of a cluster, here or on other machines."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import os
@@ -13,7 +15,9 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .manifests import kubernetes_manifest, slurm_command, slurm_script
 from .processes import FORWARDED, Group, Node, exit_code
@@ -22,7 +26,7 @@ _FAILED = re.compile(rb"\[launch\] .* failed: (?:exit status (\d+)|ended by (SIG
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
-def free_port(count=1):
+def free_port(count: int = 1) -> int:
     """A port that nobody uses now, or the first of `count` such that follow one another.
 
     None of those that the system gives to outgoing connections: while a node is down that will come back to its
@@ -40,7 +44,7 @@ def free_port(count=1):
     raise OSError(f"no {count} free ports were found")
 
 
-def cluster_environment(args, host, port):
+def cluster_environment(args: Any, host: str, port: int) -> dict[str, Any]:
     """The variables that all nodes have."""
     variables = {
         "DMLC_PS_ROOT_URI": host,
@@ -68,19 +72,19 @@ def cluster_environment(args, host, port):
     return variables
 
 
-def parts(args):
+def parts(args: Any) -> Iterator[Any]:
     """(role, rank) of every process, in the order in which they start."""
     yield "scheduler", 0
     yield from (("server", rank) for rank in range(args.servers))
     yield from (("worker", rank) for rank in range(args.workers))
 
 
-def part_command(args, role):
+def part_command(args: Any, role: str) -> Any:
     """What a process of this role runs."""
     return args.command if role == "worker" else [sys.executable, "-m", "loomix", "serve"]
 
 
-def part_environment(role, rank):
+def part_environment(role: str, rank: int | None) -> dict[str, str]:
     """The variables that say which part of the cluster a process is."""
     ids = {"worker": "DMLC_WORKER_ID", "server": "DMLC_SERVER_ID"}
     variables = {"DMLC_ROLE": role, "LOOMIX_KV_RANK": str(rank)}
@@ -89,17 +93,17 @@ def part_environment(role, rank):
     return variables
 
 
-def part_name(role, rank):
+def part_name(role: str, rank: int | None) -> str:
     """How a process is called in the output."""
     return role if role == "scheduler" else f"{role} {rank}"
 
 
-def run_group(args, nodes):
+def run_group(args: Any, nodes: Any) -> Any:
     """Runs processes as the arguments say."""
     return run_to_end(Group(nodes, args.restart, args.policy == "continue", args.grace))
 
 
-def run_to_end(group):
+def run_to_end(group: Any) -> Any:
     """The exit status; 127 where a command is not there."""
     try:
         return group.run()
@@ -107,7 +111,7 @@ def run_to_end(group):
         return 127
 
 
-def launch_local(args):
+def launch_local(args: Any) -> Any:
     """All processes on this machine."""
     shared = cluster_environment(args, args.host or "127.0.0.1", args.port or free_port())
     nodes = [
@@ -122,7 +126,7 @@ def launch_local(args):
     return run_group(args, nodes)
 
 
-def remote_command(command, variables, folder):
+def remote_command(command: Sequence[str], variables: Mapping[str, str], folder: Any) -> str:
     """A line for a shell on another machine that runs a command until its standard input is closed."""
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     run = f"cd {shlex.quote(folder)} && exec env {settings} {shlex.join(command)}"
@@ -139,7 +143,7 @@ class Refused(Exception):
     """What is wrong with the command line, found where it was used."""
 
 
-def read_hosts(path):
+def read_hosts(path: str) -> list[str]:
     """What is in the lines of a file of machines."""
     try:
         lines = [line.split("#")[0].strip() for line in Path(path).read_text().splitlines()]
@@ -151,7 +155,7 @@ def read_hosts(path):
     return hosts
 
 
-def launch_ssh(args):
+def launch_ssh(args: Any) -> Any:
     """Processes on the machines of a host file, one after the other; the scheduler on the first."""
     hosts = read_hosts(args.hosts)
     wrong = next((host for host in hosts if host.startswith("-") or len(host.split()) > 1), None)
@@ -173,13 +177,13 @@ def launch_ssh(args):
     return run_group(args, nodes)
 
 
-def part_arguments(args):
+def part_arguments(args: Any) -> list[Any]:
     """The command by which each process of an MPI or Slurm job finds its part and runs it."""
     given = ["-n", str(args.workers), "-s", str(args.servers), "--grace", str(args.grace)]
     return [sys.executable, "-m", "loomix", "launch", "--part", *given, *args.command]
 
 
-def launch_mpi(args):
+def launch_mpi(args: Any) -> int:
     """All processes by mpirun."""
     if shutil.which("mpirun") is None:
         print("[launch] there is no mpirun; install OpenMPI (Debian: openmpi-bin).", file=sys.stderr)
@@ -198,7 +202,7 @@ def launch_mpi(args):
     return _replace(command + part_arguments(args), shared)
 
 
-def launch_slurm(args):
+def launch_slurm(args: Any) -> Any:
     """All parts by srun, or a script for sbatch that runs them."""
     shared = cluster_environment(args, args.host or "", args.port or free_port())
     if args.output:
@@ -209,18 +213,19 @@ def launch_slurm(args):
     return run_srun([*slurm_command(args), *part_arguments(args)], shared)
 
 
-def run_srun(command, variables):
+def run_srun(command: Sequence[str], variables: Mapping[str, str]) -> int:
     """Runs srun; the exit status of the part that failed first, which srun's own does not tell."""
     with subprocess.Popen(command, env={**os.environ, **variables}, stderr=subprocess.PIPE) as process:
         came = []
 
-        def forward(number, frame):
+        def forward(number: int, frame: Any) -> None:
             came.append(number)
             process.terminate()
 
         for number in FORWARDED:
             signal.signal(number, forward)
         code = None
+        assert process.stderr is not None  # asked for above
         for line in process.stderr:
             sys.stderr.buffer.write(line)
             sys.stderr.flush()
@@ -233,7 +238,7 @@ def run_srun(command, variables):
     return code if status != 0 and code is not None else exit_code(status)
 
 
-def launch_k8s(args):
+def launch_k8s(args: Any) -> int:
     """Writes the manifest of a cluster for ``kubectl apply -f``."""
     if not args.image:
         raise Refused("--launcher k8s needs --image, a container image with Loomix.")
@@ -246,17 +251,17 @@ def launch_k8s(args):
     return _write(args.output or "-", kubernetes_manifest(args, shared))
 
 
-def _replace(command, variables):
+def _replace(command: Sequence[str], variables: Mapping[str, str]) -> int:
     os.environ.update(variables)
     sys.stdout.flush()
     try:
-        os.execvp(command[0], command)
+        os.execvp(command[0], list(command))
     except OSError as error:
         print(f"[launch] {command[0]} cannot be started: {error}", file=sys.stderr)
         return 127
 
 
-def _write(path, text):
+def _write(path: str, text: str) -> int:
     if path == "-":
         sys.stdout.write(text)
         return 0
@@ -267,7 +272,7 @@ def _write(path, text):
     return 0
 
 
-def run_part(args):
+def run_part(args: Any) -> Any:
     """Runs the part of the cluster that belongs to this process's number in its MPI or Slurm job."""
     number = next((int(os.environ[name]) for name in RANK_VARIABLES if name in os.environ), None)
     if number is None:
@@ -291,7 +296,7 @@ LAUNCHERS = {
 }
 
 
-def parse(arguments):
+def parse(arguments: Sequence[str]) -> Any:
     """The options of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m loomix launch",
@@ -359,7 +364,7 @@ def parse(arguments):
     return args
 
 
-def main(_, arguments):
+def main(_: str, arguments: Sequence[str]) -> Any:
     """Runs ``launch`` with these arguments; its exit status."""
     args = parse(arguments)
     try:

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters as jobs of Slurm and Kubernetes: the files that describe them."""
 
+from __future__ import annotations
+
 import json
 import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 _SBATCH = ("--ntasks", "--job-name", "--nodes", "--time", "--overcommit")
 _TERMINATION = 30  # seconds that Kubernetes gives a pod to end
 
 
-def slurm_command(args):
+def slurm_command(args: Namespace) -> list[str]:
     """srun and its options; parts are placed in their order, so the scheduler is on the first machine."""
     command = ["srun", f"--ntasks={1 + args.servers + args.workers}", f"--job-name={args.name}"]
     command += ["--overcommit", "--distribution=block", "--kill-on-bad-exit=1"]
@@ -19,7 +26,7 @@ def slurm_command(args):
     return command
 
 
-def slurm_script(args, variables, part):
+def slurm_script(args: Namespace, variables: Mapping[str, Any], part: Any) -> str:
     """A script for sbatch that runs all parts."""
     given = [option for option in slurm_command(args) if option.split("=")[0] in _SBATCH]
     lines = ["#!/bin/bash", *(f"#SBATCH {option}" for option in given), "set -eu"]
@@ -28,7 +35,7 @@ def slurm_script(args, variables, part):
     return "\n".join(lines) + "\n"
 
 
-def _yaml(value, indent=0):
+def _yaml(value: Any, indent: int = 0) -> Iterator[Any]:
     """Lists and dicts as lines of YAML; texts are quoted as in JSON, which YAML contains."""
     space = "  " * indent
     if isinstance(value, dict):
@@ -48,7 +55,9 @@ def _yaml(value, indent=0):
                 yield f"{space}- {json.dumps(item)}"
 
 
-def _job(args, variables, role, count, command):
+def _job(
+    args: Namespace, variables: Mapping[str, Any], role: str, count: int, command: Any
+) -> dict[Any, Any]:
     name = f"{args.name}-{role}"
     labels = {"app": args.name, "role": role}
     rank = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -87,7 +96,7 @@ def _job(args, variables, role, count, command):
     }
 
 
-def kubernetes_manifest(args, variables):
+def kubernetes_manifest(args: Namespace, variables: Mapping[str, Any]) -> str:
     """A service that finds the scheduler, and a job for each role.
 
     ``args.keys`` names a secret whose entry ``keys`` is the key file; ``args.volume`` a claim of a volume that servers

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of processes that start, print and end together."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
@@ -9,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, cast
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)
@@ -16,7 +20,7 @@ _LOOK = 0.05  # seconds between looks at who has ended
 _PR_SET_PDEATHSIG = 1
 
 
-def exit_code(status):
+def exit_code(status: int) -> int:
     """What a shell would return: 128 and the signal's number for a process that a signal ended."""
     return status if status >= 0 else 128 - status
 
@@ -38,16 +42,23 @@ class Node:
         Whether its standard input is open until the end, instead of empty: what runs on another machine ends with it.
     """
 
-    def __init__(self, name, command, environment, works, holds_input=False):
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        works: Any,
+        holds_input: bool = False,
+    ) -> None:
         self.name = name
         self.command = command
         self.environment = environment
         self.works = works
         self.holds_input = holds_input
         self.restarts = 0
-        self.process = None
+        self.process: Any = None
 
-    def start(self):
+    def start(self) -> None:
         """Starts it, or starts it again."""
         libc = ctypes.CDLL(None)
         # In a session of its own, so that signals reach it from here only, with all that it starts; and it dies with
@@ -62,13 +73,13 @@ class Node:
             preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
         )
 
-    def send(self, number):
+    def send(self, number: int) -> None:
         """Sends a signal to the process and all that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
     @property
-    def status(self):
+    def status(self) -> Any:
         """The exit status; None while it runs."""
         return self.process.poll()
 
@@ -88,15 +99,15 @@ class Group:
         Seconds that a process has to end by itself, before it is killed.
     """
 
-    def __init__(self, nodes, restarts=0, tolerant=False, grace=10.0):
+    def __init__(self, nodes: Any, restarts: int = 0, tolerant: bool = False, grace: float = 10.0) -> None:
         self.nodes = nodes
         self.restarts = restarts
         self.tolerant = tolerant
         self.grace = grace
         self._selector = selectors.DefaultSelector()
-        self._signal = None
+        self._signal: Any = None
 
-    def run(self):
+    def run(self) -> Any:
         """Runs all; the exit status: 0, the failed process's, or 128 and the number of a signal that came."""
         before = {number: signal.signal(number, self._on_signal) for number in FORWARDED}
         before.update((number, signal.signal(number, self._pass_on)) for number in PASSED_ON)
@@ -118,20 +129,20 @@ class Group:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def say(self, text):
+    def say(self, text: str) -> None:
         """Prints a line of the launcher's own."""
         sys.stderr.write(f"[launch] {text}\n")
         sys.stderr.flush()
 
-    def _on_signal(self, number, frame):
+    def _on_signal(self, number: int, frame: Any) -> None:
         self._signal = number
 
-    def _pass_on(self, number, frame):
+    def _pass_on(self, number: int, frame: Any) -> None:
         for node in self.nodes:
             if node.works and node.process is not None and node.status is None:
                 node.send(number)
 
-    def _start(self, node):
+    def _start(self, node: Any) -> None:
         try:
             node.start()
         except OSError as error:
@@ -141,7 +152,7 @@ class Group:
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, [node.name, out, b""])
 
-    def _print_output(self, timeout):
+    def _print_output(self, timeout: float) -> None:
         """Prints whole lines that have come, or come within the time."""
         if not self._selector.get_map():
             time.sleep(timeout)
@@ -160,9 +171,9 @@ class Group:
             out.flush()
             if not chunk:
                 self._selector.unregister(key.fileobj)
-                key.fileobj.close()
+                cast(IO[bytes], key.fileobj).close()
 
-    def _watch(self):
+    def _watch(self) -> Any:
         """Until the work is done, something failed, or a signal came; the exit status."""
         ended = set()
         failed = {}
@@ -191,7 +202,7 @@ class Group:
                 all_failed = all(node in failed for node in working)
                 return failed[working[0]] if all_failed else 0
 
-    def _end(self, nodes, ask=True):
+    def _end(self, nodes: Any, ask: bool = True) -> None:
         """Ends what still runs: by the signal that came, else by SIGTERM, and what serves always by that; at last by
         SIGKILL.
 
@@ -218,7 +229,7 @@ class Group:
             )
 
 
-def _reason(status):
+def _reason(status: int) -> str:
     if status >= 0:
         return f"exit status {status}"
     return f"ended by {signal.Signals(-status).name}"

@@ -1,39 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix rec``: looks into record files and rearranges them."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import os
 import random
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import recordio
 from ..base import MXNetError
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def _index_path(path):
+
+def _index_path(path: str) -> str:
     return os.path.splitext(path)[0] + ".idx"
 
 
 class _Records:
     """The whole records of a file: offsets and keys. Keys come from the index beside it; else they count from 0."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
         self.reader = recordio.MXRecordIO(path, "r", on_damage="skip")
-        self.index = {}
+        self.index: dict[Any, Any] = {}
         if os.path.exists(_index_path(path)):
             with recordio.MXIndexedRecordIO(_index_path(path), path, "r") as indexed:
                 self.index = indexed.idx
         self.keys = {offset: key for key, offset in self.index.items()}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """(offset, key or None, record)"""
         for i, record in enumerate(self.reader):
             offset = self.reader.offset
             yield offset, self.keys.get(offset) if self.index else i, record
 
-    def complain(self):
+    def complain(self) -> int:
         """Says what is damaged; the number of damages."""
         for offset, size, reason in self.reader.damages:
             print(
@@ -42,7 +49,7 @@ class _Records:
         return self.reader.damage_count
 
 
-def _describe(record):
+def _describe(record: bytes) -> str:
     try:
         header, content = recordio.unpack(record)
     except MXNetError:
@@ -53,7 +60,7 @@ def _describe(record):
     return f"id {header.id}  label {' '.join(f'{label:g}' for label in labels)}  content {len(content)}"
 
 
-def ls(args):
+def ls(args: Namespace) -> int:
     """Lists offset, bytes, key and header of each record."""
     records = _Records(args.file)
     for offset, key, record in records:
@@ -61,7 +68,7 @@ def ls(args):
     return 1 if records.complain() else 0
 
 
-def cat(args):
+def cat(args: Namespace) -> int:
     """Writes records, or the pictures in them, to standard output."""
     records = _Records(args.file)
     wanted = {int(key) for key in args.keys}
@@ -78,7 +85,7 @@ def cat(args):
     return 1 if wanted or damaged else 0
 
 
-def verify(args):
+def verify(args: Namespace) -> int:
     """Reads a file, and compares it with its index."""
     records = _Records(args.file)
     count = size = 0
@@ -106,7 +113,7 @@ def verify(args):
     return 1 if faults else 0
 
 
-def index(args):
+def index(args: Namespace) -> int:
     """Writes the index of a file again; keys are the ids of the pictures, or count from 0."""
     records = _Records(args.file)
     path = args.output or _index_path(args.file)
@@ -118,7 +125,7 @@ def index(args):
 
 
 @contextlib.contextmanager
-def _writer(path):
+def _writer(path: str) -> Iterator[Any]:
     """A file and its index, which get their names when all is written."""
     parts = _index_path(path) + ".partial", path + ".partial"
     with recordio.MXIndexedRecordIO(*parts, "w") as writer:
@@ -127,11 +134,11 @@ def _writer(path):
     os.replace(parts[1], path)
 
 
-def _new_key(key, i):
+def _new_key(key: Any, i: int) -> Any:
     return i if key is None else key
 
 
-def shuffle(args):
+def shuffle(args: Namespace) -> int:
     """Writes the records of a file in random order."""
     records = _Records(args.file)
     places = [(offset, _new_key(key, i)) for i, (offset, key, _) in enumerate(records)]
@@ -143,7 +150,7 @@ def shuffle(args):
     return 1 if records.complain() else 0
 
 
-def split(args):
+def split(args: Namespace) -> int:
     """Writes the records of a file into several, in order: NAME_0.rec, NAME_1.rec ..."""
     records = _Records(args.file)
     count = sum(1 for _ in records)
@@ -164,11 +171,11 @@ def split(args):
     return 1 if records.complain() else 0
 
 
-def _parser():
+def _parser() -> Any:
     parser = argparse.ArgumentParser(prog="python -m loomix rec", description=__doc__.split(": ", 1)[1])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(function):
+    def command(function: Callable[[Any], Any]) -> Any:
         sub = commands.add_parser(function.__name__, description=function.__doc__, help=function.__doc__)
         sub.add_argument("file", help="a record file")
         sub.set_defaults(run=function)
@@ -195,7 +202,7 @@ def _parser():
     return parser
 
 
-def main(_, arguments):
+def main(_: str, arguments: Sequence[str]) -> Any:
     """Runs ``rec`` with these arguments; its exit status."""
     args = _parser().parse_args(arguments)
     for name in ("parts", "records"):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """``python -m loomix serve``: runs a cluster's scheduler or a server of it, until the cluster ends."""
 
+from __future__ import annotations
+
 import argparse
 import os
+from collections.abc import Sequence
 
 
-def main(_, arguments):
+def main(_: str, arguments: Sequence[str]) -> int:
     """Runs ``serve`` with these arguments; its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m loomix serve",

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools in C++ that lie in ``bin/``."""
 
+from __future__ import annotations
+
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def main(name, arguments):
+def main(name: str, arguments: Sequence[str]) -> int:
     """Becomes the tool."""
     tool = Path(__file__).parent.parent / "bin" / name
     if not tool.exists():

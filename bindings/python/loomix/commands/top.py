@@ -5,13 +5,17 @@ Every node serves its numbers at a port of its own when LOOMIX_METRICS_PORT is s
 servers at the ports behind it, then the workers. The scheduler says who is there.
 """
 
+from __future__ import annotations
+
 import argparse
 import re
 import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 _LINE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -21,9 +25,9 @@ _CLEAR = "\x1b[H\x1b[J"
 class Sample:
     """The numbers of one node at one time."""
 
-    def __init__(self, text, when):
+    def __init__(self, text: str, when: Any) -> None:
         self.when = when
-        self.values = {}
+        self.values: dict[Any, Any] = {}
         for line in text.splitlines():
             found = _LINE.match(line)
             if line.startswith("#") or not found:
@@ -32,18 +36,18 @@ class Sample:
             labels = {key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(labels or "")}
             self.values.setdefault(name, []).append((labels, float(number)))
 
-    def total(self, name):
+    def total(self, name: str) -> Any:
         """The sum over all labels; None where there is no such number."""
         values = self.values.get(name)
         return None if values is None else sum(number for _, number in values)
 
-    def most(self, name):
+    def most(self, name: str) -> Any:
         """The largest over all labels."""
         values = self.values.get(name)
         return None if not values else max(number for _, number in values)
 
 
-def fetch(host, port, timeout=2.0):
+def fetch(host: str, port: int, timeout: float = 2.0) -> Any:
     """A sample of the node that serves there, or None."""
     try:
         with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=timeout) as answer:
@@ -52,7 +56,7 @@ def fetch(host, port, timeout=2.0):
         return None
 
 
-def members_of(scheduler, host, port):
+def members_of(scheduler: Any, host: str, port: int) -> list[tuple[str, bool, str, int]]:
     """(name, up, host, port) of all nodes, the scheduler first."""
     nodes = [("scheduler 0", True, host, port)]
     listed = scheduler.values.get("loomix_cluster_member", [])
@@ -65,7 +69,7 @@ def members_of(scheduler, host, port):
     return nodes
 
 
-def rate(now, before, name):
+def rate(now: Any, before: Any, name: str) -> Any:
     """How fast a counter grew between two samples; None if that cannot be told."""
     if now is None or before is None:
         return None
@@ -75,7 +79,7 @@ def rate(now, before, name):
     return (new - old) / (now.when - before.when)
 
 
-def amount(number, unit=""):
+def amount(number: Any, unit: str = "") -> str:
     """A number in four figures at most: 12.3M."""
     if number is None:
         return "-"
@@ -85,9 +89,9 @@ def amount(number, unit=""):
     return f"{number:.0f}{unit}" if number >= 10 or number == int(number) else f"{number:.1f}{unit}"
 
 
-def behind_of(samples):
+def behind_of(samples: Any) -> dict[Any, Any]:
     """Worker's rank -> how many pushes of a key it is behind the first, as far as servers know."""
-    behind = {}
+    behind: dict[Any, Any] = {}
     for sample in samples.values():
         for labels, number in sample.values.get("loomix_worker_behind", []) if sample else []:
             rank = int(labels["worker"])
@@ -95,7 +99,7 @@ def behind_of(samples):
     return behind
 
 
-def table(nodes, samples, before):
+def table(nodes: Any, samples: Any, before: Any) -> list[Any]:
     """The picture as lines of text."""
     behind = behind_of(samples)
     worst = max(behind.values(), default=0)
@@ -145,7 +149,7 @@ def table(nodes, samples, before):
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
-def sample_all(host, port):
+def sample_all(host: str, port: int) -> Any:
     """All nodes and what they say now; ([], {}) where no scheduler answers."""
     scheduler = fetch(host, port)
     if scheduler is None:
@@ -158,7 +162,7 @@ def sample_all(host, port):
     return nodes, samples
 
 
-def main(name, arguments):
+def main(name: str, arguments: Sequence[str]) -> int:
     """Prints the table until it is interrupted, or once."""
     parser = argparse.ArgumentParser(prog=f"python -m loomix {name}", description=__doc__.split("\n")[0])
     parser.add_argument("--host", default="127.0.0.1", help="where the scheduler runs (default %(default)s)")

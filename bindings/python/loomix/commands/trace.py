@@ -5,13 +5,17 @@ Traces taken on one machine since it was started share a clock and are aligned b
 aligned by the time of day; where their clocks differ, ``--offset NAME=SECONDS`` takes that much off a trace's times.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
-def read_trace(path):
+def read_trace(path: str) -> Any:
     """The events of a trace file and what else it says."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -26,13 +30,13 @@ def read_trace(path):
     return events, trace.get("otherData") or {}
 
 
-def origins_of(infos):
+def origins_of(infos: Any) -> Any:
     """When each trace begins, in ns on one clock; by the time of day where the machines differ."""
     known = [isinstance(info.get("unix_origin_ns"), int) for info in infos]
     if not all(known):
         return [0] * len(infos), [index for index, one in enumerate(known) if not one]
     # The first trace of a machine tells how its steady clock and the time of day belong together.
-    difference = {}
+    difference: dict[Any, Any] = {}
     origins = []
     for info in infos:
         steady, unix, machine = info.get("origin_ns"), info["unix_origin_ns"], info.get("boot_id")
@@ -43,7 +47,7 @@ def origins_of(infos):
     return origins, []
 
 
-def merge(named_paths, offsets=None):
+def merge(named_paths: Any, offsets: Any = None) -> Any:
     """One trace of several. `named_paths`: (name, path) pairs; `offsets`: seconds that a name's clock is ahead."""
     offsets = dict(offsets or {})
     traces = [read_trace(path) for _, path in named_paths]
@@ -81,7 +85,7 @@ def merge(named_paths, offsets=None):
     return {"displayTimeUnit": "ns", "traceEvents": merged, "otherData": {"traces": clocks}}, unknown
 
 
-def _offset(text):
+def _offset(text: str) -> Any:
     name, _, seconds = text.rpartition("=")
     try:
         return name, float(seconds)
@@ -89,7 +93,7 @@ def _offset(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SECONDS") from None
 
 
-def main(name, arguments):
+def main(name: str, arguments: Sequence[str]) -> int:
     """Writes the merged trace."""
     parser = argparse.ArgumentParser(prog=f"python -m loomix {name}", description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Augmenters: objects that take a picture and give a changed one."""
 
+from __future__ import annotations
+
 import json
 import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import ndarray as nd
 from ..base import MXNetValueError
 from .functions import center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
 
 __all__ = [
     "Augmenter",
@@ -40,18 +47,18 @@ IMAGENET_STD = np.array([58.395, 57.12, 57.375])
 class Augmenter:
     """Base of the augmenters; a subclass gives ``__call__(src)``. Keyword arguments are kept for :meth:`dumps`."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
 
-    def dumps(self):
+    def dumps(self) -> Any:
         """Name and parameters as JSON."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         raise NotImplementedError(f"[{type(self).__name__}] __call__ is missing.")
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     if isinstance(value, nd.NDArray):
         value = value.asnumpy()
     return value.tolist() if isinstance(value, np.ndarray) else value
@@ -60,14 +67,14 @@ def _plain(value):
 class SequentialAug(Augmenter):
     """Applies a list of augmenters in order."""
 
-    def __init__(self, ts):
+    def __init__(self, ts: Any) -> None:
         super().__init__()
         self.ts = ts
 
-    def dumps(self):
+    def dumps(self) -> Any:
         return [self.__class__.__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         for augmenter in self.ts:
             src = augmenter(src)
         return src
@@ -76,7 +83,7 @@ class SequentialAug(Augmenter):
 class RandomOrderAug(SequentialAug):
     """Applies a list of augmenters in random order."""
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         random.shuffle(self.ts)
         return super().__call__(src)
 
@@ -84,55 +91,55 @@ class RandomOrderAug(SequentialAug):
 class ResizeAug(Augmenter):
     """Resizes the shorter edge to ``size``."""
 
-    def __init__(self, size, interp=2):
+    def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return resize_short(src, self.size, self.interp)
 
 
 class ForceResizeAug(Augmenter):
     """Resizes to (width, height)."""
 
-    def __init__(self, size, interp=2):
+    def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
 
-    def __call__(self, src):
-        return imresize(src, *self.size, self.interp)
+    def __call__(self, src: Any) -> NDArray:
+        return imresize(src, self.size[0], self.size[1], self.interp)
 
 
 class RandomCropAug(Augmenter):
     """Crops (width, height) at a random place."""
 
-    def __init__(self, size, interp=2):
+    def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return random_crop(src, self.size, self.interp)[0]
 
 
 class CenterCropAug(Augmenter):
     """Crops (width, height) in the middle."""
 
-    def __init__(self, size, interp=2):
+    def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return center_crop(src, self.size, self.interp)[0]
 
 
 class RandomSizedCropAug(Augmenter):
     """Crops a part of random area and aspect ratio and resizes it to (width, height)."""
 
-    def __init__(self, size, area, ratio, interp=2, **kwargs):
+    def __init__(self, size: Any, area: Any, ratio: Any, interp: int = 2, **kwargs: Any) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size = size
         self.area = kwargs.pop("min_area", area)
@@ -141,18 +148,18 @@ class RandomSizedCropAug(Augmenter):
         if kwargs:
             raise MXNetValueError(f"[RandomSizedCropAug] unknown arguments {sorted(kwargs)}.")
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
 class BrightnessJitterAug(Augmenter):
     """Multiplies by a random factor in [1 - v, 1 + v]; for floats."""
 
-    def __init__(self, brightness):
+    def __init__(self, brightness: float) -> None:
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         src *= 1.0 + random.uniform(-self.brightness, self.brightness)
         return src
 
@@ -160,11 +167,11 @@ class BrightnessJitterAug(Augmenter):
 class ContrastJitterAug(Augmenter):
     """Moves values from the picture's mean grey by a random factor in [1 - v, 1 + v]; for floats."""
 
-    def __init__(self, contrast):
+    def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
         self.contrast = contrast
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
         gray = src * nd.array(_GRAY)
         gray = (3.0 * (1.0 - alpha) / gray.size) * nd.sum(gray)
@@ -176,11 +183,11 @@ class ContrastJitterAug(Augmenter):
 class SaturationJitterAug(Augmenter):
     """Moves colours from grey by a random factor in [1 - v, 1 + v]; for floats."""
 
-    def __init__(self, saturation):
+    def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
         self.saturation = saturation
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
         gray = nd.sum(src * nd.array(_GRAY), axis=2, keepdims=True)
         src *= alpha
@@ -194,11 +201,11 @@ class HueJitterAug(Augmenter):
     _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
     _TO_RGB = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
 
-    def __init__(self, hue):
+    def __init__(self, hue: float) -> None:
         super().__init__(hue=hue)
         self.hue = hue
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> NDArray:
         angle = random.uniform(-self.hue, self.hue) * np.pi
         c, s = np.cos(angle), np.sin(angle)
         turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
@@ -208,8 +215,8 @@ class HueJitterAug(Augmenter):
 class ColorJitterAug(RandomOrderAug):
     """Changes brightness, contrast and saturation in random order."""
 
-    def __init__(self, brightness, contrast, saturation):
-        ts = []
+    def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
+        ts: list[Augmenter] = []
         if brightness > 0:
             ts.append(BrightnessJitterAug(brightness))
         if contrast > 0:
@@ -222,13 +229,13 @@ class ColorJitterAug(RandomOrderAug):
 class LightingAug(Augmenter):
     """Adds principal components of colours with normal weights."""
 
-    def __init__(self, alphastd, eigval, eigvec):
+    def __init__(self, alphastd: Any, eigval: Any, eigvec: Any) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd = alphastd
         self.eigval = np.asarray(eigval)
         self.eigvec = np.asarray(eigvec)
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         alpha = np.random.normal(0, self.alphastd, size=(3,))
         src += nd.array(np.dot(self.eigvec * alpha, self.eigval))
         return src
@@ -237,52 +244,61 @@ class LightingAug(Augmenter):
 class ColorNormalizeAug(Augmenter):
     """``(src - mean) / std``; for floats."""
 
-    def __init__(self, mean, std):
+    def __init__(self, mean: Any, std: Any) -> None:
         super().__init__(mean=mean, std=std)
         self.mean = None if mean is None else mean if isinstance(mean, nd.NDArray) else nd.array(mean)
         self.std = None if std is None else std if isinstance(std, nd.NDArray) else nd.array(std)
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> NDArray:
         return color_normalize(src, self.mean, self.std)
 
 
 class RandomGrayAug(Augmenter):
     """Takes the colours away with probability ``p``; there are three channels still."""
 
-    def __init__(self, p):
+    def __init__(self, p: Any) -> None:
         super().__init__(p=p)
         self.p = p
         self.mat = nd.array([[0.21, 0.21, 0.21], [0.72, 0.72, 0.72], [0.07, 0.07, 0.07]])
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return nd.dot(src, self.mat) if random.random() < self.p else src
 
 
 class HorizontalFlipAug(Augmenter):
     """Mirrors with probability ``p``."""
 
-    def __init__(self, p):
+    def __init__(self, p: Any) -> None:
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return nd.flip(src, axis=1) if random.random() < self.p else src
 
 
 class CastAug(Augmenter):
     """Converts to another type."""
 
-    def __init__(self, typ="float32"):
+    def __init__(self, typ: Any = "float32") -> None:
         super().__init__(type=typ)
         self.typ = typ
 
-    def __call__(self, src):
+    def __call__(self, src: Any) -> Any:
         return src.astype(self.typ)
 
 
-def colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
+def colour_augmenters(
+    brightness: float,
+    contrast: float,
+    saturation: float,
+    hue: float,
+    pca_noise: float,
+    rand_gray: float,
+    mean: Any,
+    std: Any,
+) -> Any:
     """Augmenters of colours, in MXNet's order; ``mean`` and ``std`` may be True for ImageNet's."""
-    augmenters = []
+    augmenters: list[Augmenter] = []
     if brightness or contrast or saturation:
         augmenters.append(ColorJitterAug(brightness, contrast, saturation))
     if hue:
@@ -311,21 +327,21 @@ def colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gra
 
 
 def CreateAugmenter(
-    data_shape,
-    resize=0,
-    rand_crop=False,
-    rand_resize=False,
-    rand_mirror=False,
-    mean=None,
-    std=None,
-    brightness=0,
-    contrast=0,
-    saturation=0,
-    hue=0,
-    pca_noise=0,
-    rand_gray=0,
-    inter_method=2,
-):
+    data_shape: Sequence[int],
+    resize: int = 0,
+    rand_crop: Any = False,
+    rand_resize: bool = False,
+    rand_mirror: Any = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    hue: float = 0,
+    pca_noise: float = 0,
+    rand_gray: float = 0,
+    inter_method: int = 2,
+) -> Any:
     """The usual list of augmenters.
 
     Parameters
@@ -352,7 +368,7 @@ def CreateAugmenter(
     list of Augmenter
         In the order of use.
     """
-    augmenters = [ResizeAug(resize, inter_method)] if resize > 0 else []
+    augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     crop_size = (data_shape[2], data_shape[1])
     if rand_resize:
         if not rand_crop:

@@ -5,9 +5,13 @@ Labels are arrays with a row for each object: class, left, top, right, bottom, a
 shares of width and height, between 0 and 1.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +31,9 @@ from .augment import (
 from .functions import copyMakeBorder, fixed_crop
 from .iterators import ImageIter
 
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+
 __all__ = [
     "CreateDetAugmenter",
     "CreateMultiRandCropAugmenter",
@@ -40,44 +47,44 @@ __all__ = [
 ]
 
 
-def _areas(boxes):
+def _areas(boxes: Any) -> Any:
     return np.maximum(0, boxes[:, 2] - boxes[:, 0]) * np.maximum(0, boxes[:, 3] - boxes[:, 1])
 
 
 class DetAugmenter:
     """Base of the augmenters for detection; a subclass gives ``__call__(src, label)``, which returns both."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
 
-    def dumps(self):
+    def dumps(self) -> Any:
         """Name and parameters as JSON."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         raise NotImplementedError(f"[{type(self).__name__}] __call__ is missing.")
 
 
 class DetBorrowAug(DetAugmenter):
     """An augmenter that leaves places as they are."""
 
-    def __init__(self, augmenter):
+    def __init__(self, augmenter: Any) -> None:
         if not isinstance(augmenter, Augmenter):
             raise MXNetTypeError(f"[DetBorrowAug] a {type(augmenter).__name__} came; expected an Augmenter.")
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
-    def dumps(self):
+    def dumps(self) -> Any:
         return [self.__class__.__name__.lower(), self.augmenter.dumps()]
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         return self.augmenter(src), label
 
 
 class DetRandomSelectAug(DetAugmenter):
     """One of several augmenters, or with probability ``skip_prob`` none."""
 
-    def __init__(self, aug_list, skip_prob=0):
+    def __init__(self, aug_list: Any, skip_prob: Any = 0) -> None:
         aug_list = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
         for augmenter in aug_list:
             if not isinstance(augmenter, DetAugmenter):
@@ -86,10 +93,10 @@ class DetRandomSelectAug(DetAugmenter):
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if aug_list else 1
 
-    def dumps(self):
+    def dumps(self) -> Any:
         return [self.__class__.__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         if random.random() < self.skip_prob:
             return src, label
         return random.choice(self.aug_list)(src, label)
@@ -98,11 +105,11 @@ class DetRandomSelectAug(DetAugmenter):
 class DetHorizontalFlipAug(DetAugmenter):
     """Mirrors with probability ``p``."""
 
-    def __init__(self, p):
+    def __init__(self, p: Any) -> None:
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         if random.random() < self.p:
             src = nd.flip(src, axis=1)
             label = label.copy()
@@ -110,7 +117,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         return src, label
 
 
-def _proposal(height, width, area_range, aspect_ratio_range, limit):
+def _proposal(height: Any, width: Any, area_range: Any, aspect_ratio_range: Any, limit: Any) -> Any:
     """Height and width of random area and aspect ratio, or None; at most the picture's unless there is no limit."""
     ratio = random.uniform(*aspect_ratio_range)
     area = random.uniform(*area_range) * height * width
@@ -139,12 +146,12 @@ class DetRandomCropAug(DetAugmenter):
 
     def __init__(
         self,
-        min_object_covered=0.1,
-        aspect_ratio_range=(0.75, 1.33),
-        area_range=(0.05, 1.0),
-        min_eject_coverage=0.3,
-        max_attempts=50,
-    ):
+        min_object_covered: Any = 0.1,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (0.05, 1.0),
+        min_eject_coverage: Any = 0.3,
+        max_attempts: int = 50,
+    ) -> None:
         if not isinstance(aspect_ratio_range, (tuple, list)):
             aspect_ratio_range = (aspect_ratio_range, aspect_ratio_range)
         if not isinstance(area_range, (tuple, list)):
@@ -164,7 +171,7 @@ class DetRandomCropAug(DetAugmenter):
         low, high = aspect_ratio_range
         self.enabled = 0 < self.area_range[0] <= self.area_range[1] and 0 < low <= high
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled and min(height, width) > 0 else 0):
             size = _proposal(height, width, self.area_range, self.aspect_ratio_range, True)
@@ -179,7 +186,7 @@ class DetRandomCropAug(DetAugmenter):
                 return fixed_crop(src, x, y, size[1], size[0]), new_label
         return src, label
 
-    def _covers(self, label, box, pixels):
+    def _covers(self, label: Any, box: Any, pixels: Any) -> Any:
         if self.min_object_covered <= 0:
             return True
         areas = _areas(label[:, 1:5])
@@ -190,7 +197,7 @@ class DetRandomCropAug(DetAugmenter):
         shares = shares[shares > 0]
         return shares.size > 0 and shares.min() > self.min_object_covered
 
-    def _update_labels(self, label, box):
+    def _update_labels(self, label: Any, box: Any) -> Any:
         left, top, right, bottom = box
         cut = _intersect(label[:, 1:5], box)
         shares = _areas(cut) / np.maximum(_areas(label[:, 1:5]), 1e-12)
@@ -208,7 +215,7 @@ class DetRandomCropAug(DetAugmenter):
         return out
 
 
-def _intersect(boxes, box):
+def _intersect(boxes: Any, box: Any) -> Any:
     return np.concatenate([np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])], axis=1)
 
 
@@ -228,8 +235,12 @@ class DetRandomPadAug(DetAugmenter):
     """
 
     def __init__(
-        self, aspect_ratio_range=(0.75, 1.33), area_range=(1.0, 3.0), max_attempts=50, pad_val=(128, 128, 128)
-    ):
+        self,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Any = (128, 128, 128),
+    ) -> None:
         if not isinstance(pad_val, (list, tuple)):
             pad_val = (pad_val,) * 3
         if not isinstance(aspect_ratio_range, (list, tuple)):
@@ -248,7 +259,7 @@ class DetRandomPadAug(DetAugmenter):
         self.max_attempts = max_attempts
         self.enabled = self.area_range[1] > 1.0 and 0 < aspect_ratio_range[0] <= aspect_ratio_range[1]
 
-    def __call__(self, src, label):
+    def __call__(self, src: NDArray, label: Any) -> Any:
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled else 0):
             size = _proposal(height, width, self.area_range, self.aspect_ratio_range, False)
@@ -271,13 +282,13 @@ class DetRandomPadAug(DetAugmenter):
 
 
 def CreateMultiRandCropAugmenter(
-    min_object_covered=0.1,
-    aspect_ratio_range=(0.75, 1.33),
-    area_range=(0.05, 1.0),
-    min_eject_coverage=0.3,
-    max_attempts=50,
-    skip_prob=0,
-):
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 1.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: int = 50,
+    skip_prob: Any = 0,
+) -> Any:
     """A choice among several :class:`DetRandomCropAug`: each parameter may be a list with a value for each.
 
     >>> len(CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9]).aug_list)
@@ -293,27 +304,27 @@ def CreateMultiRandCropAugmenter(
 
 
 def CreateDetAugmenter(
-    data_shape,
-    resize=0,
-    rand_crop=0,
-    rand_pad=0,
-    rand_gray=0,
-    rand_mirror=False,
-    mean=None,
-    std=None,
-    brightness=0,
-    contrast=0,
-    saturation=0,
-    pca_noise=0,
-    hue=0,
-    inter_method=2,
-    min_object_covered=0.1,
-    aspect_ratio_range=(0.75, 1.33),
-    area_range=(0.05, 3.0),
-    min_eject_coverage=0.3,
-    max_attempts=50,
-    pad_val=(127, 127, 127),
-):
+    data_shape: Sequence[int],
+    resize: int = 0,
+    rand_crop: Any = 0,
+    rand_pad: int = 0,
+    rand_gray: float = 0,
+    rand_mirror: Any = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    pca_noise: float = 0,
+    hue: float = 0,
+    inter_method: int = 2,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 3.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: int = 50,
+    pad_val: Any = (127, 127, 127),
+) -> Any:
     """The usual list of augmenters for detection.
 
     Parameters
@@ -342,7 +353,8 @@ def CreateDetAugmenter(
     list of DetAugmenter
         In the order of use.
     """
-    augmenters = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
+    resizing = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
+    augmenters: list[DetAugmenter] = [*resizing]
     if rand_crop > 0:
         augmenters.append(
             CreateMultiRandCropAugmenter(
@@ -382,22 +394,22 @@ class ImageDetIter(ImageIter):
 
     def __init__(
         self,
-        batch_size,
-        data_shape,
-        path_imgrec=None,
-        path_imglist=None,
-        path_root=None,
-        path_imgidx=None,
-        shuffle=False,
-        part_index=0,
-        num_parts=1,
-        aug_list=None,
-        imglist=None,
-        data_name="data",
-        label_name="label",
-        last_batch_handle="pad",
-        **kwargs,
-    ):
+        batch_size: int,
+        data_shape: Sequence[int],
+        path_imgrec: str | None = None,
+        path_imglist: str | None = None,
+        path_root: str | None = None,
+        path_imgidx: str | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: Any = None,
+        imglist: Any = None,
+        data_name: str = "data",
+        label_name: str = "label",
+        last_batch_handle: str = "pad",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             batch_size,
             data_shape,
@@ -417,11 +429,11 @@ class ImageDetIter(ImageIter):
         self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self._set_label_shape(self._estimate_label_shape())
 
-    def _set_label_shape(self, shape):
+    def _set_label_shape(self, shape: Sequence[int]) -> None:
         self.label_shape = tuple(shape)
         self.provide_label = [DataDesc(self.provide_label[0].name, (self.batch_size, *self.label_shape))]
 
-    def _estimate_label_shape(self):
+    def _estimate_label_shape(self) -> Any:
         """The largest number of objects, and the numbers an object."""
         objects = width = 0
         self.reset()
@@ -434,7 +446,7 @@ class ImageDetIter(ImageIter):
         self.reset()
         return objects, width
 
-    def _parse_label(self, label):
+    def _parse_label(self, label: Any) -> Any:
         raw = np.asarray(label.asnumpy() if isinstance(label, nd.NDArray) else label, np.float32).ravel()
         if raw.size < 7:
             raise MXNetFileError(f"[ImageDetIter] a label has {raw.size} numbers; expected at least 7.")
@@ -450,14 +462,14 @@ class ImageDetIter(ImageIter):
             raise MXNetFileError("[ImageDetIter] a label has no object of positive size.")
         return valid
 
-    def check_label_shape(self, label_shape):
+    def check_label_shape(self, label_shape: Any) -> None:
         """Raises ValueError unless all labels fit into (objects, numbers an object)."""
         if len(label_shape) != 2 or any(new < old for new, old in zip(label_shape, self.label_shape)):
             raise MXNetValueError(
                 f"[ImageDetIter] label_shape is {label_shape}; expected at least {self.label_shape}."
             )
 
-    def reshape(self, data_shape=None, label_shape=None):
+    def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Any = None) -> None:
         """Changes the shapes of batches."""
         if data_shape is not None:
             self.check_data_shape(data_shape)
@@ -467,7 +479,7 @@ class ImageDetIter(ImageIter):
             self.check_label_shape(label_shape)
             self._set_label_shape(label_shape)
 
-    def sync_label_shape(self, it, verbose=False):
+    def sync_label_shape(self, it: Any, verbose: bool = False) -> Any:
         """Gives this iterator and another one the larger of their label shapes, which is returned."""
         if not isinstance(it, ImageDetIter):
             raise MXNetTypeError(f"[ImageDetIter] a {type(it).__name__} came; expected an ImageDetIter.")
@@ -476,12 +488,12 @@ class ImageDetIter(ImageIter):
         it.reshape(None, shape)
         return it
 
-    def augmentation_transform(self, data, label):
+    def augmentation_transform(self, data: Any, label: Any) -> Any:  # type: ignore[override]
         for augmenter in self.auglist:
             data, label = augmenter(data, label)
         return data, label
 
-    def _make(self, label, encoded):
+    def _make(self, label: Any, encoded: Any) -> Any:
         data, label = self.augmentation_transform(self.imdecode(encoded), self._parse_label(label))
         data = self.postprocess_data(data).asnumpy()
         if data.shape != self.data_shape:
@@ -493,6 +505,6 @@ class ImageDetIter(ImageIter):
         padded[:count, : label.shape[1]] = label[:count, : self.label_shape[1]]
         return data, padded
 
-    def _batch(self, samples, pad):
+    def _batch(self, samples: Any, pad: Any) -> DataBatch:
         data = nd.array(np.stack([data for data, _ in samples]))
         return DataBatch([data], [nd.array(np.stack([label for _, label in samples]))], pad=pad)

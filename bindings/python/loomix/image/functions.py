@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions on single pictures."""
 
+from __future__ import annotations
+
 import math
 import random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
 from .. import ndarray as nd
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
 
 __all__ = [
     "center_crop",
@@ -27,7 +33,7 @@ __all__ = [
 ]
 
 
-def imdecode(buf, flag=1, to_rgb=True, out=None, scale=1):
+def imdecode(buf: Any, flag: Any = 1, to_rgb: bool = True, out: NDArray | None = None, scale: Any = 1) -> Any:
     """Decodes a JPEG, PNG or BMP file.
 
     Parameters
@@ -63,7 +69,7 @@ def imdecode(buf, flag=1, to_rgb=True, out=None, scale=1):
     return array if out is None else array.copyto(out)
 
 
-def imread(filename, flag=1, to_rgb=True, out=None):
+def imread(filename: str, flag: Any = 1, to_rgb: bool = True, out: NDArray | None = None) -> Any:
     """Reads and decodes a picture; parameters as in :func:`imdecode`.
 
     Raises
@@ -82,7 +88,7 @@ def imread(filename, flag=1, to_rgb=True, out=None):
         raise MXNetFileError(f"{error}\nin {filename}") from None
 
 
-def get_interp_method(interp, sizes=()):
+def get_interp_method(interp: int, sizes: Any = ()) -> int:
     """The interpolation that a number stands for: 9 chooses by sizes, 10 at random.
 
     Parameters
@@ -106,7 +112,7 @@ def get_interp_method(interp, sizes=()):
     return interp
 
 
-def imresize(src, w, h, interp=1, out=None):
+def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
     """Resizes a picture to ``w`` columns and ``h`` rows.
 
     >>> imresize(nd.zeros((4, 6, 3), dtype="uint8"), 3, 2).shape
@@ -116,7 +122,17 @@ def imresize(src, w, h, interp=1, out=None):
     return nd._internal._cvimresize(src, w=w, h=h, interp=get_interp_method(interp, sizes), out=out)
 
 
-def copyMakeBorder(src, top, bot, left, right, type=0, value=0, values=(), out=None):
+def copyMakeBorder(
+    src: NDArray,
+    top: Any,
+    bot: Any,
+    left: Any,
+    right: Any,
+    type: int = 0,
+    value: Any = 0,
+    values: Any = (),
+    out: NDArray | None = None,
+) -> NDArray:
     """Adds a margin to a picture.
 
     Parameters
@@ -137,7 +153,7 @@ def copyMakeBorder(src, top, bot, left, right, type=0, value=0, values=(), out=N
     )
 
 
-def scale_down(src_size, size):
+def scale_down(src_size: Any, size: Any) -> Any:
     """A crop's (width, height), scaled down to what fits into a picture of (width, height).
 
     >>> scale_down((640, 480), (720, 120))
@@ -152,7 +168,7 @@ def scale_down(src_size, size):
     return int(width), int(height)
 
 
-def resize_short(src, size, interp=2):
+def resize_short(src: NDArray, size: Any, interp: int = 2) -> NDArray:
     """Resizes a picture so that its shorter edge has the length ``size``.
 
     >>> resize_short(nd.zeros((4, 8, 3), dtype="uint8"), 2).shape
@@ -164,15 +180,15 @@ def resize_short(src, size, interp=2):
     return imresize(src, size * width // height, size, interp)
 
 
-def fixed_crop(src, x0, y0, w, h, size=None, interp=2):
+def fixed_crop(src: NDArray, x0: Any, y0: Any, w: int, h: int, size: Any = None, interp: int = 2) -> NDArray:
     """The part of ``w`` columns from ``x0`` on and ``h`` rows from ``y0`` on, resized to (width, height)."""
     part = src[y0 : y0 + h, x0 : x0 + w]
     if size is not None and (w, h) != tuple(size):
-        part = imresize(part, *size, interp)
+        part = imresize(part, size[0], size[1], interp)
     return part
 
 
-def random_crop(src, size, interp=2):
+def random_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
     """A part at a random place, of the size (width, height), scaled up if the picture is smaller.
 
     Returns
@@ -186,7 +202,7 @@ def random_crop(src, size, interp=2):
     return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
 
 
-def center_crop(src, size, interp=2):
+def center_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
     """The middle, of the size (width, height), scaled up if the picture is smaller.
 
     Returns
@@ -200,7 +216,7 @@ def center_crop(src, size, interp=2):
     return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
 
 
-def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
+def random_size_crop(src: NDArray, size: Any, area: Any, ratio: Any, interp: int = 2, **kwargs: Any) -> Any:
     """A part of random area and aspect ratio, resized to (width, height).
 
     Parameters
@@ -242,7 +258,7 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
     return center_crop(src, size, interp)
 
 
-def color_normalize(src, mean, std=None):
+def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
     """``(src - mean) / std``, in place where the array is float."""
     if mean is not None:
         src -= mean
@@ -251,7 +267,7 @@ def color_normalize(src, mean, std=None):
     return src
 
 
-def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
+def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
     """Rotates float32 pictures (C, H, W) or (N, C, H, W) about their middle.
 
     Parameters
@@ -298,7 +314,7 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     return result[0] if single else result
 
 
-def _sample(pictures, rows, columns):
+def _sample(pictures: Any, rows: Any, columns: Any) -> Any:
     """Bilinear interpolation at float positions (N, H, W), with zeros outside."""
     padded = np.pad(pictures, ((0, 0), (0, 0), (1, 2), (1, 2)))
     height, width = pictures.shape[2:]
@@ -309,7 +325,7 @@ def _sample(pictures, rows, columns):
     channel = np.arange(pictures.shape[1])[None, :, None, None]
     top, left = top[:, None], left[:, None]
 
-    def at(i, j):
+    def at(i: int, j: Any) -> Any:
         return padded[batch, channel, top + i, left + j]
 
     above = at(0, 0) * (1 - dx) + at(0, 1) * dx
@@ -317,7 +333,7 @@ def _sample(pictures, rows, columns):
     return above * (1 - dy) + below * dy
 
 
-def random_rotate(src, angle_limits, zoom_in=False, zoom_out=False):
+def random_rotate(src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
     """Rotates by a random angle between two limits; see :func:`imrotate`."""
     if src.ndim == 3:
         return imrotate(src, random.uniform(*angle_limits), zoom_in, zoom_out)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators over pictures whose augmentation is Python's."""
 
+from __future__ import annotations
+
 import os
 import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +17,17 @@ from ..io.base import DataBatch, DataDesc, DataIter
 from .augment import CreateAugmenter
 from .functions import imdecode
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..ndarray import NDArray
+
 __all__ = ["ImageIter"]
 
 _MODES = ("pad", "discard", "roll_over")
 
 
-def _read_list(path):
+def _read_list(path: str) -> Any:
     entries = {}
     with open(path) as file:
         for number, line in enumerate(file, 1):
@@ -81,24 +90,24 @@ class ImageIter(DataIter):
 
     def __init__(
         self,
-        batch_size,
-        data_shape,
-        label_width=1,
-        path_imgrec=None,
-        path_imglist=None,
-        path_root=None,
-        path_imgidx=None,
-        shuffle=False,
-        part_index=0,
-        num_parts=1,
-        aug_list=None,
-        imglist=None,
-        data_name="data",
-        label_name="softmax_label",
-        dtype="float32",
-        last_batch_handle="pad",
-        **kwargs,
-    ):
+        batch_size: int,
+        data_shape: Sequence[int],
+        label_width: int = 1,
+        path_imgrec: str | None = None,
+        path_imglist: str | None = None,
+        path_root: str | None = None,
+        path_imgidx: str | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: Any = None,
+        imglist: Any = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: DTypeLike | None = "float32",
+        last_batch_handle: str = "pad",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(batch_size)
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise MXNetValueError("[ImageIter] expected path_imgrec, path_imglist or imglist.")
@@ -112,7 +121,10 @@ class ImageIter(DataIter):
         self.data_shape, self.label_width, self.dtype = tuple(data_shape), label_width, dtype
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
         self.path_root = path_root
-        self.imgrec = self.imgidx = self.imglist = self.seq = None
+        self.imgrec: Any = None
+        self.imgidx: Any = None
+        self.imglist: Any = None
+        self.seq: Any = None
         if path_imgrec and path_imgidx:
             self.imgrec = recordio.MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
             self.seq = list(self.imgrec.keys)
@@ -141,11 +153,11 @@ class ImageIter(DataIter):
         shape = (batch_size, label_width) if label_width > 1 else (batch_size,)
         self.provide_label = [DataDesc(label_name, shape, dtype)]
         self.cur = 0
-        self._rest = []  # samples that a pass left over
+        self._rest: list[Any] = []  # samples that a pass left over
         self._ended = False
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins again; in the mode "roll_over" with the pictures that the last pass left over."""
         if self.shuffle:
             random.shuffle(self.seq)
@@ -154,12 +166,12 @@ class ImageIter(DataIter):
         self.cur = 0
         self._ended = False
 
-    def hard_reset(self):
+    def hard_reset(self) -> None:
         """Begins again, without the pictures that the last pass left over."""
         self._rest = []
         self.reset()
 
-    def next_sample(self):
+    def next_sample(self) -> Any:
         """Labels and encoded picture of the next sample.
 
         Raises
@@ -183,14 +195,14 @@ class ImageIter(DataIter):
         header, image = recordio.unpack(self.imgrec.read_idx(key))
         return self._label_of(header), image
 
-    def _label_of(self, header):
+    def _label_of(self, header: Any) -> Any:
         if self.imglist is None:
             return header.label
         if header.id not in self.imglist:
             raise MXNetFileError(f"[ImageIter] the list has no labels for id {header.id}.")
         return self.imglist[header.id][0]
 
-    def read_image(self, fname):
+    def read_image(self, fname: str) -> bytes:
         """The content of a file below ``path_root``."""
         path = os.path.join(self.path_root or "", fname)
         try:
@@ -199,7 +211,7 @@ class ImageIter(DataIter):
         except OSError as error:
             raise MXNetFileError(f"[ImageIter] cannot read {path}: {error}.") from None
 
-    def imdecode(self, s):
+    def imdecode(self, s: str) -> Any:
         """The pixels of an encoded picture, (H, W, C)."""
         try:
             return imdecode(s, flag=0 if self.data_shape[0] == 1 else 1)
@@ -207,27 +219,27 @@ class ImageIter(DataIter):
             where = f"sample {self.cur}" if self.imgrec is None else f"sample {self.cur} of {self.imgrec.uri}"
             raise MXNetFileError(f"{error}\nin {where}") from None
 
-    def check_data_shape(self, data_shape):
+    def check_data_shape(self, data_shape: Sequence[int]) -> None:
         """Raises ValueError unless the shape is (1 or 3 channels, height, width)."""
         if len(data_shape) != 3 or data_shape[0] not in (1, 3):
             raise MXNetValueError(f"[ImageIter] data_shape is {data_shape}; expected (3, height, width).")
 
-    def check_valid_image(self, data):
+    def check_valid_image(self, data: Any) -> None:
         """Raises ValueError for a picture without pixels."""
         if len(data[0].shape) == 0:
             raise MXNetValueError("[ImageIter] the picture has no shape.")
 
-    def augmentation_transform(self, data):
+    def augmentation_transform(self, data: Any) -> Any:
         """The picture after all augmenters."""
         for augmenter in self.auglist:
             data = augmenter(data)
         return data
 
-    def postprocess_data(self, datum):
+    def postprocess_data(self, datum: Any) -> NDArray:
         """From (H, W, C) to (C, H, W)."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
-    def _make(self, label, encoded):
+    def _make(self, label: Any, encoded: Any) -> Any:
         """One finished sample: pixels and labels as NumPy arrays."""
         data = self.imdecode(encoded)
         self.check_valid_image([data])
@@ -241,7 +253,7 @@ class ImageIter(DataIter):
             )
         return data, label
 
-    def _samples(self):
+    def _samples(self) -> list[Any]:
         """Samples until the batch is full or the data ends."""
         samples, self._rest = self._rest, []
         while len(samples) < self.batch_size:
@@ -251,12 +263,12 @@ class ImageIter(DataIter):
                 break
         return samples
 
-    def _batch(self, samples, pad):
+    def _batch(self, samples: Any, pad: Any) -> DataBatch:
         data = nd.array(np.stack([data for data, _ in samples]))
         labels = np.stack([label for _, label in samples]).reshape(self.provide_label[0].shape)
         return DataBatch([data], [nd.array(labels, dtype=self.dtype)], pad=pad)
 
-    def next(self):
+    def next(self) -> DataBatch:
         if self._ended:
             raise StopIteration
         samples = self._samples()

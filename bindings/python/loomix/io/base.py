@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What iterators hand out, and the interface that all of them have."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import MXNetTypeError
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+    from typing_extensions import Self
 
 __all__ = ["DataBatch", "DataDesc", "DataIter"]
 
@@ -31,17 +39,22 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     ('data', (8, 3, 32, 32))
     """
 
-    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+    dtype: Any
+    layout: str
+
+    def __new__(
+        cls, name: str, shape: Sequence[int], dtype: DTypeLike | None = np.float32, layout: str = "NCHW"
+    ) -> Self:
         self = super().__new__(cls, name, tuple(shape))
         self.dtype = dtype
         self.layout = layout
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
 
     @staticmethod
-    def get_batch_axis(layout):
+    def get_batch_axis(layout: str | None) -> int:
         """Position of ``N`` in the layout, 0 without a layout.
 
         >>> DataDesc.get_batch_axis("TNC")
@@ -50,7 +63,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(shapes, types):
+    def get_list(shapes: Any, types: Any) -> list[Any]:
         """A list of descriptions from (name, shape) pairs and (name, dtype) pairs (or None)."""
         known = dict(types) if types is not None else {}
         return [
@@ -79,8 +92,15 @@ class DataBatch:
     """
 
     def __init__(
-        self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None
-    ):
+        self,
+        data: Any,
+        label: Any = None,
+        pad: Any = None,
+        index: Any = None,
+        bucket_key: Any = None,
+        provide_data: Any = None,
+        provide_label: Any = None,
+    ) -> None:
         for what, value in (("data", data), ("label", label)):
             if value is not None and not isinstance(value, (list, tuple)):
                 raise MXNetTypeError(
@@ -94,7 +114,7 @@ class DataBatch:
         self.provide_data = provide_data
         self.provide_label = provide_label
 
-    def __str__(self):
+    def __str__(self) -> str:
         labels = [label.shape for label in self.label] if self.label else None
         return f"DataBatch: data shapes: {[data.shape for data in self.data]} label shapes: {labels}"
 
@@ -111,16 +131,16 @@ class DataIter:
         Samples in a batch.
     """
 
-    def __init__(self, batch_size=0):
+    def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return self
 
-    def reset(self):
+    def reset(self) -> Any:
         """Begins again."""
 
-    def next(self):
+    def next(self) -> DataBatch:
         """The next :class:`DataBatch`.
 
         Raises
@@ -132,21 +152,21 @@ class DataIter:
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
 
-    def __next__(self):
+    def __next__(self) -> Any:
         return self.next()
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         """Moves to the next batch; False at the end."""
 
-    def getdata(self):
+    def getdata(self) -> Any:
         """Inputs of the current batch, a list of NDArray."""
 
-    def getlabel(self):
+    def getlabel(self) -> Any:
         """Labels of the current batch, a list of NDArray."""
 
-    def getindex(self):
+    def getindex(self) -> Any:
         """Numbers of the samples of the current batch, or None."""
         return None
 
-    def getpad(self):
+    def getpad(self) -> Any:
         """How many samples at the end of the current batch only fill it up."""

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators over other iterators: a set number of batches, and batches prepared ahead."""
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ..base import MXNetValueError
 from .base import DataBatch, DataDesc, DataIter
@@ -22,24 +25,24 @@ class ResizeIter(DataIter):
         Whether :meth:`reset` resets ``data_iter``, too.
     """
 
-    def __init__(self, data_iter, size, reset_internal=True):
+    def __init__(self, data_iter: Any, size: Any, reset_internal: bool = True) -> None:
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
         self.size = size
         self.reset_internal = reset_internal
         self.cur = 0
-        self.current_batch = None
+        self.current_batch: Any = None
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
-    def reset(self):
+    def reset(self) -> None:
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         if self.cur == self.size:
             return False
         try:
@@ -53,27 +56,27 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def getdata(self):
+    def getdata(self) -> Any:
         return self.current_batch.data
 
-    def getlabel(self):
+    def getlabel(self) -> Any:
         return self.current_batch.label
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self.current_batch.index
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return self.current_batch.pad
 
 
-def _next_or_none(iterator):
+def _next_or_none(iterator: Any) -> Any:
     try:
         return iterator.next()
     except StopIteration:
         return None
 
 
-def _renamed(descriptions, names):
+def _renamed(descriptions: Any, names: Any) -> Any:
     result = []
     for item in descriptions:
         item = item if isinstance(item, DataDesc) else DataDesc(*item)
@@ -92,7 +95,7 @@ class PrefetchingIter(DataIter):
         New names of the inputs and labels, one dict for each iterator.
     """
 
-    def __init__(self, iters, rename_data=None, rename_label=None):
+    def __init__(self, iters: Any, rename_data: Any = None, rename_label: Any = None) -> None:
         super().__init__()
         self.iters = iters if isinstance(iters, list) else [iters]
         if not self.iters:
@@ -101,37 +104,37 @@ class PrefetchingIter(DataIter):
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
-        self.current_batch = None
+        self.current_batch: Any = None
         self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="loomix-prefetch")
         self._ahead = self._fetch()
 
-    def _fetch(self):
+    def _fetch(self) -> list[Any]:
         return [self._pool.submit(_next_or_none, iterator) for iterator in self.iters]
 
-    def _provide(self, what, names):
+    def _provide(self, what: str, names: Any) -> list[Any]:
         lists = [getattr(iterator, what) for iterator in self.iters]
         if names is not None:
             lists = [_renamed(descriptions, mapping) for descriptions, mapping in zip(lists, names)]
         return [item for descriptions in lists for item in descriptions]
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[Any]:
         """Descriptions of the inputs of all iterators."""
         return self._provide("provide_data", self.rename_data)
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[Any]:
         """Descriptions of the labels of all iterators."""
         return self._provide("provide_label", self.rename_label)
 
-    def reset(self):
+    def reset(self) -> None:
         for future in self._ahead:
             future.result()
         for iterator in self.iters:
             iterator.reset()
         self._ahead = self._fetch()
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         batches = [future.result() for future in self._ahead]
         if any(batch is None for batch in batches):
             if any(batch is not None for batch in batches):
@@ -153,19 +156,19 @@ class PrefetchingIter(DataIter):
         self._ahead = self._fetch()
         return True
 
-    def next(self):
+    def next(self) -> Any:
         if not self.iter_next():
             raise StopIteration
         return self.current_batch
 
-    def getdata(self):
+    def getdata(self) -> Any:
         return self.current_batch.data
 
-    def getlabel(self):
+    def getlabel(self) -> Any:
         return self.current_batch.label
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self.current_batch.index
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return self.current_batch.pad

@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches from MNIST's idx files and from CSV files."""
 
+from __future__ import annotations
+
 import gzip
 import logging
 import math
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import MXNetFileError, MXNetValueError, ShapeError
 from .base import DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
 
 __all__ = ["CSVIter", "MNISTIter", "MXDataIter"]
 
@@ -18,13 +27,13 @@ class MXDataIter(DataIter):
     """Base of the iterators that read files."""
 
 
-def _batch_array(values, dtype):
+def _batch_array(values: Any, dtype: DTypeLike | None) -> Any:
     from ..ndarray import array
 
     return array(values, dtype=dtype)
 
 
-def read_idx(path):
+def read_idx(path: str) -> Any:
     """The array in an idx file of bytes, which may be compressed with gzip.
 
     Parameters
@@ -103,21 +112,21 @@ class MNISTIter(MXDataIter):
 
     def __init__(
         self,
-        image="./train-images-idx3-ubyte",
-        label="./train-labels-idx1-ubyte",
-        batch_size=128,
-        shuffle=True,
-        flat=False,
-        seed=0,
-        silent=False,
-        num_parts=1,
-        part_index=0,
-        prefetch_buffer=4,
-        ctx=None,
-        dtype=None,
-        data_name="data",
-        label_name="softmax_label",
-    ):
+        image: str = "./train-images-idx3-ubyte",
+        label: Any = "./train-labels-idx1-ubyte",
+        batch_size: int = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        prefetch_buffer: int = 4,
+        ctx: Context | None = None,
+        dtype: DTypeLike | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
         super().__init__(batch_size)
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1:
@@ -144,47 +153,47 @@ class MNISTIter(MXDataIter):
             logging.info("MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle)
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[Any]:
         """Description of the images of a batch."""
         return [DataDesc(self._names[0], (self.batch_size, *self._sample), self._dtype.type)]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[Any]:
         """Description of the labels of a batch."""
         return [DataDesc(self._names[1], (self.batch_size,), self._dtype.type)]
 
-    def reset(self):
+    def reset(self) -> None:
         self._cursor = -self.batch_size
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         if self._cursor + self.batch_size <= len(self._order):
             self._cursor += self.batch_size
         return self._cursor + self.batch_size <= len(self._order)
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self._order[self._cursor : self._cursor + self.batch_size].astype(np.uint64)
 
-    def getdata(self):
+    def getdata(self) -> list[Any]:
         rows = self._images[self.getindex()]
         values = np.multiply(rows, np.float32(1 / 256), dtype=np.float32)
         return [_batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)]
 
-    def getlabel(self):
+    def getlabel(self) -> list[Any]:
         return [_batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)]
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return 0
 
-    def get_state(self):
+    def get_state(self) -> dict[Any, Any]:
         """Position in the pass, as a dict; the order follows from the seed."""
         return {"cursor": self._cursor}
 
-    def set_state(self, state):
+    def set_state(self, state: Any) -> None:
         """Goes back to what :meth:`get_state` returned."""
         self._cursor = int(state["cursor"])
 
 
-def _read_csv(path, shape, dtype):
+def _read_csv(path: str, shape: Sequence[int], dtype: DTypeLike | None) -> Any:
     """All rows of a CSV file, or of every file in a folder, as an array of shape (rows, *shape)."""
     names = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
     parts = []
@@ -232,18 +241,18 @@ class CSVIter(MXDataIter):
 
     def __init__(
         self,
-        data_csv,
-        data_shape,
-        label_csv=None,
-        label_shape=(1,),
-        batch_size=1,
-        round_batch=True,
-        prefetch_buffer=4,
-        ctx=None,
-        dtype=None,
-        data_name="data",
-        label_name="softmax_label",
-    ):
+        data_csv: Any,
+        data_shape: Sequence[int],
+        label_csv: Any = None,
+        label_shape: Any = (1,),
+        batch_size: int = 1,
+        round_batch: bool = True,
+        prefetch_buffer: int = 4,
+        ctx: Context | None = None,
+        dtype: DTypeLike | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
         super().__init__(batch_size)
         if batch_size < 1:
             raise MXNetValueError(f"[CSVIter] batch_size is {batch_size}; expected at least 1.")
@@ -266,23 +275,23 @@ class CSVIter(MXDataIter):
         self._pad = 0
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[Any]:
         """Description of the data of a batch."""
         return [DataDesc(self._names[0], (self.batch_size, *self._data.shape[1:]), self._dtype.type)]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[Any]:
         """Description of the labels of a batch; a label of shape (1,) is a number."""
         shape = self._label.shape[1:]
         return [
             DataDesc(self._names[1], (self.batch_size, *(() if shape == (1,) else shape)), self._dtype.type)
         ]
 
-    def reset(self):
+    def reset(self) -> None:
         # A rounded last batch went past the end; the samples it took are not repeated.
         self._begin = max(self._begin - len(self._data), 0) if self._round else 0
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         count = len(self._data)
         if self._begin >= count:
             return False
@@ -296,14 +305,14 @@ class CSVIter(MXDataIter):
         self._begin = end
         return True
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self._rows.astype(np.uint64)
 
-    def getdata(self):
+    def getdata(self) -> list[Any]:
         return [_batch_array(self._data[self._rows], self._dtype)]
 
-    def getlabel(self):
+    def getlabel(self) -> list[Any]:
         return [_batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)]
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return self._pad

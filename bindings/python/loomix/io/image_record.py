@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of pictures from record files, made by the engine's threads."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from ..base import MXNetTypeError
@@ -17,7 +21,7 @@ __all__ = [
 ]
 
 
-def _to_text(name, value):
+def _to_text(name: str, value: Any) -> Any:
     if name == "dtype":
         return value if isinstance(value, str) else np.dtype(value).name
     if isinstance(value, list):
@@ -30,9 +34,9 @@ def _to_text(name, value):
 class _PipelineIter(MXDataIter):
     """An iterator over batches that C++ makes."""
 
-    _kind = None
+    _kind: str
 
-    def __init__(self, data_name="data", label_name="softmax_label", **kwargs):
+    def __init__(self, data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any) -> None:
         from .. import _core
 
         given = [(name, _to_text(name, value)) for name, value in kwargs.items() if value is not None]
@@ -44,48 +48,48 @@ class _PipelineIter(MXDataIter):
         )
 
     @classmethod
-    def parameters(cls):
+    def parameters(cls) -> list[tuple[str, str, str]]:
         """All parameters: a list of (name, type and default, meaning)."""
         from .. import _core
 
         return _core.iterator_parameters(cls._kind)
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[Any]:
         """Description of the pictures of a batch."""
         return [DataDesc(self._names[0], (self.batch_size, *self._pipeline.data_shape()), self._dtype)]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[Any]:
         """Description of the labels of a batch."""
         return [DataDesc(self._names[1], (self.batch_size, *self._pipeline.label_shape()))]
 
     @property
-    def skipped(self):
+    def skipped(self) -> int:
         """How many records and pictures were left out, with ``on_damage='skip'``."""
         return self._pipeline.skipped()
 
     @property
-    def skipped_reasons(self):
+    def skipped_reasons(self) -> list[str]:
         """What was wrong with the first 1000 pictures that were left out: texts with file and offset."""
         return self._pipeline.skipped_reasons()
 
-    def reset(self):
+    def reset(self) -> None:
         self._pipeline.reset()
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         return self._pipeline.next()
 
-    def getdata(self):
+    def getdata(self) -> list[Any]:
         return [self._pipeline.data()]
 
-    def getlabel(self):
+    def getlabel(self) -> list[Any]:
         return [self._pipeline.label()]
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return np.array(self._pipeline.index(), np.uint64)
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return self._pipeline.pad()
 
 
@@ -146,14 +150,14 @@ class ImageRecordIter(_PipelineIter):
 class ImageRecordUInt8Iter(ImageRecordIter):
     """:class:`ImageRecordIter` with ``dtype='uint8'``."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"dtype": "uint8", **kwargs})
 
 
 class ImageRecordInt8Iter(ImageRecordIter):
     """:class:`ImageRecordIter` with ``dtype='int8'``; values above 127 become 127."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"dtype": "int8", **kwargs})
 
 

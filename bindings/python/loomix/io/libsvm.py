@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of sparse rows from LibSVM files."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,15 +13,23 @@ from ..base import MXNetFileError, MXNetValueError, ShapeError
 from .base import DataDesc
 from .files import MXDataIter
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
+
 __all__ = ["LibSVMIter"]
 
 
 class _Rows:
     """Sparse rows: where each begins, columns, values; and the numbers before the first column."""
 
-    def __init__(self, path, width):
+    def __init__(self, path: str, width: Any) -> None:
         self.width = width
-        self.begins, columns, values, labels = [0], [], [], []
+        self.begins: Any = [0]
+        columns: list[int] = []
+        values: list[float] = []
+        labels: list[list[float]] = []
         names = (
             [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
         )
@@ -34,7 +46,7 @@ class _Rows:
         self.begins = np.array(self.begins, np.int64)
         self.labels = labels
 
-    def _add(self, fields, columns, values, labels, where):
+    def _add(self, fields: Any, columns: Any, values: Any, labels: Any, where: Any) -> None:
         if not fields:
             return
         count = 0
@@ -59,10 +71,10 @@ class _Rows:
             raise MXNetFileError(f"[LibSVMIter] {where}: the columns do not ascend.")
         self.begins.append(len(columns))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.begins) - 1
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Any:
         """A csr array of these rows."""
         from ..ndarray.sparse import csr_matrix
 
@@ -76,7 +88,7 @@ class _Rows:
         )
 
 
-def _width(shape, what):
+def _width(shape: Any, what: str) -> int:
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if len(shape) != 1 or shape[0] < 1:
         raise ShapeError(f"[LibSVMIter] {what} is {shape}; expected one positive number.")
@@ -116,20 +128,20 @@ class LibSVMIter(MXDataIter):
 
     def __init__(
         self,
-        data_libsvm,
-        data_shape,
-        label_libsvm=None,
-        label_shape=(1,),
-        num_parts=1,
-        part_index=0,
-        batch_size=1,
-        round_batch=True,
-        prefetch_buffer=4,
-        ctx=None,
-        dtype=None,
-        data_name="data",
-        label_name="softmax_label",
-    ):
+        data_libsvm: Any,
+        data_shape: Sequence[int],
+        label_libsvm: Any = None,
+        label_shape: Any = (1,),
+        num_parts: int = 1,
+        part_index: int = 0,
+        batch_size: int = 1,
+        round_batch: bool = True,
+        prefetch_buffer: int = 4,
+        ctx: Context | None = None,
+        dtype: DTypeLike | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
         super().__init__(batch_size)
         if batch_size < 1:
             raise MXNetValueError(f"[LibSVMIter] batch_size is {batch_size}; expected at least 1.")
@@ -142,6 +154,7 @@ class LibSVMIter(MXDataIter):
         self._data = _Rows(data_libsvm, _width(data_shape, "data_shape"))
         label_width = _width(label_shape, "label_shape")
         self._sparse_labels = label_libsvm not in (None, "NULL")
+        self._labels: Any
         if self._sparse_labels:
             self._labels = _Rows(label_libsvm, label_width)
             if len(self._labels) != len(self._data):
@@ -166,22 +179,22 @@ class LibSVMIter(MXDataIter):
         self._pad = 0
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> list[Any]:
         """Description of the data of a batch."""
         return [DataDesc(self._names[0], (self.batch_size, self._data.width))]
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> list[Any]:
         """Description of the labels of a batch; labels of one number have the shape (batch,)."""
         plain = not self._sparse_labels and self._label_width == 1
         return [
             DataDesc(self._names[1], (self.batch_size,) if plain else (self.batch_size, self._label_width))
         ]
 
-    def reset(self):
+    def reset(self) -> None:
         self._begin = 0
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         count = len(self._order)
         if self._begin >= count:
             return False
@@ -191,18 +204,18 @@ class LibSVMIter(MXDataIter):
         self._begin = end
         return True
 
-    def getindex(self):
+    def getindex(self) -> Any:
         return self._rows.astype(np.uint64)
 
-    def getdata(self):
+    def getdata(self) -> list[Any]:
         return [self._data.take(self._rows)]
 
-    def getlabel(self):
+    def getlabel(self) -> list[Any]:
         from ..ndarray import array
 
         if self._sparse_labels:
             return [self._labels.take(self._rows)]
         return [array(self._labels[self._rows].reshape(self.provide_label[0].shape))]
 
-    def getpad(self):
+    def getpad(self) -> Any:
         return self._pad

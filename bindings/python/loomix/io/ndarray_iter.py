@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches from arrays in memory."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..base import MXNetTypeError, MXNetValueError, ShapeError
 from .base import DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
 
 __all__ = ["NDArrayIter"]
 
 _MODES = ("pad", "discard", "roll_over")
 
 
-def named_arrays(data, default_name, allow_empty):
+def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[Any, Any]]:
     """A list of (name, NDArray) pairs from an array, a list or a dict of arrays (NumPy or NDArray).
 
     Raises
@@ -86,15 +93,15 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data,
-        label=None,
-        batch_size=1,
-        shuffle=False,
-        last_batch_handle="pad",
-        data_name="data",
-        label_name="softmax_label",
-        layout="NCHW",
-    ):
+        data: Any,
+        label: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        layout: str = "NCHW",
+    ) -> None:
         super().__init__(batch_size)
         if last_batch_handle not in _MODES:
             raise MXNetValueError(
@@ -130,14 +137,14 @@ class NDArrayIter(DataIter):
         self.cursor = -batch_size
         self.reset()
 
-    def _axis(self, array):
+    def _axis(self, array: NDArray) -> int:
         axis = self.layout.find("N")
         return axis if 0 < axis < len(array.shape) else 0
 
-    def _length(self, array):
+    def _length(self, array: NDArray) -> int:
         return array.shape[self._axis(array)]
 
-    def _describe(self, pairs):
+    def _describe(self, pairs: Any) -> Any:
         descriptions = []
         for name, array in pairs:
             shape, axis = list(array.shape), self._axis(array)
@@ -146,16 +153,16 @@ class NDArrayIter(DataIter):
         return descriptions
 
     @property
-    def provide_data(self):
+    def provide_data(self) -> Any:
         """Descriptions of the inputs of a batch."""
         return self._describe(self.data)
 
     @property
-    def provide_label(self):
+    def provide_label(self) -> Any:
         """Descriptions of the labels of a batch."""
         return self._describe(self.label)
 
-    def hard_reset(self):
+    def hard_reset(self) -> None:
         """Begins again, without the samples that the last pass left over."""
         if self.shuffle:
             np.random.shuffle(self.idx)
@@ -163,7 +170,7 @@ class NDArrayIter(DataIter):
         self._rolled = self._order[:0]
         self.cursor = -self.batch_size
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins again; in the mode "roll_over" with the samples that the last pass left over."""
         left = self._order[:0]
         if (
@@ -175,13 +182,13 @@ class NDArrayIter(DataIter):
         self._rolled = left
         self.cursor -= len(left)
 
-    def iter_next(self):
+    def iter_next(self) -> Any:
         last = self.num_data - (1 if self.last_batch_handle == "pad" else self.batch_size)
         if self.cursor <= last:
             self.cursor += self.batch_size
         return self.cursor <= last
 
-    def _rows(self):
+    def _rows(self) -> Any:
         """Numbers of the samples of the current batch, or a slice if they lie together."""
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= 0 and end <= self.num_data:
@@ -189,7 +196,7 @@ class NDArrayIter(DataIter):
         places = np.arange(max(begin, 0), end) % max(self.num_data, 1)
         return np.concatenate([self._rolled, self._order[places]])
 
-    def _cut(self, pairs):
+    def _cut(self, pairs: Any) -> list[NDArray]:
         from ..ndarray import array as make_array
         from ..ndarray import slice_axis, take
 
@@ -205,20 +212,20 @@ class NDArrayIter(DataIter):
                 batch.append(slice_axis(array, axis=axis, begin=rows.start, end=rows.stop))
         return batch
 
-    def getdata(self):
+    def getdata(self) -> list[NDArray]:
         return self._cut(self.data)
 
-    def getlabel(self):
+    def getlabel(self) -> list[NDArray]:
         return self._cut(self.label)
 
-    def getpad(self):
+    def getpad(self) -> Any:
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
             return -self.cursor
         if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
             return self.cursor + self.batch_size - self.num_data
         return 0
 
-    def get_state(self):
+    def get_state(self) -> dict[Any, Any]:
         """Order and position, as a dict of numbers and lists (it can be written as JSON)."""
         return {
             "idx": self.idx.tolist(),
@@ -227,7 +234,7 @@ class NDArrayIter(DataIter):
             "cursor": int(self.cursor),
         }
 
-    def set_state(self, state):
+    def set_state(self, state: Any) -> None:
         """Goes back to what :meth:`get_state` returned: the same batches follow.
 
         Raises

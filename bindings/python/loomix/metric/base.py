@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of metrics, and metrics made of others or of functions."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from .. import registry
 from ..base import MXNetIndexError, MXNetTypeError, ShapeError, numeric_types
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
 
 __all__ = [
     "CompositeEvalMetric",
@@ -21,7 +27,9 @@ __all__ = [
 ]
 
 
-def check_label_shapes(labels, preds, wrap=False, shape=False):
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: int | Sequence[int] = False
+) -> Any:
     """Raises ValueError unless ``labels`` and ``preds`` have equal lengths (or shapes); may wrap arrays in
     lists.
 
@@ -51,18 +59,18 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
     return labels, preds
 
 
-def pairs(labels, preds):
+def pairs(labels: Any, preds: Any) -> Any:
     labels = list(labels) if isinstance(labels, (list, tuple)) else [labels]
     preds = list(preds) if isinstance(preds, (list, tuple)) else [preds]
     check_label_shapes(labels, preds)
     return zip(labels, preds)
 
 
-def as_numpy(array):
+def as_numpy(array: NDArray) -> Any:
     return array.asnumpy() if hasattr(array, "asnumpy") else numpy.asarray(array)
 
 
-def _ratio(total, count):
+def _ratio(total: Any, count: int) -> Any:
     return total / count if count else float("nan")
 
 
@@ -93,7 +101,13 @@ class EvalMetric:
     global_num_inst: Any
     global_sum_metric: Any
 
-    def __init__(self, name, output_names=None, label_names=None, **kwargs):
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names
@@ -101,10 +115,10 @@ class EvalMetric:
         self._kwargs = kwargs
         self.reset()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
-    def get_config(self):
+    def get_config(self) -> dict[Any, Any]:
         """The arguments that make an equal metric, with the class's name under ``"metric"``."""
         return {
             **self._kwargs,
@@ -114,7 +128,7 @@ class EvalMetric:
             "label_names": self.label_names,
         }
 
-    def update_dict(self, label, pred):
+    def update_dict(self, label: Any, pred: Any) -> None:
         """Updates from dicts of name to array."""
         preds = (
             list(pred.values()) if self.output_names is None else [pred[name] for name in self.output_names]
@@ -124,7 +138,7 @@ class EvalMetric:
         )
         self.update(labels, preds)
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> Any:
         """Takes a batch into account.
 
         Parameters
@@ -134,47 +148,47 @@ class EvalMetric:
         """
         raise NotImplementedError(f"[{type(self).__name__}] update is not implemented.")
 
-    def reset(self):
+    def reset(self) -> None:
         """Forgets everything."""
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         """Forgets the local figures."""
         self.num_inst = 0
         self.sum_metric = 0.0
 
-    def _add(self, total, count):
+    def _add(self, total: Any, count: int) -> None:
         self.sum_metric += total
         self.num_inst += count
         self.global_sum_metric += total
         self.global_num_inst += count
 
-    def _value(self, total, count):
+    def _value(self, total: Any, count: int) -> Any:
         return _ratio(total, count)
 
-    def get(self):
+    def get(self) -> tuple[str, Any]:
         """(name, value) since the last :meth:`reset_local`; the value is NaN while there is no instance."""
         return (self.name, self._value(self.sum_metric, self.num_inst))
 
-    def get_global(self):
+    def get_global(self) -> tuple[str, Any]:
         """(name, value) since the last :meth:`reset`."""
         if not self._has_global_stats:
             return self.get()
         return (self.name, self._value(self.global_sum_metric, self.global_num_inst))
 
-    def get_name_value(self):
+    def get_name_value(self) -> list[Any]:
         """A list of (name, value) pairs."""
         return _as_pairs(*self.get())
 
-    def get_global_name_value(self):
+    def get_global_name_value(self) -> list[Any]:
         """A list of (name, value) pairs of the global figures."""
         return _as_pairs(*(self.get_global() if self._has_global_stats else self.get()))
 
 
-def _as_pairs(name, value):
+def _as_pairs(name: str, value: Any) -> list[Any]:
     if isinstance(name, list):
         return list(zip(name, value))
     return [(name, value)]
@@ -189,7 +203,7 @@ alias = registry.get_alias_func(EvalMetric, "metric")
 _create = registry.get_create_func(EvalMetric, "metric")
 
 
-def create(metric, *args, **kwargs):
+def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
     """A metric from its name, from a function of (label, prediction), or from a list of either.
 
     >>> create(["acc", "mae"]).get()
@@ -216,15 +230,21 @@ class CompositeEvalMetric(EvalMetric):
         The parts.
     """
 
-    def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
+    def __init__(
+        self,
+        metrics: Any = None,
+        name: str = "composite",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         self.metrics = [create(metric) for metric in metrics or []]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def add(self, metric):
+    def add(self, metric: Any) -> None:
         """Adds a metric, given as for :func:`create`."""
         self.metrics.append(create(metric))
 
-    def get_metric(self, index):
+    def get_metric(self, index: Any) -> Any:
         """The metric with this position.
 
         Raises
@@ -238,7 +258,7 @@ class CompositeEvalMetric(EvalMetric):
             )
         return self.metrics[index]
 
-    def update_dict(self, labels, preds):
+    def update_dict(self, labels: Any, preds: Any) -> None:
         if self.label_names is not None:
             labels = OrderedDict((k, v) for k, v in labels.items() if k in self.label_names)
         if self.output_names is not None:
@@ -246,33 +266,34 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update_dict(labels, preds)
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         for metric in self.metrics:
             metric.update(labels, preds)
 
-    def reset(self):
+    def reset(self) -> None:
         for metric in self.metrics:
             metric.reset()
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         for metric in self.metrics:
             metric.reset_local()
 
-    def _collect(self, getter):
-        names, values = [], []
+    def _collect(self, getter: str) -> Any:
+        names: list[str] = []
+        values: list[Any] = []
         for metric in self.metrics:
             name, value = getattr(metric, getter)()
             names.extend([name] if isinstance(name, str) else name)
             values.extend([value] if isinstance(value, numeric_types) else value)
         return names, values
 
-    def get(self):
+    def get(self) -> Any:
         return self._collect("get")
 
-    def get_global(self):
+    def get_global(self) -> Any:
         return self._collect("get_global")
 
-    def get_config(self):
+    def get_config(self) -> dict[Any, Any]:
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 
@@ -290,7 +311,14 @@ class CustomMetric(EvalMetric):
         Whether there may be more predictions than labels.
     """
 
-    def __init__(self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None):
+    def __init__(
+        self,
+        feval: Any,
+        name: str | None = None,
+        allow_extra_outputs: bool = False,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         if name is None:
             name = feval.__name__
             if "<" in name:
@@ -306,20 +334,20 @@ class CustomMetric(EvalMetric):
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             result = self._feval(as_numpy(label), as_numpy(pred))
             self._add(*(result if isinstance(result, tuple) else (result, 1)))
 
-    def get_config(self):
+    def get_config(self) -> Any:
         raise MXNetTypeError(
             "[CustomMetric] a metric made from a function has no configuration that could be saved."
         )
 
 
-def np(numpy_feval, name=None, allow_extra_outputs=False):
+def np(numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False) -> Any:
     """A :class:`CustomMetric` from a function of NumPy arrays.
 
     >>> import numpy
@@ -328,7 +356,7 @@ def np(numpy_feval, name=None, allow_extra_outputs=False):
     'worst'
     """
 
-    def feval(label, pred):
+    def feval(label: Any, pred: Any) -> Any:
         return numpy_feval(label, pred)
 
     feval.__name__ = numpy_feval.__name__

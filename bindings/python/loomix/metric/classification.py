@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of classes and probabilities."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -35,11 +39,17 @@ class Accuracy(LazyMetric):
         Axis of the scores.
     """
 
-    def __init__(self, axis=1, name="accuracy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        axis: Any = 1,
+        name: str = "accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, axis=axis)
         self.axis = axis
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> None:
         if pred.shape != label.shape and len(pred.shape) > 1:
             pred = pred.argmax(axis=self.axis)
         label, pred = label.astype("int32").reshape((-1,)), pred.astype("int32").reshape((-1,))
@@ -58,14 +68,20 @@ class TopKAccuracy(LazyMetric):
         How many; at least 2.
     """
 
-    def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         if top_k <= 1:
             raise MXNetValueError(f"[TopKAccuracy] top_k is {top_k}; expected at least 2, or use Accuracy.")
         super().__init__(name, output_names, label_names, top_k=top_k)
         self.top_k = top_k
         self.name += f"_{top_k}"
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> None:
         if len(pred.shape) > 2:
             raise ShapeError(
                 f"[TopKAccuracy] predictions have shape {pred.shape}; expected at most 2 dimensions."
@@ -83,11 +99,13 @@ class _BinaryCounts:
     """True and false positives and negatives, local and global."""
 
     _KINDS = ("true_positives", "false_negatives", "false_positives", "true_negatives")
+    local: numpy.ndarray[Any, Any]
+    overall: numpy.ndarray[Any, Any]
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.reset_stats()
 
-    def update_binary_stats(self, label, pred):
+    def update_binary_stats(self, label: Any, pred: Any) -> None:
         """Counts a batch: labels 0 or 1, of shape (n,), and scores of shape (n, 2)."""
         pred, label = as_numpy(pred), as_numpy(label).astype("int32").ravel()
         if pred.ndim != 2 or len(pred) != len(label):
@@ -112,20 +130,20 @@ class _BinaryCounts:
         self.local = self.local + counts
         self.overall = self.overall + counts
 
-    def local_reset_stats(self):
+    def local_reset_stats(self) -> None:
         self.local = numpy.zeros(4, numpy.int64)
 
-    def reset_stats(self):
+    def reset_stats(self) -> None:
         self.local_reset_stats()
         self.overall = numpy.zeros(4, numpy.int64)
 
-    def fscore(self, counts):
+    def fscore(self, counts: Any) -> Any:
         tp, fn, fp, _ = counts
         precision = tp / (tp + fp) if tp + fp else 0.0
         recall = tp / (tp + fn) if tp + fn else 0.0
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
-    def matthews(self, counts):
+    def matthews(self, counts: Any) -> float:
         tp, fn, fp, tn = (float(count) for count in counts)
         if tp + fn + fp + tn == 0:
             return 0.0
@@ -138,7 +156,9 @@ class _BinaryMetric(EvalMetric):
 
     _score = ""
 
-    def __init__(self, name, output_names, label_names, average):
+    def __init__(
+        self, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None, average: str
+    ) -> None:
         if average not in ("macro", "micro"):
             raise MXNetValueError(
                 f"[{type(self).__name__}] average is {average!r}; expected 'macro' or 'micro'."
@@ -147,7 +167,7 @@ class _BinaryMetric(EvalMetric):
         self._counts = _BinaryCounts()
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         counts = self._counts
         score = getattr(counts, self._score)
         for label, pred in pairs(labels, preds):
@@ -161,11 +181,11 @@ class _BinaryMetric(EvalMetric):
             self.global_num_inst = int(counts.overall.sum())
             self.global_sum_metric = score(counts.overall) * self.global_num_inst
 
-    def reset(self):
+    def reset(self) -> None:
         super().reset()
         self._counts.reset_stats()
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         super().reset_local()
         self._counts.local_reset_stats()
 
@@ -182,7 +202,13 @@ class F1(_BinaryMetric):
 
     _score = "fscore"
 
-    def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
         super().__init__(name, output_names, label_names, average)
 
 
@@ -198,7 +224,13 @@ class MCC(_BinaryMetric):
 
     _score = "matthews"
 
-    def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
         super().__init__(name, output_names, label_names, average)
 
 
@@ -217,17 +249,24 @@ class Perplexity(LazyMetric):
     num_inst = tallied("num_inst")
     global_num_inst = tallied("global_num_inst")
 
-    def __init__(self, ignore_label, axis=-1, name="perplexity", output_names=None, label_names=None):
+    def __init__(
+        self,
+        ignore_label: int,
+        axis: Any = -1,
+        name: str = "perplexity",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def _add(self, total, count):
+    def _add(self, total: Any, count: int) -> None:
         for key, value in (("sum_metric", total), ("num_inst", count)):
             self._tallies[key].add(value)
             self._tallies["global_" + key].add(value)
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> None:
         axis = self.axis % len(pred.shape)
         classes = pred.shape[axis]
         if label.size * classes != pred.size:
@@ -244,18 +283,20 @@ class Perplexity(LazyMetric):
 
         self._add(-maximum(1e-10, chosen).log().sum(), label.size)
 
-    def _value(self, total, count):
+    def _value(self, total: Any, count: int) -> float:
         return math.exp(total / count) if count else float("nan")
 
 
 class _LogLikelihood(LazyMetric):
     """Mean of ``-log(probability of the label + eps)``."""
 
-    def __init__(self, eps, name, output_names, label_names):
+    def __init__(
+        self, eps: float, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None
+    ) -> None:
         super().__init__(name, output_names, label_names, eps=eps)
         self.eps = eps
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> None:
         if len(pred.shape) != 2 or pred.shape[0] != label.size:
             raise ShapeError(
                 f"[{type(self).__name__}] labels of shape {label.shape} came with probabilities of shape "
@@ -277,7 +318,13 @@ class CrossEntropy(_LogLikelihood):
         Keeps the logarithm finite.
     """
 
-    def __init__(self, eps=1e-12, name="cross-entropy", output_names=None, label_names=None):
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "cross-entropy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
 
@@ -286,7 +333,13 @@ class CrossEntropy(_LogLikelihood):
 class NegativeLogLikelihood(_LogLikelihood):
     """Negative log-likelihood of the labels under predicted probabilities of shape (n, classes)."""
 
-    def __init__(self, eps=1e-12, name="nll-loss", output_names=None, label_names=None):
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
 
@@ -295,11 +348,20 @@ class PCC(EvalMetric):
     """Matthews' correlation coefficient for any number of classes, from the confusion matrix (Gorodkin
     2004)."""
 
-    def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
+    lcm: numpy.ndarray[Any, Any]
+    gcm: numpy.ndarray[Any, Any]
+
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        has_global_stats: bool = True,
+    ) -> None:
         self.k = 2
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
-    def _grow(self, classes):
+    def _grow(self, classes: Any) -> None:
         extra = classes - self.k
         if extra > 0:
             self.k = classes
@@ -307,7 +369,7 @@ class PCC(EvalMetric):
             self.gcm = numpy.pad(self.gcm, (0, extra))
 
     @staticmethod
-    def _coefficient(matrix):
+    def _coefficient(matrix: Any) -> float:
         total = matrix.sum()
         guessed, true = matrix.sum(axis=1), matrix.sum(axis=0)
         cov_guessed = numpy.sum(guessed * (total - guessed))
@@ -317,7 +379,7 @@ class PCC(EvalMetric):
         diagonal = numpy.diag(matrix)
         return float(numpy.sum(diagonal * total - guessed * true) / (cov_guessed * cov_true) ** 0.5)
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):
             label, pred = as_numpy(label).astype("int32"), as_numpy(pred)
             pred = (pred.argmax(axis=1) if pred.shape != label.shape else pred).astype("int32")
@@ -332,18 +394,18 @@ class PCC(EvalMetric):
         self.global_num_inst += 1
 
     @property
-    def sum_metric(self):
+    def sum_metric(self) -> Any:
         return self._coefficient(self.lcm) * self.num_inst
 
     @property
-    def global_sum_metric(self):
+    def global_sum_metric(self) -> Any:
         return self._coefficient(self.gcm) * self.global_num_inst
 
-    def reset(self):
+    def reset(self) -> None:
         self.num_inst = self.global_num_inst = 0
         self.gcm = numpy.zeros((self.k, self.k))
         self.lcm = numpy.zeros((self.k, self.k))
 
-    def reset_local(self):
+    def reset_local(self) -> None:
         self.num_inst = 0
         self.lcm = numpy.zeros((self.k, self.k))

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics whose sums stay in the engine until they are read."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy
 
 from ..base import numeric_types
@@ -14,11 +19,11 @@ PENDING_LIMIT = 256  # results not read yet; beyond it the older half is read, w
 class _Tally:
     """A sum of numbers of which some are arrays that the engine may still be computing."""
 
-    def __init__(self):
-        self.total = 0.0
-        self._pending = []
+    def __init__(self) -> None:
+        self.total: Any = 0.0
+        self._pending: list[Any] = []
 
-    def add(self, value):
+    def add(self, value: Any) -> None:
         if isinstance(value, numeric_types):
             self.total += value
             return
@@ -26,21 +31,21 @@ class _Tally:
         if len(self._pending) > PENDING_LIMIT:
             self._read(PENDING_LIMIT // 2)
 
-    def _read(self, count):
+    def _read(self, count: int) -> None:
         batch, self._pending = self._pending[:count], self._pending[count:]
         for value in batch:
             self.total += float(value.asnumpy().sum(dtype="float64"))
 
-    def value(self):
+    def value(self) -> Any:
         self._read(len(self._pending))
         return self.total
 
 
-def tallied(name):
-    def getter(self):
+def tallied(name: str) -> Any:
+    def getter(self: Any) -> Any:
         return self._tallies[name].value()
 
-    def setter(self, value):
+    def setter(self: Any, value: Any) -> None:
         tally = self._tallies[name] = _Tally()
         tally.add(value)
 
@@ -53,26 +58,32 @@ class LazyMetric(EvalMetric):
     sum_metric = tallied("sum_metric")
     global_sum_metric = tallied("global_sum_metric")
 
-    def __init__(self, name, output_names=None, label_names=None, **kwargs):
-        self._tallies = {}
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._tallies: dict[Any, Any] = {}
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
-    def _add(self, total, count):
+    def _add(self, total: Any, count: int) -> None:
         self._tallies["sum_metric"].add(total)
         self._tallies["global_sum_metric"].add(total)
         self.num_inst += count
         self.global_num_inst += count
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):
             pred = as_ndarray(pred)
             self._update_pair(as_ndarray(label).as_in_context(pred.context), pred)
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> Any:
         raise NotImplementedError
 
 
-def as_ndarray(value):
+def as_ndarray(value: Any) -> Any:
     """``value`` as an NDArray; NumPy arrays and lists are copied."""
     if hasattr(value, "as_in_context"):
         return value
@@ -82,7 +93,7 @@ def as_ndarray(value):
     return array(value, dtype=value.dtype if value.dtype.kind in "fi" else "float32")
 
 
-def same_float(left, right):
+def same_float(left: Any, right: Any) -> Any:
     """Both arrays in one floating dtype."""
     wide = numpy.dtype("float64")
     dtype = wide if wide in (numpy.dtype(left.dtype), numpy.dtype(right.dtype)) else numpy.dtype("float32")

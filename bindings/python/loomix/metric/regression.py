@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of numbers, and of losses."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -14,13 +18,13 @@ __all__ = ["Caffe", "Loss", "MAE", "MSE", "PearsonCorrelation", "RMSE", "Torch"]
 class _MeanError(LazyMetric):
     """One number for each batch; the metric is their mean."""
 
-    def _update_pair(self, label, pred):
+    def _update_pair(self, label: Any, pred: Any) -> None:
         label, pred = same_float(label, pred)
         label = label.reshape((-1, 1)) if len(label.shape) == 1 else label
         pred = pred.reshape((-1, 1)) if len(pred.shape) == 1 else pred
         self._add(self._error(label - pred), 1)
 
-    def _error(self, difference):
+    def _error(self, difference: Any) -> Any:
         raise NotImplementedError
 
 
@@ -28,10 +32,15 @@ class _MeanError(LazyMetric):
 class MAE(_MeanError):
     """Mean absolute error, averaged over batches."""
 
-    def __init__(self, name="mae", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "mae",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _error(self, difference):
+    def _error(self, difference: Any) -> Any:
         return difference.abs().mean()
 
 
@@ -39,10 +48,15 @@ class MAE(_MeanError):
 class MSE(_MeanError):
     """Mean squared error, averaged over batches."""
 
-    def __init__(self, name="mse", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "mse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _error(self, difference):
+    def _error(self, difference: Any) -> Any:
         return difference.square().mean()
 
 
@@ -50,10 +64,15 @@ class MSE(_MeanError):
 class RMSE(_MeanError):
     """Root of the mean squared error of each batch, averaged over batches."""
 
-    def __init__(self, name="rmse", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "rmse",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _error(self, difference):
+    def _error(self, difference: Any) -> Any:
         return difference.square().mean().sqrt()
 
 
@@ -68,23 +87,29 @@ class PearsonCorrelation(EvalMetric):
         Mean of the batches' coefficients, or the coefficient of all instances.
     """
 
-    def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        average: str = "macro",
+    ) -> None:
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
         if average == "micro":
             self._reset_moments()
 
-    def _reset_moments(self):
+    def _reset_moments(self) -> None:
         self._count = 0
         self._means = numpy.zeros(2)
         self._moments = numpy.zeros(3)  # sums of label^2, prediction^2 and their product, about the means
 
-    def reset(self):
+    def reset(self) -> None:
         super().reset()
         if self.average == "micro":
             self._reset_moments()
 
-    def update(self, labels, preds):
+    def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):
             check_label_shapes(label, pred, shape=True)
             label, pred = (as_numpy(array).ravel().astype(numpy.float64) for array in (label, pred))
@@ -93,7 +118,7 @@ class PearsonCorrelation(EvalMetric):
             else:
                 self._merge(label, pred)
 
-    def _merge(self, label, pred):
+    def _merge(self, label: Any, pred: Any) -> None:
         """Joins the moments of a batch (Chan et al. 1979)."""
         means = numpy.array([label.mean(), pred.mean()])
         label, pred = label - means[0], pred - means[1]
@@ -107,12 +132,12 @@ class PearsonCorrelation(EvalMetric):
         self.num_inst += 1
         self.global_num_inst += 1
 
-    def get(self):
+    def get(self) -> tuple[str, Any] | tuple[str, float]:
         if self.average == "macro" or self.num_inst == 0:
             return super().get()
         return (self.name, float(self._moments[2] / math.sqrt(self._moments[0] * self._moments[1])))
 
-    def get_global(self):
+    def get_global(self) -> Any:
         return super().get_global() if self.average == "macro" else self.get()
 
 
@@ -120,10 +145,15 @@ class PearsonCorrelation(EvalMetric):
 class Loss(LazyMetric):
     """Mean of the outputs themselves, for networks that end in their loss."""
 
-    def __init__(self, name="loss", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def update(self, _, preds):
+    def update(self, _: Any, preds: Any) -> None:
         for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
             pred = as_ndarray(pred)
             self._add(pred.sum(), pred.size)
@@ -133,7 +163,12 @@ class Loss(LazyMetric):
 class Torch(Loss):
     """An old name of :class:`Loss`."""
 
-    def __init__(self, name="torch", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "torch",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -141,5 +176,10 @@ class Torch(Loss):
 class Caffe(Loss):
     """An old name of :class:`Loss`."""
 
-    def __init__(self, name="caffe", output_names=None, label_names=None):
+    def __init__(
+        self,
+        name: str = "caffe",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)

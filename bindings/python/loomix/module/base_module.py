@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of modules, and training, scoring and predicting on top of it."""
 
+from __future__ import annotations
+
 import logging
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +17,16 @@ from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..model import BatchEndParam
 
+if TYPE_CHECKING:
+    from ..kvstore import KVStore
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
+
 __all__ = ["BaseModule"]
 
 
-def check_input_names(symbol, names, what, throw):
+def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bool) -> None:
     """Raises ValueError (or warns) when one of ``names`` is no argument of the symbol."""
     known = symbol.list_arguments()
     for name in names:
@@ -33,7 +43,7 @@ def check_input_names(symbol, names, what, throw):
         logging.warning(text)
 
 
-def as_descriptions(names, shapes, what, throw=True):
+def as_descriptions(names: Sequence[str], shapes: Any, what: str, throw: bool = True) -> Any:
     """Descriptions from (name, shape) pairs; raises ValueError (or warns) when the names are not the
     module's."""
     found = [item if isinstance(item, DataDesc) else DataDesc(*item) for item in shapes]
@@ -46,7 +56,7 @@ def as_descriptions(names, shapes, what, throw=True):
     return found
 
 
-def call_all(callbacks, *args):
+def call_all(callbacks: Any, *args: Any) -> None:
     """Calls one callback, each of a list, or none."""
     if callbacks is not None:
         for callback in as_list(callbacks):
@@ -66,17 +76,17 @@ class BaseModule:
         Where progress is written to.
     """
 
-    def __init__(self, logger=logging):
+    def __init__(self, logger: Any = logging) -> None:
         self.logger = logger
         self.binded = False
         self.for_training = False
         self.inputs_need_grad = False
         self.params_initialized = False
         self.optimizer_initialized = False
-        self._symbol = None
+        self._symbol: Any = None
         self._total_exec_bytes = 0
 
-    def _require(self, params=True, optimizer=False):
+    def _require(self, params: Any = True, optimizer: Any = False) -> None:
         """Raises StateError unless the module is far enough for a call."""
         missing = None
         if not self.binded:
@@ -91,48 +101,48 @@ class BaseModule:
     # Interface of subclasses
 
     @property
-    def data_names(self):
+    def data_names(self) -> Any:
         """Names of the inputs."""
         raise NotImplementedError
 
     @property
-    def output_names(self):
+    def output_names(self) -> Any:
         """Names of the outputs."""
         raise NotImplementedError
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> Any:
         """Descriptions of the inputs."""
         raise NotImplementedError
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> Any:
         """Descriptions of the labels, or None."""
         raise NotImplementedError
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         """(name, shape) pairs of the outputs."""
         raise NotImplementedError
 
     @property
-    def symbol(self):
+    def symbol(self) -> Any:
         """The symbol of the module."""
         return self._symbol
 
-    def get_params(self):
+    def get_params(self) -> Any:
         """Parameters and auxiliary states, as two dicts of name to NDArray on the CPU."""
         raise NotImplementedError
 
     def init_params(
         self,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> Any:
         """Sets the first values of parameters and auxiliary states.
 
         Parameters
@@ -152,14 +162,14 @@ class BaseModule:
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ) -> Any:
         """Prepares the computation for given shapes.
 
         Parameters
@@ -180,8 +190,12 @@ class BaseModule:
         raise NotImplementedError
 
     def init_optimizer(
-        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
-    ):
+        self,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> Any:
         """Makes the optimizer and, with several devices, the store.
 
         Parameters
@@ -197,24 +211,24 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    def prepare(self, data_batch, sparse_row_id_fn=None):
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Gets ready for a batch before its ``forward``; e.g. switches to its bucket."""
         if sparse_row_id_fn is not None:
             self.logger.warning("sparse_row_id_fn is not used: parameters are whole on every device.")
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> Any:
         """Computes the outputs for a batch; ``is_train`` None means as bound."""
         raise NotImplementedError
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> Any:
         """Computes the gradients, from those of the outputs unless the symbol ends in losses."""
         raise NotImplementedError
 
-    def update(self):
+    def update(self) -> Any:
         """Changes the parameters by the gradients of the last batch."""
         raise NotImplementedError
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
         """Outputs of the last ``forward``.
 
         Returns
@@ -224,35 +238,42 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         """Gradients of the inputs of the last ``backward``, like :meth:`get_outputs`."""
         raise NotImplementedError
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the states (inputs that go on from batch to batch)."""
         return []
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Any = None, value: Any = None) -> None:
         """Sets the states, to arrays or to one number."""
         if states:
             raise MXNetValueError(f"[{type(self).__name__}] the module has no states.")
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> Any:
         """Updates a metric with the outputs of the last ``forward``."""
         raise NotImplementedError
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> Any:
         """Lets a :class:`Monitor` watch the executors."""
         raise NotImplementedError
 
     # On top of it
 
-    def forward_backward(self, data_batch):
+    def forward_backward(self, data_batch: DataBatch) -> None:
         """``forward`` in training mode, then ``backward``."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
-    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray],
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
         """Sets parameters and auxiliary states; see :meth:`init_params`."""
         self.init_params(
             initializer=None,
@@ -263,7 +284,7 @@ class BaseModule:
             allow_extra=allow_extra,
         )
 
-    def save_params(self, fname):
+    def save_params(self, fname: str) -> None:
         """Writes parameters and auxiliary states to a file."""
         from ..ndarray import save
 
@@ -272,7 +293,7 @@ class BaseModule:
         arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
         save(fname, arrays)
 
-    def load_params(self, fname):
+    def load_params(self, fname: str) -> None:
         """Reads what :meth:`save_params` wrote.
 
         Raises
@@ -282,7 +303,7 @@ class BaseModule:
         """
         from ..ndarray import load
 
-        kinds = {"arg": {}, "aux": {}}
+        kinds: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
         for key, array in load(fname).items():
             kind, _, name = key.partition(":")
             if kind not in kinds or not name:
@@ -292,15 +313,15 @@ class BaseModule:
 
     def score(
         self,
-        eval_data,
-        eval_metric,
-        num_batch=None,
-        batch_end_callback=None,
-        score_end_callback=None,
-        reset=True,
-        epoch=0,
-        sparse_row_id_fn=None,
-    ):
+        eval_data: Any,
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        score_end_callback: Any = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Any:
         """Evaluates predictions on data.
 
         Parameters
@@ -341,13 +362,19 @@ class BaseModule:
             call_all(score_end_callback, BatchEndParam(epoch, seen, eval_metric, locals()))
         return eval_metric.get_global_name_value()
 
-    def _measure(self, eval_metric, batch):
+    def _measure(self, eval_metric: Any, batch: Any) -> None:
         if isinstance(batch, list):
             self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
         else:
             self.update_metric(eval_metric, batch.label)
 
-    def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
+    def iter_predict(
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Iterator[Any]:
         """Yields (outputs, number, batch) for the batches of ``eval_data``, without the padding of the last
         one."""
         self._require()
@@ -363,13 +390,13 @@ class BaseModule:
 
     def predict(
         self,
-        eval_data,
-        num_batch=None,
-        merge_batches=True,
-        reset=True,
-        always_output_list=False,
-        sparse_row_id_fn=None,
-    ):
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> Any:
         """Outputs for all data.
 
         Parameters
@@ -417,28 +444,28 @@ class BaseModule:
 
     def fit(
         self,
-        train_data,
-        eval_data=None,
-        eval_metric="acc",
-        epoch_end_callback=None,
-        batch_end_callback=None,
-        kvstore="local",
-        optimizer="sgd",
-        optimizer_params=(("learning_rate", 0.01),),
-        eval_end_callback=None,
-        eval_batch_end_callback=None,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_rebind=False,
-        force_init=False,
-        begin_epoch=0,
-        num_epoch=None,
-        validation_metric=None,
-        monitor=None,
-        sparse_row_id_fn=None,
-    ):
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: Any = None,
+        validation_metric: Any = None,
+        monitor: Monitor | None = None,
+        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Trains the module: binds it, initialises it, and goes through the data ``num_epoch - begin_epoch``
         times.
 
@@ -505,7 +532,15 @@ class BaseModule:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(self, train_data, eval_metric, epoch, batch_end_callback, monitor, sparse_row_id_fn):
+    def _train_epoch(
+        self,
+        train_data: Any,
+        eval_metric: Any,
+        epoch: int,
+        batch_end_callback: Any,
+        monitor: Monitor | None,
+        sparse_row_id_fn: Callable[[Any], Any] | None,
+    ) -> None:
         """One pass; the next batch is fetched while the engine works on the current one."""
         batches = iter(train_data)
         batch = next(batches, None)

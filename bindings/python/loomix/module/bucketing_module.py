@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module for inputs of several lengths: one symbol for each length, all with the same parameters."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetTypeError, MXNetValueError
 from ..initializer import Uniform
 from ..model import load_params, save_checkpoint
 from .base_module import BaseModule
 from .module import Module
+
+if TYPE_CHECKING:
+    from ..io import DataBatch
+    from ..kvstore import KVStore
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
 
 __all__ = ["BucketingModule"]
 
@@ -36,16 +46,16 @@ class BucketingModule(BaseModule):
 
     def __init__(
         self,
-        sym_gen,
-        default_bucket_key=None,
-        logger=logging,
-        context=None,
-        work_load_list=None,
-        fixed_param_names=None,
-        state_names=None,
-        group2ctxs=None,
-        compression_params=None,
-    ):
+        sym_gen: Callable[[Any], Any],
+        default_bucket_key: Any = None,
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Any = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(logger)
         if default_bucket_key is None:
             raise MXNetValueError(
@@ -62,60 +72,60 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
-        self._loaded_params = None
-        self._bind_settings = {}
-        self._monitor = None
+        self._loaded_params: Any = None
+        self._bind_settings: dict[Any, Any] = {}
+        self._monitor: Any = None
         self._make(default_bucket_key)  # wrong names show now
         self._reset_bind()
 
-    def _make(self, bucket_key):
+    def _make(self, bucket_key: Any) -> Any:
         symbol, data_names, label_names = self._sym_gen(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
-    def _reset_bind(self):
+    def _reset_bind(self) -> None:
         self.binded = False
-        self._buckets = {}
-        self._curr_module = None
+        self._buckets: dict[Any, Any] = {}
+        self._curr_module: Any = None
         self._curr_bucket_key = None
 
     @property
-    def _default_module(self):
+    def _default_module(self) -> Any:
         return self._buckets[self._default_bucket_key]
 
     @property
-    def data_names(self):
+    def data_names(self) -> Any:
         return (
             self._curr_module.data_names if self.binded else list(self._sym_gen(self._default_bucket_key)[1])
         )
 
     @property
-    def output_names(self):
+    def output_names(self) -> Any:
         if self.binded:
             return self._curr_module.output_names
         return self._sym_gen(self._default_bucket_key)[0].list_outputs()
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> Any:
         self._require(params=False)
         return self._curr_module.data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> Any:
         self._require(params=False)
         return self._curr_module.label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         self._require(params=False)
         return self._curr_module.output_shapes
 
     @property
-    def symbol(self):
+    def symbol(self) -> Any:
         """The symbol of the current bucket."""
         self._require(params=False)
         return self._curr_module.symbol
 
-    def get_params(self):
+    def get_params(self) -> Any:
         self._require()
         self._curr_module._params_dirty = self._params_dirty
         params = self._curr_module.get_params()
@@ -124,7 +134,14 @@ class BucketingModule(BaseModule):
 
     _params_dirty = False
 
-    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray],
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
@@ -134,13 +151,13 @@ class BucketingModule(BaseModule):
 
     def init_params(
         self,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
@@ -152,24 +169,24 @@ class BucketingModule(BaseModule):
         self._params_dirty = False
         self.params_initialized = True
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._curr_module.get_states(merge_multi_context)
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require()
         self._curr_module.set_states(states, value)
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ) -> None:
         """Prepares the default bucket; the others follow when their first batch comes."""
         if shared_module is not None:
             raise MXNetValueError("[BucketingModule] shared_module is not supported.")
@@ -193,7 +210,7 @@ class BucketingModule(BaseModule):
         if params is not None:
             module.set_params(*params)
 
-    def switch_bucket(self, bucket_key, data_shapes, label_shapes=None):
+    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
         """Makes the symbol of ``bucket_key`` the current one, binding it if it is new.
 
         Parameters
@@ -214,8 +231,12 @@ class BucketingModule(BaseModule):
         self._curr_bucket_key = bucket_key
 
     def init_optimizer(
-        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
-    ):
+        self,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
@@ -227,7 +248,7 @@ class BucketingModule(BaseModule):
                 module.borrow_optimizer(self._curr_module)
         self.optimizer_initialized = True
 
-    def _follow(self, data_batch):
+    def _follow(self, data_batch: DataBatch) -> None:
         if not hasattr(data_batch, "bucket_key"):
             raise MXNetTypeError(
                 f"[BucketingModule] got a {type(data_batch).__name__}; expected a DataBatch."
@@ -241,46 +262,46 @@ class BucketingModule(BaseModule):
         if self.optimizer_initialized and not self._curr_module.optimizer_initialized:
             self._curr_module.borrow_optimizer(self._default_module)
 
-    def prepare(self, data_batch, sparse_row_id_fn=None):
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Binds the batch's bucket; the current one stays current."""
         self._require()
         module, key = self._curr_module, self._curr_bucket_key
         self._follow(data_batch)
         self._curr_module, self._curr_bucket_key = module, key
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
         self._follow(data_batch)
         self._curr_module.forward(data_batch, is_train)
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> None:
         self._require()
         self._curr_module.backward(out_grads)
 
-    def update(self):
+    def update(self) -> None:
         self._require(optimizer=True)
         self._params_dirty = True
         self._curr_module.update()
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._curr_module.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._curr_module.get_input_grads(merge_multi_context)
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require()
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         self._require(params=False)
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
 
-    def save_checkpoint(self, prefix, epoch, remove_amp_cast=False):
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
         """Writes the parameters and every bucket's symbol: ``prefix-KEY-symbol.json``."""
         self._require()
         save_checkpoint(prefix, epoch, None, *self.get_params())
@@ -288,7 +309,13 @@ class BucketingModule(BaseModule):
             module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
 
     @staticmethod
-    def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
+    def load(
+        prefix: str,
+        epoch: int,
+        sym_gen: Callable[[Any], Any] | None = None,
+        default_bucket_key: Any = None,
+        **kwargs: Any,
+    ) -> Any:
         """A module with the parameters of a checkpoint; ``sym_gen`` gives the symbols, as for the class."""
         if sym_gen is None:
             raise MXNetTypeError("[BucketingModule] load needs sym_gen, the function that makes the symbols.")
@@ -298,8 +325,13 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load_dict(
-        sym_dict=None, sym_gen=None, default_bucket_key=None, arg_params=None, aux_params=None, **kwargs
-    ):
+        sym_dict: Any = None,
+        sym_gen: Callable[[Any], Any] | None = None,
+        default_bucket_key: Any = None,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """A module from symbols by key (or ``sym_gen``) and parameters by name.
 
         With ``sym_dict`` every symbol has the inputs ``data`` and ``softmax_label``.
@@ -308,7 +340,7 @@ class BucketingModule(BaseModule):
             if sym_dict is None:
                 raise MXNetTypeError("[BucketingModule] load_dict needs sym_dict or sym_gen.")
 
-            def sym_gen(key):
+            def sym_gen(key: Any) -> Any:
                 return sym_dict[key], ("data",), ("softmax_label",)
 
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)

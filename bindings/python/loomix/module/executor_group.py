@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """One executor for each device: a batch is cut into parts, and the parts run side by side."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetTypeError, MXNetValueError, as_list
 from ..io import DataDesc
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
+    from ..io import DataBatch
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup"]
 
 _REMEMBERED_SHAPES = 8  # executors kept for shapes seen before; they share parameters and memory
 
 
-def split_batch(size, workload):
+def split_batch(size: Any, workload: Any) -> Any:
     """Slices of a batch of ``size`` samples, in proportion to ``workload``.
 
     >>> split_batch(10, [1, 1])
@@ -33,11 +46,11 @@ def split_batch(size, workload):
     return slices
 
 
-def _axis_of(description):
+def _axis_of(description: Any) -> int:
     return DataDesc.get_batch_axis(getattr(description, "layout", None))
 
 
-def _part(array, axis, rows):
+def _part(array: NDArray, axis: Any, rows: Any) -> NDArray:
     """``array`` cut to ``rows`` along the batch axis; a negative axis means the array has none."""
     if axis < 0 or (rows.start == 0 and rows.stop == array.shape[axis]):
         return array
@@ -46,7 +59,7 @@ def _part(array, axis, rows):
     return array.slice_axis(axis=axis, begin=rows.start, end=rows.stop)
 
 
-def _merge(parts, axis):
+def _merge(parts: Any, axis: Any) -> Any:
     """The devices' parts as one array on the first device."""
     if len(parts) == 1 or axis < 0:
         return parts[0]
@@ -86,21 +99,21 @@ class DataParallelExecutorGroup:
 
     def __init__(
         self,
-        symbol,
-        contexts,
-        workload,
-        data_shapes,
-        label_shapes,
-        param_names,
-        for_training,
-        inputs_need_grad,
-        shared_group=None,
-        logger=None,
-        fixed_param_names=None,
-        grad_req="write",
-        state_names=None,
-        group2ctxs=None,
-    ):
+        symbol: Symbol,
+        contexts: Any,
+        workload: Any,
+        data_shapes: Any,
+        label_shapes: Any,
+        param_names: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        shared_group: Any = None,
+        logger: Any = None,
+        fixed_param_names: Sequence[str] | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+    ) -> None:
         self.symbol = symbol
         self.contexts = contexts
         self.workload = workload
@@ -116,14 +129,16 @@ class DataParallelExecutorGroup:
             DataDesc.get_batch_axis(symbol[name].attr("__layout__")) for name in self.output_names
         ]
         self.group2ctxs = self._spread_groups(group2ctxs)
-        self._monitors = []
-        self._bound = OrderedDict()
+        self._monitors: list[Any] = []
+        self._bound: OrderedDict[Any, Any] = OrderedDict()
+        self.execs: Any
+        self.input_grad_arrays: Any
         self.execs = shared_group.execs if shared_group is not None else None
         self._set_shapes(data_shapes, label_shapes)
         self.grad_req = self._requests(grad_req)
         self._bind()
 
-    def _spread_groups(self, groups):
+    def _spread_groups(self, groups: Any) -> list[Any] | list[dict[str, Context]]:
         count = len(self.contexts)
         if groups is None:
             return [None] * count
@@ -131,7 +146,7 @@ class DataParallelExecutorGroup:
             if len(groups) != count:
                 raise MXNetValueError(f"[Module] group2ctxs has {len(groups)} entries for {count} contexts.")
             return list(groups)
-        spread = [{} for _ in range(count)]
+        spread: list[dict[str, Context]] = [{} for _ in range(count)]
         for name, devices in groups.items():
             devices = as_list(devices)
             devices = devices * count if len(devices) == 1 else devices
@@ -143,7 +158,7 @@ class DataParallelExecutorGroup:
                 place[name] = device
         return spread
 
-    def _set_shapes(self, data_shapes, label_shapes):
+    def _set_shapes(self, data_shapes: Any, label_shapes: Any) -> None:
         self.data_shapes, self.label_shapes = data_shapes, label_shapes
         self.data_names = [item.name for item in data_shapes]
         self.label_names = [item.name for item in label_shapes or []]
@@ -153,7 +168,7 @@ class DataParallelExecutorGroup:
         self.batch_size = sizes.pop()
         self.slices = split_batch(self.batch_size, self.workload)
 
-    def _requests(self, grad_req):
+    def _requests(self, grad_req: str | Sequence[str] | Mapping[str, str]) -> dict[Any, str]:
         """What becomes of the gradient of each argument."""
         if isinstance(grad_req, str):
             given = dict.fromkeys(self.arg_names, grad_req)
@@ -175,7 +190,7 @@ class DataParallelExecutorGroup:
             requests[name] = given.get(name, "write") if wanted else "null"
         return requests
 
-    def _bind(self):
+    def _bind(self) -> None:
         """Makes the executors for the current shapes, or takes those made before for the same."""
         items = [*self.data_shapes, *(self.label_shapes or [])]
         key = tuple((item.name, tuple(item.shape), str(item.dtype)) for item in items)
@@ -193,7 +208,7 @@ class DataParallelExecutorGroup:
                     monitor.install(executor)
         self._collect()
 
-    def _bind_one(self, i, items, shared):
+    def _bind_one(self, i: int, items: Any, shared: Any) -> Any:
         context, rows = self.contexts[i], self.slices[i]
         shapes, types = {}, {}
         for item in items:
@@ -231,7 +246,7 @@ class DataParallelExecutorGroup:
         )
 
     @staticmethod
-    def _array(existing, name, shape, dtype, context):
+    def _array(existing: Any, name: str, shape: Sequence[int], dtype: DTypeLike | None, context: Any) -> Any:
         """The existing array of this name, if its shape and dtype are right, else zeros."""
         from ..ndarray import zeros
 
@@ -246,7 +261,7 @@ class DataParallelExecutorGroup:
             return found
         return zeros(shape, context, dtype=dtype)
 
-    def _collect(self):
+    def _collect(self) -> None:
         execs = self.execs
         live = [name for name in self.param_names if name in self.arg_names]
         self.param_arrays = [[e.arg_dict[name] for e in execs] for name in live]
@@ -260,14 +275,16 @@ class DataParallelExecutorGroup:
         self._data_targets = [[e.arg_dict.get(name) for e in execs] for name in self.data_names]
         self._label_targets = [[e.arg_dict.get(name) for e in execs] for name in self.label_names]
 
-    def reshape(self, data_shapes, label_shapes):
+    def reshape(self, data_shapes: Any, label_shapes: Any) -> None:
         """Goes over to other shapes; parameters stay."""
         if (data_shapes, label_shapes) == (self.data_shapes, self.label_shapes):
             return
         self._set_shapes(data_shapes, label_shapes)
         self._bind()
 
-    def set_params(self, arg_params, aux_params, allow_extra=False):
+    def set_params(
+        self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray], allow_extra: bool = False
+    ) -> None:
         """Copies values to all devices."""
         for executor in self.execs:
             for source, target in ((arg_params, executor.arg_dict), (aux_params or {}, executor.aux_dict)):
@@ -277,7 +294,7 @@ class DataParallelExecutorGroup:
                     elif not allow_extra:
                         raise MXNetValueError(f"[Module] {name!r} is no parameter of the symbol.")
 
-    def get_params(self, arg_params, aux_params):
+    def get_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> Any:
         """Copies the devices' mean values into two dicts of arrays."""
         groups = (
             (self.param_names, self.param_arrays, arg_params),
@@ -294,7 +311,7 @@ class DataParallelExecutorGroup:
                     mean = (mean / len(parts)).astype(target[name].dtype)
                 mean.copyto(target[name])
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Copies a batch to the devices and starts the computation."""
         is_train = self.for_training if is_train is None else is_train
         self._load(data_batch.data, self._data_targets, self.data_shapes)
@@ -303,7 +320,7 @@ class DataParallelExecutorGroup:
         for executor in self.execs:
             executor.forward(is_train=is_train)
 
-    def _load(self, arrays, targets, descriptions):
+    def _load(self, arrays: Any, targets: Any, descriptions: Any) -> None:
         if len(arrays) != len(targets):
             raise MXNetValueError(f"[Module] a batch has {len(arrays)} arrays; expected {len(targets)}.")
         for array, parts, description in zip(arrays, targets, descriptions):
@@ -314,7 +331,7 @@ class DataParallelExecutorGroup:
                 part = _part(array, axis, rows)
                 (part if part.dtype == target.dtype else part.astype(target.dtype)).copyto(target)
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> None:
         """Starts the computation of the gradients."""
         if not self.for_training:
             raise MXNetValueError("[Module] it was bound with for_training=False; there are no gradients.")
@@ -326,7 +343,7 @@ class DataParallelExecutorGroup:
             ]
             executor.backward(out_grads=parts)
 
-    def get_output_shapes(self):
+    def get_output_shapes(self) -> list[tuple[Any, tuple[Any, ...]]]:
         """(name, shape) pairs of the merged outputs."""
         shapes = []
         for i, (name, axis) in enumerate(zip(self.output_names, self.output_layouts)):
@@ -336,7 +353,9 @@ class DataParallelExecutorGroup:
             shapes.append((name, tuple(shape)))
         return shapes
 
-    def get_outputs(self, merge_multi_context=True, begin=0, end=None):
+    def get_outputs(
+        self, merge_multi_context: bool = True, begin: Any = 0, end: Any = None
+    ) -> list[list[Any]] | list[Any]:
         """Outputs ``begin`` to ``end`` of the last ``forward``."""
         end = len(self.output_names) if end is None else end
         parts = [[e.outputs[i] for e in self.execs] for i in range(begin, end)]
@@ -344,7 +363,7 @@ class DataParallelExecutorGroup:
             return parts
         return [_merge(part, axis) for part, axis in zip(parts, self.output_layouts[begin:end])]
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         """Gradients of the inputs."""
         if not self.inputs_need_grad:
             raise MXNetValueError(
@@ -354,12 +373,12 @@ class DataParallelExecutorGroup:
             return self.input_grad_arrays
         return [_merge(part, _axis_of(item)) for part, item in zip(self.input_grad_arrays, self.data_shapes)]
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> list[Any] | list[list[Any]]:
         """Values of the states."""
         parts = [[e.arg_dict[name] for e in self.execs] for name in self.state_names]
         return [_merge(part, 0) for part in parts] if merge_multi_context else parts
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Any = None, value: Any = None) -> None:
         """Sets the states to arrays (one for each, or a list of the devices' parts), or to one number."""
         if (states is None) == (value is None):
             raise MXNetValueError("[Module] set_states takes either states or value.")
@@ -373,7 +392,7 @@ class DataParallelExecutorGroup:
                 else:
                     _part(states[i], 0, rows).copyto(target)
 
-    def update_metric(self, eval_metric, labels, pre_sliced):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool) -> None:
         """Updates a metric, device by device."""
         for k, (executor, rows) in enumerate(zip(self.execs, self.slices)):
             own = labels[k] if pre_sliced else labels or []
@@ -384,7 +403,7 @@ class DataParallelExecutorGroup:
             named = OrderedDict(zip(self.label_names, own))
             eval_metric.update_dict(named, OrderedDict(zip(self.output_names, executor.outputs)))
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         """Lets a monitor watch all executors, those made later included."""
         self._monitors.append(mon)
         for executors in self._bound.values():

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The usual module: one symbol on one device or several."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
 from ..base import MXNetTypeError, MXNetValueError, StateError
@@ -12,6 +16,13 @@ from ..kvstore import write_bytes
 from ..model import create_kvstore, load_checkpoint, save_checkpoint, write_whole
 from .base_module import BaseModule, as_descriptions, check_input_names
 from .executor_group import DataParallelExecutorGroup
+
+if TYPE_CHECKING:
+    from ..io import DataBatch
+    from ..kvstore import KVStore
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
 
 __all__ = ["Module"]
 
@@ -55,17 +66,17 @@ class Module(BaseModule):
 
     def __init__(
         self,
-        symbol,
-        data_names=("data",),
-        label_names=("softmax_label",),
-        logger=logging,
-        context=None,
-        work_load_list=None,
-        fixed_param_names=None,
-        state_names=None,
-        group2ctxs=None,
-        compression_params=None,
-    ):
+        symbol: Symbol,
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Any = None,
+        fixed_param_names: Sequence[str] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(logger)
         self._context = as_context_list(current_context() if context is None else context)
         self._work_load_list = list(work_load_list or [1] * len(self._context))
@@ -89,21 +100,21 @@ class Module(BaseModule):
         self._output_names = symbol.list_outputs()
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
-        self._arg_params = None
-        self._aux_params = None
+        self._arg_params: Any = None
+        self._aux_params: Any = None
         self._params_dirty = False
-        self._optimizer = None
-        self._kvstore = None
-        self._update_on_kvstore = None
-        self._updater = None
-        self._preload_opt_states = None
-        self._grad_req = None
-        self._exec_group = None
-        self._data_shapes = None
-        self._label_shapes = None
+        self._optimizer: Any = None
+        self._kvstore: Any = None
+        self._update_on_kvstore: Any = None
+        self._updater: Any = None
+        self._preload_opt_states: Any = None
+        self._grad_req: Any = None
+        self._exec_group: Any = None
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
 
     @staticmethod
-    def load(prefix, epoch, load_optimizer_states=False, **kwargs):
+    def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Any:
         """A module from a checkpoint.
 
         Parameters
@@ -123,40 +134,43 @@ class Module(BaseModule):
             module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
         return module
 
-    def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
+    def save_checkpoint(
+        self, prefix: str, epoch: int, save_optimizer_states: bool = False, remove_amp_cast: bool = True
+    ) -> None:
         """Writes symbol and parameters, and if wanted the optimizer's states; see
         ``model.save_checkpoint``."""
-        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast=remove_amp_cast)
+        arg_params, aux_params = self.get_params()
+        save_checkpoint(prefix, epoch, self._symbol, arg_params, aux_params, remove_amp_cast)
         if save_optimizer_states:
             name = f"{prefix}-{epoch:04d}.states"
             self.save_optimizer_states(name)
             logging.info('Saved optimizer state to "%s"', name)
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         return self._data_names
 
     @property
-    def label_names(self):
+    def label_names(self) -> list[str]:
         """Names of the labels."""
         return self._label_names
 
     @property
-    def output_names(self):
+    def output_names(self) -> Any:
         return self._output_names
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> Any:
         self._require(params=False)
         return self._data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> Any:
         self._require(params=False)
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> list[Any]:
         self._require(params=False)
         known = {item.name: item.shape for item in (*self._data_shapes, *(self._label_shapes or []))}
         arguments = set(self._symbol.list_arguments())
@@ -165,13 +179,13 @@ class Module(BaseModule):
 
     # Parameters
 
-    def get_params(self):
+    def get_params(self) -> Any:
         self._require()
         if self._params_dirty:
             self._sync_params()
         return self._arg_params, self._aux_params
 
-    def _sync_params(self):
+    def _sync_params(self) -> None:
         """Brings the devices' values back to the dicts."""
         self._exec_group.get_params(self._arg_params, self._aux_params)
         if self._kvstore is not None and self._update_on_kvstore:
@@ -182,13 +196,13 @@ class Module(BaseModule):
 
     def init_params(
         self,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
@@ -207,7 +221,7 @@ class Module(BaseModule):
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
 
     @staticmethod
-    def _host_arrays(names, arrays):
+    def _host_arrays(names: Any, arrays: Any) -> dict[Any, Any]:
         from ..ndarray import zeros
 
         return {
@@ -215,7 +229,7 @@ class Module(BaseModule):
         }
 
     @staticmethod
-    def _init_one(desc, array, given, initializer, allow_missing):
+    def _init_one(desc: Any, array: NDArray, given: Any, initializer: Any, allow_missing: bool) -> None:
         if given is not None and desc in given:
             value = given[desc]
             if value is array:
@@ -233,7 +247,9 @@ class Module(BaseModule):
         if initializer is not None:
             initializer(desc, array)
 
-    def _check_extra(self, arg_params, aux_params):
+    def _check_extra(
+        self, arg_params: Mapping[str, NDArray] | None, aux_params: Mapping[str, NDArray] | None
+    ) -> None:
         for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             extra = sorted(set(given or ()) - set(own))
             if extra:
@@ -241,7 +257,14 @@ class Module(BaseModule):
                     f"[init_params] {extra} are no parameters of the network; allow_extra=True ignores them."
                 )
 
-    def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
+    def set_params(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray],
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
         if not allow_missing:
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
@@ -257,13 +280,13 @@ class Module(BaseModule):
 
     # Binding
 
-    def _reset_bind(self):
+    def _reset_bind(self) -> None:
         self.binded = False
         self._exec_group = None
         self._data_shapes = None
         self._label_shapes = None
 
-    def _descriptions(self, data_shapes, label_shapes):
+    def _descriptions(self, data_shapes: Any, label_shapes: Any) -> Any:
         data = as_descriptions(self._data_names, data_shapes, "data")
         if not label_shapes:
             return data, None
@@ -271,14 +294,14 @@ class Module(BaseModule):
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ) -> None:
         if force_rebind:
             if self.params_initialized and self._params_dirty:
                 self._sync_params()
@@ -326,7 +349,7 @@ class Module(BaseModule):
         elif self.params_initialized:  # bound again, or loaded from a checkpoint
             self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
 
-    def reshape(self, data_shapes, label_shapes=None):
+    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Goes over to other shapes; parameters and optimizer stay."""
         self._require(params=False)
         self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
@@ -335,8 +358,12 @@ class Module(BaseModule):
     # Optimizer
 
     def init_optimizer(
-        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
-    ):
+        self,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
@@ -377,7 +404,7 @@ class Module(BaseModule):
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 
-    def _init_store(self, store, on_store):
+    def _init_store(self, store: Any, on_store: Any) -> None:
         """Hands the parameters to the store; in a cluster all workers begin with those of rank 0."""
         shared = "dist" in store.type
         if self._compression_params:
@@ -390,7 +417,7 @@ class Module(BaseModule):
                 store.pull(name, arrays, priority=-i)
         self._params_dirty = self._params_dirty or shared
 
-    def borrow_optimizer(self, shared_module):
+    def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses the optimizer, its states and the store of another module."""
         if not shared_module.optimizer_initialized:
             raise StateError(
@@ -402,7 +429,7 @@ class Module(BaseModule):
         self._updater = shared_module._updater
         self.optimizer_initialized = True
 
-    def update(self):
+    def update(self) -> None:
         self._require(optimizer=True)
         self._params_dirty = True
         group = self._exec_group
@@ -429,7 +456,7 @@ class Module(BaseModule):
                 keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live]
             )
 
-    def save_optimizer_states(self, fname):
+    def save_optimizer_states(self, fname: str) -> None:
         """Writes the optimizer's states to a file that MXNet 1.9.1 reads, too."""
         self._require(optimizer=True)
         if self._update_on_kvstore:
@@ -438,7 +465,7 @@ class Module(BaseModule):
         data = self._updater.get_states()
         write_whole(fname, lambda name: write_bytes(name, data))
 
-    def load_optimizer_states(self, fname):
+    def load_optimizer_states(self, fname: str) -> None:
         """Reads what :meth:`save_optimizer_states`, or MXNet's, wrote.
 
         Raises
@@ -455,7 +482,7 @@ class Module(BaseModule):
 
     # Computing
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
         if isinstance(data_batch, list):
             raise MXNetTypeError("[forward] got a list; expected one DataBatch.")
@@ -464,7 +491,7 @@ class Module(BaseModule):
             self._reshape_for(data_batch)
         self._exec_group.forward(data_batch, is_train)
 
-    def _reshape_for(self, batch):
+    def _reshape_for(self, batch: Any) -> None:
         """Takes over the shapes of a batch that differ from the bound ones."""
         if len(batch.data) != len(self._data_shapes):
             raise MXNetValueError(
@@ -493,29 +520,29 @@ class Module(BaseModule):
             ]
         self.reshape(data, labels)
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> None:
         self._require()
         self._exec_group.backward(out_grads)
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._exec_group.get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._exec_group.get_input_grads(merge_multi_context)
 
-    def get_states(self, merge_multi_context=True):
+    def get_states(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._exec_group.get_states(merge_multi_context)
 
-    def set_states(self, states=None, value=None):
+    def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require()
         self._exec_group.set_states(states, value)
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         self._require(params=False)
         self._exec_group.install_monitor(mon)

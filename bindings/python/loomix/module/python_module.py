@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules whose computation is Python code."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetValueError
 from ..initializer import Uniform
 from .base_module import BaseModule, as_descriptions
+
+if TYPE_CHECKING:
+    from ..io import DataBatch
+    from ..kvstore import KVStore
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
@@ -20,53 +30,59 @@ class PythonModule(BaseModule):
         Names of inputs, labels and outputs.
     """
 
-    def __init__(self, data_names, label_names, output_names, logger=logging):
+    def __init__(
+        self,
+        data_names: Sequence[str],
+        label_names: Sequence[str],
+        output_names: Sequence[str],
+        logger: Any = logging,
+    ) -> None:
         super().__init__(logger)
         self._data_names = list(data_names)
         self._label_names = list(label_names) if label_names is not None else None
         self._output_names = list(output_names)
-        self._data_shapes = None
-        self._label_shapes = None
-        self._output_shapes = None
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
+        self._output_shapes: Any = None
 
     @property
-    def data_names(self):
+    def data_names(self) -> list[str]:
         return self._data_names
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
         return self._output_names
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> Any:
         return self._data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> Any:
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         return self._output_shapes
 
-    def get_params(self):
+    def get_params(self) -> Any:
         return {}, {}
 
     def init_params(
         self,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         self.params_initialized = True
 
-    def update(self):
+    def update(self) -> Any:
         """There is nothing to change."""
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -75,14 +91,14 @@ class PythonModule(BaseModule):
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ) -> None:
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -96,13 +112,17 @@ class PythonModule(BaseModule):
         self._output_shapes = self._compute_output_shapes()
         self.binded = True
 
-    def _compute_output_shapes(self):
+    def _compute_output_shapes(self) -> Any:
         """(name, shape) pairs of the outputs, from ``data_shapes`` and ``label_shapes``."""
         raise NotImplementedError(f"[{type(self).__name__}] _compute_output_shapes is not implemented.")
 
     def init_optimizer(
-        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
-    ):
+        self,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         self.optimizer_initialized = True
 
 
@@ -121,12 +141,12 @@ class PythonLossModule(PythonModule):
 
     def __init__(
         self,
-        name="pyloss",
-        data_names=("data",),
-        label_names=("softmax_label",),
-        logger=logging,
-        grad_func=None,
-    ):
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Any = None,
+    ) -> None:
         if len(data_names) != 1 or len(label_names) != 1:
             raise MXNetValueError("[PythonLossModule] expected one input and one label.")
         super().__init__(data_names, label_names, [name + "_output"], logger)
@@ -134,22 +154,22 @@ class PythonLossModule(PythonModule):
             raise MXNetValueError("[PythonLossModule] grad_func is not callable.")
         self._name = name
         self._grad_func = grad_func
-        self._scores = None
-        self._labels = None
-        self._scores_grad = None
+        self._scores: Any = None
+        self._labels: Any = None
+        self._scores_grad: Any = None
 
-    def _compute_output_shapes(self):
+    def _compute_output_shapes(self) -> list[Any]:
         return [(self._output_names[0], self._data_shapes[0].shape)]
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         return [self._scores] if merge_multi_context else [[self._scores]]
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> None:
         if out_grads:
             raise MXNetValueError("[PythonLossModule] a loss takes no gradients of its outputs.")
         if self._grad_func is None:
@@ -161,8 +181,8 @@ class PythonLossModule(PythonModule):
         grad = self._grad_func(self._scores, self._labels)
         self._scores_grad = grad if isinstance(grad, NDArray) else array(grad)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         return [self._scores_grad] if merge_multi_context else [[self._scores_grad]]
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> Any:
         """There is no executor to watch."""

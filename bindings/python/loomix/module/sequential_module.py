@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A chain of modules."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetValueError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from .base_module import BaseModule
+
+if TYPE_CHECKING:
+    from ..kvstore import KVStore
+    from ..monitor import Monitor
+    from ..ndarray import NDArray
 
 __all__ = ["SequentialModule"]
 
@@ -27,13 +36,13 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger=logging):
+    def __init__(self, logger: Any = logging) -> None:
         super().__init__(logger)
-        self._modules = []
-        self._metas = []
-        self._label_shapes = None
+        self._modules: list[Any] = []
+        self._metas: list[Any] = []
+        self._label_shapes: Any = None
 
-    def add(self, module, **kwargs):
+    def add(self, module: Any, **kwargs: Any) -> Any:
         """Appends a module.
 
         Parameters
@@ -59,29 +68,29 @@ class SequentialModule(BaseModule):
         return self
 
     @property
-    def data_names(self):
+    def data_names(self) -> Any:
         return self._modules[0].data_names if self._modules else []
 
     @property
-    def output_names(self):
+    def output_names(self) -> Any:
         return self._modules[-1].output_names if self._modules else []
 
     @property
-    def data_shapes(self):
+    def data_shapes(self) -> Any:
         self._require(params=False)
         return self._modules[0].data_shapes
 
     @property
-    def label_shapes(self):
+    def label_shapes(self) -> Any:
         self._require(params=False)
         return self._label_shapes
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         self._require(params=False)
         return self._modules[-1].output_shapes
 
-    def get_params(self):
+    def get_params(self) -> Any:
         self._require()
         arg_params, aux_params = {}, {}
         for module in self._modules:
@@ -92,17 +101,17 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer=Uniform(0.01),
-        arg_params=None,
-        aux_params=None,
-        allow_missing=False,
-        force_init=False,
-        allow_extra=False,
-    ):
+        initializer: Any = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
-        owners = {}
+        owners: dict[str, int] = {}
         for number, module in enumerate(self._modules):
             module.init_params(
                 initializer, arg_params, aux_params, allow_missing, force_init, allow_extra=True
@@ -121,14 +130,14 @@ class SequentialModule(BaseModule):
 
     def bind(
         self,
-        data_shapes,
-        label_shapes=None,
-        for_training=True,
-        inputs_need_grad=False,
-        force_rebind=False,
-        shared_module=None,
-        grad_req="write",
-    ):
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ) -> None:
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -164,8 +173,12 @@ class SequentialModule(BaseModule):
         self.binded = True
 
     def init_optimizer(
-        self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),), force_init=False
-    ):
+        self,
+        kvstore: str | KVStore = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
@@ -174,40 +187,40 @@ class SequentialModule(BaseModule):
             module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         self.optimizer_initialized = True
 
-    def forward(self, data_batch, is_train=None):
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
         batch = DataBatch(data_batch.data, data_batch.label, data_batch.pad, data_batch.index)
         for module in self._modules:
             module.forward(batch, is_train)
             batch = DataBatch(module.get_outputs(), data_batch.label, data_batch.pad, data_batch.index)
 
-    def backward(self, out_grads=None):
+    def backward(self, out_grads: Any = None) -> None:
         self._require()
         for number, module in reversed(list(enumerate(self._modules))):
             module.backward(out_grads)
             if number:
                 out_grads = module.get_input_grads()
 
-    def update(self):
+    def update(self) -> None:
         self._require(optimizer=True)
         for module in self._modules:
             module.update()
 
-    def get_outputs(self, merge_multi_context=True):
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._modules[-1].get_outputs(merge_multi_context)
 
-    def get_input_grads(self, merge_multi_context=True):
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         self._require()
         return self._modules[0].get_input_grads(merge_multi_context)
 
-    def update_metric(self, eval_metric, labels, pre_sliced=False):
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require()
         for module, meta in zip(self._modules, self._metas):
             if meta.get(self.META_TAKE_LABELS, False):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon):
+    def install_monitor(self, mon: Monitor) -> None:
         self._require(params=False)
         for module in self._modules:
             module.install_monitor(mon)

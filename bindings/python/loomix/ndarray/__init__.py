@@ -11,5 +11,5 @@ from .op import *  # noqa: F403
 from .sparse import CSRNDArray, RowSparseNDArray
 from .utils import *  # noqa: F403 - last: its functions take every storage type
 
-__all__ = ndarray.__all__ + op.__all__ + utils.__all__
+__all__ = ndarray.__all__ + op.__all__ + utils.__all__  # type: ignore[attr-defined]
 __all__ += ["CSRNDArray", "RowSparseNDArray", "contrib", "image", "linalg", "op", "random", "sparse"]

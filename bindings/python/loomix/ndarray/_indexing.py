@@ -5,6 +5,11 @@ A key is first expanded to one entry for each axis (and None for new axes). Keys
 contiguous ones read as views. Others hold *index arrays*: they are gathered and scattered, with NumPy's rules.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import autograd
@@ -12,21 +17,24 @@ from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, integer_typ
 from ..util import is_np_shape
 from . import _internal, op
 
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+
 FULL = slice(None)
 
 
-def _is_array(value):
+def _is_array(value: Any) -> bool:
     return hasattr(value, "_reshape_view")
 
 
-def _fail_key(key):
+def _fail_key(key: Any) -> Any:
     raise MXNetValueError(
         f"[NDArray] does not support indexing with {key!r} of type {type(key).__name__}; "
         "expected integers, slices, None, Ellipsis, or lists and arrays of integers or booleans."
     )
 
 
-def _index_arrays(item):
+def _index_arrays(item: Any) -> list[Any] | None:
     """The index arrays that one entry of a key stands for (several for a boolean mask), or None if it is basic."""
     if item is None or item is Ellipsis or isinstance(item, (slice, *integer_types)):
         return None
@@ -35,7 +43,8 @@ def _index_arrays(item):
             return [item]
         item = item.asnumpy()
     if isinstance(item, (list, tuple, range)):
-        item = np.asarray([part.asnumpy() if _is_array(part) else part for part in item])
+        parts: Any = item
+        item = np.asarray([part.asnumpy() if _is_array(part) else part for part in parts])
         if item.size == 0:
             item = item.astype(np.int64)
     if not isinstance(item, np.ndarray):
@@ -47,7 +56,7 @@ def _index_arrays(item):
     return [item.astype(np.int64)]
 
 
-def expand(key, shape):
+def expand(key: Any, shape: Sequence[int]) -> list[Any]:
     """A key as a list with one entry for each axis of ``shape``, and None for each new axis.
 
     Entries are ints in range, slices, None, or index arrays (NumPy int64, or NDArray as given).
@@ -65,7 +74,8 @@ def expand(key, shape):
         raise MXNetIndexError(
             f"[NDArray] too many indices: got {used} for an array of {ndim} axes, shape {shape}."
         )
-    expanded, axis, seen_ellipsis = [], 0, False
+    expanded: list[Any] = []
+    axis, seen_ellipsis = 0, False
     for item, arrays in parts:
         if item is Ellipsis:
             if seen_ellipsis:
@@ -85,13 +95,13 @@ def expand(key, shape):
     return expanded + [FULL] * (ndim - axis)
 
 
-def _checked_int(index, axis, shape):
+def _checked_int(index: Any, axis: Any, shape: Sequence[int]) -> Any:
     if not -shape[axis] <= index < shape[axis]:
         raise MXNetIndexError(f"index {index} is out of bounds for axis {axis} with size {shape[axis]}")
     return index + shape[axis] if index < 0 else index
 
 
-def _checked_array(array, axis, shape):
+def _checked_array(array: NDArray, axis: Any, shape: Sequence[int]) -> Any:
     if _is_array(array):
         return array  # its values are not known yet: the operator checks them
     size = shape[axis]
@@ -101,11 +111,11 @@ def _checked_array(array, axis, shape):
     return np.where(array < 0, array + size, array)
 
 
-def _is_basic(entries):
+def _is_basic(entries: Any) -> bool:
     return all(entry is None or isinstance(entry, (int, slice)) for entry in entries)
 
 
-def _ranges(entries, shape):
+def _ranges(entries: Any, shape: Sequence[int]) -> Any:
     """begin, end, step for each axis, and the shape that they select; of basic entries without None."""
     begin, end, step, count = [], [], [], []
     for entry, size in zip(entries, shape):
@@ -124,7 +134,7 @@ def _ranges(entries, shape):
     return tuple(begin), tuple(end), tuple(step), tuple(count)
 
 
-def _contiguous(begin, step, count, shape):
+def _contiguous(begin: Sequence[int], step: Sequence[int], count: Sequence[int], shape: Sequence[int]) -> Any:
     """First and last flat element if the selection is one stretch of memory, else None."""
     whole = len(shape)
     while whole and count[whole - 1] == shape[whole - 1] and step[whole - 1] == 1:
@@ -140,7 +150,7 @@ def _contiguous(begin, step, count, shape):
     return first, first + int(np.prod(count, dtype=np.int64))
 
 
-def _result_shape(entries, count):
+def _result_shape(entries: Any, count: Sequence[int]) -> tuple[int] | tuple[Any, ...]:
     """The shape after integers drop their axes and None adds new ones."""
     result, axis = [], 0
     for entry in entries:
@@ -155,11 +165,11 @@ def _result_shape(entries, count):
     return tuple(result)
 
 
-def _reshaped(array, shape):
+def _reshaped(array: NDArray, shape: Sequence[int]) -> Any:
     return array if array.shape == shape else array._reshape(shape)
 
 
-def _get_basic(array, entries):
+def _get_basic(array: NDArray, entries: Any) -> Any:
     shape = array.shape
     begin, end, step, count = _ranges([entry for entry in entries if entry is not None], shape)
     result = _result_shape(entries, count)
@@ -181,7 +191,7 @@ class _Advanced:
     axes to the front; ``indices``: one int64 NDArray of shape (axes, *block), ``block`` its broadcast shape.
     """
 
-    def __init__(self, array, entries):
+    def __init__(self, array: NDArray, entries: Any) -> None:
         shape = array.shape
         plain = [entry for entry in entries if entry is not None]
         # An integer beside index arrays is one itself.
@@ -219,7 +229,7 @@ class _Advanced:
         head = sum(1 for entry in entries[:before] if entry is None or isinstance(entry, slice))
         self.result = tuple(full[:head]) + self.block + tuple(full[head:])
 
-    def _stack(self, array, arrays):
+    def _stack(self, array: NDArray, arrays: Any) -> NDArray:
         make = type(array)._from_numpy
         if all(isinstance(item, np.ndarray) for item in arrays):
             stacked = np.stack([np.broadcast_to(item, self.block) for item in arrays])
@@ -241,7 +251,7 @@ class _Advanced:
         with autograd.pause():
             return op.stack(*parts, axis=0)
 
-    def front(self, array):
+    def front(self, array: NDArray) -> NDArray:
         """The basic part of ``array`` with the indexed axes first."""
         if self.sliced:
             begin, end, step = self.ranges
@@ -251,7 +261,7 @@ class _Advanced:
         return array
 
 
-def _get_advanced(array, entries):
+def _get_advanced(array: NDArray, entries: Any) -> Any:
     plan = _Advanced(array, entries)
     if 0 in plan.result:
         return type(array)._empty(plan.result, array.context, array.dtype)
@@ -268,13 +278,13 @@ def _get_advanced(array, entries):
     return _reshaped(picked, result)
 
 
-def get_item(array, key):
+def get_item(array: NDArray, key: Any) -> Any:
     """``array[key]``: a view for contiguous integers and slices outside of recording, otherwise a copy."""
     entries = expand(key, array.shape)
     return _get_basic(array, entries) if _is_basic(entries) else _get_advanced(array, entries)
 
 
-def _value_array(array, value, shape):
+def _value_array(array: NDArray, value: Any, shape: Sequence[int]) -> Any:
     """``value`` as an NDArray of ``array``'s type and device that fits ``shape`` by broadcasting."""
     if _is_array(value):
         if value.stype != "default":
@@ -309,7 +319,7 @@ def _value_array(array, value, shape):
     return value if value.shape == tuple(shape) else op.broadcast_to(value, shape=shape)
 
 
-def _fill(array, value):
+def _fill(array: NDArray, value: Any) -> None:
     """Overwrites the whole array."""
     if isinstance(value, numeric_types):
         _internal._full(
@@ -321,7 +331,7 @@ def _fill(array, value):
         op.identity(_value_array(array, value, array.shape), out=array)
 
 
-def _set_basic(array, entries, value):
+def _set_basic(array: NDArray, entries: Any, value: Any) -> None:
     shape = array.shape
     begin, end, step, count = _ranges([entry for entry in entries if entry is not None], shape)
     if 0 in count:
@@ -336,13 +346,14 @@ def _set_basic(array, entries, value):
     _internal._slice_assign(array, value._reshape(count), begin=begin, end=end, step=step, out=array)
 
 
-def _set_advanced(array, entries, value):
+def _set_advanced(array: NDArray, entries: Any, value: Any) -> None:
     plan = _Advanced(array, entries)
     if 0 in plan.result:
         return
     # The flat positions of the elements that the key selects: one sum over the axes of position times stride.
     key = tuple(entry.asnumpy().astype(np.int64) if _is_array(entry) else entry for entry in entries)
-    picked, stride = 0, 1
+    picked: Any = 0
+    stride = 1
     for axis in reversed(range(array.ndim)):
         size = array.shape[axis]
         positions = np.arange(size, dtype=np.int64).reshape((size,) + (1,) * (array.ndim - 1 - axis))
@@ -355,7 +366,7 @@ def _set_advanced(array, entries, value):
     _internal._scatter_set_nd(flat, value._reshape((picked.size,)), indices, shape=(array.size,), out=flat)
 
 
-def set_item(array, key, value):
+def set_item(array: NDArray, key: Any, value: Any) -> None:
     """``array[key] = value``, with the value broadcast to the part."""
     if key is Ellipsis or (isinstance(key, slice) and key == FULL and array.ndim):
         _fill(array, value)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Further operators on arrays, made from the operator table, and functions on top of them."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +11,7 @@ from .. import _operators
 from . import op as _op
 
 if TYPE_CHECKING:
+    from ..ndarray import NDArray
     from ._generated_contrib import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "contrib"))
@@ -16,7 +19,7 @@ __all__ = [name for name, value in list(globals().items()) if type(value).__name
 __all__ += ["isfinite", "isinf", "isnan"]
 
 
-def isfinite(data):
+def isfinite(data: NDArray) -> NDArray:
     """1 where an element is neither infinite nor NaN, else 0.
 
     >>> isfinite(mx.nd.array([1, float("inf")])).asnumpy()
@@ -25,11 +28,11 @@ def isfinite(data):
     return (data == data) * (_op.abs(data) != np.inf)
 
 
-def isinf(data):
+def isinf(data: NDArray) -> NDArray:
     """1 where an element is infinite, else 0."""
     return _op.abs(data) == np.inf
 
 
-def isnan(data):
+def isnan(data: NDArray) -> NDArray:
     """1 where an element is NaN, else 0."""
     return data != data

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The class NDArray, and functions that make and combine arrays."""
 
+from __future__ import annotations
+
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,6 +78,8 @@ _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO
 
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from ._generated_methods import NDArrayMethods as _Base
 else:
     _Base = _core.NDArrayBase
@@ -101,13 +106,13 @@ class NDArray(_Base):
 
     # ---- reading ----
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self._is_none:
             return f"<{type(self).__name__} None>"
         shape = "x".join(str(size) for size in self.shape)
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {shape} @{self.context}>"
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise MXNetValueError(
                 "[NDArray] NumPy asked for an array without a copy; use numpy.from_dlpack(array)."
@@ -115,34 +120,34 @@ class NDArray(_Base):
         data = self.asnumpy()
         return data if dtype is None else data.astype(dtype, copy=False)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         if self.size == 0:
             return False
         if self.size > 1:
             raise MXNetValueError("The truth value of an NDArray with multiple elements is ambiguous.")
         return bool(self._item())
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self._item())
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self._item())
 
-    def __index__(self):
+    def __index__(self) -> int:
         if self.dtype not in (np.uint8, np.int8, np.int32, np.int64):
             raise MXNetTypeError(
                 f"[NDArray] only arrays of integers can be an index, not {self.dtype.__name__}."
             )
         return int(self._item())
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for i in range(len(self)):
             yield self[i]
 
-    def __contains__(self, value):
+    def __contains__(self, value: Any) -> bool:
         return bool(np.any(self.asnumpy() == (value.asnumpy() if isinstance(value, NDArray) else value)))
 
-    def asscalar(self):
+    def asscalar(self) -> Any:
         """The only element, as a NumPy scalar.
 
         Raises
@@ -154,36 +159,36 @@ class NDArray(_Base):
             raise MXNetValueError("The current array is not a scalar")
         return self.asnumpy().reshape(-1)[0]
 
-    def item(self):
+    def item(self) -> int | float:
         """The only element, as a Python number."""
         return self._item()
 
-    def tolist(self):
+    def tolist(self) -> list[Any]:
         """The elements as nested Python lists."""
         return self.asnumpy().tolist()
 
     @property
-    def T(self):
+    def T(self) -> NDArray:
         """The array with its axes reversed; itself when it has fewer than two."""
         return self if self.ndim < 2 else op.transpose(self)
 
     @property
-    def writable(self):
+    def writable(self) -> bool:
         """Whether the array may be changed: always."""
         return True
 
     # ---- parts ----
 
-    def _get_item(self, key):
+    def _get_item(self, key: Any) -> Any:
         return _indexing.get_item(self, key)
 
-    def _set_item(self, key, value):
+    def _set_item(self, key: Any, value: Any) -> None:
         _indexing.set_item(self, key, value)
 
-    def _full(self, value):
+    def _full(self, value: Any) -> None:
         self[:] = value
 
-    def _sync_copyfrom(self, source_array):
+    def _sync_copyfrom(self, source_array: Any) -> None:
         """Copies a NumPy array, or what makes one, into this array of the same shape; complete on return."""
         try:
             source = np.ascontiguousarray(source_array, dtype=self.dtype)
@@ -197,24 +202,24 @@ class NDArray(_Base):
             )
         self._copy_from_numpy(source)
 
-    def slice_assign(self, rhs, begin, end, step):
+    def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> NDArray:
         """Writes ``rhs`` into the part from ``begin`` to ``end`` and returns the array."""
         return _internal._slice_assign(self, rhs, begin=begin, end=end, step=step, out=self)
 
-    def slice_assign_scalar(self, value, begin, end, step):
+    def slice_assign_scalar(self, value: Any, begin: Any, end: Any, step: Any) -> NDArray:
         """Writes a number into the part from ``begin`` to ``end`` and returns the array."""
         return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step, out=self)
 
     # ---- shape ----
 
-    def _reshape(self, shape):
+    def _reshape(self, shape: Sequence[int]) -> NDArray:
         """Reshaped to known sizes: a view, or an operator while recording."""
         shape = tuple(shape)
         if autograd.is_recording():
             return _reshape_op(self, shape)
         return self._reshape_view(shape)
 
-    def reshape(self, *shape, **kwargs):
+    def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
         """The same elements in another shape; shares memory.
 
         Parameters
@@ -244,7 +249,7 @@ class NDArray(_Base):
             )
         return self._reshape_special(shape, bool(reverse))
 
-    def expand_dims(self, axis, inplace=False):
+    def expand_dims(self, axis: Any, inplace: bool = False) -> Any:
         """The array with a new axis of size 1; shares memory when ``inplace``."""
         if not inplace:
             return op.expand_dims(self, axis=axis)
@@ -257,7 +262,7 @@ class NDArray(_Base):
         shape.insert(axis % ndim, 1)
         return self._reshape(shape)
 
-    def squeeze(self, axis=None, inplace=False):
+    def squeeze(self, axis: Any = None, inplace: bool = False) -> Any:
         """The array without its axes of size 1, or without the given ones; shares memory when ``inplace``."""
         if not inplace:
             return op.squeeze(self, axis=axis)
@@ -268,11 +273,11 @@ class NDArray(_Base):
                 raise MXNetValueError(f"[squeeze] axis {i} has size {self.shape[i]}; expected 1.")
         return self._reshape([size for i, size in enumerate(self.shape) if i not in axes] or (1,))
 
-    def flatten(self, inplace=False):
+    def flatten(self, inplace: bool = False) -> NDArray:
         """The first axis, and all others as one; shares memory when ``inplace``."""
         return self.reshape((0, -1)) if inplace else op.flatten(self)
 
-    def broadcast_to(self, shape):
+    def broadcast_to(self, shape: int | Sequence[int]) -> NDArray:
         """The array repeated along axes of size 1, and new leading ones, to ``shape``."""
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         have = (1,) * (len(shape) - self.ndim) + self.shape
@@ -284,21 +289,21 @@ class NDArray(_Base):
         source = self if have == self.shape else self._reshape(have)
         return op.broadcast_to(source, shape=shape)
 
-    def broadcast_like(self, other):
+    def broadcast_like(self, other: Any) -> NDArray:
         """The array broadcast to the shape of another."""
         return self.broadcast_to(other.shape)
 
-    def diag(self, k=0, **kwargs):
+    def diag(self, k: int = 0, **kwargs: Any) -> NDArray:
         """The ``k``-th diagonal, or a matrix with this diagonal."""
         return op.diag(self, k=k, **kwargs)
 
     # ---- copies ----
 
-    def copy(self):
+    def copy(self) -> Any:
         """A copy on the same device."""
         return self.copyto(self.context)
 
-    def copyto(self, other):
+    def copyto(self, other: Any) -> Any:
         """Copies the elements into another array, or to a new one on a device.
 
         Parameters
@@ -325,13 +330,13 @@ class NDArray(_Base):
             return target
         raise MXNetTypeError(f"[copyto] other is a {type(other).__name__}; expected an NDArray or a Context.")
 
-    def as_in_context(self, context):
+    def as_in_context(self, context: Any) -> Any:
         """The array itself if it is on the device, else a copy there."""
         return self if self.context == context else self.copyto(context)
 
     as_in_ctx = as_in_context
 
-    def astype(self, dtype, copy=True):
+    def astype(self, dtype: DTypeLike | None, copy: bool = True) -> NDArray:
         """The elements converted to another type.
 
         Parameters
@@ -346,7 +351,7 @@ class NDArray(_Base):
             return self
         return op.cast(self, dtype=dtype)
 
-    def tostype(self, stype):
+    def tostype(self, stype: str) -> Any:
         """The same values in another storage type: 'default', 'row_sparse' or 'csr'."""
         if stype == "csr" and self.ndim != 2:
             raise MXNetValueError(
@@ -358,22 +363,24 @@ class NDArray(_Base):
 
         return sparse.convert(self, stype)
 
-    def detach(self):
+    def detach(self) -> NDArray:
         """The same elements, cut off from the computation that was recorded."""
         return self._detach()
 
-    def as_nd_ndarray(self):
+    def as_nd_ndarray(self) -> NDArray:
         """The array itself; for code that also handles NumPy-like arrays."""
         return self
 
     # ---- gradients ----
 
     @property
-    def grad(self):
+    def grad(self) -> NDArray | None:
         """The gradient of a variable (see :meth:`attach_grad`), else None."""
         return self._gradient()
 
-    def attach_grad(self, grad_req="write", stype=None):
+    def attach_grad(
+        self, grad_req: str | Sequence[str] | Mapping[str, str] = "write", stype: str | None = None
+    ) -> None:
         """Makes room for the gradient of this array, which then is a variable of what is recorded.
 
         Parameters
@@ -393,7 +400,7 @@ class NDArray(_Base):
             )
         autograd.mark_variables([self], [grad], [grad_req])
 
-    def backward(self, out_grad=None, retain_graph=False, train_mode=True):
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Computes the gradients of this array with respect to the variables that it came from.
 
         Parameters
@@ -409,44 +416,44 @@ class NDArray(_Base):
 
     # ---- pickling ----
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (None,), self.__getstate__()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[Any, Any]:
         return {"handle": None if self._is_none else bytearray(_core.record_bytes(self))}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         record = state["handle"]
         if record is not None:
             self._adopt(_core.array_from_record(bytes(record)))
 
-    def __copy__(self):
+    def __copy__(self) -> Any:
         return self.copy()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
 
     # ---- for this package ----
 
     @staticmethod
-    def _empty(shape, ctx, dtype):
+    def _empty(shape: Sequence[int], ctx: Context | None, dtype: DTypeLike | None) -> NDArray:
         return _core.empty(shape, ctx, dtype)
 
     @staticmethod
-    def _from_numpy(data, ctx):
+    def _from_numpy(data: Any, ctx: Context | None) -> NDArray:
         """A new array with the elements and type of a contiguous NumPy array."""
         result = _core.empty(data.shape, ctx, data.dtype)
         result._copy_from_numpy(data)
         return result
 
 
-def _alloc_like(array, ctx):
+def _alloc_like(array: NDArray, ctx: Context) -> Any:
     if array.stype == "default":
         return _core.empty(array.shape, ctx, array.dtype)
     return _core.empty_sparse(array.stype, array.shape, ctx, array.dtype)
 
 
-def _reshape_op(array, shape):
+def _reshape_op(array: NDArray, shape: Sequence[int]) -> NDArray:
     # Sizes of 0 and shape () mean something else to the operator; such arrays have no gradient to pass on.
     if not shape or 0 in shape:
         return array._reshape_view(shape)
@@ -469,11 +476,11 @@ for _name in _FLUENT:
 # ---- making arrays ----
 
 
-def _shape_of(shape):
+def _shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
     return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def empty(shape, ctx=None, dtype=None):
+def empty(shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike | None = None) -> NDArray:
     """A new array whose elements are not set.
 
     >>> empty((2, 3)).shape
@@ -482,7 +489,13 @@ def empty(shape, ctx=None, dtype=None):
     return _core.empty(_shape_of(shape), ctx, np.float32 if dtype is None else dtype)
 
 
-def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
+def zeros(
+    shape: int | Sequence[int],
+    ctx: Context | None = None,
+    dtype: DTypeLike | None = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Any:
     """A new array of zeros.
 
     Parameters
@@ -512,7 +525,9 @@ def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
     )
 
 
-def ones(shape, ctx=None, dtype=None, **kwargs):
+def ones(
+    shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+) -> NDArray:
     """A new array of ones; parameters as for :func:`zeros`."""
     return _internal._ones(
         shape=_shape_of(shape),
@@ -522,7 +537,13 @@ def ones(shape, ctx=None, dtype=None, **kwargs):
     )
 
 
-def full(shape, val, ctx=None, dtype=np.float32, out=None):
+def full(
+    shape: int | Sequence[int],
+    val: Any,
+    ctx: Context | None = None,
+    dtype: DTypeLike | None = np.float32,
+    out: NDArray | None = None,
+) -> NDArray:
     """A new array with ``val`` everywhere, or ``out`` filled with it.
 
     >>> full(2, 7).asnumpy()
@@ -533,7 +554,7 @@ def full(shape, val, ctx=None, dtype=np.float32, out=None):
     return out
 
 
-def array(source_array, ctx=None, dtype=None):
+def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None = None) -> Any:
     """A new array with the values of a list, a NumPy array or anything that NumPy takes.
 
     Parameters
@@ -568,13 +589,21 @@ def array(source_array, ctx=None, dtype=None):
     return _make(values, ctx)
 
 
-def _make(values, ctx):
+def _make(values: Any, ctx: Context | None) -> NDArray:
     if not values.flags.c_contiguous:
         values = np.ascontiguousarray(values)
     return NDArray._from_numpy(values, ctx)
 
 
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=np.float32):
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Context | None = None,
+    dtype: DTypeLike | None = np.float32,
+) -> NDArray:
     """Evenly spaced values: from ``start`` below ``stop``, each ``repeat`` times.
 
     >>> arange(2, 6, step=2, repeat=2).asnumpy()
@@ -591,7 +620,14 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     )
 
 
-def linspace(start, stop, num, endpoint=True, ctx=None, dtype=np.float32):
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: DTypeLike | None = np.float32,
+) -> NDArray:
     """``num`` evenly spaced values from ``start`` to ``stop``.
 
     >>> linspace(0, 1, 3).asnumpy()
@@ -607,7 +643,9 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype=np.float32):
     )
 
 
-def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
+def eye(
+    N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+) -> NDArray:
     """A matrix with ones on its ``k``-th diagonal; M is the number of columns, N by default.
 
     >>> eye(2).asnumpy()
@@ -619,7 +657,7 @@ def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
     )
 
 
-def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
+def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type = NDArray) -> Any:
     """An array over a NumPy array: shares its memory if ``zero_copy``, in which case it becomes read-only there.
 
     Raises
@@ -636,22 +674,22 @@ def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
     return shared
 
 
-def from_dlpack(dlpack):
+def from_dlpack(dlpack: Any) -> NDArray:
     """An array over a DLPack capsule, or over an object with ``__dlpack__``, without a copy where possible."""
     return _core.from_dlpack(dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack)
 
 
-def to_dlpack_for_read(data):
+def to_dlpack_for_read(data: Any) -> Any:
     """A DLPack capsule over ``data`` once it is computed."""
     return data.to_dlpack_for_read()
 
 
-def to_dlpack_for_write(data):
+def to_dlpack_for_write(data: Any) -> Any:
     """A DLPack capsule over ``data`` once nothing reads or writes it."""
     return data.to_dlpack_for_write()
 
 
-def waitall():
+def waitall() -> None:
     """Waits until everything that was started is done; raises the first error that nobody saw.
 
     >>> waitall()
@@ -662,7 +700,7 @@ def waitall():
 # ---- combining arrays ----
 
 
-def concatenate(arrays, axis=0, always_copy=True):
+def concatenate(arrays: Any, axis: Any = 0, always_copy: bool = True) -> Any:
     """Joins a list of arrays along an existing axis."""
     if not arrays:
         raise MXNetValueError("[concatenate] got no arrays; expected at least one.")
@@ -671,7 +709,7 @@ def concatenate(arrays, axis=0, always_copy=True):
     return op.concat(*arrays, dim=axis)
 
 
-def moveaxis(tensor, source, destination):
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """The array with axes moved to other places, as ``numpy.moveaxis``.
 
     >>> moveaxis(zeros((3, 4, 5)), 0, -1).shape
@@ -694,13 +732,13 @@ def moveaxis(tensor, source, destination):
     return op.transpose(tensor, axes=tuple(order))
 
 
-def _binary(name, what, on_arrays, on_right, on_left, on_numbers):
+def _binary(name: str, what: str, on_arrays: Any, on_right: Any, on_left: Any, on_numbers: Any) -> Any:
     """A function of two arrays or numbers: the broadcasting operator, the one with a number on the right, the one with
     it on the left, and what two numbers give."""
     on_arrays = getattr(op, on_arrays, None)
     on_right, on_left = getattr(_internal, on_right, None), getattr(_internal, on_left, None)
 
-    def function(lhs, rhs):
+    def function(lhs: Any, rhs: Any) -> Any:
         if isinstance(lhs, NDArray):
             if isinstance(rhs, NDArray):
                 return on_arrays(lhs, rhs)
@@ -720,7 +758,7 @@ def _binary(name, what, on_arrays, on_right, on_left, on_numbers):
     return function
 
 
-def _compare(name, what, reverse, on_numbers):
+def _compare(name: str, what: str, reverse: Any, on_numbers: Any) -> Any:
     return _binary(
         name,
         f"1 where {what}, else 0",
@@ -751,12 +789,12 @@ logical_or = _compare("logical_or", "one is true", "logical_or", lambda a, b: bo
 logical_xor = _compare("logical_xor", "exactly one is true", "logical_xor", lambda a, b: bool(a) != bool(b))
 
 
-def onehot_encode(indices, out):
+def onehot_encode(indices: Any, out: NDArray) -> NDArray:
     """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
     return _internal._onehot_encode(indices, out, out=out)
 
 
-def histogram(a, bins=10, range=None):
+def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
     """Counts of the values in bins, and the bins' edges.
 
     Parameters
@@ -776,7 +814,9 @@ def histogram(a, bins=10, range=None):
     return _internal._histogram(a, bin_cnt=bins, range=range)
 
 
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+def split_v2(
+    ary: Any, indices_or_sections: int | Sequence[int], axis: Any = 0, squeeze_axis: bool = False
+) -> Any:
     """Splits an array into equal sections, or at the given positions, along one axis.
 
     >>> [part.shape for part in split_v2(zeros((4, 2)), 2)]

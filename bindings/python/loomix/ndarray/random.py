@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random arrays. Parameters of a distribution are numbers, or arrays with one value for each distribution."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _operators
 from ..base import MXNetTypeError, MXNetValueError, numeric_types
@@ -10,6 +13,9 @@ from . import _internal
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
     from ._generated_random import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "random"))
@@ -29,7 +35,15 @@ __all__ += [
 ]
 
 
-def _draw(name, params, shape, dtype, ctx, out, kwargs):
+def _draw(
+    name: str,
+    params: Any,
+    shape: int | Sequence[int] | None,
+    dtype: DTypeLike | None,
+    ctx: Context | None,
+    out: NDArray | None,
+    kwargs: Any,
+) -> Any:
     """Runs `_sample_NAME` where the parameters are arrays, `_random_NAME` where they are numbers."""
     values = list(params.values())
     given = dict(kwargs)
@@ -59,7 +73,15 @@ def _draw(name, params, shape, dtype, ctx, out, kwargs):
     return getattr(_internal, f"_random_{name}")(out=out, **params, **given)
 
 
-def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def uniform(
+    low: Any = 0,
+    high: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Numbers spread evenly over [low, high).
 
     >>> uniform(0, 1, shape=(2, 2)).shape
@@ -68,13 +90,21 @@ def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None, **kwargs)
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
-def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def normal(
+    loc: Any = 0,
+    scale: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Numbers of the normal distribution with mean ``loc`` and standard deviation ``scale``."""
     names = ("mu", "sigma") if isinstance(loc, NDArray) else ("loc", "scale")
     return _draw("normal", dict(zip(names, (loc, scale))), shape, dtype, ctx, out, kwargs)
 
 
-def randn(*shape, **kwargs):
+def randn(*shape: Any, **kwargs: Any) -> Any:
     """Numbers of the normal distribution; the sizes are given as arguments.
 
     >>> randn(2, 3).shape
@@ -85,38 +115,91 @@ def randn(*shape, **kwargs):
     return normal(loc, scale, shape or (1,), dtype, ctx, out, **kwargs)
 
 
-def exponential(scale=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def exponential(
+    scale: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Numbers of the exponential distribution with mean ``scale``."""
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out, kwargs)
 
 
-def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def poisson(
+    lam: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Counts of the Poisson distribution with mean ``lam``."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
 
-def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def gamma(
+    alpha: Any = 1,
+    beta: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Numbers of the gamma distribution with shape ``alpha`` and scale ``beta``."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, kwargs)
 
 
-def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def negative_binomial(
+    k: int = 1,
+    p: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Failures before ``k`` successes of probability ``p``."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
-def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def generalized_negative_binomial(
+    mu: Any = 1,
+    alpha: Any = 1,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Counts with mean ``mu`` and dispersion ``alpha``."""
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
 
 
-def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32", **kwargs):
+def multinomial(
+    data: Any,
+    shape: int | Sequence[int] | None = None,
+    get_prob: bool = False,
+    out: NDArray | None = None,
+    dtype: DTypeLike = "int32",
+    **kwargs: Any,
+) -> Any:
     """Positions drawn with the probabilities in the last axis of ``data``; ``get_prob`` adds their log-likelihood."""
-    given = {} if shape is None else {"shape": shape}
+    given: dict[str, Any] = {} if shape is None else {"shape": shape}
     return _internal._sample_multinomial(data, get_prob=get_prob, out=out, dtype=dtype, **given, **kwargs)
 
 
-def randint(low, high, shape=None, dtype=None, ctx=None, out=None, **kwargs):
+def randint(
+    low: Any,
+    high: Any,
+    shape: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
+    **kwargs: Any,
+) -> Any:
     """Whole numbers from ``low`` below ``high``; int32 by default."""
     for value in (low, high):
         if not isinstance(value, numeric_types):
@@ -126,6 +209,6 @@ def randint(low, high, shape=None, dtype=None, ctx=None, out=None, **kwargs):
     return _draw("randint", {"low": int(low), "high": int(high)}, shape, dtype, ctx, out, kwargs)
 
 
-def shuffle(data, **kwargs):
+def shuffle(data: Any, **kwargs: Any) -> NDArray:
     """The items of the first axis in random order."""
     return _internal._shuffle(data, **kwargs)

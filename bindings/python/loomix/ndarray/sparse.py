@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse arrays: csr matrices, and arrays of which only some rows are stored."""
 
+from __future__ import annotations
+
 import builtins
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from .ndarray import NDArray
 from .ndarray import array as _dense_array
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
     from ._generated_sparse import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "sparse"))
@@ -34,16 +39,16 @@ class BaseSparseNDArray(NDArray):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shape = "x".join(str(size) for size in self.shape)
         return f"\n<{type(self).__name__} {shape} @{self.context}>"
 
-    def _get_item(self, key):
+    def _get_item(self, key: Any) -> Any:
         if isinstance(key, builtins.slice) and key == builtins.slice(None):
             return self
         return self.tostype("default")[key]
 
-    def _set_item(self, key, value):
+    def _set_item(self, key: Any, value: Any) -> None:
         if not (isinstance(key, builtins.slice) and key == builtins.slice(None)):
             raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
         if isinstance(value, NDArray):
@@ -52,20 +57,20 @@ class BaseSparseNDArray(NDArray):
             dense = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), self.shape))
             _core.copy_array(NDArray._from_numpy(dense, self.context), self)
 
-    def _at(self, index):
+    def _at(self, index: Any) -> Any:
         raise NotSupportedForSparseNDArray("_at", "tostype('default')", index)
 
-    def _slice(self, start, stop):
+    def _slice(self, start: Any, stop: Any) -> Any:
         raise NotSupportedForSparseNDArray("_slice", "tostype('default')", start, stop)
 
-    def reshape(self, *shape, **kwargs):
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         raise NotSupportedForSparseNDArray("reshape", "tostype('default')", *shape)
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray[Any, Any]:
         """A dense NumPy array with the values; waits for them."""
         return _core.cast_storage(self, "default").asnumpy()
 
-    def copyto(self, other):
+    def copyto(self, other: Any) -> Any:
         """Copies the array to a device, or into another one of the same shape."""
         if isinstance(other, NDArray):
             _core.copy_array(self, other)
@@ -74,11 +79,11 @@ class BaseSparseNDArray(NDArray):
         _core.copy_array(self, target)
         return target
 
-    def copy(self):
+    def copy(self) -> Any:
         """A copy on the same device."""
         return self.copyto(self.context)
 
-    def astype(self, dtype, copy=True):
+    def astype(self, dtype: DTypeLike | None, copy: bool = True) -> Any:
         """The same array with values of another type."""
         if not copy and _core.same_dtype(dtype, self.dtype):
             return self
@@ -87,12 +92,12 @@ class BaseSparseNDArray(NDArray):
         return target
 
     @property
-    def data(self):
+    def data(self) -> NDArray:
         """The stored values."""
         return self._stored_values()
 
     @property
-    def indices(self):
+    def indices(self) -> NDArray:
         """The stored rows' numbers, or the column of each stored value."""
         return self._stored_indices()
 
@@ -103,22 +108,22 @@ class CSRNDArray(BaseSparseNDArray):
     __slots__ = ()
 
     @property
-    def indptr(self):
+    def indptr(self) -> NDArray:
         """Where each row's values start, and where the last one's end."""
         return self._stored_indptr()
 
-    def asscipy(self):
+    def asscipy(self) -> Any:
         """A ``scipy.sparse.csr_matrix`` with a copy of the values."""
         import scipy.sparse
 
         parts = (self.data.asnumpy(), self.indices.asnumpy(), self.indptr.asnumpy())
         return scipy.sparse.csr_matrix(parts, shape=self.shape)
 
-    def check_format(self, full_check=True):
+    def check_format(self, full_check: bool = True) -> None:
         """Raises an error when the index arrays are not those of a csr matrix."""
         self.wait_to_read()
 
-    def _get_item(self, key):
+    def _get_item(self, key: Any) -> Any:
         if isinstance(key, (int, builtins.slice)):
             rows = range(self.shape[0])[key]
             rows = range(rows, rows + 1) if isinstance(rows, int) else rows
@@ -136,28 +141,28 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     __slots__ = ()
 
-    def check_format(self, full_check=True):
+    def check_format(self, full_check: bool = True) -> None:
         """Raises an error when the row numbers are not sorted or out of range."""
         self.wait_to_read()
 
-    def retain(self, indices):
+    def retain(self, indices: Any) -> Any:
         """Only the rows in ``indices``."""
         rows = indices if isinstance(indices, NDArray) else _dense_array(indices, dtype=np.int64)
         return _core.retain_rows(self, rows)
 
 
-def _host(value, dtype=None):
+def _host(value: Any, dtype: DTypeLike | None = None) -> Any:
     value = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
     return np.ascontiguousarray(value, dtype=value.dtype if dtype is None else dtype)
 
 
-def _value_dtype(data, dtype):
+def _value_dtype(data: Any, dtype: DTypeLike | None) -> Any:
     if dtype is not None:
         return _core.numpy_dtype(dtype)
     return np.dtype(data.dtype) if isinstance(data, (NDArray, np.ndarray)) else np.dtype(np.float32)
 
 
-def convert(array, stype):
+def convert(array: NDArray, stype: str) -> Any:
     """The values of an array in another storage type."""
     if stype not in ("default", "row_sparse", "csr"):
         raise MXNetValueError(
@@ -166,7 +171,9 @@ def convert(array, stype):
     return _core.cast_storage(array, stype)
 
 
-def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
+def csr_matrix(
+    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """A csr matrix.
 
     Parameters
@@ -199,7 +206,10 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
             shape = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
         return _checked(
             _core.make_csr(
-                *(NDArray._from_numpy(part, ctx) for part in (values, columns, starts)), list(shape)
+                NDArray._from_numpy(values, ctx),
+                NDArray._from_numpy(columns, ctx),
+                NDArray._from_numpy(starts, ctx),
+                list(shape),
             )
         )
     if isinstance(arg1, tuple):
@@ -207,7 +217,9 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
     return _checked_shape(array(arg1, ctx, dtype, "csr"), shape)
 
 
-def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
+def row_sparse_array(
+    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: DTypeLike | None = None
+) -> Any:
     """A row-sparse array.
 
     Parameters
@@ -240,18 +252,20 @@ def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
     return _checked_shape(array(arg1, ctx, dtype, "row_sparse"), shape)
 
 
-def _checked(result):
+def _checked(result: Any) -> Any:
     result.wait_to_read()  # wrong index arrays are the caller's mistake: say so here
     return result
 
 
-def _checked_shape(result, shape):
+def _checked_shape(result: Any, shape: Any) -> Any:
     if shape is not None and tuple(shape) != result.shape:
         raise MXNetValueError(f"[sparse] the source has shape {result.shape}; expected {tuple(shape)}.")
     return result
 
 
-def array(source_array, ctx=None, dtype=None, stype=None):
+def array(
+    source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None = None, stype: str | None = None
+) -> Any:
     """A sparse array from another one or from a SciPy matrix, of the same storage type."""
     ctx = ctx or current_context()
     if hasattr(source_array, "tocsr") and not isinstance(source_array, NDArray):
@@ -270,7 +284,9 @@ def array(source_array, ctx=None, dtype=None, stype=None):
     return convert(_dense_array(source_array, ctx, dtype), stype)
 
 
-def zeros(stype, shape, ctx=None, dtype=None, **kwargs):
+def zeros(
+    stype: str, shape: Any, ctx: Context | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+) -> Any:
     """A sparse array that stores nothing.
 
     >>> zeros("csr", (2, 3)).stype

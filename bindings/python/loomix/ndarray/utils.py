@@ -1,18 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that make arrays of any storage type, and array files."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..base import MXNetTypeError
 from . import ndarray as _dense
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
 
 zeros = _dense.zeros
 
 
-def empty(shape, ctx=None, dtype=None, stype=None):
+def empty(
+    shape: int | Sequence[int],
+    ctx: Context | None = None,
+    dtype: DTypeLike | None = None,
+    stype: str | None = None,
+) -> Any:
     """A new array whose elements are not set; sparse storage types begin empty."""
     if stype in (None, "default"):
         return _dense.empty(shape, ctx, dtype)
@@ -21,7 +35,7 @@ def empty(shape, ctx=None, dtype=None, stype=None):
     return sparse.empty(stype, shape, ctx, dtype)
 
 
-def array(source_array, ctx=None, dtype=None):
+def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None = None) -> Any:
     """A new array from a list, a NumPy array, an NDArray of any storage type, or a SciPy csr matrix."""
     if getattr(source_array, "stype", "default") != "default" or hasattr(source_array, "tocsr"):
         from . import sparse
@@ -30,7 +44,7 @@ def array(source_array, ctx=None, dtype=None):
     return _dense.array(source_array, ctx=ctx, dtype=dtype)
 
 
-def save(fname, data):
+def save(fname: str, data: Any) -> None:
     """Writes arrays to a file in MXNet's format.
 
     Parameters
@@ -63,11 +77,11 @@ def save(fname, data):
     _core.save_arrays(os.fspath(fname), names, arrays)
 
 
-def _as_result(names, arrays):
+def _as_result(names: Sequence[str] | None, arrays: Any) -> Any:
     return dict(zip(names, arrays)) if names else arrays
 
 
-def load(fname):
+def load(fname: str) -> Any:
     """Reads an array file of any MXNet version: a list, or a dict when the arrays have names.
 
     Raises
@@ -78,7 +92,7 @@ def load(fname):
     return _as_result(*_core.load_arrays(os.fspath(fname)))
 
 
-def load_frombuffer(buf):
+def load_frombuffer(buf: Any) -> Any:
     """Reads the content of an array file from bytes."""
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise MXNetTypeError(f"[load_frombuffer] buf is a {type(buf).__name__}; expected bytes.")

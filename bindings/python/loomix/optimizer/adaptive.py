@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers that scale each weight's step by the history of its gradient."""
 
+from __future__ import annotations
+
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +28,26 @@ class Adam(Optimizer):
         Whether a row_sparse gradient changes only the rows that it holds.
     """
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs):
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        lazy_update: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
         self.lazy_update = lazy_update
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         stype = weight.stype if self.lazy_update else "default"
         return (zeros_like(weight, stype), zeros_like(weight, stype))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         count = self._index_update_count[index]
         lr *= sqrt(1.0 - self.beta2**count) / (1.0 - self.beta1**count)
@@ -67,14 +78,14 @@ class AdaGrad(Optimizer):
         Added under the root.
     """
 
-    def __init__(self, eps=1e-7, **kwargs):
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         if grad.stype == "row_sparse":
             nd.sparse.adagrad_update(
@@ -111,14 +122,14 @@ class RMSProp(Optimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        gamma1=0.9,
-        gamma2=0.9,
-        epsilon=1e-8,
-        centered=False,
-        clip_weights=None,
-        **kwargs,
-    ):
+        learning_rate: float = 0.001,
+        gamma1: float = 0.9,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        clip_weights: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1 = gamma1
         self.gamma2 = gamma2
@@ -126,18 +137,20 @@ class RMSProp(Optimizer):
         self.epsilon = epsilon
         self.clip_weights = clip_weights
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, ...]:
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         attrs = {**self._scaling(), "lr": lr, "wd": wd, "gamma1": self.gamma1, "epsilon": self.epsilon}
         if self.clip_weights:
             attrs["clip_weights"] = self.clip_weights
         if self.centered:
-            nd.rmspropalex_update(weight, grad, *state, out=weight, gamma2=self.gamma2, **attrs)
+            n, g, delta = state
+            nd.rmspropalex_update(weight, grad, n, g, delta, out=weight, gamma2=self.gamma2, **attrs)
         else:
-            nd.rmsprop_update(weight, grad, *state, out=weight, **attrs)
+            (n,) = state
+            nd.rmsprop_update(weight, grad, n, out=weight, **attrs)
 
 
 @register
@@ -152,15 +165,15 @@ class AdaDelta(Optimizer):
         Added under the roots.
     """
 
-    def __init__(self, rho=0.9, epsilon=1e-5, **kwargs):
+    def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight, "default"), zeros_like(weight, "default"))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         _, wd = self._begin(index)
         grad = self._scaled(grad)
         mean_square, mean_step = state
@@ -182,34 +195,39 @@ class Ftrl(Optimizer):
         Keeps the per-coordinate rate finite.
     """
 
-    def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
+    def __init__(
+        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: Any = 1, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.lamda1 = lamda1
         self.beta = beta
         self.lr = learning_rate
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight), zeros_like(weight))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         attrs = {**self._scaling(), "lr": lr, "wd": wd, "lamda1": self.lamda1, "beta": self.beta}
-        nd.ftrl_update(weight, grad, *state, out=weight, **attrs)
+        z, n = state
+        nd.ftrl_update(weight, grad, z, n, out=weight, **attrs)
 
 
 @register
 class Adamax(Optimizer):
     """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980)."""
 
-    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+    def __init__(
+        self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight, "default"), zeros_like(weight, "default"))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         lr /= 1.0 - self.beta1 ** self._index_update_count[index]
         grad = grad * self.rescale_grad + wd * weight
@@ -234,8 +252,14 @@ class Nadam(Optimizer):
     """
 
     def __init__(
-        self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, schedule_decay=0.004, **kwargs
-    ):
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        schedule_decay: float = 0.004,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
@@ -243,10 +267,10 @@ class Nadam(Optimizer):
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight, "default"), zeros_like(weight, "default"))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         count = self._index_update_count[index]
         grad = grad * self.rescale_grad + wd * weight
@@ -269,24 +293,29 @@ class Nadam(Optimizer):
 class FTML(Optimizer):
     """Follow the moving leader (Zheng and Kwok 2017)."""
 
-    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+    def __init__(
+        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, ...]:
         return tuple(zeros_like(weight, "default") for _ in range(3))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
-        attrs = {"rescale_grad": self.rescale_grad}
+        attrs: dict[str, Any] = {"rescale_grad": self.rescale_grad}
         if self.clip_gradient:
             attrs["clip_grad"] = self.clip_gradient
+        d, v, z = state
         nd.ftml_update(
             weight,
             grad,
-            *state,
+            d,
+            v,
+            z,
             out=weight,
             lr=lr,
             wd=wd,
@@ -314,15 +343,15 @@ class LAMB(Optimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-6,
-        lower_bound=None,
-        upper_bound=None,
-        bias_correction=True,
-        **kwargs,
-    ):
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        lower_bound: Any = None,
+        upper_bound: Any = None,
+        bias_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
@@ -331,18 +360,20 @@ class LAMB(Optimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (
             zeros_like(weight, "default").astype(np.float32),
             zeros_like(weight, "default").astype(np.float32),
         )
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
+        mean, var = state
         direction = nd.lamb_update_phase1(
             weight,
             grad,
-            *state,
+            mean,
+            var,
             t=self._index_update_count[index],
             wd=wd,
             beta1=self.beta1,

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all optimizers share: learning rates, weight decay, counts of updates, and 16-bit weights."""
 
+from __future__ import annotations
+
 import os
 import warnings
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..base import MXNetTypeError, MXNetValueError
 from ..util import is_np_array
+
+if TYPE_CHECKING:
+    from ..symbol import Symbol
 
 __all__ = ["Optimizer", "Test", "create", "register"]
 
@@ -54,17 +59,17 @@ class Optimizer:
 
     def __init__(
         self,
-        rescale_grad=1.0,
-        param_idx2name=None,
-        wd=0.0,
-        clip_gradient=None,
-        learning_rate=None,
-        lr_scheduler=None,
-        sym=None,
-        begin_num_update=0,
-        multi_precision=False,
-        param_dict=None,
-    ):
+        rescale_grad: float = 1.0,
+        param_idx2name: Any = None,
+        wd: Any = 0.0,
+        clip_gradient: Any = None,
+        learning_rate: float | None = None,
+        lr_scheduler: Any = None,
+        sym: Symbol | None = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: Any = None,
+    ) -> None:
         param_idx2name = {} if param_idx2name is None else param_idx2name
         if not isinstance(param_idx2name, dict):
             raise MXNetTypeError("[Optimizer] param_idx2name is not a dict; expected index to name.")
@@ -80,11 +85,11 @@ class Optimizer:
         self.lr_scheduler = lr_scheduler
         self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
         self.wd = wd
-        self.lr_mult = {}
-        self.wd_mult = {}
+        self.lr_mult: dict[Any, Any] = {}
+        self.wd_mult: dict[Any, Any] = {}
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
-        self._all_index_update_counts = {0: {}}  # by device number
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}  # by device number
         self._index_update_count = self._all_index_update_counts[0]
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
@@ -97,7 +102,7 @@ class Optimizer:
         self.set_wd_mult({})
 
     @staticmethod
-    def register(klass):
+    def register(klass: type) -> Any:
         """Class decorator: makes :func:`create` know the class by its name in lower case."""
         name = klass.__name__.lower()
         if name in Optimizer.opt_registry:
@@ -108,7 +113,7 @@ class Optimizer:
         return klass
 
     @staticmethod
-    def create_optimizer(name, **kwargs):
+    def create_optimizer(name: str, **kwargs: Any) -> Any:
         """An optimizer from its registered name (in any case) and its arguments.
 
         Raises
@@ -122,21 +127,21 @@ class Optimizer:
             raise MXNetValueError(f"[optimizer] {name!r} is not a registered optimizer; known are {known}.")
         return klass(**kwargs)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         del state["param_dict"]  # parameters are not part of a saved state
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__ = state
         self.param_dict = {}
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> Any:
         """The rate now, before multipliers."""
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
-    def set_learning_rate(self, lr):
+    def set_learning_rate(self, lr: Any) -> None:
         """Sets the rate.
 
         Raises
@@ -150,10 +155,10 @@ class Optimizer:
             )
         self.lr = lr
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         """The state that :meth:`update` needs for ``weight``: None, an NDArray or a tuple of them."""
 
-    def create_state_multi_precision(self, index, weight):
+    def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
         """Like :meth:`create_state`; for a float16 weight under ``multi_precision`` with a float32 copy of
         it."""
         if self._keeps_master(weight):
@@ -163,7 +168,7 @@ class Optimizer:
             self._advise_multi_precision()
         return self.create_state(index, weight)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> Any:
         """Changes ``weight`` and ``state`` in place by ``grad``.
 
         Parameters
@@ -177,7 +182,7 @@ class Optimizer:
         """
         raise NotImplementedError(f"[{type(self).__name__}] update is not implemented.")
 
-    def update_multi_precision(self, index, weight, grad, state):
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Like :meth:`update`, for a state from :meth:`create_state_multi_precision`."""
         if self._keeps_master(weight):
             master, inner = state
@@ -186,18 +191,18 @@ class Optimizer:
         else:
             self.update(index, weight, grad, state)
 
-    def set_lr_scale(self, args_lrscale):
+    def set_lr_scale(self, args_lrscale: Any) -> Any:
         """Removed from MXNet long ago; always raises."""
         raise DeprecationWarning("[set_lr_scale] was removed; use set_lr_mult.")
 
-    def set_lr_mult(self, args_lr_mult):
+    def set_lr_mult(self, args_lr_mult: Any) -> None:
         """Sets factors of the rate by index or name; attributes ``__lr_mult__`` of the symbol count, too.
 
         >>> Optimizer(param_idx2name={0: "fc_weight"}).set_lr_mult({"fc_weight": 0.1})
         """
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
-    def set_wd_mult(self, args_wd_mult):
+    def set_wd_mult(self, args_wd_mult: Any) -> None:
         """Sets factors of the decay by index or name. By default only names ending in weight and gamma
         decay."""
         names = self.idx2name.values()
@@ -205,65 +210,65 @@ class Optimizer:
         self.wd_mult = {**defaults, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
 
     @staticmethod
-    def _decayed_endings():
+    def _decayed_endings() -> tuple[str, ...]:
         return ("_weight", "_gamma")
 
-    def _symbol_multipliers(self, key):
+    def _symbol_multipliers(self, key: Any) -> dict[Any, Any]:
         if not self.sym_info:
             return {}
         attributes, names = self.sym_info
         return {name: float(attributes[name][key]) for name in names if key in attributes.get(name, {})}
 
-    def _set_current_context(self, device_id):
+    def _set_current_context(self, device_id: int) -> None:
         """Each device counts its updates on its own."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
-    def _update_count(self, index):
+    def _update_count(self, index: Any) -> None:
         for one in index if isinstance(index, (list, tuple)) else (index,):
             count = self._index_update_count.get(one, self.begin_num_update) + 1
             self._index_update_count[one] = count
             self.num_update = max(count, self.num_update)
 
-    def _multiplier(self, index, table, attribute):
+    def _multiplier(self, index: Any, table: Any, attribute: Any) -> Any:
         if index in self.param_dict:
             return getattr(self.param_dict[index], attribute)
         if index in table:
             return table[index]
         return table.get(self.idx2name[index], 1.0) if index in self.idx2name else 1.0
 
-    def _get_lrs(self, indices):
+    def _get_lrs(self, indices: Any) -> list[Any]:
         base = self.learning_rate
         return [base * self._multiplier(index, self.lr_mult, "lr_mult") for index in indices]
 
-    def _get_lr(self, index):
+    def _get_lr(self, index: Any) -> Any:
         return self.learning_rate * self._multiplier(index, self.lr_mult, "lr_mult")
 
-    def _get_wds(self, indices):
+    def _get_wds(self, indices: Any) -> list[Any]:
         return [self.wd * self._multiplier(index, self.wd_mult, "wd_mult") for index in indices]
 
-    def _get_wd(self, index):
+    def _get_wd(self, index: Any) -> Any:
         return self.wd * self._multiplier(index, self.wd_mult, "wd_mult")
 
-    def _begin(self, index):
+    def _begin(self, index: Any) -> Any:
         """Counts the update; returns the rate and the decay for it."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index)
 
-    def _scaling(self):
+    def _scaling(self) -> dict[Any, Any]:
         """Attributes that every update operator takes."""
         if self.clip_gradient:
             return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_gradient}
         return {"rescale_grad": self.rescale_grad}
 
-    def _scaled(self, grad):
+    def _scaled(self, grad: Any) -> Any:
         """The gradient, rescaled and clipped, for rules written with array functions."""
         grad = grad * self.rescale_grad
         return grad if self.clip_gradient is None else grad.clip(-self.clip_gradient, self.clip_gradient)
 
-    def _keeps_master(self, weight):
+    def _keeps_master(self, weight: Any) -> Any:
         return self.multi_precision and weight.dtype == np.float16
 
-    def _advise_multi_precision(self):
+    def _advise_multi_precision(self) -> None:
         warnings.warn(
             f"[{type(self).__name__}] sums in float16 lose precision; multi_precision=True keeps float32 "
             f"copies.",
@@ -275,12 +280,12 @@ register = Optimizer.register
 create = Optimizer.create_optimizer
 
 
-def aggregation_size(default):
+def aggregation_size(default: Any) -> int:
     """How many parameters one call may update; ``MXNET_OPTIMIZER_AGGREGATION_SIZE`` overrides the default."""
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
-def zeros_like(weight, stype=None):
+def zeros_like(weight: Any, stype: str | None = None) -> Any:
     """Zeros of the weight's shape, device and dtype, and of its storage unless another one is given."""
     from ..ndarray import zeros
 
@@ -295,9 +300,9 @@ class Test(Optimizer):
     """Adds the rescaled gradient to the weight and keeps the weight as its state; for tests of update
     paths."""
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight, "default")
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         weight[:] += grad * self.rescale_grad
         state[:] = weight

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers that MXNet keeps apart."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .. import ndarray as nd
 from ..base import MXNetValueError
 from .base import Optimizer, register, zeros_like
@@ -23,18 +27,18 @@ class GroupAdaGrad(Optimizer):
         At the first update, if weight decay is not 0.
     """
 
-    def __init__(self, eps=1e-5, **kwargs):
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         if len(weight.shape) != 2:
             raise MXNetValueError(
                 f"[GroupAdaGrad] the weight has shape {weight.shape}; expected 2 dimensions."
             )
         return zeros_like(weight[:, :1] if weight.stype == "default" else weight[:][:, :1], "default")
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         if wd != 0:
             raise MXNetValueError(f"[GroupAdaGrad] weight decay is {wd}; this optimizer supports 0 only.")

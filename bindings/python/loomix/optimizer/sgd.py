@@ -2,17 +2,23 @@
 """Gradient descent and its relatives: momentum, Nesterov, signs, layer-wise rates, delay compensation,
 noise."""
 
+from __future__ import annotations
+
 from math import sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import ndarray as nd
 from .base import Optimizer, aggregation_size, register, zeros_like
 
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+
 __all__ = ["DCASGD", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "Signum", "ccSGD"]
 
 
-def _interleaved(*lists):
+def _interleaved(*lists: Any) -> list[Any]:
     """[a0, b0, a1, b1, ...] from ([a0, a1, ...], [b0, b1, ...])."""
     return [item for group in zip(*lists) for item in group]
 
@@ -22,10 +28,10 @@ class _MomentumState(Optimizer):
 
     momentum = 0.0
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight, "default") if self.momentum != 0.0 else None
 
-    def create_state_multi_precision(self, index, weight):
+    def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
         if self._keeps_master(weight):
             master = weight.astype(np.float32)
             return (self.create_state(index, master), master)
@@ -33,17 +39,17 @@ class _MomentumState(Optimizer):
             self._advise_multi_precision()
         return self.create_state(index, weight)
 
-    def update_multi_precision(self, index, weight, grad, state):
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         many = isinstance(index, (list, tuple))
         self._update(index, weight, grad, state, self._keeps_master(weight[0] if many else weight))
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         self._update(index, weight, grad, state, False)
 
-    def _update(self, index, weight, grad, state, master):
+    def _update(self, index: Any, weight: Any, grad: Any, state: Any, master: Any) -> Any:
         raise NotImplementedError
 
-    def _momentum_attrs(self):
+    def _momentum_attrs(self) -> dict[Any, Any]:
         attrs = self._scaling()
         if self.momentum > 0:
             attrs["momentum"] = self.momentum
@@ -64,18 +70,18 @@ class SGD(_MomentumState):
         Those of :class:`Optimizer`.
     """
 
-    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation_size(4)
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         if self.momentum == 0.0:
             return None
         return zeros_like(weight, weight.stype if self.lazy_update else "default")
 
-    def _update(self, index, weight, grad, state, master):
+    def _update(self, index: Any, weight: Any, grad: Any, state: Any, master: Any) -> None:
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
         self._update_count(index)
@@ -98,7 +104,7 @@ class SGD(_MomentumState):
             else:
                 nd.sgd_mom_update(w, g, s, lazy_update=self.lazy_update, **attrs)
 
-    def _update_dense(self, weight, grad, state, master, attrs):
+    def _update_dense(self, weight: Any, grad: Any, state: Any, master: Any, attrs: Any) -> None:
         """One call for several dense parameters."""
         attrs.update(num_weights=len(weight), out=weight)
         if master:
@@ -128,11 +134,11 @@ class NAG(_MomentumState):
         0 makes it plain gradient descent.
     """
 
-    def __init__(self, momentum=0.0, **kwargs):
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def _update(self, index, weight, grad, state, master):
+    def _update(self, index: Any, weight: Any, grad: Any, state: Any, master: Any) -> None:
         lr, wd = self._begin(index)
         attrs = {**self._momentum_attrs(), "lr": lr, "wd": wd, "out": weight}
         if master:
@@ -159,15 +165,17 @@ class Signum(Optimizer):
         Decay applied to the weight itself, apart from the sign (arXiv:1711.05101).
     """
 
-    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+    def __init__(
+        self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         attrs = {**self._scaling(), "lr": lr, "wd": wd, "out": weight}
         if state is None:
@@ -178,7 +186,7 @@ class Signum(Optimizer):
             nd.signum_update(weight, grad, state, momentum=self.momentum, **attrs)
 
 
-def _norm(array):
+def _norm(array: NDArray) -> NDArray:
     """Euclidean norm as an array of shape (1,), without waiting for it."""
     return nd.sqrt(nd.sum(nd.square(array.astype("float32"))))
 
@@ -202,7 +210,15 @@ class LARS(_MomentumState):
         Whether the momentum is scaled by ``lr / last lr`` when the rate changes.
     """
 
-    def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.momentum_correction = momentum_correction
@@ -211,28 +227,28 @@ class LARS(_MomentumState):
         self.eta = eta
         self.eps = eps
         self.skip = 0
-        self.last_lr = None
-        self.cur_lr = None
+        self.last_lr: Any = None
+        self.cur_lr: Any = None
 
     @staticmethod
-    def _decayed_endings():
+    def _decayed_endings() -> tuple[str, ...]:
         return ("_weight",)
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         if self.momentum == 0.0:
             return None
         return zeros_like(weight, weight.stype if self.lazy_update else "default")
 
-    def _is_plain(self, index):
+    def _is_plain(self, index: Any) -> Any:
         return self.idx2name.get(index, str(index)).endswith(("gamma", "beta", "bias"))
 
-    def _scale(self, weight, grad, wd):
+    def _scale(self, weight: Any, grad: Any, wd: Any) -> NDArray:
         """The layer's factor, an array of shape (1,)."""
         w_norm, g_norm = _norm(weight), _norm(grad) * self.rescale_grad
         ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
         return nd.where((w_norm > 0) * (g_norm > 0), ratio, nd.ones_like(ratio))
 
-    def _update(self, index, weight, grad, state, master):
+    def _update(self, index: Any, weight: Any, grad: Any, state: Any, master: Any) -> None:
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = [index], [weight], [grad], [state]
         self._update_count(index)
@@ -253,7 +269,7 @@ class LARS(_MomentumState):
             if master:
                 w[:] = target.astype(w.dtype)
 
-    def _corrected_momentum(self):
+    def _corrected_momentum(self) -> Any:
         """The momentum for this update, and a note of the rate for the next one."""
         rate = self.learning_rate
         if self.cur_lr is None:
@@ -285,16 +301,16 @@ class LBSGD(Optimizer):
 
     def __init__(
         self,
-        momentum=0.0,
-        multi_precision=False,
-        warmup_strategy="linear",
-        warmup_epochs=5,
-        batch_scale=1,
-        updates_per_epoch=32,
-        begin_epoch=0,
-        num_epochs=60,
-        **kwargs,
-    ):
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: int = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(multi_precision=multi_precision, **kwargs)
         self.momentum = momentum
         self.warmup_strategy = warmup_strategy
@@ -303,15 +319,15 @@ class LBSGD(Optimizer):
         self.updates_per_epoch = updates_per_epoch
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
-        self.lbmult = 1
-        self.cumgrads = {}
+        self.lbmult: float = 1
+        self.cumgrads: dict[Any, Any] = {}
         self.adaptive = False
         self.admult = 1
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _warmup_factor(self, updates):
+    def _warmup_factor(self, updates: int) -> float:
         length, top = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
         if updates >= length:
             return top
@@ -322,11 +338,11 @@ class LBSGD(Optimizer):
             self.warmup_strategy, 0.0
         )
 
-    def _layer_factor(self, weight, grad, wd):
+    def _layer_factor(self, weight: Any, grad: Any, wd: Any) -> float:
         w_square, g_square = (float(nd.sum(nd.square(a)).asscalar()) for a in (weight, grad))
         return min(max(sqrt(w_square / (g_square + wd * w_square + 1e-18)), 0.01), 100.0)
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._get_lr(index), self._get_wd(index)  # before this update counts, as MXNet has it
         self._update_count(index)
         total = self.cumgrads.get(index)
@@ -362,16 +378,16 @@ class DCASGD(Optimizer):
         Strength of the compensation.
     """
 
-    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
-        self.weight_previous = {}
+        self.weight_previous: dict[Any, Any] = {}
         self.lamda = lamda
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight, "default") if self.momentum != 0.0 else None, weight.copy())
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         grad = self._scaled(grad)
         velocity, previous = state
@@ -387,10 +403,10 @@ class DCASGD(Optimizer):
 class SGLD(Optimizer):
     """Stochastic gradient Langevin dynamics: half a gradient step, and noise of variance ``lr``."""
 
-    def create_state(self, index, weight):
+    def create_state(self, index: Any, weight: Any) -> None:
         return None
 
-    def update(self, index, weight, grad, state):
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         noise = nd.random.normal(0, sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context)
         weight[:] += -lr / 2 * (self._scaled(grad) + wd * weight) + noise

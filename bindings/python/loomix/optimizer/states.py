@@ -6,15 +6,22 @@ can run any code when it is read, so the reader here knows arrays, optimizers, s
 containers, and refuses every other name. The writer uses MXNet's names for our classes.
 """
 
+from __future__ import annotations
+
 import io
 import pickle
 import struct
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import lr_scheduler
 from ..base import MXNetValueError
 from .base import Optimizer
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["dump_states", "load_states"]
 
@@ -61,13 +68,13 @@ _OUR_PACKAGE = __name__.split(".")[0]
 class _SavedArray:
     """Stands for an array while a pickle is read."""
 
-    def __init__(self, handle=None):
+    def __init__(self, handle: Any = None) -> None:
         self.record = handle
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.record = state.get("handle") if isinstance(state, dict) else None
 
-    def array(self):
+    def array(self) -> Any:
         from ..ndarray import load_frombuffer
 
         if self.record is None:
@@ -76,14 +83,15 @@ class _SavedArray:
         return load_frombuffer(head + bytes(self.record) + tail)[0]
 
 
-def _subclasses(klass):
+def _subclasses(klass: type) -> Iterator[type]:
+    child: type
     for child in klass.__subclasses__():
         yield child
         yield from _subclasses(child)
 
 
 class _Reader(pickle.Unpickler):
-    def find_class(self, module, name):
+    def find_class(self, module: Any, name: str) -> Any:
         if (module, name) in _ARRAY_NAMES:
             return _SavedArray
         if (module, name) in _HARMLESS:
@@ -103,7 +111,7 @@ class _Reader(pickle.Unpickler):
         )
 
 
-def _resolve(value):
+def _resolve(value: Any) -> Any:
     """``value`` with every saved array in it made a real one."""
     if isinstance(value, _SavedArray):
         return value.array()
@@ -119,7 +127,7 @@ def _resolve(value):
     return value
 
 
-def load_states(data):
+def load_states(data: Any) -> Any:
     """States, and the optimizer or None, from the bytes of a states file.
 
     Raises
@@ -143,11 +151,11 @@ def load_states(data):
     return _resolve(states), _resolve(optimizer)
 
 
-def _shape_bytes(shape):
+def _shape_bytes(shape: Sequence[int]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
-def _array_record(array):
+def _array_record(array: Any) -> bytes:
     """The bytes of one array in version 2 of the array format."""
     stype = array.stype
     if stype == "default":
@@ -171,38 +179,38 @@ def _array_record(array):
 class _Global:
     """A module-level name that is written as given, without a look at whether it exists here."""
 
-    def __init__(self, module, name):
+    def __init__(self, module: Any, name: str) -> None:
         self.module, self.name = module, name
 
-    def __call__(self):
+    def __call__(self) -> Any:
         """Only asked for by the pickler, never called."""
 
 
-_GLOBALS = {}
+_GLOBALS: dict[tuple[str, str], _Global] = {}
 
 
-def _global(module, name):
+def _global(module: Any, name: str) -> Any:
     return _GLOBALS.setdefault((module, name), _Global(module, name))
 
 
 class _Writer(pickle._Pickler):  # the C pickler insists on importing what it names
-    def save_global(self, obj, name=None):
+    def save_global(self, obj: Any, name: str | None = None) -> None:
         if not isinstance(obj, _Global):
-            super().save_global(obj, name)
+            super().save_global(obj, name)  # type: ignore[misc]
             return
-        self.save(obj.module)
-        self.save(obj.name)
-        self.write(pickle.STACK_GLOBAL)
-        self.memoize(obj)
+        self.save(obj.module)  # type: ignore[attr-defined]
+        self.save(obj.name)  # type: ignore[attr-defined]
+        self.write(pickle.STACK_GLOBAL)  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
 
-    def reducer_override(self, obj):
+    def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Global):
             return obj.name
         if hasattr(obj, "asnumpy") and hasattr(obj, "stype"):
             kinds = {"row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray")}
             kinds["csr"] = ("mxnet.ndarray.sparse", "CSRNDArray")
-            name = kinds.get(obj.stype, ("mxnet.ndarray.ndarray", "NDArray"))
-            return _global(*name), (None,), {"handle": bytearray(_array_record(obj))}
+            place = kinds.get(obj.stype, ("mxnet.ndarray.ndarray", "NDArray"))
+            return _global(*place), (None,), {"handle": bytearray(_array_record(obj))}
         if isinstance(obj, np.generic):
             value = obj.item()
             return type(value), (value,)
@@ -215,11 +223,11 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
         return NotImplemented
 
     @staticmethod
-    def _rebuilt(module, name, state):
+    def _rebuilt(module: Any, name: str, state: Any) -> Any:
         return _global("copyreg", "__newobj__"), (_global(module, name),), state
 
 
-def dump_states(states, optimizer=None):
+def dump_states(states: Any, optimizer: Optimizer | None = None) -> bytes:
     """The bytes of a states file: of the dict of states alone, or together with the optimizer."""
     buffer = io.BytesIO()
     _Writer(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers as data: what a server needs to do as an optimizer of this process would."""
 
+from __future__ import annotations
+
 import base64
 import pickle
+from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from ..lr_scheduler import CosineScheduler, FactorScheduler, MultiFactorScheduler, PolyScheduler
 from .adaptive import Adam, Ftrl, RMSProp
 from .base import Test
 from .sgd import NAG, SGD, ccSGD
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
 
 __all__ = ["ServerRule", "describe", "pickled", "short_text"]
 
@@ -32,11 +38,11 @@ _SCHEDULES = {
 }
 
 
-def _names(classes):
+def _names(classes: Any) -> str:
     return ", ".join(klass.__name__ for klass in classes)
 
 
-def _schedule(schedule):
+def _schedule(schedule: Any) -> dict[str, Any]:
     if type(schedule) not in _SCHEDULES:
         raise MXNetNotImplementedError(
             f"[set_optimizer] the schedule is a {type(schedule).__name__}, which is code and cannot travel to "
@@ -58,9 +64,9 @@ def _schedule(schedule):
     return settings
 
 
-def _multipliers(optimizer):
+def _multipliers(optimizer: Optimizer) -> dict[str, Any]:
     """Factors by key, for keys that are indices and for keys that are names."""
-    settings = {}
+    settings: dict[str, Any] = {}
     for what, table in (("lr_mult", optimizer.lr_mult), ("wd_mult", optimizer.wd_mult)):
         factors = {index: table[name] for index, name in optimizer.idx2name.items() if name in table}
         factors.update(table)
@@ -69,7 +75,7 @@ def _multipliers(optimizer):
     return settings
 
 
-def describe(optimizer):
+def describe(optimizer: Optimizer) -> Any:
     """Name and settings of an optimizer, as texts.
 
     Parameters
@@ -125,7 +131,7 @@ def describe(optimizer):
     return name, texts
 
 
-def pickled(optimizer):
+def pickled(optimizer: Optimizer) -> Any:
     """An optimizer as code: name and settings for servers that may run pickles.
 
     Its class must be in a module that servers can import, too; where ``cloudpickle`` is installed on both
@@ -154,7 +160,7 @@ def pickled(optimizer):
     return "code", {"code": base64.b64encode(data).decode()}
 
 
-def short_text(error, limit=500):
+def short_text(error: Any, limit: Any = 500) -> str:
     """Type and text of an exception in one printable line.
 
     Examples
@@ -183,11 +189,11 @@ class ServerRule:
         What :func:`pickled` wrote.
     """
 
-    def __init__(self, code):
+    def __init__(self, code: Any) -> None:
         self.optimizer = pickle.loads(base64.b64decode(code))
-        self.shapes = {}  # key -> how its states are nested
+        self.shapes: dict[Any, Any] = {}  # key -> how its states are nested
 
-    def __call__(self, key, weight, gradient, arrays, updates):
+    def __call__(self, key: Any, weight: Any, gradient: Any, arrays: Any, updates: int) -> Any:
         """Changes a weight; ``arrays`` are the states, empty at first. Returns them."""
         optimizer = self.optimizer
         begin = optimizer.begin_num_update + updates - 1
@@ -208,7 +214,7 @@ class ServerRule:
         return arrays
 
 
-def _arrays(state):
+def _arrays(state: Any) -> list[Any]:
     if state is None:
         return []
     if isinstance(state, (list, tuple)):
@@ -216,14 +222,14 @@ def _arrays(state):
     return [state]
 
 
-def _outline(state):
+def _outline(state: Any) -> tuple[Any, ...] | bool | None:
     """A state with True for each array."""
     if isinstance(state, (list, tuple)):
         return tuple(_outline(part) for part in state)
     return None if state is None else True
 
 
-def _nested(outline, arrays):
+def _nested(outline: Any, arrays: Any) -> Any:
     """A state from its outline and its arrays."""
     if isinstance(outline, tuple):
         return tuple(_nested(part, arrays) for part in outline)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The updater: an optimizer with a state for each parameter, callable as ``updater(index, grad, weight)``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .states import dump_states, load_states
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
 
 __all__ = ["Updater", "get_updater"]
 
@@ -15,13 +22,13 @@ class Updater:
         The rule. One with ``aggregate_num`` > 0 gets up to that many parameters of a kind in one call.
     """
 
-    def __init__(self, optimizer):
+    def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
-        self.states = {}
-        self.states_synced = {}
+        self.states: dict[Any, Any] = {}
+        self.states_synced: dict[Any, Any] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
 
-    def __call__(self, index, grad, weight):
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates one weight in place, or lists of them.
 
         Parameters
@@ -51,9 +58,9 @@ class Updater:
             for key, w, g in zip(keys, weight, grad):
                 optimizer.update_multi_precision(key, w, g, states[key])
 
-    def _update_groups(self, keys, weights, grads):
+    def _update_groups(self, keys: Any, weights: Any, grads: Any) -> None:
         """Groups of one dtype, at most ``aggregate_num`` long, in one call each."""
-        by_dtype = {}
+        by_dtype: dict[Any, list[Any]] = {}
         for item in zip(keys, weights, grads):
             by_dtype.setdefault(item[1].dtype, []).append(item)
         size = self.optimizer.aggregate_num
@@ -62,13 +69,13 @@ class Updater:
                 key, weight, grad = (list(part) for part in zip(*items[start : start + size]))
                 self.optimizer.update_multi_precision(key, weight, grad, [self.states[k] for k in key])
 
-    def sync_state_context(self, state, context):
+    def sync_state_context(self, state: Any, context: Any) -> Any:
         """The state with all its arrays on ``context``."""
         if isinstance(state, (tuple, list)):
             return type(state)(self.sync_state_context(part, context) for part in state)
         return state.as_in_context(context) if hasattr(state, "as_in_context") else state
 
-    def set_states(self, states):
+    def set_states(self, states: Any) -> None:
         """Takes over the bytes that :meth:`get_states` (or MXNet's) returned.
 
         Raises
@@ -83,12 +90,12 @@ class Updater:
             self.aggregate_updates = optimizer.aggregate_num > 0
         self.states_synced = dict.fromkeys(self.states, False)
 
-    def get_states(self, dump_optimizer=False):
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes that MXNet 1.9.1 reads, too; with ``dump_optimizer`` the optimizer's settings
         follow."""
         return dump_states(self.states, self.optimizer if dump_optimizer else None)
 
 
-def get_updater(optimizer):
+def get_updater(optimizer: Optimizer) -> Any:
     """An :class:`Updater` for the optimizer."""
     return Updater(optimizer)

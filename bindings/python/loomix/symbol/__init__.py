@@ -6,5 +6,5 @@ from . import contrib, image, linalg, op, random, sparse, symbol
 from .op import *  # noqa: F403
 from .symbol import *  # noqa: F403
 
-__all__ = symbol.__all__ + op.__all__
+__all__ = symbol.__all__ + op.__all__  # type: ignore[attr-defined]
 __all__ += ["contrib", "image", "linalg", "op", "random", "sparse"]

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The class Symbol, and functions that make and combine symbols."""
 
+from __future__ import annotations
+
 import os
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,24 +45,24 @@ __all__ = [
 ]
 
 
-def _scalar(value):
+def _scalar(value: Any) -> Any:
     """A number as MXNet writes it into attributes."""
     return value if isinstance(value, (int, float)) else value.item()
 
 
-def _binary(doc, on_symbols, on_right, on_left=None):
+def _binary(doc: str, on_symbols: Any, on_right: Any, on_left: Any = None) -> Any:
     """Methods for `symbol OP other` and, given `on_left`, for `number OP symbol`."""
     on_symbols, on_right = getattr(_internal, on_symbols, None), getattr(_internal, on_right, None)
     on_left = getattr(_internal, on_left, None) if on_left else None
 
-    def forward(self, other):
+    def forward(self: Any, other: Any) -> Any:
         if isinstance(other, Symbol):
             return on_symbols(self, other)
         if isinstance(other, numeric_types):
             return on_right(self, scalar=_scalar(other))
         raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
 
-    def backward(self, other):
+    def backward(self: Any, other: Any) -> Any:
         if isinstance(other, numeric_types):
             return on_left(self, scalar=_scalar(other))
         raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
@@ -69,6 +72,10 @@ def _binary(doc, on_symbols, on_right, on_left=None):
 
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..executor import Executor
+    from ..ndarray import NDArray
     from ._generated_methods import SymbolMethods as _Base
 else:
     _Base = object
@@ -92,7 +99,7 @@ class Symbol(_Base):
     __array_priority__ = 1000.0
     __hash__ = object.__hash__
 
-    def __init__(self, handle):
+    def __init__(self, handle: Any) -> None:
         self.handle = handle
 
     __add__, __radd__ = _binary("Elementwise sum.", "_plus", "_PlusScalar", "_PlusScalar")
@@ -109,43 +116,43 @@ class Symbol(_Base):
     __le__, _ = _binary("1 where less or equal, else 0.", "_lesser_equal", "_lesser_equal_scalar")
     del _
 
-    def __neg__(self):
+    def __neg__(self) -> Symbol:
         return _internal._MulScalar(self, scalar=-1.0)
 
-    def __abs__(self):
+    def __abs__(self) -> Symbol:
         return op.abs(self)
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
         raise NotImplementedForSymbol(self.__iadd__, "+=", other, 1)
 
-    def __isub__(self, other):
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
         raise NotImplementedForSymbol(self.__isub__, "-=", other)
 
-    def __imul__(self, other):
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
         raise NotImplementedForSymbol(self.__imul__, "*=", other)
 
-    def __itruediv__(self, other):
+    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]
         raise NotImplementedForSymbol(self.__itruediv__, "/=", other)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise NotImplementedForSymbol(self.__bool__, "bool")
 
     # ---- outputs ----
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = self.name
         if name is None:
             name = ", ".join(str(item.name) for item in self)
             return f"<{type(self).__name__} group [{name}]>"
         return f"<{type(self).__name__} {name}>"
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.handle)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return Group([self[i] for i in range(*index.indices(len(self)))])
         if isinstance(index, str):
@@ -159,38 +166,38 @@ class Symbol(_Base):
         return Symbol(self.handle.at(int(index) % len(self)))
 
     @property
-    def name(self):
+    def name(self) -> Any:
         """The name of the node; None for a group."""
         return self.handle.name()
 
-    def get_internals(self):
+    def get_internals(self) -> Symbol:
         """All outputs of all nodes, as a group."""
         return Symbol(self.handle.internals())
 
-    def get_children(self):
+    def get_children(self) -> Symbol | None:
         """The inputs of the node as a group, or None."""
         children = self.handle.children()
         return None if children is None else Symbol(children)
 
-    def list_arguments(self):
+    def list_arguments(self) -> Any:
         """The names of the variables that must be given."""
         return self.handle.list_arguments()
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> Any:
         """The names of the variables that operators change, such as moving averages."""
         return self.handle.list_auxiliary_states()
 
-    def list_inputs(self):
+    def list_inputs(self) -> Any:
         """The names of all variables."""
         return self.handle.list_inputs()
 
-    def list_outputs(self):
+    def list_outputs(self) -> Any:
         """The names of the outputs."""
         return self.handle.list_outputs()
 
     # ---- composition ----
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
         """A copy with other symbols in place of variables, given by name or in the order of the inputs."""
         name = kwargs.pop("name", None)
         if args and kwargs:
@@ -205,22 +212,22 @@ class Symbol(_Base):
                 )
         return Symbol(self.handle.compose([(key, item.handle) for key, item in pairs], name or ""))
 
-    def _compose(self, *args, **kwargs):
+    def _compose(self, *args: Any, **kwargs: Any) -> None:
         self.handle = self(*args, **kwargs).handle
 
-    def __copy__(self):
+    def __copy__(self) -> Symbol:
         return Symbol(self.handle.copy())
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Symbol:
         return Symbol(self.handle.copy())
 
     # ---- attributes ----
 
-    def attr(self, key):
+    def attr(self, key: Any) -> Any:
         """The value of an attribute of the node, or None."""
         return self.handle.attr(key)
 
-    def list_attr(self, recursive=False):
+    def list_attr(self, recursive: bool = False) -> Any:
         """The attributes of the node, a dict of str to str."""
         if recursive:
             raise DeprecationWarning(
@@ -228,11 +235,11 @@ class Symbol(_Base):
             )
         return self.handle.list_attr()
 
-    def attr_dict(self):
+    def attr_dict(self) -> Any:
         """The attributes of every node that has any: name to dict."""
         return self.handle.attr_dict()
 
-    def _set_attr(self, **kwargs):
+    def _set_attr(self, **kwargs: Any) -> None:
         for key, value in kwargs.items():
             if not isinstance(value, str):
                 raise MXNetValueError(
@@ -242,7 +249,7 @@ class Symbol(_Base):
 
     # ---- inference ----
 
-    def _known(self, what, args, kwargs):
+    def _known(self, what: str, args: Any, kwargs: Any) -> list[Any]:
         if args and kwargs:
             raise MXNetValueError(
                 f"Can only specify known argument {what}s either by positional or kwargs way."
@@ -254,7 +261,7 @@ class Symbol(_Base):
             raise MXNetValueError(f"[infer] got {len(args)} {what}s for {len(names)} arguments.")
         return [(name, value) for name, value in zip(names, args) if value is not None]
 
-    def _infer_shape(self, partial, args, kwargs):
+    def _infer_shape(self, partial: bool, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         known = self._known("shape", args, kwargs)
         arguments, outputs, states, complete = self.handle.infer_shape(known, is_np_shape())
         if not complete and not partial:
@@ -271,7 +278,7 @@ class Symbol(_Base):
             return None, None, None
         return arguments, outputs, states
 
-    def infer_shape(self, *args, **kwargs):
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Shapes of the arguments, the outputs and the auxiliary states, from those that are given.
 
         Returns three lists, or None three times when the given shapes do not suffice.
@@ -283,52 +290,52 @@ class Symbol(_Base):
         """
         return self._infer_shape(False, args, kwargs)
 
-    def infer_shape_partial(self, *args, **kwargs):
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Like :meth:`infer_shape`, but unknown shapes are returned as (), and unknown sizes as 0."""
         return self._infer_shape(True, args, kwargs)
 
-    def _infer_type(self, partial, args, kwargs):
+    def _infer_type(self, partial: bool, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         known = self._known("type", args, kwargs)
         arguments, outputs, states, complete = self.handle.infer_type(known)
         return (arguments, outputs, states) if complete or partial else (None, None, None)
 
-    def infer_type(self, *args, **kwargs):
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Types of the arguments, the outputs and the auxiliary states, from those that are given."""
         return self._infer_type(False, args, kwargs)
 
-    def infer_type_partial(self, *args, **kwargs):
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Like :meth:`infer_type`, but unknown types are returned as None."""
         return self._infer_type(True, args, kwargs)
 
     # ---- files ----
 
-    def tojson(self, remove_amp_cast=True):
+    def tojson(self, remove_amp_cast: bool = True) -> Any:
         """The symbol as JSON text, as MXNet writes it."""
         return (self.handle.without_amp_cast() if remove_amp_cast else self.handle).to_json()
 
-    def save(self, fname, remove_amp_cast=True):
+    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Writes the symbol's JSON to a file."""
         (self.handle.without_amp_cast() if remove_amp_cast else self.handle).save(os.fspath(fname))
 
-    def debug_str(self):
+    def debug_str(self) -> Any:
         """The nodes as text, for people."""
         return self.handle.dump()
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _from_json, (self.handle.to_json(),)
 
     # ---- running ----
 
     def bind(
         self,
-        ctx,
-        args,
-        args_grad=None,
-        grad_req="write",
-        aux_states=None,
-        group2ctx=None,
-        shared_exec=None,
-    ):
+        ctx: Context,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+        aux_states: Any = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
         """Makes the symbol run on given arrays.
 
         Parameters
@@ -356,16 +363,16 @@ class Symbol(_Base):
 
     def simple_bind(
         self,
-        ctx,
-        grad_req="write",
-        type_dict=None,
-        stype_dict=None,
-        group2ctx=None,
-        shared_arg_names=None,
-        shared_exec=None,
-        shared_buffer=None,
-        **kwargs,
-    ):
+        ctx: Context,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, NDArray] | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Makes the symbol run on new arrays, whose shapes follow from those given as keyword arguments.
 
         Returns
@@ -387,52 +394,52 @@ class Symbol(_Base):
             kwargs,
         )
 
-    def eval(self, ctx=None, **kwargs):
+    def eval(self, ctx: Context | None = None, **kwargs: Any) -> Any:
         """The outputs for the given arrays, as a list."""
         return self.bind(ctx or current_context(), kwargs).forward()
 
-    def gradient(self, wrt):
+    def gradient(self, wrt: Any) -> Any:
         """Not available, as in MXNet: bind the symbol and call ``backward``."""
         raise NotImplementedForSymbol(self.gradient, "Executor.backward", wrt)
 
-    def reshape(self, *args, **kwargs):
+    def reshape(self, *args: Any, **kwargs: Any) -> Symbol:
         """Reshape operator; sizes as one tuple or as several arguments."""
         if args and "shape" not in kwargs:
             shape = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
             return op.reshape(self, shape=shape, **kwargs)
         return op.reshape(self, *args, **kwargs)
 
-    def astype(self, dtype, **kwargs):
+    def astype(self, dtype: DTypeLike | None, **kwargs: Any) -> Symbol:
         """Cast operator."""
         return op.cast(self, dtype=dtype, **kwargs)
 
-    def expand_dims(self, axis, inplace=False, **kwargs):
+    def expand_dims(self, axis: Any, inplace: bool = False, **kwargs: Any) -> Symbol:
         """Expand_dims operator."""
         return op.expand_dims(self, axis=axis, **kwargs)
 
-    def squeeze(self, axis=None, inplace=False, **kwargs):
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Symbol:
         """Squeeze operator."""
         return op.squeeze(self, axis=axis, **kwargs)
 
-    def flatten(self, inplace=False, **kwargs):
+    def flatten(self, inplace: bool = False, **kwargs: Any) -> Symbol:
         """Flatten operator."""
         return op.flatten(self, **kwargs)
 
-    def diag(self, k=0, **kwargs):
+    def diag(self, k: int = 0, **kwargs: Any) -> Symbol:
         """Diag operator."""
         return op.diag(self, k=k, **kwargs)
 
-    def split_v2(self, *args, **kwargs):
+    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
         """Split at positions, or into equal sections."""
         return split_v2(self, *args, **kwargs)
 
-    def as_nd_ndarray(self):
+    def as_nd_ndarray(self) -> Symbol:
         """The symbol itself; for code that also handles NumPy-like symbols."""
         return self
 
 
-def _not_for_symbols(name):
-    def method(self, *args):
+def _not_for_symbols(name: str) -> Any:
+    def method(self: Any, *args: Any) -> Any:
         raise NotImplementedForSymbol(name, None, *args)
 
     method.__name__ = name
@@ -457,27 +464,27 @@ for _name in _FLUENT:
         setattr(Symbol, _name, getattr(op, _name))
 
 
-def _context(ctx):
+def _context(ctx: Context) -> Context:
     if not isinstance(ctx, Context):
         raise MXNetTypeError(f"[bind] ctx is a {type(ctx).__name__}; expected a Context such as mx.cpu().")
     return ctx
 
 
-def _from_json(text):
+def _from_json(text: str) -> Symbol:
     return Symbol(_core.SymbolHandle.from_json(text))
 
 
 def var(
-    name,
-    attr=None,
-    shape=None,
-    lr_mult=None,
-    wd_mult=None,
-    dtype=None,
-    init=None,
-    stype=None,
-    **kwargs,
-):
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: int | Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike | None = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """A symbol that stands for an array to be given.
 
     Parameters
@@ -530,7 +537,7 @@ def var(
 Variable = var
 
 
-def Group(symbols, create_fn=Symbol):
+def Group(symbols: Iterable[Symbol], create_fn: Callable[[Any], Any] = Symbol) -> Any:
     """Several symbols as one, with all their outputs."""
     symbols = list(symbols)
     if not symbols or any(not isinstance(item, Symbol) for item in symbols):
@@ -538,12 +545,12 @@ def Group(symbols, create_fn=Symbol):
     return create_fn(_core.SymbolHandle.group([item.handle for item in symbols]))
 
 
-def load(fname):
+def load(fname: str) -> Symbol:
     """Reads a symbol from a JSON file of any MXNet version."""
     return Symbol(_core.SymbolHandle.load(os.fspath(fname)))
 
 
-def load_json(json_str):
+def load_json(json_str: str) -> Symbol:
     """Reads a symbol from JSON text of any MXNet version."""
     if not isinstance(json_str, str):
         raise MXNetTypeError("fname required to be string")
@@ -553,12 +560,12 @@ def load_json(json_str):
 # ---- functions of two ----
 
 
-def _function(name, what, on_symbols, on_right, on_left, on_numbers):
+def _function(name: str, what: str, on_symbols: Any, on_right: Any, on_left: Any, on_numbers: Any) -> Any:
     on_symbols, on_right, on_left = (
         getattr(_internal, item, None) for item in (on_symbols, on_right, on_left)
     )
 
-    def function(left, right):
+    def function(left: Any, right: Any) -> Any:
         if isinstance(left, Symbol) and isinstance(right, Symbol):
             return on_symbols(left, right)
         if isinstance(left, Symbol) and isinstance(right, numeric_types):
@@ -586,29 +593,37 @@ hypot = _function("hypot", "Hypotenuse", "_hypot", "_hypot_scalar", "_hypot_scal
 # ---- symbols without inputs ----
 
 
-def zeros(shape, dtype=None, **kwargs):
+def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """A symbol of zeros."""
     return _internal._zeros(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
-def ones(shape, dtype=None, **kwargs):
+def ones(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """A symbol of ones."""
     return _internal._ones(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
-def full(shape, val, dtype=None, **kwargs):
+def full(shape: int | Sequence[int], val: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """A symbol with one value everywhere."""
     return _internal._full(
         shape=shape, dtype=np.float32 if dtype is None else dtype, value=float(val), **kwargs
     )
 
 
-def eye(N, M=0, k=0, dtype=None, **kwargs):
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
     """A matrix with ones on its ``k``-th diagonal."""
     return _internal._eye(N, M, k, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
+) -> Symbol:
     """Evenly spaced values from ``start`` below ``stop``, each ``repeat`` times."""
     return _internal._arange(
         start=start,
@@ -621,7 +636,14 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
     )
 
 
-def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int,
+    endpoint: bool = True,
+    name: str | None = None,
+    dtype: DTypeLike | None = None,
+) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``."""
     return _internal._linspace(
         start=start,
@@ -633,7 +655,7 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     )
 
 
-def histogram(a, bins=10, range=None, **kwargs):
+def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
     """Counts of the values in bins, and the bins' edges."""
     if isinstance(bins, Symbol):
         return _internal._histogram(data=a, bins=bins, **kwargs)
@@ -642,7 +664,9 @@ def histogram(a, bins=10, range=None, **kwargs):
     return _internal._histogram(data=a, bin_cnt=bins, range=range, **kwargs)
 
 
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+def split_v2(
+    ary: Any, indices_or_sections: int | Sequence[int], axis: Any = 0, squeeze_axis: bool = False
+) -> Symbol:
     """Splits a symbol into equal sections, or at the given positions, along one axis."""
     if isinstance(indices_or_sections, int):
         return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)

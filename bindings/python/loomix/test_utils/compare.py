@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tolerances and comparisons."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..base import MXNetValueError
 from ..context import Context, current_context
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..ndarray import NDArray
 
 __all__ = [
     "almost_equal",
@@ -27,38 +37,38 @@ __all__ = [
 _INTEGERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 
-def default_context():
+def default_context() -> Context:
     """The device that tests run on: that of this thread, see :func:`set_default_context`."""
     return current_context()
 
 
-def set_default_context(ctx):
+def set_default_context(ctx: Context) -> None:
     """Makes ``ctx`` the default device of this thread."""
     Context._default.value = ctx
 
 
-def default_dtype():
+def default_dtype() -> Any:
     """float32."""
     return np.float32
 
 
-def _by_dtype(half, single, double):
+def _by_dtype(half: Any, single: Any, double: Any) -> Any:
     table = {np.dtype(name): 0 for name in _INTEGERS}
     table.update({np.dtype("float16"): half, np.dtype("float32"): single, np.dtype("float64"): double})
     return table
 
 
-def default_rtols():
+def default_rtols() -> Any:
     """Relative tolerances by dtype."""
     return _by_dtype(1e-2, 1e-4, 1e-5)
 
 
-def default_atols():
+def default_atols() -> Any:
     """Absolute tolerances by dtype."""
     return _by_dtype(1e-1, 1e-3, 1e-20)
 
 
-def default_numeric_eps():
+def default_numeric_eps() -> dict[Any, Any]:
     """Steps of numeric gradients by dtype; powers of two, so that adding them is exact."""
     return {
         np.dtype("float16"): 1.0 / 2**6,
@@ -67,26 +77,26 @@ def default_numeric_eps():
     }
 
 
-def get_rtol(rtol=None, dtype=np.dtype(np.float64)):
+def get_rtol(rtol: float | None = None, dtype: DTypeLike | None = np.dtype(np.float64)) -> Any:
     """``rtol``, or the default for a dtype."""
     return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
 
 
-def get_atol(atol=None, dtype=np.dtype(np.float64)):
+def get_atol(atol: float | None = None, dtype: DTypeLike | None = np.dtype(np.float64)) -> Any:
     """``atol``, or the default for a dtype."""
     return default_atols()[np.dtype(dtype)] if atol is None else atol
 
 
-def as_numpy(array):
+def as_numpy(array: NDArray) -> Any:
     return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
 
 
-def tolerance_for(dtype, given, defaults):
+def tolerance_for(dtype: DTypeLike | None, given: Any, defaults: Any) -> Any:
     table = given if isinstance(given, dict) else defaults if given is None else None
     return given if table is None else table.get(dtype, 0)
 
 
-def get_tols(x, y, rtol, atol):
+def get_tols(x: Any, y: Any, rtol: float | None, atol: float | None) -> Any:
     """Tolerances for comparing two arrays: those of the less precise dtype.
 
     Parameters
@@ -102,7 +112,7 @@ def get_tols(x, y, rtol, atol):
     return max(rtols), max(atols)
 
 
-def same(a, b):
+def same(a: Any, b: Any) -> bool:
     """Whether two arrays have equal elements.
 
     >>> same(np.ones(2), np.array([1, 1]))
@@ -111,7 +121,14 @@ def same(a, b):
     return np.array_equal(as_numpy(a), as_numpy(b))
 
 
-def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
+def almost_equal(
+    a: Any,
+    b: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+) -> bool:
     """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype."""
     a, b = as_numpy(a), as_numpy(b)
     if not use_broadcast and a.shape != b.shape:
@@ -121,15 +138,15 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
 
 
 def assert_almost_equal(
-    a,
-    b,
-    rtol=None,
-    atol=None,
-    names=("a", "b"),
-    equal_nan=False,
-    use_broadcast=True,
-    mismatches=(10, 10),
-):
+    a: Any,
+    b: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    names: Sequence[str] = ("a", "b"),
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+    mismatches: Any = (10, 10),
+) -> None:
     """Raises AssertionError, telling the worst elements, unless two arrays are :func:`almost_equal`.
 
     Parameters
@@ -172,12 +189,14 @@ def assert_almost_equal(
     raise AssertionError("\n".join(lines))
 
 
-def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
+def assert_allclose(
+    a: Any, b: Any, rtol: float | None = 1e-07, atol: float | None = 0, equal_nan: bool = True
+) -> None:
     """:func:`assert_almost_equal` with NumPy's default tolerances."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-def assert_exception(f, exception_type, *args, **kwargs):
+def assert_exception(f: Any, exception_type: Any, *args: Any, **kwargs: Any) -> None:
     """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``, now or when it is
     waited for."""
     from ..ndarray import waitall
@@ -190,7 +209,7 @@ def assert_exception(f, exception_type, *args, **kwargs):
     raise AssertionError(f"{f} did not raise {exception_type.__name__}")
 
 
-def same_array(array1, array2):
+def same_array(array1: Any, array2: Any) -> bool:
     """Whether two NDArrays share memory; both keep their values."""
     array1[:] += 1
     if not same(array1, array2):

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random input."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..base import MXNetValueError
 from .compare import default_context, default_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
 
 __all__ = [
     "rand_ndarray",
@@ -16,7 +26,7 @@ __all__ = [
 ]
 
 
-def random_arrays(*shapes):
+def random_arrays(*shapes: Any) -> Any:
     """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number."""
     arrays = [
         np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
@@ -24,37 +34,41 @@ def random_arrays(*shapes):
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def random_sample(population, k):
+def random_sample(population: Any, k: int) -> list[Any]:
     """``k`` different elements of a sequence, in random order."""
     return [population[i] for i in np.random.permutation(len(population))[:k]]
 
 
-def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[Any, ...]:
     """A random shape of two dimensions up to these sizes."""
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
-def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+def rand_shape_3d(
+    dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
+) -> tuple[Any, ...]:
     """A random shape of three dimensions up to these sizes."""
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
-def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+def rand_shape_nd(
+    num_dim: Any, dim: int | Sequence[int] = 10, allow_zero_size: bool = False
+) -> tuple[Any, ...]:
     """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each)."""
     low = 0 if allow_zero_size else 1
     return tuple(int(size) for size in np.random.randint(low, np.asarray(dim) + 1, size=num_dim))
 
 
 def rand_ndarray(
-    shape,
-    stype="default",
-    density=None,
-    dtype=None,
-    modifier_func=None,
-    shuffle_csr_indices=False,
-    distribution=None,
-    ctx=None,
-):
+    shape: Sequence[int],
+    stype: str = "default",
+    density: Any = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Any = None,
+    shuffle_csr_indices: bool = False,
+    distribution: Any = None,
+    ctx: Context | None = None,
+) -> Any:
     """A random NDArray, uniform in [-1, 1).
 
     Parameters

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of symbols: outputs, gradients, devices and dtypes."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +21,14 @@ from .compare import (
     tolerance_for,
 )
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ..context import Context
+    from ..executor import Executor
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
+
 __all__ = [
     "check_consistency",
     "check_numeric_gradient",
@@ -28,7 +40,7 @@ __all__ = [
 ]
 
 
-def _as_dict(names, values, what):
+def _as_dict(names: Any, values: Any, what: str) -> dict[Any, Any]:
     """Values by name, from a dict or a list in the order of ``names``."""
     if values is None:
         return {}
@@ -46,7 +58,7 @@ def _as_dict(names, values, what):
     return dict(zip(names, values))
 
 
-def _arrays(names, values, what, ctx, dtype):
+def _arrays(names: Any, values: Any, what: str, ctx: Context, dtype: DTypeLike | None) -> dict[Any, Any]:
     """NDArrays by name; ``dtype`` ``"asnumpy"`` keeps each value's own."""
     from ..ndarray import NDArray, array
 
@@ -60,7 +72,7 @@ def _arrays(names, values, what, ctx, dtype):
     return result
 
 
-def simple_forward(sym, ctx=None, is_train=False, **inputs):
+def simple_forward(sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any) -> Any:
     """Outputs of a symbol for NumPy inputs, as one NumPy array or a list of them.
 
     >>> import loomix as mx
@@ -73,7 +85,14 @@ def simple_forward(sym, ctx=None, is_train=False, **inputs):
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
+def numeric_grad(
+    executor: Executor,
+    location: Any,
+    aux_states: Any = None,
+    eps: float = 1e-4,
+    use_forward_train: bool = True,
+    dtype: DTypeLike | None = np.float32,
+) -> Any:
     """Gradients of the sum of an executor's first output by central differences.
 
     Parameters
@@ -94,7 +113,7 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
     dict of str to numpy.ndarray
     """
 
-    def value():
+    def value() -> Any:
         for name, state in (aux_states or {}).items():
             executor.aux_dict[name][:] = state
         executor.forward(is_train=use_forward_train)
@@ -124,18 +143,18 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
 
 
 def check_numeric_gradient(
-    sym,
-    location,
-    aux_states=None,
-    numeric_eps=None,
-    rtol=None,
-    atol=None,
-    grad_nodes=None,
-    use_forward_train=True,
-    ctx=None,
-    grad_stype_dict=None,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Any,
+    aux_states: Any = None,
+    numeric_eps: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    grad_nodes: Any = None,
+    use_forward_train: bool = True,
+    ctx: Context | None = None,
+    grad_stype_dict: Any = None,
+    dtype: DTypeLike | None = np.float32,
+) -> None:
     """Compares a symbol's gradients with central differences of a random projection of its output.
 
     Parameters
@@ -211,16 +230,16 @@ def check_numeric_gradient(
 
 
 def check_symbolic_forward(
-    sym,
-    location,
-    expected,
-    rtol=None,
-    atol=None,
-    aux_states=None,
-    ctx=None,
-    equal_nan=False,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Any = None,
+    ctx: Context | None = None,
+    equal_nan: bool = False,
+    dtype: DTypeLike | None = np.float32,
+) -> Any:
     """Compares a symbol's outputs with expected ones.
 
     Parameters
@@ -260,19 +279,19 @@ def check_symbolic_forward(
 
 
 def check_symbolic_backward(
-    sym,
-    location,
-    out_grads,
-    expected,
-    rtol=None,
-    atol=None,
-    aux_states=None,
-    grad_req="write",
-    ctx=None,
-    grad_stypes=None,
-    equal_nan=False,
-    dtype=np.float32,
-):
+    sym: Symbol,
+    location: Any,
+    out_grads: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Any = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    ctx: Context | None = None,
+    grad_stypes: Any = None,
+    equal_nan: bool = False,
+    dtype: DTypeLike | None = np.float32,
+) -> Any:
     """Compares a symbol's gradients with expected ones.
 
     Parameters
@@ -344,7 +363,15 @@ def check_symbolic_backward(
     return executor.grad_arrays
 
 
-def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", **kwargs):
+def check_speed(
+    sym: Symbol,
+    location: Any = None,
+    ctx: Context | None = None,
+    N: int = 20,
+    grad_req: str | Sequence[str] | Mapping[str, str] | None = None,
+    typ: Any = "whole",
+    **kwargs: Any,
+) -> float:
     """Seconds for one forward and backward pass (``typ`` "whole") or forward pass ("forward"), the mean of
     ``N``.
 
@@ -366,7 +393,7 @@ def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", 
     for name, array in executor.arg_dict.items():
         array[:] = np.random.normal(size=array.shape) if location is None else location[name]
 
-    def once():
+    def once() -> None:
         executor.forward(is_train=typ == "whole")
         if typ == "whole":
             executor.backward(executor.outputs)
@@ -381,20 +408,20 @@ def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", 
 
 
 def check_consistency(
-    sym,
-    ctx_list,
-    scale=1.0,
-    grad_req="write",
-    arg_params=None,
-    aux_params=None,
-    rtol=None,
-    atol=None,
-    raise_on_err=True,
-    ground_truth=None,
-    equal_nan=False,
-    use_uniform=False,
-    rand_type=np.float64,
-):
+    sym: Symbol,
+    ctx_list: Any,
+    scale: Any = 1.0,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    arg_params: Mapping[str, NDArray] | None = None,
+    aux_params: Mapping[str, NDArray] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    raise_on_err: bool = True,
+    ground_truth: Any = None,
+    equal_nan: bool = False,
+    use_uniform: bool = False,
+    rand_type: DTypeLike = np.float64,
+) -> Any:
     """Compares outputs and gradients of a symbol over devices and dtypes with those of the most precise
     dtype.
 
@@ -434,20 +461,21 @@ def check_consistency(
     executors = []
     for one, entry in zip(syms, ctx_list):
         executors.append(one.simple_bind(grad_req=grad_req, **entry))
-    arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
+    arg_params = dict(arg_params or {})
+    states: dict[str, Any] = dict(aux_params or {})
     for name, array in executors[0].arg_dict.items():
         if name not in arg_params:
             draw = np.random.uniform(-scale, scale, array.shape) if use_uniform else None
             draw = np.random.normal(scale=scale, size=array.shape) if draw is None else draw
             arg_params[name] = draw.astype(rand_type)
     for name in executors[0].aux_dict:
-        aux_params.setdefault(name, 0)
+        states.setdefault(name, 0)
     training = grad_req != "null"
     for executor in executors:
         for name, array in executor.arg_dict.items():
             array[:] = arg_params[name]
         for name, array in executor.aux_dict.items():
-            array[:] = aux_params[name]
+            array[:] = states[name]
         for array in executor.grad_dict.values():
             if array is not None:
                 array[:] = 0
@@ -455,7 +483,7 @@ def check_consistency(
         if training:
             executor.backward(executor.outputs)
 
-    def results(executor, names):
+    def results(executor: Executor, names: Any) -> dict[Any, Any]:
         found = dict(zip(names, executor.outputs))
         if training:
             found.update((name, grad) for name, grad in executor.grad_dict.items() if grad is not None)
@@ -480,7 +508,8 @@ def check_consistency(
                 assert_almost_equal(
                     value,
                     truth[name],
-                    *allowed,
+                    allowed[0],
+                    allowed[1],
                     names=(f"{ctx_list[i]['ctx']}_{name}", "TRUTH"),
                     equal_nan=equal_nan,
                 )

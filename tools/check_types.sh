@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks that what is generated from the operator table is up to date, and the types of the package, its stubs and the
+# examples. Needs the environment that tools/setup.sh makes; adds mypy to it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=$PWD/${VENV:-.venv}/bin/python
+mypy=2.4.1
+"$python" -m mypy --version 2>/dev/null | grep -q "mypy $mypy" ||
+  "$python" -m pip install -q --disable-pip-version-check "mypy==$mypy"
+
+"$python" tools/generate_ops.py --check
+"$python" -m mypy --no-error-summary
+for example in $(git ls-files 'examples/*.py'); do # several are called alike
+  "$python" -m mypy --no-error-summary "$example"
+done
