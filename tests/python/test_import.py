@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import threading
 
@@ -80,6 +81,14 @@ def test_exit_while_a_thread_computes():
         mx.nd.ones(3).asnumpy()
         """
     )
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not built without the GIL"
+)
+def test_import_keeps_the_gil():
+    """The extensions' caches are guarded by it."""
+    run("import sys; from loomix import nd, recordio; assert sys._is_gil_enabled()")
 
 
 def interrupted(wait):
