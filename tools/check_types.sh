@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that what is generated from the operator table is up to date, and the types of the package, its stubs and the
-# examples. Needs the environment that tools/setup.sh makes; adds mypy to it.
+# Checks that what is generated from the operator table is up to date, the types of the package, its stubs and the
+# examples, and the stubs against the extensions. Needs the environment that tools/setup.sh makes; adds mypy to it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/${VENV:-.venv}/bin/python
@@ -14,3 +14,6 @@ mypy=2.4.1
 for example in $(git ls-files 'examples/*.py'); do # several are called alike
   "$python" -m mypy --no-error-summary "$example"
 done
+# The stubs against the built extensions; without pyproject.toml's settings, under which it finds each file twice.
+MYPYPATH=$PWD/bindings/python "$python" -m mypy.stubtest --concise --ignore-disjoint-bases --ignore-unused-allowlist \
+  --mypy-config-file <(echo "[mypy]") --allowlist tools/stubtest.txt loomix._core loomix._record loomix._codec
