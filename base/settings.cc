@@ -17,7 +17,9 @@ void Settings::fields(FieldList<Settings>& f) {
     "debugging.")
       .options({"NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice", "ThreadedEnginePooled"});
   f("cpu_worker_nthreads", &Settings::cpu_worker_nthreads,
-    "CPU worker threads of the engine; 0 is one per core.")
+    "CPU worker threads of the engine; 0 is one for each core that the process may use (its control groups' "
+    "limits "
+    "count).")
       .at_least(0)
       .at_most(1024);
   f("inline_execution", &Settings::inline_execution,
@@ -25,11 +27,25 @@ void Settings::fields(FieldList<Settings>& f) {
   f("max_tasks_in_flight", &Settings::max_tasks_in_flight,
     "Operations pushed and not done, beyond which a push from a user's thread waits.")
       .at_least(1);
+  f("max_bytes_in_flight", &Settings::max_bytes_in_flight,
+    "Bytes of arrays, on each device, that operations pushed and not done take, beyond which a push from a "
+    "user's "
+    "thread waits; 0 is no bound, -1 a quarter of the memory that the process may use, at most 4 GiB.")
+      .at_least(-1)
+      .type("long");
   f("enforce_determinism", &Settings::enforce_determinism,
     "Refuses kernels whose results may differ from run to run.");
   f("host_pool_bytes", &Settings::host_pool_bytes,
-    "Freed host memory kept for reuse, in bytes; -1 keeps a quarter of the machine's memory.")
+    "Freed host memory kept for reuse, in bytes; -1 keeps up to a quarter of the memory that the process may "
+    "use. "
+    "Blocks of up to 32 KiB are kept beside it.")
       .at_least(-1)
+      .type("long");
+  f("max_memory_bytes", &Settings::max_memory_bytes,
+    "Bytes that the arrays on each device, the host included, may take; beyond it operations wait for "
+    "memory, then "
+    "fail. 0 is what the device has, on the host what the process may use.")
+      .at_least(0)
       .type("long");
   f("inplace", &Settings::inplace, "Whether an output of a bound graph may take the memory of an input.");
   f("coshare", &Settings::coshare,

@@ -19,7 +19,9 @@ struct Settings {
   bool inline_execution = true;
   int64_t max_tasks_in_flight = 65536;
   bool enforce_determinism = false;
+  int64_t max_bytes_in_flight = -1;
   int64_t host_pool_bytes = -1;
+  int64_t max_memory_bytes = 0;
   bool inplace = true;
   bool coshare = true;
   bool dnnl = true;

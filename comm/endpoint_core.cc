@@ -32,7 +32,7 @@ EndpointCore::EndpointCore(std::unique_ptr<Transport> transport, NodeId self, En
       transport_(std::move(transport)),
       options_(std::move(options)),
       pool_(options_.pool ? std::shared_ptr<engine::MemoryPool>(std::shared_ptr<void>(), options_.pool)
-                          : std::make_shared<engine::MemoryPool>("comm", engine::make_host_source(), 0)),
+                          : std::make_shared<engine::MemoryPool>("comm", engine::make_host_source())),
       forks_(forks()),
       self_(self),
       now_(Clock::now()) {}

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "engine/device/device_runtime.h"
 #include "engine/fork.h"
 #include "engine/futex.h"
@@ -49,20 +50,23 @@ struct ThreadEntries {
 };
 thread_local ThreadEntries t_entries;
 
+constexpr int64_t kMostBytesInFlight = int64_t{4} << 30;  // unless it is set
 constexpr uint32_t kHelpLimitNs = 100'000;  // a waiting thread leaves costlier tasks to the workers
 
 }  // namespace
 
 ThreadedEngine::ThreadedEngine(EngineOptions options)
     : options_([&] {
-        if (options.workers <= 0)
-          options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+        if (options.workers <= 0) options.workers = machine().cores;
+        if (options.max_bytes < 0)
+          options.max_bytes = std::min(machine().memory_bytes / 4, kMostBytesInFlight);
         options.io_workers = std::max(1, options.io_workers);
         return options;
       }()),
       id_(g_next_id.fetch_add(1)),
       cores_(options_.workers),
-      devices_(std::make_unique<Devices>(options_, [this](CompletionToken* pending) { return reclaim(pending); })) {
+      devices_(std::make_unique<Devices>(options_,
+                                         [this](CompletionToken* pending) { return reclaim(pending); })) {
   register_for_fork(*this);
 }
 

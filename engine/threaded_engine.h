@@ -122,6 +122,9 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   bool drain(int64_t timeout_ns) noexcept;
   bool end_threads();
   bool reclaim(CompletionToken* pending);
+  void finish_device_work() noexcept;
+  int64_t completed_tasks() const noexcept;
+  int64_t running_tasks() const noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
   void unlock_after_fork() noexcept;
@@ -147,6 +150,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   std::vector<std::unique_ptr<WorkerPool>> retired_pools_;  // in a forked child: the parent's
   std::mutex inspect_mutex_;                                // held while a running task's description is read
   std::atomic<int64_t> bytes_in_flight_[64] = {};
+  std::atomic<int64_t> tasks_short_of_memory_{0};  // that wait in reclaim()
   ErrorLog errors_;
   Trace trace_;
   std::unique_ptr<Devices> devices_;

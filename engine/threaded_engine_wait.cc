@@ -133,11 +133,8 @@ void ThreadedEngine::await_bytes(ThreadState& state, const TaskInfo& info) {
 }
 
 int64_t ThreadedEngine::in_flight() const noexcept {
-  int64_t completed = 0;
+  const int64_t completed = completed_tasks();
   int64_t pushed = 0;
-  for (const ThreadState* state = states_.load(std::memory_order_acquire); state; state = state->next_state) {
-    completed += state->completed.load(std::memory_order_acquire);
-  }
   for (const ThreadState* state = states_.load(std::memory_order_acquire); state; state = state->next_state) {
     pushed += state->pushed.load(std::memory_order_acquire);
   }
@@ -365,18 +362,56 @@ bool ThreadedEngine::reclaim(CompletionToken* pending) {
     pending->wait();
     return true;
   }
+  // In a task, others that wait for memory in the same way cannot free any; nor can what stands behind them.
   constexpr int64_t kPatience = 10'000 * kMillisecond;
-  constexpr int64_t kPatienceInTask = 200 * kMillisecond;  // the others may be waiting in the same way
+  constexpr int64_t kPatienceWithoutRunning = 200 * kMillisecond;
   const bool in_task = this_thread().current.load(std::memory_order_relaxed) != nullptr;
-  const int64_t before = in_flight();
-  if (before <= (in_task ? 1 : 0)) return false;
+  const int64_t completed = completed_tasks();
+  if (in_flight() <= (in_task ? 1 : 0)) {
+    finish_device_work();  // which may hold memory of the host
+    return false;
+  }
+  if (in_task) tasks_short_of_memory_.fetch_add(1, std::memory_order_relaxed);
   const Blocked blocked(options_.block_hook);
-  const int64_t end = Trace::now() + (in_task ? kPatienceInTask : kPatience);
-  while (in_flight() >= before) {
-    if (Trace::now() > end) return false;
+  const int64_t begin = Trace::now();
+  int64_t last_running = begin;
+  bool freed = false;
+  while (!(freed = completed_tasks() != completed)) {
+    const int64_t now = Trace::now();
+    if (!in_task || running_tasks() > tasks_short_of_memory_.load(std::memory_order_relaxed))
+      last_running = now;
+    if (now > begin + kPatience || now > last_running + kPatienceWithoutRunning) break;
     sleep_ns(kMillisecond / 10);
   }
-  return true;
+  if (in_task) tasks_short_of_memory_.fetch_sub(1, std::memory_order_relaxed);
+  return freed;
+}
+
+void ThreadedEngine::finish_device_work() noexcept {
+  for (DeviceRuntime* const runtime : devices_->opened()) {
+    const Blocked blocked(options_.block_hook);
+    try {
+      runtime->synchronize();
+    } catch (const Error&) {  // of the device: shown where its results are waited for
+    }
+  }
+}
+
+int64_t ThreadedEngine::completed_tasks() const noexcept {
+  int64_t completed = 0;
+  for (const ThreadState* state = states_.load(std::memory_order_acquire); state; state = state->next_state) {
+    completed += state->completed.load(std::memory_order_acquire);
+  }
+  return completed;
+}
+
+// Whose bodies are on some thread.
+int64_t ThreadedEngine::running_tasks() const noexcept {
+  int64_t running = 0;
+  for (const ThreadState* state = states_.load(std::memory_order_acquire); state; state = state->next_state) {
+    if (state->current.load(std::memory_order_relaxed) != nullptr) ++running;
+  }
+  return running;
 }
 
 std::string ThreadedEngine::track_of(const Task& task, const ThreadState& state) {

@@ -184,7 +184,7 @@ ArrayList read_list(ByteSource in, engine::Engine& engine, LoadOptions options) 
     in.fail("this is no array file: it begins with {:#x}, expected {:#x}", magic, kListMagic);
   in.number<uint64_t>("the header");
   const auto count = static_cast<int64_t>(in.number<uint64_t>("the header"));
-  constexpr int64_t kSmallestRecord = 12;
+  constexpr int64_t kSmallestRecord = 8;  // an empty array of version 1
   in.require(count, kSmallestRecord, "the list of arrays");
   for (int64_t i = 0; i < count; ++i) {
     try {

@@ -33,7 +33,9 @@ void check_dense(const NDArray& array, const char* who) {
 NDArray::NDArray(engine::Engine& engine, const Shape& shape, DType dtype, Device device)
     : storage_(make_ref<Storage>(engine, checked_bytes(shape, dtype, "NDArray"), device)),
       shape_(shape),
-      dtype_(dtype) {}
+      dtype_(dtype) {
+  storage_->describe(shape, dtype);
+}
 
 NDArray::NDArray(Ref<Storage> storage, const Shape& shape, DType dtype, int64_t offset)
     : storage_(std::move(storage)), shape_(shape), dtype_(dtype), offset_(offset) {

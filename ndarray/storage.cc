@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ndarray/storage.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "engine/block_cache.h"
 #include "engine/device/device_runtime.h"
+#include "ndarray/array_origin.h"
 
 namespace loomix {
 
 using Blocks = engine::BlockCache<sizeof(Storage)>;
 
+// Immutable, as another thread may read it.
+struct Storage::Description final : engine::MemoryOwner {
+  std::string describe() const override {
+    std::string text = fmt::format("{} {}", name_of(dtype), shape.to_string());
+    if (stype != StorageType::dense) text += fmt::format(", {}", name_of(stype));
+    return origin.empty() ? text : fmt::format("{}, {}", text, origin);
+  }
+  Shape shape;
+  DType dtype;
+  StorageType stype;
+  std::string origin;
+};
+
 struct Storage::Extra {
   std::function<void()> release;  // foreign memory
   Ref<Storage> whole;             // whose memory this is a part of
-  std::unique_ptr<Shape> shape;   // deferred
-  int64_t count = 0;              // sparse
+  std::unique_ptr<Description> description;
+  std::unique_ptr<Shape> shape;  // deferred
+  int64_t count = 0;             // sparse
   std::unique_ptr<int64_t[]> indices;
   std::unique_ptr<int64_t[]> indptr;
 };
@@ -100,7 +118,26 @@ void Storage::allocate_in_task(int64_t bytes) {
   bytes_ = bytes;
 }
 
+void Storage::describe_large(const Shape& shape, DType dtype) {
+  if (pool_ == nullptr) return;
+  forget_description();
+  auto description = std::make_unique<Description>();
+  description->shape = shape;
+  description->dtype = dtype;
+  description->stype = stype_;
+  description->origin = ArrayOrigin::current();
+  pool_->add_owner(*description, static_cast<size_t>(bytes_));
+  extra().description = std::move(description);
+}
+
+void Storage::forget_description() noexcept {
+  if (!extra_ || !extra_->description) return;
+  pool_->remove_owner(*extra_->description);
+  extra_->description.reset();
+}
+
 void Storage::free() noexcept {
+  forget_description();
   if (pool_ && device_.is_host()) {
     pool_->free(data_, static_cast<size_t>(bytes_));
   } else if (pool_) {
@@ -133,6 +170,7 @@ void Storage::resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_co
   parts.count = count;
   parts.indices = std::move(indices);
   parts.indptr = std::move(indptr);
+  describe({count, item_bytes}, DType::uint8);
 }
 
 }  // namespace loomix

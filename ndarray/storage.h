@@ -46,6 +46,11 @@ class alignas(64) Storage final : public RefCounted {
   // Data writes pushed so far: equal numbers mean equal content.
   uint64_t version() const noexcept { return var_->version(); }
 
+  // Whose memory this is, for MemoryError; large storages remember it. Before any other thread knows the storage.
+  void describe(const Shape& shape, DType dtype) {
+    if (bytes_ >= kDescribedBytes) describe_large(shape, dtype);
+  }
+
   // For the task that writes an array whose shape depends on data: takes memory and publishes the shape.
   void set_shape(const Shape& shape, int64_t bytes);
   const Shape* deferred_shape()
@@ -63,7 +68,11 @@ class alignas(64) Storage final : public RefCounted {
   static void operator delete(void* memory) noexcept;
 
  private:
+  static constexpr int64_t kDescribedBytes = engine::MemoryPool::kNamedBytes;
   struct Extra;
+  struct Description;
+  void describe_large(const Shape& shape, DType dtype);
+  void forget_description() noexcept;
   void allocate(int64_t bytes);  // before any task uses the storage
   void allocate_in_task(int64_t bytes);
   void free() noexcept;

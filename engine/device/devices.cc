@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "engine/device/device_runtime.h"
 
 namespace loomix::engine {
@@ -34,7 +35,10 @@ const DeviceModule& cuda_module(Device device) {
 class CpuRuntime final : public DeviceRuntime {
  public:
   explicit CpuRuntime(const EngineOptions& options)
-      : memory_("cpu", make_host_source(), options.pool_bytes) {}
+      : memory_("cpu", make_host_source(),
+                {.held = options.pool_bytes,
+                 .cached = options.host_cache_bytes >= 0 ? options.host_cache_bytes
+                                                         : machine().memory_bytes / 4}) {}
   Device device() const override { return Device::cpu(); }
   DeviceQueue* queue(Lane) override { return nullptr; }
   MemoryPool& memory(MemoryKind kind) override {
@@ -59,7 +63,7 @@ class CpuRuntime final : public DeviceRuntime {
     try {
       const DeviceModule& module = cuda_module(Device::gpu());
       if (module.count() > 0) {
-        pinned_ = std::make_unique<MemoryPool>("cpu_pinned", module.pinned_source(), 0);
+        pinned_ = std::make_unique<MemoryPool>("cpu_pinned", module.pinned_source());
       }
     } catch (const DeviceError&) {}
     return pinned_ ? *pinned_ : memory_;

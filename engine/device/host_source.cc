@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/machine.h"
 #include "engine/device/memory_pool.h"
 
 namespace loomix::engine {
@@ -21,9 +21,7 @@ class HostSource final : public MemorySource {
     return memory;
   }
   void free(void* memory, size_t) noexcept override { std::free(memory); }
-  size_t capacity() const noexcept override {
-    return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
-  }
+  size_t capacity() const noexcept override { return static_cast<size_t>(machine().memory_bytes); }
 };
 
 }  // namespace

@@ -62,8 +62,8 @@ MemoryPool::ThreadCaches::~ThreadCaches() {
   }
 }
 
-MemoryPool::MemoryPool(std::string name, std::unique_ptr<MemorySource> source, int64_t bound)
-    : core_(std::make_shared<Core>(std::move(name), std::move(source), bound)) {}
+MemoryPool::MemoryPool(std::string name, std::unique_ptr<MemorySource> source, PoolLimits limits)
+    : core_(std::make_shared<Core>(std::move(name), std::move(source), limits)) {}
 MemoryPool::~MemoryPool() { core_->reclaimer = nullptr; }
 
 MemoryPool::ThreadCache& MemoryPool::this_thread() {

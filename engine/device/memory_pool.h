@@ -42,6 +42,11 @@ class MemoryOwner {
   ~MemoryOwner() = default;
 };
 
+struct PoolLimits {
+  int64_t held = 0;     // bytes from the source; 0: all that it has
+  int64_t cached = -1;  // bytes of blocks above MemoryPool::kSmallBytes that nobody uses; -1: no limit
+};
+
 struct MemoryStats {
   int64_t in_use = 0;    // bytes handed out, rounded up to size classes
   int64_t cached = 0;    // bytes kept for reuse
@@ -57,8 +62,7 @@ class MemoryPool {
  public:
   static constexpr size_t kSmallBytes = size_class::kSmallBytes;
 
-  // `bound`: bytes it may hold from the source; 0 for all that the source has.
-  MemoryPool(std::string name, std::unique_ptr<MemorySource> source, int64_t bound);
+  MemoryPool(std::string name, std::unique_ptr<MemorySource> source, PoolLimits limits = {});
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;

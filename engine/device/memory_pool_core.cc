@@ -2,6 +2,7 @@
 #include "engine/device/memory_pool_core.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,8 +15,13 @@ namespace {
 
 constexpr int64_t kSlack = int64_t{64} << 20;
 constexpr size_t kNamedOwners = 8;
+constexpr int64_t kPatience = 10'000'000'000;  // nanoseconds that an allocation waits in all
 
 std::atomic<uint64_t> g_next_pool{1};
+
+int64_t now_ns() noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
 
 bool is_done(const TokenRef& token) noexcept { return token->done(); }
 
@@ -31,10 +37,11 @@ std::string human(int64_t bytes) {
 
 }  // namespace
 
-MemoryPool::Core::Core(std::string pool_name, std::unique_ptr<MemorySource> from, int64_t most)
+MemoryPool::Core::Core(std::string pool_name, std::unique_ptr<MemorySource> from, PoolLimits limits)
     : name(std::move(pool_name)),
       source(std::move(from)),
-      bound(most > 0 ? most : static_cast<int64_t>(source->capacity())),
+      bound(limits.held > 0 ? limits.held : static_cast<int64_t>(source->capacity())),
+      cache_bound(limits.cached >= 0 ? limits.cached : INT64_MAX),
       id(g_next_pool.fetch_add(1)),
       on_host(source->on_host()) {}
 
@@ -43,13 +50,18 @@ MemoryPool::Core::~Core() {
     for (const TokenRef& token : block.tokens) token->wait();
   }
   release_large(INT64_MAX);
-  for (void* memory : slabs) give_to_source(memory, kSlabBytes);
+  for (void* memory : slabs) {
+    if (on_host) ASAN_UNPOISON_MEMORY_REGION(memory, kSlabBytes);
+    source->free(memory, kSlabBytes);
+  }
 }
 
-void MemoryPool::Core::give_to_source(void* memory, size_t size) noexcept {
-  if (on_host) ASAN_UNPOISON_MEMORY_REGION(memory, size);
-  source->free(memory, size);
-  reserved -= static_cast<int64_t>(size);
+int64_t MemoryPool::Core::reserved() const noexcept {
+  return large_held.load(std::memory_order_relaxed) + static_cast<int64_t>(slabs.size() * kSlabBytes);
+}
+
+int64_t MemoryPool::Core::large_cached() const noexcept {
+  return large_held.load(std::memory_order_relaxed) - large_out.load(std::memory_order_relaxed);
 }
 
 // ---- small blocks -----------------------------------------------------------------------------------------------
@@ -57,8 +69,10 @@ void MemoryPool::Core::give_to_source(void* memory, size_t size) noexcept {
 void MemoryPool::Core::fetch(size_t index, ThreadCache::Stack& stack) {
   const size_t bytes = size_class::small_class_bytes(index);
   std::unique_lock lock(mutex);
-  while (small[index].empty() && slab_left < bytes && !add_slab()) {
-    if (!wait_for_memory(lock)) throw_out_of_memory(bytes);
+  bool hope = true;
+  for (int64_t deadline = 0; small[index].empty() && slab_left < bytes && !add_slab();) {
+    if (!hope) throw_out_of_memory(bytes);
+    hope = wait_for_memory(lock, kSlabBytes, deadline);
   }
   const uint32_t wanted = slots_of(index) / 2;
   const uint32_t held =
@@ -89,7 +103,7 @@ void MemoryPool::Core::put_back(size_t index, ThreadCache::Stack& stack, uint32_
 }
 
 bool MemoryPool::Core::add_slab() {
-  auto* const memory = static_cast<std::byte*>(fresh(kSlabBytes));
+  auto* const memory = static_cast<std::byte*>(from_source(kSlabBytes));
   if (memory == nullptr) return false;
   slabs.push_back(memory);
   slab = memory;
@@ -104,12 +118,15 @@ void* MemoryPool::Core::take_large(size_t size, const DeviceQueue* user, std::ve
   void* memory = size_class::fits_shelf(size) ? shelf.take(size) : nullptr;
   if (memory == nullptr) {
     std::unique_lock lock(mutex);
-    for (;;) {
+    bool hope =
+        true;  // without, there is one more try: the last task may have ended between the try and the wait
+    for (int64_t deadline = 0;;) {
       memory = find_cached(size, user, pending, Which::idle_or_users);
       if (memory == nullptr) memory = fresh(size);
       if (memory == nullptr && pending) memory = find_cached(size, user, pending, Which::any);
       if (memory != nullptr) break;
-      if (!wait_for_memory(lock)) throw_out_of_memory(size);
+      if (!hope) throw_out_of_memory(size);
+      hope = wait_for_memory(lock, size, deadline);
     }
   }
   const auto bytes = static_cast<int64_t>(size);
@@ -123,12 +140,15 @@ void MemoryPool::Core::give_large(void* memory, size_t size, std::span<const Tok
   const bool idle = std::all_of(tokens.begin(), tokens.end(), is_done);
   if (on_host && idle) ASAN_POISON_MEMORY_REGION(memory, size);
   large_out.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
-  if (idle && size_class::fits_shelf(size) && shelf.put(memory, size)) return;
+  if (idle && size_class::fits_shelf(size) && large_cached() <= cache_bound && shelf.put(memory, size))
+    return;
   Block block{memory, {}};
   std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(block.tokens),
                [](const TokenRef& token) { return !token->done(); });
   const std::lock_guard lock(mutex);
   large.emplace(size, std::move(block));
+  const int64_t cached = large_cached();
+  if (cached > cache_bound) release_large(cached - cache_bound);
 }
 
 // A cached block that is idle or that `user` uses; or any, where the caller waits for its tokens.
@@ -150,15 +170,20 @@ void* MemoryPool::Core::find_cached(size_t size, const DeviceQueue* user, std::v
   return nullptr;
 }
 
-// From the source; null if there is none within the bound.
+// Null if there is none within the bound.
 void* MemoryPool::Core::fresh(size_t size) {
+  void* const memory = from_source(size);
+  if (memory != nullptr) large_held.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
+  return memory;
+}
+
+void* MemoryPool::Core::from_source(size_t size) {
   if (!make_room(static_cast<int64_t>(size))) return nullptr;
   void* memory = source->allocate(size);
   if (memory == nullptr) {
     release_large(INT64_MAX);
     memory = source->allocate(size);
   }
-  if (memory != nullptr) reserved += static_cast<int64_t>(size);
   return memory;
 }
 
@@ -168,31 +193,41 @@ bool MemoryPool::Core::make_room(int64_t bytes) {
   const int64_t most = peak.load(std::memory_order_relaxed);
   const int64_t out = small_out.load(std::memory_order_relaxed) + large_out.load(std::memory_order_relaxed);
   const int64_t soft = std::min(bound, std::max(most + most / 2, out + bytes) + kSlack);
-  if (reserved + bytes > soft) release_large(reserved + bytes - soft);
-  return reserved + bytes <= bound;
+  if (reserved() + bytes > soft) release_large(reserved() + bytes - soft);
+  return reserved() + bytes <= bound;
 }
 
 // Largest first; blocks that a device still uses stay.
 void MemoryPool::Core::release_large(int64_t wanted) noexcept {
-  const int64_t target = wanted == INT64_MAX ? INT64_MIN : reserved - wanted;
-  for (auto it = large.end(); it != large.begin() && reserved > target;) {
+  const auto give_up = [&](void* memory, size_t size) {
+    if (on_host) ASAN_UNPOISON_MEMORY_REGION(memory, size);
+    source->free(memory, size);
+    large_held.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+    wanted -= static_cast<int64_t>(size);
+  };
+  for (auto it = large.end(); it != large.begin() && wanted > 0;) {
     --it;
     if (!is_idle(it->second.tokens)) continue;
-    give_to_source(it->second.memory, it->first);
+    give_up(it->second.memory, it->first);
     it = large.erase(it);
   }
   size_t size = 0;
-  while (reserved > target) {
+  while (wanted > 0) {
     void* const memory = shelf.take_largest(size);
     if (memory == nullptr) return;
-    give_to_source(memory, size);
+    give_up(memory, size);
   }
 }
 
-// Lets the mutex go while it waits.
-bool MemoryPool::Core::wait_for_memory(std::unique_lock<std::mutex>& lock) {
+// Lets the mutex go while it waits. False when nothing can be hoped for, or it has taken long: others may take whatever
+// is freed.
+bool MemoryPool::Core::wait_for_memory(std::unique_lock<std::mutex>& lock, size_t size, int64_t& deadline) {
+  if (static_cast<int64_t>(size) > bound) return false;
+  const int64_t now = now_ns();
+  if (deadline == 0) deadline = now + kPatience;
+  if (now > deadline) return false;
   TokenRef pending;
-  for (const auto& [size, block] : large) {
+  for (const auto& [block_size, block] : large) {
     const auto token = std::find_if_not(block.tokens.begin(), block.tokens.end(), is_done);
     if (token == block.tokens.end()) continue;
     pending = *token;
@@ -246,10 +281,8 @@ MemoryStats MemoryPool::Core::stats() const {
   for (size_t i = 0; i < size_class::kSmallClasses; ++i) {
     central += static_cast<int64_t>(small[i].size() * size_class::small_class_bytes(i));
   }
-  const int64_t large_in_use = large_out.load(std::memory_order_relaxed);
-  const int64_t large_held = reserved - static_cast<int64_t>(slabs.size() * kSlabBytes);
-  return {small_out.load(std::memory_order_relaxed) - in_threads + large_in_use,
-          in_threads + central + large_held - large_in_use, reserved, peak.load(std::memory_order_relaxed)};
+  return {small_out.load(std::memory_order_relaxed) - in_threads + large_out.load(std::memory_order_relaxed),
+          in_threads + central + large_cached(), reserved(), peak.load(std::memory_order_relaxed)};
 }
 
 }  // namespace loomix::engine

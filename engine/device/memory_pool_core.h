@@ -30,7 +30,7 @@ struct MemoryPool::ThreadCache {
 };
 
 // What a pool's threads share. Counts of bytes are atomic, as large blocks come and go without the mutex:
-//   reserved = slabs + large blocks in use + large blocks on the shelf or in `large`
+//   large_held = large_out + what is on the shelf or in `large`
 struct MemoryPool::Core {
   static constexpr size_t kSlabBytes = 256 * 1024;
   struct Block {
@@ -41,16 +41,17 @@ struct MemoryPool::Core {
   const std::string name;
   const std::unique_ptr<MemorySource> source;
   const int64_t bound;
+  const int64_t cache_bound;
   const uint64_t id;
   const bool on_host;
 
   BlockShelf shelf;
   std::atomic<int64_t> small_out{0};  // bytes of small blocks in use or in threads' caches
   std::atomic<int64_t> large_out{0};
+  std::atomic<int64_t> large_held{0};  // in use or cached; written under the mutex
   std::atomic<int64_t> peak{0};
 
   mutable std::mutex mutex;  // guards everything below
-  int64_t reserved = 0;
   Reclaimer reclaimer;
   std::array<std::vector<void*>, size_class::kSmallClasses> small;
   std::vector<void*> slabs;
@@ -60,7 +61,7 @@ struct MemoryPool::Core {
   std::multimap<size_t, Block> large;  // cached, and not on the shelf
   std::unordered_map<const MemoryOwner*, size_t> owners;
 
-  Core(std::string pool_name, std::unique_ptr<MemorySource> from, int64_t most);
+  Core(std::string pool_name, std::unique_ptr<MemorySource> from, PoolLimits limits);
   ~Core();
 
   // Small blocks move between a thread's stack and the central one. fetch() gives at least one.
@@ -80,9 +81,11 @@ struct MemoryPool::Core {
   void* fresh(size_t size);
   bool add_slab();
   bool make_room(int64_t bytes);
-  bool wait_for_memory(std::unique_lock<std::mutex>& lock);
+  int64_t reserved() const noexcept;
+  int64_t large_cached() const noexcept;
+  void* from_source(size_t size);
+  bool wait_for_memory(std::unique_lock<std::mutex>& lock, size_t size, int64_t& deadline);
   void note_peak(int64_t out) noexcept;
-  void give_to_source(void* memory, size_t size) noexcept;
   [[noreturn]] void throw_out_of_memory(size_t bytes) const;
 };
 

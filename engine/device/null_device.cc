@@ -58,7 +58,7 @@ class Queue final : public NullQueue {
 class NullRuntime final : public DeviceRuntime {
  public:
   NullRuntime(Device device, const EngineOptions& options)
-      : device_(device), memory_(device.to_string(), make_host_source(), options.pool_bytes) {}
+      : device_(device), memory_(device.to_string(), make_host_source(), {.held = options.pool_bytes}) {}
   ~NullRuntime() override {
     {
       const std::lock_guard lock(mutex);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/arena.h"
 
+#include "ndarray/array_origin.h"
+
 namespace loomix {
 
 ArenaBlock::ArenaBlock(engine::Engine& engine, Device device, int64_t bytes)
-    : memory_(make_ref<Storage>(engine, bytes, device)) {}
+    : memory_(make_ref<Storage>(engine, bytes, device)) {
+  const ArrayOrigin origin("planned values of an executor", "");
+  memory_->describe(Shape{bytes}, DType::uint8);
+}
 
 NDArray ArenaBlock::place(int64_t offset, const Shape& shape, DType dtype) {
   return NDArray(make_ref<Storage>(memory_, offset, shape.size() * size_of(dtype)), shape, dtype);

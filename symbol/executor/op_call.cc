@@ -180,6 +180,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   self.num_out_ = static_cast<uint32_t>(spec.out.size());
   self.training_ = spec.training;
   self.device_ = spec.device;
+  self.bytes_ = spec.bytes;
   if (!spec.node_name.empty()) self.node_name_ = spec.node_name;
   self.add_inputs(spec);
   self.add_outputs(runtime, spec);
@@ -315,6 +316,7 @@ void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) 
   info.priority = priority;
   info.max_cores = max_cores_;
   info.cost_ns = cost_ns_;
+  info.bytes = bytes_;
   info.describe = {describe_call, name_call, Ref<RefCounted>(this)};
   // The task holds the call through its description.
   if (choice_.kernel->run) {

@@ -34,7 +34,8 @@ class OpCall final : public RefCounted {
     std::span<engine::Var* const> order = {};   // further Vars to use exclusively (planned memory)
     const ops::KernelChoice* choice = nullptr;  // made before by choose_kernel; else it is made here
     const NDArray* scratch =
-        nullptr;  // planned memory of at least scratch_bytes; else each run takes its own
+        nullptr;        // planned memory of at least scratch_bytes; else each run takes its own
+    int64_t bytes = 0;  // taken for this call alone: run-ahead is bounded by it
   };
   static Ref<OpCall> make(Runtime& runtime, const Spec& spec);
 
@@ -94,6 +95,7 @@ class OpCall final : public RefCounted {
   Device device_;
   uint64_t random_numbers_ = 0;
   size_t scratch_bytes_ = 0;
+  int64_t bytes_ = 0;
   std::byte* scratch_ = nullptr;                // planned
   engine::MemoryPool* scratch_pool_ = nullptr;  // where it is taken from if it is not
   Origin origin_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ndarray/array_origin.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
 #include "ops/shape_rule.h"
@@ -13,6 +14,8 @@
 namespace loomix {
 
 namespace {
+
+constexpr int64_t kCountedBytes = 1 << 16;  // of a call's own memory; less is not worth counting
 
 std::string argument_text(const ops::OpDef& op, const AttrsBase& attrs, size_t i) {
   return op.input_name(attrs, static_cast<int>(i));
@@ -160,7 +163,8 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       out[i] = NDArray::sparse(runtime.engine(), wanted, shape, dtype, device);
     else out[i] = NDArray(runtime.engine(), shape, dtype, device);
     if (!updated) continue;
-    if (out[i].storage_ref() != in[0]->storage_ref() || out[i].offset() != in[0]->offset()) copy(*in[0], out[i]);
+    if (out[i].storage_ref() != in[0]->storage_ref() || out[i].offset() != in[0]->offset())
+      copy(*in[0], out[i]);
     arrays[0] = &out[i];
   }
   OpCall::make(runtime, {.op = op,
@@ -186,7 +190,8 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
 void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const NDArray* const> in) {
   if (!runtime.dispatch_listener) return;
   std::string stypes;
-  for (const NDArray* array : in) stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(array->stype()));
+  for (const NDArray* array : in)
+    stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(array->stype()));
   (*runtime.dispatch_listener)(
       fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
 }
@@ -230,7 +235,10 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
     in = dense.in;
   }
 
+  const ArrayOrigin origin("output of",
+                           options.node_name.empty() ? std::string_view(op.name) : options.node_name);
   NDArrays out(num_out);
+  int64_t taken = 0;  // bytes
   InlineVector<ops::Req, 4> req(num_out);
   {
     Inferred inferred;
@@ -247,6 +255,7 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       } else {
         out[i] =
             NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
+        taken += out[i].bytes();
       }
       req[i] = i < options.req.size() ? options.req[i] : ops::Req::write;
     }
@@ -255,19 +264,21 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   NDArrays saved(0);
   if (recording && !op.saved_names.empty()) {
     allocate_saved(op, *attrs, in, out, runtime.engine(), device, training, saved);
+    for (const NDArray& array : saved) taken += array.bytes();
   } else {
     saved.resize(op.saved_names.size());
   }
-  const Ref<OpCall> call =
-      OpCall::make(runtime, {.op = op,
-                             .attrs = attrs,
-                             .in = in,
-                             .out = out,
-                             .saved = saved,
-                             .req = req,
-                             .device = device,
-                             .training = training,
-                             .node_name = options.node_name});
+  if (taken < kCountedBytes) taken = 0;
+  const Ref<OpCall> call = OpCall::make(runtime, {.op = op,
+                                                  .attrs = attrs,
+                                                  .in = in,
+                                                  .out = out,
+                                                  .saved = saved,
+                                                  .req = req,
+                                                  .device = device,
+                                                  .training = training,
+                                                  .node_name = options.node_name,
+                                                  .bytes = taken});
   call->push(runtime, options.priority);
   for (size_t i = 0; i < in.size(); ++i) {
     if (given[i] != in[i] && op.mutates(*attrs, static_cast<int>(i))) copy_sparse(*in[i], *given[i]);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ndarray/array_origin.h"
 #include "ndarray/copy.h"
 #include "symbol/executor/bound_executor.h"
 
@@ -77,6 +78,7 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& shape = shapes.arguments[i];
     const DType dtype = dtypes.arguments[i];
+    const ArrayOrigin origin("argument", arguments[i]);
     const bool wanted = request.requests[i] != ops::Req::null;
     const bool must_share = position(request.shared_arguments, arguments[i]) >= 0;
     const int at = must_share ? position(shared_names, arguments[i]) : -1;
@@ -99,6 +101,7 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   for (size_t i = 0; i < states.size(); ++i) {
     const Shape& shape = shapes.auxiliary_states[i];
     const DType dtype = dtypes.auxiliary_states[i];
+    const ArrayOrigin origin("auxiliary state", states[i]);
     const int at = position(shared_states, states[i]);
     const bool share = at >= 0 && fits(shared->arrays_.auxiliary_states[at], shape, dtype);
     arrays.auxiliary_states.push_back(share ? shared->arrays_.auxiliary_states[at] : make(shape, dtype));

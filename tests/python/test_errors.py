@@ -2,6 +2,8 @@
 """Errors: their types, what they say, and when they show."""
 
 import gc
+import os
+import sys
 
 import loomix as mx
 import numpy as np
@@ -89,13 +91,70 @@ def test_waitall_reports_once():
         array.asnumpy()
 
 
-def test_errors_leak_nothing():
-    x = nd.ones((2, 2))
+def held():
+    """What a failed call could keep: arrays (each holds its type), files, threads, and memory beyond the pool's cache."""
+    nd.waitall()
     gc.collect()
+    mx.cpu().empty_cache()
+    with open("/proc/self/statm") as file:
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    counts = {
+        "arrays": sys.getrefcount(nd.NDArray),
+        "files": len(os.listdir("/proc/self/fd")),
+        "threads": len(os.listdir("/proc/self/task")),
+    }
+    return counts, resident
+
+
+def test_errors_leak_nothing(tmp_path):
+    x = nd.ones((1024, 1024))
+    bad = str(tmp_path / "bad.params")
+    nd.save(bad, [x])
+    with open(bad, "r+b") as file:
+        file.truncate(3_000_000)
+
+    def fail_at_once():
+        nd.sum(x * 2, axis=7)
+
+    def fail_while_running():
+        failed = nd.take(x, nd.array([1e6]), mode="raise")
+        (nd.broadcast_add(x, failed) + 1).asnumpy()
+
+    def fail_while_recording():
+        weight = nd.ones((1024, 1024))
+        weight.attach_grad()
+        with mx.autograd.record():
+            loss = nd.take(weight * x, nd.array([1e6]), mode="raise")
+        loss.backward()
+        weight.grad.asnumpy()
+
+    def fail_to_load():
+        nd.load(bad)
+
+    def fail_to_run_a_graph():
+        data = mx.sym.var("data")
+        picked = mx.sym.take(data * 2, mx.sym.var("index"), mode="raise")
+        executor = picked.bind(mx.cpu(), {"data": x, "index": nd.array([1e6])})
+        executor.forward()[0].asnumpy()
+
+    def fail_all():
+        for call in (fail_at_once, fail_while_running, fail_while_recording, fail_to_load, fail_to_run_a_graph):
+            with pytest.raises(mx.MXNetError):
+                call()
+        with pytest.raises(mx.MXNetError):
+            nd.waitall()  # names the first failure that nobody has seen, and forgets all
+
     for _ in range(3):
-        with pytest.raises(ValueError):
-            nd.sum(x, axis=7)
-    assert x.asnumpy().sum() == 4
+        fail_all()
+    references = sys.getrefcount(x)
+    counts, resident = held()
+    for _ in range(30):
+        fail_all()
+    more_counts, more_resident = held()
+    assert more_counts == counts
+    assert more_resident - resident < 30e6  # one array a round would be 120 MB
+    assert sys.getrefcount(x) == references
+    assert x.asnumpy().sum() == 1024 * 1024
 
 
 def test_types_are_also_the_builtin_ones():

@@ -298,6 +298,42 @@ def test_empty_cache_gives_memory_back():
     assert kept > full - 128e6 and resident() < full - 200e6
 
 
+RESIDENT = """
+import os
+import loomix as mx
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+"""
+
+
+@pytest.mark.parametrize(("kept", "least", "most"), [("0", 0, 60e6), ("150000000", 120e6, 210e6), ("-1", 400e6, 600e6)])
+def test_host_pool_bytes_bounds_what_is_kept_and_not_what_is_used(kept, least, most):
+    code = RESIDENT + (
+        "mx.nd.ones(1).wait_to_read()\n"
+        "before = resident()\n"
+        "arrays = [mx.nd.ones((1024, 1024, 8)) for _ in range(16)]\n"  # 32 MB each
+        "mx.nd.waitall()\n"
+        "assert resident() - before > 500e6\n"
+        "del arrays\n"
+        "print(resident() - before)"
+    )
+    assert least <= int(run_python(code, LOOMIX_HOST_POOL_BYTES=kept)) <= most
+
+
+def test_max_memory_bytes_bounds_all():
+    code = (
+        "import loomix as mx\n"
+        "weight = mx.nd.ones((1024, 1024, 10))\n"
+        "try:\n"
+        "    mx.nd.ones((1024, 1024, 10)).wait_to_read()\n"
+        "except MemoryError as error:\n"
+        "    print(error)\n"
+    )
+    text = run_python(code, LOOMIX_MAX_MEMORY_BYTES="64000000")
+    assert "The largest arrays: 40.0 MiB (float32 (1024, 1024, 10), output of _ones)" in text
+
+
 def test_features_are_those_of_the_build():
     features = mx.runtime.Features()
     assert features.is_enabled("BLAS_OPEN")

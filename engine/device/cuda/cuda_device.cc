@@ -170,12 +170,12 @@ class CudaRuntime final : public DeviceRuntime {
   CudaRuntime(Device device, const EngineOptions& options)
       : device_(device),
         device_memory_(device.to_string(), std::make_unique<CudaSource>(device.id, MemoryKind::device),
-                       options.pool_bytes),
+                       {.held = options.pool_bytes}),
         pinned_memory_(device.to_string() + " pinned",
-                       std::make_unique<CudaSource>(device.id, MemoryKind::pinned), 0),
+                       std::make_unique<CudaSource>(device.id, MemoryKind::pinned)),
         unified_memory_(device.to_string() + " unified",
                         std::make_unique<CudaSource>(device.id, MemoryKind::cuda_managed),
-                        options.pool_bytes) {}
+                        {.held = options.pool_bytes}) {}
 
   Device device() const override { return device_; }
   DeviceQueue* queue(Lane lane) override {

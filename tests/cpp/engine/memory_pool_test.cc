@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-MemoryPool make_pool(int64_t bound = 0) { return MemoryPool("test", make_host_source(), bound); }
+MemoryPool make_pool(int64_t bound = 0) { return MemoryPool("test", make_host_source(), {.held = bound}); }
 
 TEST(MemoryPool, BlocksAreAlignedDistinctAndReused) {
   MemoryPool pool = make_pool();
@@ -131,6 +132,45 @@ TEST(MemoryPool, OutOfMemoryWaitsThenNamesTheLargest) {
   pool.free(next, 50 << 20);
 }
 
+TEST(MemoryPool, TheCacheIsBoundedApartFromWhatIsInUse) {
+  constexpr size_t kBytes = 1 << 20;
+  for (const int64_t bound : {int64_t{0}, int64_t{5} << 20}) {
+    MemoryPool pool("test", make_host_source(), {.cached = bound});
+    std::vector<void*> blocks;
+    for (int i = 0; i < 20; ++i) blocks.push_back(pool.allocate(kBytes));  // more than may be cached
+    blocks.push_back(pool.allocate(32 * kBytes));
+    EXPECT_EQ(pool.stats().in_use, 52 << 20);
+    pool.free(blocks.back(), 32 * kBytes);
+    blocks.pop_back();
+    for (void* const block : blocks) {
+      pool.free(block, kBytes);
+      EXPECT_LE(pool.stats().cached, bound);
+    }
+    EXPECT_EQ(pool.stats().cached, bound);
+    EXPECT_EQ(pool.stats().reserved, bound);
+  }
+}
+
+TEST(MemoryPool, TheCacheOfAnEngineIsBounded) {
+  const auto engine = make_threaded_engine({.workers = 1, .host_cache_bytes = 1 << 20});
+  MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
+  void* const block = pool.allocate(8 << 20);
+  pool.free(block, 8 << 20);
+  EXPECT_EQ(pool.stats().cached, 0);
+}
+
+TEST(MemoryPool, WhatIsMoreThanTheBoundFailsAtOnce) {
+  const auto engine = make_threaded_engine({.workers = 1, .inline_cost_ns = 0, .pool_bytes = 10 << 20});
+  MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
+  std::atomic<bool> go{false};
+  engine->push({}, {}, [&](RunContext&) {
+    while (!go) std::this_thread::yield();
+  });
+  EXPECT_THROW(pool.allocate(20 << 20), MemoryError);  // with a task in flight
+  go = true;
+  engine->wait_all();
+}
+
 TEST(MemoryPool, OutOfMemoryWaitsForTasksInFlight) {
   const auto engine = make_threaded_engine({.workers = 1, .inline_cost_ns = 0, .pool_bytes = 100 << 20});
   MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
@@ -142,6 +182,79 @@ TEST(MemoryPool, OutOfMemoryWaitsForTasksInFlight) {
   void* const next = pool.allocate(70 << 20);
   pool.free(next, 70 << 20);
   engine->wait_all();
+}
+
+// What is in flight grows all the time, as others push; that one task ends is what counts.
+TEST(MemoryPool, OutOfMemoryWaitsForOneTaskAmongMoreAndMore) {
+  const auto engine = make_threaded_engine({.workers = 2, .inline_cost_ns = 0, .pool_bytes = 100 << 20});
+  MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
+  void* const block = pool.allocate(80 << 20);
+  engine->push({}, {}, [&](RunContext&) {
+    std::this_thread::sleep_for(50ms);
+    pool.free(block, 80 << 20);
+  });
+  std::atomic<bool> enough{false};
+  std::vector<Completion> open;
+  std::mutex mutex;
+  std::thread pusher([&] {
+    while (!enough) {
+      engine->push_async({}, {}, [&](RunContext&, Completion completion) {
+        const std::lock_guard lock(mutex);
+        open.push_back(std::move(completion));
+      });
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  void* const next = pool.allocate(70 << 20);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  pool.free(next, 70 << 20);
+  enough = true;
+  pusher.join();
+  engine->push({.lane = Lane::io}, {}, [&](RunContext&) {
+    std::this_thread::sleep_for(20ms);
+    const std::lock_guard lock(mutex);
+    for (Completion& completion : open) completion.done();
+  });
+  engine->wait_all();
+}
+
+TEST(MemoryPool, ATaskWaitsForAnotherThatRunsLong) {
+  const auto engine = make_threaded_engine({.workers = 2, .inline_cost_ns = 0, .pool_bytes = 100 << 20});
+  MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
+  void* const block = pool.allocate(80 << 20);
+  std::atomic<bool> runs{false};
+  engine->push({}, {}, [&](RunContext&) {
+    runs = true;
+    std::this_thread::sleep_for(500ms);
+    pool.free(block, 80 << 20);
+  });
+  while (!runs) std::this_thread::yield();
+  engine->push({}, {}, [&](RunContext&) { pool.free(pool.allocate(70 << 20), 70 << 20); });
+  EXPECT_NO_THROW(engine->wait_all());
+}
+
+TEST(MemoryPool, TasksThatAllWaitForMemoryFail) {
+  const auto engine = make_threaded_engine({.workers = 2, .inline_cost_ns = 0, .pool_bytes = 100 << 20});
+  MemoryPool& pool = engine->device(Device::cpu()).memory(MemoryKind::host);
+  std::atomic<int> holding{0}, failed{0};
+  for (int i = 0; i < 2; ++i) {
+    engine->push({}, {}, [&](RunContext&) {
+      const ScratchBlock held(pool, 40 << 20, nullptr);
+      ++holding;
+      while (holding < 2) std::this_thread::yield();
+      try {
+        const ScratchBlock more(pool, 40 << 20, nullptr);
+      } catch (const MemoryError&) {
+        ++failed;
+      }
+    });
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  engine->wait_all();
+  EXPECT_GE(failed, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_EQ(pool.stats().in_use, 0);
 }
 
 TEST(MemoryPool, MemoryIsShortOnlyWhileOtherQueuesUseIt) {

@@ -74,6 +74,21 @@ TEST_F(ArrayFileTest, RecordsAndNoneArrays) {
   EXPECT_THROW(save_array_record(array<float>(Shape{}, {1})), ValueError);
 }
 
+TEST_F(ArrayFileTest, ListsOfEmptyArraysLoadInEachVersion) {
+  const std::vector<NDArray> empty(4);
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  for (const ArrayFormat format : {ArrayFormat::v1, ArrayFormat::v2, ArrayFormat::v3}) {
+    const LoadOptions options{.numpy_shapes = format == ArrayFormat::v3};
+    for (const auto& given : {std::vector<std::string>(), names}) {
+      const std::string text = save_arrays_to_buffer(empty, given, format);
+      const ArrayList list = load_arrays_from_buffer(*engine_, bytes_of(text), options);
+      EXPECT_EQ(list.names, given);
+      ASSERT_EQ(list.arrays.size(), 4u);
+      for (const NDArray& array : list.arrays) EXPECT_TRUE(array.is_none());
+    }
+  }
+}
+
 TEST_F(ArrayFileTest, DeviceArraysLoadToTheCpu) {
   for (const NDArray& array : load_arrays(*engine_, (kFiles / "ndarray/from_gpu.params").string()).arrays) {
     EXPECT_EQ(array.device(), Device::cpu());

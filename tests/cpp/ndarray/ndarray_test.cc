@@ -9,7 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "engine/device/null_device.h"
+#include "ndarray/array_origin.h"
 #include "ndarray/copy.h"
 #include "tests/cpp/ndarray/array_fixture.h"
 
@@ -46,6 +48,32 @@ TEST_F(ArrayTest, RefusesBadViews) {
   EXPECT_THROW(NDArray(*engine_, Shape{int64_t{1} << 40, int64_t{1} << 40}, DType::float32, Device::cpu()),
                MemoryError);
   EXPECT_THROW(NDArray(*engine_, Shape{2, kUnknownDim}, DType::float32, Device::cpu()), ShapeError);
+}
+
+TEST(ArrayMemory, OutOfMemoryNamesTheLargestArrays) {
+  const auto engine = engine::make_threaded_engine({.workers = 1, .pool_bytes = 64 << 20});
+  const auto make = [&](const Shape& shape) {
+    return NDArray(*engine, shape, DType::float32, Device::cpu());
+  };
+  const NDArray unknown = make({1 << 18});
+  NDArray gone = make({5, 1 << 20});
+  gone = NDArray();
+  const auto named = [&] {
+    const ArrayOrigin origin("argument", "fc1_weight");
+    return make({3, 1 << 20});
+  }();
+  fill(named, 1);
+  try {
+    make({16, 1 << 20});
+    FAIL();
+  } catch (const MemoryError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("The largest arrays: 12.0 MiB (float32 (3, 1048576), argument fc1_weight), "),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("1.0 MiB (float32 (262144,))"), std::string::npos) << text;
+    EXPECT_EQ(text.find("(5, 1048576)"), std::string::npos) << text;
+  }
 }
 
 TEST_F(ArrayTest, EmptyArraysWork) {

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 
+#include "engine/device/device_runtime.h"
 #include "ndarray/sparse.h"
 #include "symbol/executor/op_call.h"
 #include "tests/cpp/symbol/run_fixture.h"
@@ -129,6 +133,31 @@ TEST_F(RunNodeTest, RandomNumbersFollowPushOrder) {
   runtime_.generators().seed(5, Device::cpu());
   EXPECT_EQ(values(call("_random_uniform", {}, attrs)), first);
   EXPECT_NE(runtime_.generators().state(Device::cpu(1)).seed, 5u) << "devices draw different numbers";
+}
+
+// While the first operator cannot run, the pushes behind it wait once their outputs take as much as is allowed.
+TEST_F(RunNodeTest, MemoryOfOperatorsThatHaveNotRunIsBounded) {
+  constexpr int64_t kMega = 1 << 20;
+  engine_ = engine::make_threaded_engine({.workers = 1, .max_bytes = 8 * kMega, .inline_cost_ns = 0});
+  Runtime runtime(*engine_, table());
+  const NDArray x(*engine_, Shape{kMega / 4}, DType::float32, Device::cpu());
+  std::atomic<bool> go{false};
+  const engine::Tag tag{&x.var(), engine::Access::write};
+  engine_->push({}, {&tag, 1}, [&](engine::RunContext&) {
+    while (!go) std::this_thread::yield();
+  });
+  std::atomic<int> pushed{0};
+  std::thread pusher([&] {
+    for (; pushed < 100; ++pushed) run_node(runtime, "elemwise_add", {x, x});
+  });
+  const engine::MemoryPool& pool = engine_->device(Device::cpu()).memory(MemoryKind::host);
+  while (pushed < 8) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(pushed, 8);
+  EXPECT_LE(pool.stats().in_use, (1 + 8 + 1) * kMega + kMega / 2);  // x, those pushed, the one that waits
+  go = true;
+  pusher.join();
+  engine_->wait_all();
 }
 
 TEST_F(RunNodeTest, PreparedCallsRunAgainAndAgain) {

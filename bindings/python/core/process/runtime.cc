@@ -77,7 +77,9 @@ Runtime& start_runtime() {
   options.workers = given.cpu_worker_nthreads;
   options.max_tasks = given.max_tasks_in_flight;
   options.deterministic = given.enforce_determinism;
-  options.pool_bytes = std::max<int64_t>(given.host_pool_bytes, 0);
+  options.max_bytes = given.max_bytes_in_flight;
+  options.pool_bytes = given.max_memory_bytes;
+  options.host_cache_bytes = given.host_pool_bytes;
   if (!given.inline_execution) options.inline_cost_ns = 0;
   options.block_hook = {let_go_of_gil, take_gil_back, signal_raised};
   if (const std::string warning = engine::blas_warning(); !warning.empty()) log(LogLevel::warning, warning);
