@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "direct_convolution.h"
 #include "eager_grad.h"
 #include "ops/linear/gemm.h"
 
@@ -95,6 +96,31 @@ TEST(Convolution, KernelsAgree) {
       add.req = Req::add;
       add.start = 3;
       compare_kernels("_backward_Convolution_weight", {grad, x, w}, c.attrs, add, forced);
+    }
+  }
+}
+
+// In types and layouts where the reference is the only kernel there is nobody for it to agree with.
+TEST(Convolution, AgreesWithItsDefinition) {
+  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    for (const auto& c : conv_cases()) {
+      if (c.data.size() > 1500) continue;
+      SCOPED_TRACE(c.data.to_string() + c.attrs.back().second + " " + std::string(name_of(dtype)));
+      const OpDef& op = builtin_table().at("Convolution");
+      const auto attrs = builtin_table().parse(op, c.attrs);
+      const Tensor x = random_tensor(c.data, 1, dtype), w = random_tensor(c.weight, 2, dtype);
+      const Tensor bias = random_tensor({c.weight[0]}, 3, dtype);
+      const Tensor y = run_op("Convolution", {x, w, bias}, c.attrs).out[0];
+      const Tensor grad = random_tensor(y.shape, 4, dtype);
+      const DirectConvolution direct(attrs->as<ConvolutionParams>(), c.data, c.weight, y.shape);
+      const auto expect = [&](const Tensor& got, const std::vector<double>& want, const char* what) {
+        expect_close(got, {got.shape, DType::float64, want}, 2 * tolerance(dtype), what);
+      };
+      expect(y, direct.forward(x.values(), w.values(), bias.values()), "output");
+      expect(run_op("_backward_Convolution_data", {grad, w, x}, c.attrs).out[0],
+             direct.data_gradient(grad.values(), w.values()), "gradient of data");
+      expect(run_op("_backward_Convolution_weight", {grad, x, w}, c.attrs).out[0],
+             direct.weight_gradient(grad.values(), x.values()), "gradient of weight");
     }
   }
 }
