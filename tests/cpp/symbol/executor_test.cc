@@ -380,6 +380,63 @@ TEST(Executor, RandomPlansUnderEightWorkersEqualTheNaiveEngine) {
   }
 }
 
+// Passes pushed from inside tasks. Between the passes, tasks change an argument and a gradient that they `use`. One Var,
+// which the tasks use too, keeps their order.
+std::vector<float> train_in_tasks(Bench& bench, const Symbol& symbol, ops::Req request, bool one_task) {
+  bench.runtime.generators().seed_all(1);
+  PlanOptions plan;
+  plan.poison = true;
+  auto executor = bench.bind(symbol, {8, 32}, request, {.plan = plan, .groups = {}, .shared = {}});
+  const std::vector<NDArray> heads(2, bench.ones({8, 32}));
+  const auto change = [&](const NDArray& array) {
+    const engine::Tag tag{&array.var(), engine::Access::use};
+    bench.engine->push({}, {&tag, 1}, [array](engine::RunContext&) {
+      auto* const items = array.view().mutable_as<float>();
+      items[3] = 0.5F * items[3] + 0.125F;
+    });
+  };
+  const auto pass = [&](int step) {
+    executor->forward(step % 3 == 2 ? RunMode::inference : RunMode::training);
+    if (step % 3 != 2) executor->backward(heads);
+    const auto at = static_cast<size_t>(step) % executor->arrays().arguments.size();
+    change(executor->arrays().arguments[at]);
+    change(executor->arrays().gradients[at]);
+  };
+  constexpr int kSteps = 6;
+  const engine::VarRef order = bench.engine->new_var();
+  const engine::Tag tag{order.get(), engine::Access::use};
+  for (int step = 0; step < (one_task ? 1 : kSteps); ++step) {
+    bench.engine->push({}, {&tag, 1}, [&pass, step, one_task](engine::RunContext&) {
+      for (int i = step; i < (one_task ? kSteps : step + 1); ++i) pass(i);
+    });
+  }
+  bench.engine->wait_all();
+  std::vector<float> result;
+  for (const std::span<const NDArray> arrays :
+       {executor->outputs(), std::span<const NDArray>(executor->arrays().gradients)}) {
+    for (const NDArray& array : arrays) {
+      for (float value : values_of(array)) result.push_back(value);
+    }
+  }
+  return result;
+}
+
+TEST(Executor, RandomGraphsPushedFromTasksEqualTheNaiveEngine) {
+  Bench naive = Bench::naive();
+  Bench threaded = Bench::threaded(8);
+  for (uint32_t seed = 100; seed < 140; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Symbol graph = random_symbol(seed);
+    const Symbol heads[] = {op("Dropout", {{"p", "0.5"}}, {{"", graph[0]}}, "dropout"), graph[1]};
+    const Symbol symbol = Symbol::group(heads);
+    const ops::Req request = seed % 2 ? ops::Req::add : ops::Req::write;
+    for (bool one_task : {false, true}) {
+      EXPECT_EQ(train_in_tasks(threaded, symbol, request, one_task),
+                train_in_tasks(naive, symbol, request, one_task));
+    }
+  }
+}
+
 TEST(Executor, PlanSavesMemoryAndSaysHowMuch) {
   Bench bench = Bench::naive();
   Symbol x = Symbol::variable("x");
