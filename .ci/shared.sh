@@ -86,10 +86,9 @@ sanitized() { # sanitized PRESET FOLDER...: builds and runs the C++ tests of the
 build_fuzzers() {
   set_up || return 1
   need clang++ clang
-  # Precompiled headers are off here, so that this build finds what only they include.
   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
     -DLOOMIX_SANITIZE=address,undefined -DLOOMIX_ISA_VARIANTS=OFF -DLOOMIX_PYTHON=OFF -DLOOMIX_CUDA=OFF \
-    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >"$results/fuzz.log" &&
+    >"$results/fuzz.log" &&
     cmake --build build/fuzz --target fuzz_record fuzz_decode >>"$results/fuzz.log" || { tail -n 30 "$results/fuzz.log"; return 1; }
 }
 fuzz() { # fuzz SECONDS: all fuzzers at once, so long

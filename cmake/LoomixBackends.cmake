@@ -60,6 +60,9 @@ endif()
 loomix_decide(OPENMP OpenMP_CXX_FOUND "use a compiler with OpenMP")
 if(LOOMIX_OPENMP_FOUND)
   set(LOOMIX_OPENMP_LIBRARIES OpenMP::OpenMP_CXX)
+  if(LOOMIX_QUICK_BUILD)  # everywhere, so that all folders can share their precompiled headers
+    target_compile_options(loomix_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${OpenMP_CXX_FLAGS}>)
+  endif()
 else()
   # Our pragmas are ignored then, but BLAS still brings its OpenMP runtime and is told how many threads to use.
   list(APPEND LOOMIX_CBLAS_LIBRARIES gomp)

@@ -9,6 +9,18 @@ foreach(folder IN LISTS LOOMIX_MODULE_FOLDERS)
   set(LOOMIX_${NAME}_SOURCES "" CACHE INTERNAL "")
 endforeach()
 
+# Headers that nearly every source reads, in the language's own order. Only what is not ours: a change of our headers must
+# not compile everything again.
+set(LOOMIX_COMMON_HEADERS <algorithm> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
+  <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility>
+  <variant> <vector> <fmt/format.h>)
+# Has them precompiled for all folders, which are compiled with its flags, and may define more macros.
+if(LOOMIX_QUICK_BUILD)
+  add_library(loomix_headers OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
+  target_link_libraries(loomix_headers PRIVATE loomix_flags fmt::fmt)
+  target_precompile_headers(loomix_headers PRIVATE ${LOOMIX_COMMON_HEADERS})
+endif()
+
 # loomix_folder(path LINK public-libraries... PRIVATE private-libraries...)
 # Makes the static library loomix_<name> of <path>/**/*.cc, less the files of backends that are off; the name is the
 # last part of the path. A folder inside another one comes first, and is left out there. CUDA files are collected for
@@ -70,6 +82,9 @@ function(loomix_folder path)
   endif()
   if(simd)
     loomix_isa_variants(loomix_${name} ${simd})
+  endif()
+  if(LOOMIX_QUICK_BUILD)
+    target_precompile_headers(loomix_${name} REUSE_FROM loomix_headers)
   endif()
   set(LOOMIX_FOLDERS ${LOOMIX_FOLDERS} ${name} CACHE INTERNAL "")
   set(LOOMIX_FOLDER_PATHS ${LOOMIX_FOLDER_PATHS} ${path} CACHE INTERNAL "")
