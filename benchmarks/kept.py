@@ -45,12 +45,21 @@ def load():
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else []
 
 
+def write(rows):
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def drop(group):
+    """Forgets the rows of a group."""
+    write([row for row in load() if row["group"] != group])
+
+
 def save(rows):
     """Keeps rows instead of those of the same cases."""
     stamp = machine()
     new = {(row["group"], row["case"]) for row in rows}
     kept = [row for row in load() if (row["group"], row["case"]) not in new]
-    RESULTS.write_text(json.dumps(kept + [{**row, "machine": stamp} for row in rows], indent=1) + "\n")
+    write(kept + [{**row, "machine": stamp} for row in rows])
 
 
 def faults(rows):

@@ -12,6 +12,7 @@ OMP_WAIT_POLICY hold for all frameworks where they are set.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -28,22 +29,22 @@ COMPARED = ("training", "imperative", "import_time", "io", "images", "kvstore")
 
 def times(values):
     """A row's seconds."""
-    return [show(value).replace(" us", " µs") if value else "" for value in values]
+    return [show(value).replace(" us", " µs") for value in values]
 
 
 def per(amount, unit, digits=2):
     """Cells that say how much of something passes in a second, `amount` a run."""
-    return lambda values: [f"{amount / v:,.{digits}g}{unit}" if v else "" for v in values]
+    return lambda values: [f"{amount / v:,.{digits}g}{unit}" for v in values]
 
 
 def images_a_second(values):
     """Cells of the case whose run is a batch of 64 images."""
-    return [f"{round(64 / v, -2):,.0f}" if v else "" for v in values]
+    return [f"{round(64 / v, -2):,.0f}" for v in values]
 
 
 def million_a_second(values):
     """Cells of cases whose run is one task."""
-    return [f"{1e-6 / v:,.2g} million" if v else "" for v in values]
+    return [f"{1e-6 / v:,.2g} million" for v in values]
 
 
 # What a line of the table says, the cases whose figures it shows, how, and the command (C: see the README).
@@ -73,16 +74,21 @@ LINES = [
         images_a_second,
         "C images",
     ),
-    (
-        "engine, tasks a second: a write / a read of one of 128 tags, one chain, 2 reads + 1 write of random tags",
-        [
-            "engine/independent, one write",
-            "engine/independent, one read",
-            "engine/one chain",
-            "engine/random, 2 reads + 1 write",
-        ],
-        million_a_second,
-        "build/benchmarks/bench_engine",
+    *(
+        (
+            f"engine, tasks a second: {case}; the same after an error",
+            [f"engine/{case}", f"engine/{case}, after an error"],
+            million_a_second,
+            "build/benchmarks/bench_engine 2",
+        )
+        for case in (
+            "128 Vars, one write",
+            "128 Vars, one read",
+            "a Var a task, one write",
+            "no tags",
+            "one chain",
+            "128 Vars, 2 reads + 1 write",
+        )
     ),
     (
         "push and pull of ResNet-50's gradients from two CPU devices",
@@ -132,19 +138,36 @@ def build(program):
     )
 
 
+def run(*command, **more):
+    """What a program prints, which is printed here, too."""
+    output = subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout
+    print(output, end="", flush=True)
+    return output
+
+
+def take_program(group, pythons):
+    """Runs a C++ benchmark, and the same program on MXNet's library where there is one."""
+    program, read = PROGRAMS[group]
+    build(program)
+    path = ROOT / "build/benchmarks" / program
+    medians = {case: {"loomix": seconds} for case, seconds in read(run(path)).items()}
+    mxnet = dict(item.split("=", 1) for item in pythons).get("mxnet")
+    if group == "engine" and mxnet:
+        site = run(mxnet, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip()
+        workers = {**os.environ, "MXNET_CPU_WORKER_NTHREADS": "2"}
+        output = run(path, "--mxnet", f"{site}/mxnet/libmxnet.so", env=workers)
+        for case, seconds in read(output).items():
+            medians.setdefault(case, {})["mxnet"] = seconds
+    kept.save([{"group": group, "case": case, "medians": values} for case, values in medians.items()])
+
+
 def take(groups, pythons, more):
     """Runs the benchmarks of these groups and keeps what they measure."""
     for group in groups:
         print(f"== {group}", flush=True)
+        kept.drop(group)  # its cases may have other names now
         if group in PROGRAMS:
-            program, read = PROGRAMS[group]
-            build(program)
-            run = subprocess.run(
-                [ROOT / "build/benchmarks" / program], check=True, capture_output=True, text=True
-            )
-            print(run.stdout, end="")
-            cases = read(run.stdout)
-            kept.save([{"group": group, "case": c, "medians": {"loomix": s}} for c, s in cases.items()])
+            take_program(group, pythons)
         else:
             if group == "kvstore":
                 build("bench_kvstore")  # which its worker starts
@@ -167,7 +190,7 @@ def table(rows):
         columns = []
         for peer in PEERS:
             values = [row["medians"].get(peer) for row in found]
-            columns.append(" / ".join(cells(values)) if all(values) else "")
+            columns.append(" / ".join(cells([value for value in values if value])))
         text += f"| {what} | {' | '.join(columns)} | `{command}` |\n"
     stamps = {}
     for row in shown:

@@ -44,6 +44,8 @@ def test_rows_are_kept_by_case(tmp_path, monkeypatch):
     rows = {r["case"]: r for r in kept.load()}
     assert len(rows) == 2 and rows["a"]["medians"] == {"loomix": 2}
     assert rows["a"]["machine"]["threads"] == 1 and rows["a"]["machine"]["wait_policy"] == "active"
+    kept.drop("g")
+    assert kept.load() == []
 
 
 def test_table():
@@ -52,6 +54,10 @@ def test_table():
     assert "batch 100 | 6.9 ms | 16.9 ms | 9.81 ms | `C training mlp` |" in text
     assert "| 9,300 / 9,300 | 3,800 / 3,800 |" in text
     assert "training: 2 cores, Z80, 2 threads, wait policy passive, commit HEAD." in text
+    engine = [row("engine", f"one chain{end}") for end in ("", ", after an error")]
+    engine[0]["medians"] = {"loomix": 5e-8, "mxnet": 1e-6}
+    engine[1]["medians"] = {"loomix": 1e-7}
+    assert "| 20 million / 10 million | 1 million |" in take.table(engine)
     assert "images: 2 cores, Z80, 2 threads, wait policy passive, commit abc." in text
 
 
