@@ -51,9 +51,11 @@ KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, KernelSpec 
   choice.cost_ns = op.estimate_ns(attrs, spec);
   spec.cores = static_cast<int>(std::clamp<double>(choice.cost_ns / kNsPerCore, 1, context.cores));
   choice.cores = spec.cores;
-  choice.kernel = all_dense(spec) ? &op.choose(attrs, spec, context.device, context.listener)
-                                  : op.find_kernel(attrs, spec, context.device, context.listener);
-  if (!choice.kernel) return choice;
+  choice.kernel = op.find_kernel(attrs, spec, context.device, context.listener);
+  if (!choice.kernel) [[unlikely]] {
+    if (all_dense(spec)) op.choose(attrs, spec, context.device);  // throws, with the refusals
+    return choice;
+  }
   if (choice.kernel->prepare) {
     choice.state = choice.kernel->prepare(op, attrs, spec);
     choice.scratch_bytes = choice.state->scratch_bytes;

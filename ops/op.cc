@@ -72,24 +72,26 @@ double OpDef::estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const 
 namespace {
 
 Support asks(const Kernel& kernel, const AttrsBase& attrs, const KernelSpec& spec) {
-  if (!kernel.sparse && std::any_of(spec.stypes.begin(), spec.stypes.end(),
-                                    [](StorageType stype) { return stype != StorageType::dense; })) {
+  if (!spec.stypes.empty() && !kernel.sparse &&
+      std::any_of(spec.stypes.begin(), spec.stypes.end(),
+                  [](StorageType stype) { return stype != StorageType::dense; })) {
     return Support::no("it takes dense arrays only");
   }
   return kernel.support ? kernel.support(attrs, spec) : Support::yes();
 }
 
-// Calls fn for each kernel of the device, in the order of choice, until it returns true.
+// The kernels in the order of choice: those of modules, the latest first, then the operator's own.
 template <class Fn>
-void each_kernel(const OpDef& op, DeviceType device, Fn&& fn) {
+const Kernel* first_kernel(const OpDef& op, DeviceType device, Fn&& accepts) {
   for (const AddedKernels* added = op.added_kernels(); added; added = added->before) {
     for (const Kernel& kernel : added->kernels) {
-      if (kernel.device == device && fn(kernel)) return;
+      if (kernel.device == device && accepts(kernel)) return &kernel;
     }
   }
   for (const Kernel& kernel : op.kernels) {
-    if (kernel.device == device && fn(kernel)) return;
+    if (kernel.device == device && accepts(kernel)) return &kernel;
   }
+  return nullptr;
 }
 
 std::string describe_inputs(const KernelSpec& spec) {
@@ -106,24 +108,22 @@ std::string describe_inputs(const KernelSpec& spec) {
 
 const Kernel* OpDef::find_kernel(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
                                  const DispatchListener* listener) const {
-  const Kernel* found = nullptr;
-  each_kernel(*this, device, [&](const Kernel& kernel) {
+  if (!listener) {
+    return first_kernel(*this, device, [&](const Kernel& kernel) { return bool(asks(kernel, attrs, spec)); });
+  }
+  return first_kernel(*this, device, [&](const Kernel& kernel) {
     const Support support = asks(kernel, attrs, spec);
-    if (listener) {
-      (*listener)(support ? fmt::format("{}: {} runs ({})", name, kernel.name, describe_inputs(spec))
-                          : fmt::format("{}: {} refuses: {}", name, kernel.name, support.refusal));
-    }
-    if (support) found = &kernel;
-    return found != nullptr;
+    (*listener)(support ? fmt::format("{}: {} runs ({})", name, kernel.name, describe_inputs(spec))
+                        : fmt::format("{}: {} refuses: {}", name, kernel.name, support.refusal));
+    return bool(support);
   });
-  return found;
 }
 
 const Kernel& OpDef::choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
                             const DispatchListener* listener) const {
   if (const Kernel* const kernel = find_kernel(attrs, spec, device, listener)) return *kernel;
   std::string refusals;
-  each_kernel(*this, device, [&](const Kernel& kernel) {
+  first_kernel(*this, device, [&](const Kernel& kernel) {
     refusals += fmt::format(" {} refuses: {}.", kernel.name, asks(kernel, attrs, spec).refusal);
     return false;
   });

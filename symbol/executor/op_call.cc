@@ -88,7 +88,8 @@ void OpCall::add_view(const NDArray& array) {
   }
   if (array.is_dense()) view.data = static_cast<std::byte*>(array.storage().data()) + array.offset();
   view.dtype = array.dtype();
-  view.shape = array.shape_is_known() ? array.shape() : Shape::unknown();
+  if (array.shape_is_known()) view.shape = array.shape();
+  else view.shape = Shape::unknown();
   storages_.push_back(array.storage_ref());
 }
 
@@ -146,29 +147,40 @@ void OpCall::prepare_detours(Runtime& runtime) {
   }
 }
 
+bool OpCall::is_as_planned(const Spec& spec) const {
+  for (size_t i = 0; i < req_.size(); ++i) {
+    if (req_[i] != ops::Req::null && req_[i] != kernel_request(spec.op, spec.req[i])) return false;
+  }
+  return true;
+}
+
 void OpCall::choose(Runtime& runtime, const Spec& spec) {
   const ops::KernelSpec kernel_spec = this->kernel_spec();
-  bool as_planned = spec.choice != nullptr;
-  for (size_t i = 0; as_planned && i < req_.size(); ++i) {
-    as_planned = req_[i] == ops::Req::null || req_[i] == kernel_request(spec.op, spec.req[i]);
+  if (spec.choice && is_as_planned(spec)) {
+    choice_ = *spec.choice;
+  } else {
+    choice_ = choose_kernel(runtime, spec.op, spec.attrs, kernel_spec, spec.device);
   }
-  choice_ = as_planned ? *spec.choice : choose_kernel(runtime, spec.op, spec.attrs, kernel_spec, spec.device);
   LOOMIX_CHECK(choice_.kernel->deterministic || !runtime.engine().options().deterministic, StateError,
                "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
                choice_.kernel->name);
   cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
   max_cores_ = static_cast<uint8_t>(std::min(choice_.cores, 255));
+  if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
   scratch_bytes_ = aligned(choice_.scratch_bytes);
   if (!detours_.empty()) prepare_detours(runtime);
-  if (scratch_bytes_ > 0) {
-    if (spec.scratch && !spec.scratch->is_none() &&
-        static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_) {
-      scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
-    } else {
-      scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), spec.device);
-    }
+  if (scratch_bytes_ > 0) find_scratch(runtime, spec);
+}
+
+void OpCall::find_scratch(Runtime& runtime, const Spec& spec) {
+  const bool is_planned = spec.scratch && !spec.scratch->is_none() &&
+                          static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_;
+  if (is_planned) {
+    scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
+    tags_.use(spec.scratch->var());
+  } else {
+    scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), spec.device);
   }
-  if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
 }
 
 Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
@@ -190,32 +202,37 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   }
   for (engine::Var* var : spec.order) self.tags_.use(*var);
   self.choose(runtime, spec);
-  if (self.scratch_) self.tags_.use(spec.scratch->var());
   self.origin_hook_ = &runtime.origin;
   if (runtime.origin.capture) self.origin_ = runtime.origin.capture();
   return call;
 }
 
-// What one run adds to the call: scratch memory, and views of outputs that lie there.
+ops::KernelArgs OpCall::arguments(engine::RunContext& context, ops::RandomStream random) const {
+  ops::KernelArgs args;
+  args.in = in();
+  args.out = out();
+  args.saved = saved();
+  args.req = req_;
+  args.scratch = {scratch_, choice_.scratch_bytes};
+  args.storages = storages_;
+  args.state = choice_.state.get();
+  args.random = random;
+  args.training = training_;
+  args.context = &context;
+  return args;
+}
+
+// What one run adds to the call: scratch memory from the pool, and views of outputs that lie in scratch memory.
 class OpCall::Run {
  public:
   Run(const OpCall& call, engine::RunContext& context, ops::RandomStream random)
-      : call_(call), deferred_(call.out(), call.outputs()) {
+      : args(call.arguments(context, random)), call_(call), deferred_(call.out(), call.outputs()) {
     std::byte* scratch = call.scratch_;
     if (call.scratch_pool_) {
       block_ = engine::ScratchBlock(*call.scratch_pool_, call.scratch_bytes_, context.queue);
       scratch = block_.bytes().data();
+      args.scratch = {scratch, call.choice_.scratch_bytes};
     }
-    args.in = call.in();
-    args.out = call.out();
-    args.saved = call.saved();
-    args.req = call.req_;
-    args.scratch = {scratch, call.choice_.scratch_bytes};
-    args.storages = call.storages_;
-    args.state = call.choice_.state.get();
-    args.random = random;
-    args.training = call.training_;
-    args.context = &context;
     if (call.op_->data_dependent) args.deferred = &deferred_;
     if (call.detours_.empty()) return;
     out_.append(call.out().begin(), call.out().end());
@@ -248,6 +265,10 @@ class OpCall::Run {
 };
 
 void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
+  if (!scratch_pool_ && detours_.empty() && !op_->data_dependent) {
+    choice_.kernel->run(*attrs_, arguments(context, random));
+    return;
+  }
   const Run run(*this, context, random);
   choice_.kernel->run(*attrs_, run.args);
   run.finish(context);
@@ -299,7 +320,8 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
   const Ref<OpCall> call_;
   Run run_;
   engine::Completion completion_;
-  AsyncRun** unwound_ = nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
+  AsyncRun** unwound_ =
+      nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
   std::thread::id starter_;
   int uncaught_ = 0;
 };

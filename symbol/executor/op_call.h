@@ -73,8 +73,11 @@ class OpCall final : public RefCounted {
   void add_view(const NDArray& array);
   void add_inputs(const Spec& spec);
   void add_outputs(const Runtime& runtime, const Spec& spec);
+  bool is_as_planned(const Spec& spec) const;  // the choice that was made before fits the requests
   void choose(Runtime& runtime, const Spec& spec);
+  void find_scratch(Runtime& runtime, const Spec& spec);
   void prepare_detours(Runtime& runtime);
+  ops::KernelArgs arguments(engine::RunContext& context, ops::RandomStream random) const;
   void run(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }
