@@ -31,6 +31,7 @@ void infer_forward(const BatchNormParams& p, ShapeInfer& s) {
   s.set_out(0, s.in(0));
   s.set_in(0, s.out(0));
   const Shape channels{channels_of(p, s, s.in(0), 1, 5)};
+  if (!s.in(0).ndim_known() && channels[0] < 0) return;  // as in MXNet: () is "not known yet"
   for (int i = 1; i < 5; ++i) s.set_in(i, channels);
   for (int i = 1; i < 3; ++i) s.set_out(i, channels);
 }
@@ -64,10 +65,41 @@ void backward_type(const P&, TypeInfer& t) {
 }
 
 template <class P>
-void add(OpTable& table, const char* name, const char* doc) {
-  static constexpr const char* kBackward =
-      std::is_same_v<P, BatchNormParams> ? "_backward_BatchNorm" : "_backward_BatchNorm_v1";
-  table.add<P>(name)
+struct Names;
+template <>
+struct Names<BatchNormParams> {
+  static constexpr const char* forward = "BatchNorm";
+  static constexpr const char* backward = "_backward_BatchNorm";
+  static constexpr const char* backward_free = "_backward_BatchNorm_free_gamma";
+};
+template <>
+struct Names<BatchNormV1Params> {
+  static constexpr const char* forward = "BatchNorm_v1";
+  static constexpr const char* backward = "_backward_BatchNorm_v1";
+  static constexpr const char* backward_free = "_backward_BatchNorm_v1_free_gamma";
+};
+
+// A gamma that is fixed is set to 1, so it is a state then; the gradient does not need its value.
+template <class P>
+void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
+  auto builder = table.add<P>(name);
+  builder.hidden().inputs({"grad", "data", "mean", "var"});
+  if (fixed_gamma) builder.state("gamma");
+  else builder.input("gamma");
+  builder.state("moving_mean")
+      .state("moving_var")
+      .output("data")
+      .output("gamma")
+      .output("beta")
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
+      .infer_type(backward_type<P>)
+      .training_matters()
+      .element_cost(0.6);
+}
+
+template <class P>
+void add(OpTable& table, const char* doc) {
+  table.add<P>(Names<P>::forward)
       .doc(doc)
       .inputs({"data", "gamma", "beta"})
       .state("moving_mean")
@@ -83,34 +115,23 @@ void add(OpTable& table, const char* name, const char* doc) {
         return input == 3 ? R"(["zero", {}])" : input == 4 ? R"(["one", {}])" : nullptr;
       })
       .element_cost(0.3)
-      .gradient([](const P&, GradBuilder& g) {
+      .gradient([](const P& p, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(1), g.out(2), g.in(1), g.in(3), g.in(4)};
-        const auto grads = g.call(kBackward, inputs, g.attrs());
+        const auto grads =
+            g.call(p.fix_gamma ? Names<P>::backward : Names<P>::backward_free, inputs, g.attrs());
         for (int i = 0; i < 3; ++i) {
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
-  table.add<P>(kBackward)
-      .hidden()
-      .inputs({"grad", "data", "mean", "var"})
-      .state("gamma")
-      .state("moving_mean")
-      .state("moving_var")
-      .output("data")
-      .output("gamma")
-      .output("beta")
-      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
-      .infer_type(backward_type<P>)
-      .training_matters()
-      .element_cost(0.6);
+  add_backward<P>(table, Names<P>::backward, true);
+  add_backward<P>(table, Names<P>::backward_free, false);
 }
 
 }  // namespace
 
 void register_batch_norm(OpTable& table) {
-  add<BatchNormParams>(table, "BatchNorm",
-                       "Normalises each channel over the batch, then scales by gamma and adds beta.");
-  add<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm over axis 1, for old files.");
+  add<BatchNormParams>(table, "Normalises each channel over the batch, then scales by gamma and adds beta.");
+  add<BatchNormV1Params>(table, "BatchNorm over axis 1, for old files.");
 }
 
 }  // namespace loomix::ops

@@ -90,7 +90,8 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   const T* x = args.in[1].as<T>();
   const A* means = args.in[2].as<A>();
   const A* vars = args.in[3].as<A>();
-  A* gamma = args.in[4].mutable_as<A>();
+  const A* gamma = args.in[4].as<A>();
+  A* fixed_gamma = p.fix_gamma ? args.in[4].mutable_as<A>() : nullptr;
   A* moving_mean = args.in[5].mutable_as<A>();
   A* moving_var = args.in[6].mutable_as<A>();
   const auto wanted = [&](int i) { return args.req[static_cast<size_t>(i)] != Req::null; };
@@ -98,7 +99,7 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   each_channel(channels, *args.context, [&](int64_t c) {
     const A mean = means[c];
     const A inverse = 1 / std::sqrt(vars[c] + static_cast<A>(p.eps));
-    if (p.fix_gamma) gamma[c] = A{1};
+    if (fixed_gamma) fixed_gamma[c] = A{1};
     const A sum =
         static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(grad[i]); }));
     const A product = static_cast<A>(sum_channel<T>(

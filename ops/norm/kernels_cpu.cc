@@ -22,7 +22,9 @@ void batch_norm_backward(const P& p, const KernelArgs& args) {
 template <class P>
 void add_batch_norm(OpTable& table, const std::string& name) {
   table.kernel<P, batch_norm<P>>(name, "batch_norm_cpu", DeviceType::cpu);
-  table.kernel<P, batch_norm_backward<P>>("_backward_" + name, "batch_norm_backward_cpu", DeviceType::cpu);
+  for (const char* ending : {"", "_free_gamma"})
+    table.kernel<P, batch_norm_backward<P>>("_backward_" + name + ending, "batch_norm_backward_cpu",
+                                            DeviceType::cpu);
 }
 
 template <class P>

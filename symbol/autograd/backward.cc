@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ndarray/copy.h"
@@ -86,15 +87,22 @@ class BackwardRun {
   // copy; returns the gradients, none where there is none.
   std::vector<NDArray> run(std::span<const NDArray> targets, std::span<const ops::Req> reqs) {
     values_.resize(static_cast<size_t>(tape_.graph.size()));
+    Storages written;
+    for (const NDArray& target : targets) {
+      if (!target.is_none()) written.insert(&target.storage());
+    }
+    const Storages read = check_values(written);
     for (size_t i = 0; i < grads_.size(); ++i) {
-      if (grads_[i] && !targets[i].is_none() && !options_.create_graph)
+      if (grads_[i] && !targets[i].is_none() && !read.contains(&targets[i].storage()) &&
+          !options_.create_graph)
         offer_target(grads_[i], targets[i], reqs[i]);
     }
     for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
       if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
     }
+    for (const Ref<TapeNode>& node : updated_) node->states_updated = true;
     std::vector<NDArray> results;
-    for (const ValueRef& grad : grads_) results.push_back(grad ? value(grad, -1) : NDArray());
+    for (const ValueRef& grad : grads_) results.push_back(grad ? value(grad) : NDArray());
     return results;
   }
   // Whether `run` has written the gradient to its target.
@@ -112,6 +120,8 @@ class BackwardRun {
     NDArray array;
     ops::Req req;
   };
+
+  using Storages = std::unordered_set<const Storage*>;
 
   NodeId first_added() const { return forward_size_ + static_cast<NodeId>(seeds_.size()); }
   bool target_of(size_t i) const { return targets_.at(grads_[i].node).index == grads_[i].index; }
@@ -135,22 +145,60 @@ class BackwardRun {
     targets_.emplace(grad.node, Target{grad.index, target, req});
   }
 
-  // The array behind a value; `user` is the gradient node that needs it, for the check that it is still the same.
-  NDArray value(ValueRef ref, NodeId user) const {
+  // Throws if a value that some gradient needs is no longer what it was, before anything is pushed. Returns those of
+  // `targets` that a gradient reads: they must not be written before all have run.
+  Storages check_values(const Storages& targets) const {
+    Storages read;
+    std::unordered_map<const Storage*, const ops::OpDef*> updated;  // by gradients further up
+    for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
+      if (uses_[static_cast<size_t>(id)] == 0) continue;
+      const Node& node = tape_.graph[id];
+      const auto inputs = tape_.graph.inputs(id);
+      for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+        const ValueRef input = inputs[static_cast<size_t>(i)];
+        if (input.node >= first_added() || node.op->is_shape_only(*node.attrs, i)) continue;
+        const NDArray& array = stored(input);
+        if (array.is_none()) continue;
+        const Storage* const storage = &array.storage();
+        if (targets.contains(storage)) read.insert(storage);
+        if (node.op->mutates(*node.attrs, i)) continue;  // its own state
+        check_unchanged(input, id);
+        if (const auto at = updated.find(storage); at != updated.end()) {
+          detail::throw_error<StateError>(
+              "[backward] an array of shape {} is overwritten by {}, and {} needs it after that; use a copy.",
+              array.shape().to_string(), at->second->name, node.op->name);
+        }
+      }
+      for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+        const ValueRef input = inputs[static_cast<size_t>(i)];
+        if (node.op->mutates(*node.attrs, i)) updated.emplace(&stored(input).storage(), node.op);
+      }
+    }
+    return read;
+  }
+
+  // The array of a value that is there before the run.
+  const NDArray& stored(ValueRef ref) const {
+    if (ref.node >= forward_size_) return seeds_[static_cast<size_t>(ref.node - forward_size_)];
+    const Ref<TapeNode>& node = tape_.nodes[static_cast<size_t>(ref.node)];
+    return node ? node->outputs[static_cast<size_t>(ref.index)].array
+                : tape_.constants[static_cast<size_t>(ref.node)];
+  }
+
+  NDArray value(ValueRef ref) const {
     if (ref.node >= first_added())
       return values_[static_cast<size_t>(ref.node)][static_cast<size_t>(ref.index)];
-    if (ref.node >= forward_size_) return seeds_[static_cast<size_t>(ref.node - forward_size_)];
-    if (user >= 0) check_unchanged(ref, user);
-    const Ref<TapeNode>& node = tape_.nodes[static_cast<size_t>(ref.node)];
-    if (!node) return tape_.constants[static_cast<size_t>(ref.node)];
-    NDArray array = node->outputs[static_cast<size_t>(ref.index)].array;
-    if (options_.create_graph) array.set_tape(node, ref.index);
+    NDArray array = stored(ref);
+    if (ref.node < forward_size_ && options_.create_graph) {
+      if (const Ref<TapeNode>& node = tape_.nodes[static_cast<size_t>(ref.node)])
+        array.set_tape(node, ref.index);
+    }
     return array;
   }
 
   void check_unchanged(ValueRef ref, NodeId user) const {
     const NodeId forward = tape_.graph[user].forward;
-    if (forward < 0 || forward >= forward_size_) return;
+    if (ref.node >= forward_size_ || forward < 0 || forward >= forward_size_) return;
     const auto inputs = tape_.graph.inputs(forward);
     const TapeNode& recorded = *tape_.nodes[static_cast<size_t>(forward)];
     if (ref.node == forward) {
@@ -182,8 +230,9 @@ class BackwardRun {
     const Node& node = tape_.graph[id];
     NDArrays inputs;
     for (const ValueRef& input : tape_.graph.inputs(id)) {
-      const bool shape_only = node.op->is_shape_only(*node.attrs, static_cast<int>(inputs.size()));
-      inputs.push_back(value(input, shape_only ? -1 : id));
+      const int position = static_cast<int>(inputs.size());
+      inputs.push_back(value(input));
+      if (node.op->mutates(*node.attrs, position)) update_once(node, inputs.back());
     }
     NDArrays& outputs = values_[static_cast<size_t>(id)];
     if (node.op->runs_on_caller) {
@@ -196,6 +245,14 @@ class BackwardRun {
         values_[static_cast<size_t>(input.node)].clear();
       }
     }
+  }
+
+  // A second run over the same recorded call changes a copy of the state.
+  void update_once(const Node& node, NDArray& state) {
+    if (node.forward < 0 || node.forward >= forward_size_) return;
+    const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
+    if (recorded->states_updated) state = copy_to(state, state.device());
+    else updated_.push_back(recorded);
   }
 
   NDArrays run_operator(NodeId id, const Node& node, const NDArrays& inputs) {
@@ -251,6 +308,7 @@ class BackwardRun {
   std::vector<int> uses_;
   std::vector<NDArrays> values_;
   std::unordered_map<NodeId, Target> targets_;
+  std::vector<Ref<TapeNode>> updated_;  // whose states this run changes
 };
 
 // Ones where no gradient is given for a head.

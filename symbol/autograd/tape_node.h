@@ -36,6 +36,7 @@ class TapeNode final : public RefCounted {
   NDArray grad;                     // variables only
   ops::Req req = ops::Req::null;
   bool cleared = false;
+  bool states_updated = false;  // by its gradient, which counts a recorded call once
   Ref<CustomFunction> custom;
   std::string name;
 

@@ -226,3 +226,120 @@ def test_arguments_of_wrong_kinds():
         autograd.grad([y], [])
     with pytest.raises(ValueError):
         autograd.mark_variables([x], [])
+
+
+def batch_norm(x, gamma, beta, mean, var, **kwargs):
+    return nd.BatchNorm(x, gamma, beta, mean, var, **kwargs)
+
+
+def states(channels=3):
+    gamma, beta = nd.ones(channels) * 2, nd.zeros(channels)
+    gamma.attach_grad()
+    beta.attach_grad()
+    return gamma, beta, nd.zeros(channels), nd.ones(channels)
+
+
+@pytest.mark.parametrize("fix_gamma", [True, False])
+def test_one_batch_norm_used_twice(fix_gamma):
+    inputs = [nd.array(np.random.RandomState(i).randn(8, 3)) for i in range(2)]
+    heads = [nd.array(np.random.RandomState(9 + i).randn(8, 3)) for i in range(2)]
+    apart = []
+    for x, head in zip(inputs, heads):  # each use alone
+        x.attach_grad()
+        gamma, beta, mean, var = states()
+        with autograd.record():
+            y = batch_norm(x, gamma, beta, mean, var, fix_gamma=fix_gamma)
+        y.backward(head)
+        apart.append([array.grad.asnumpy() for array in (x, gamma, beta)])
+    gamma, beta, mean, var = states()
+    with autograd.record():
+        outputs = [batch_norm(x, gamma, beta, mean, var, fix_gamma=fix_gamma) for x in inputs]
+    autograd.backward(outputs, heads)
+    for x, (want, _, _) in zip(inputs, apart):
+        np.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-5, atol=1e-6)
+    for array, i in ((gamma, 1), (beta, 2)):
+        np.testing.assert_allclose(array.grad.asnumpy(), apart[0][i] + apart[1][i], rtol=1e-5, atol=1e-5)
+    assert (gamma.asnumpy() == (1 if fix_gamma else 2)).all()
+    want = np.zeros(3)
+    for x in reversed(inputs):  # gradients are computed backwards
+        want = want * 0.9 + x.asnumpy().mean(0) * 0.1
+    np.testing.assert_allclose(mean.asnumpy(), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("fix_gamma", [True, False])
+def test_losses_of_one_network_go_back_one_by_one(fix_gamma):
+    gamma, beta, mean, var = states()
+    inputs = [nd.array(np.random.RandomState(i).randn(8, 3)) for i in range(2)]
+    losses = []
+    with autograd.record():
+        for x in inputs:
+            x.attach_grad()
+            losses.append((batch_norm(x, gamma, beta, mean, var, fix_gamma=fix_gamma) ** 2).sum())
+    for loss in losses:
+        loss.backward()
+    assert all(np.isfinite(x.grad.asnumpy()).all() for x in inputs)
+
+
+def test_a_recorded_batch_norm_counts_once_in_the_moving_averages():
+    gamma, beta, mean, var = states()
+    x = nd.array(np.random.RandomState(0).randn(8, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = batch_norm(x, gamma, beta, mean, var)
+    y.backward(retain_graph=True)
+    once, gradient = mean.asnumpy(), x.grad.asnumpy()
+    np.testing.assert_allclose(once, x.asnumpy().mean(0) * 0.1, rtol=1e-5)
+    y.backward()
+    assert (mean.asnumpy() == once).all() and (x.grad.asnumpy() == gradient).all()
+
+
+def test_a_failing_backward_writes_no_gradient():
+    x, w = nd.array([1.0, 2.0]), nd.array([3.0, 4.0])
+    for array in (x, w):
+        array.attach_grad()
+        array.grad[:] = 7
+    with autograd.record():
+        y = (x * w).exp() * 2
+        z = w * 5
+    w[:] = 0
+    with pytest.raises(mx.MXNetError, match="overwritten"):
+        autograd.backward([z, y])
+    assert (x.grad.asnumpy() == 7).all() and (w.grad.asnumpy() == 7).all()
+
+
+def test_a_changed_gamma_is_still_noticed():
+    gamma, beta, mean, var = states()
+    x = nd.array(np.random.RandomState(0).randn(8, 3))
+    x.attach_grad()
+    with autograd.record():
+        y = batch_norm(x, gamma, beta, mean, var, fix_gamma=False)
+    gamma[:] = 5
+    with pytest.raises(mx.MXNetError, match="'gamma'.*overwritten"):
+        y.backward()
+
+
+def test_a_state_that_is_needed_after_its_change():
+    gamma, beta, mean, var = states()
+    x, w = nd.array(np.random.RandomState(0).randn(8, 3)), nd.ones(3)
+    x.attach_grad()
+    w.attach_grad()
+    with autograd.record():
+        product = w * gamma
+        y = batch_norm(x, gamma, beta, mean, var)  # its gradient, which comes first, sets gamma to 1
+    with pytest.raises(mx.MXNetError, match="is overwritten by _backward_BatchNorm"):
+        autograd.backward([product, y])
+
+
+def test_gradients_may_take_part_in_what_they_are_the_gradients_of():
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    x.grad[:] = 3
+    with autograd.record():
+        y = (x * x.grad) * x
+    y.backward()
+    assert (x.grad.asnumpy() == [6, 12]).all()
+    with autograd.record():
+        y = x.sin() * x.cos()
+    y.backward(x.grad)
+    want = np.array([6, 12]) * np.cos(2 * np.array([1.0, 2.0]))
+    np.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-5)
