@@ -201,6 +201,29 @@ def test_mnist():
     assert flat.provide_data == [("data", (8, 784))] and next(flat).data[0].shape == (8, 784)
 
 
+def test_unknown_arguments_are_warned_of_once(csv, recwarn):
+    def texts():
+        found = [str(item.message) for item in recwarn.list if item.category is UserWarning]
+        recwarn.clear()
+        return found
+
+    mnist(batch_size=8, data_shape=(1, 28, 28), preprocess=4)
+    assert texts() == [
+        f"[MNISTIter] the argument '{name}' is unknown and has no effect."
+        for name in ("data_shape", "preprocess")
+    ]
+    mnist(batch_size=8, data_shape=(1, 28, 28))
+    assert texts() == []
+    io.CSVIter(data_csv=str(csv / "data.csv"), data_shape=(2,), batch_size=3, stranger=1)
+    assert texts() == ["[CSVIter] the argument 'stranger' is unknown and has no effect."]
+    (csv / "rows").write_text("1 0:2\n0 1:3\n")
+    io.LibSVMIter(data_libsvm=str(csv / "rows"), data_shape=(2,), batch_size=2, stranger=1)
+    assert texts() == ["[LibSVMIter] the argument 'stranger' is unknown and has no effect."]
+    with pytest.raises(OSError):
+        io.ImageRecordIter(path_imgrec=str(csv / "none.rec"), data_shape=(3, 4, 4), batch_size=2, stranger=1)
+    assert texts() == ["[ImageRecordIter] the argument 'stranger' is unknown and has no effect."]
+
+
 def test_mnist_order_and_parts():
     def labels(**settings):
         return [v for batch in mnist(batch_size=10, **settings) for v in batch.label[0].asnumpy().tolist()]

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import namedtuple
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["DataBatch", "DataDesc", "DataIter"]
+
+
+_warned: set[tuple[str, str]] = set()
+
+
+def warn_of_unknown(iterator: str, names: Iterable[str]) -> None:
+    """Says of each unknown argument, once, that it has no effect. MXNet's iterators take them without a word."""
+    for name in names:
+        if (iterator, name) not in _warned:
+            _warned.add((iterator, name))
+            warnings.warn(
+                f"[{iterator}] the argument {name!r} is unknown and has no effect.", UserWarning, stacklevel=3
+            )
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import MXNetFileError, MXNetValueError, ShapeError
-from .base import DataDesc, DataIter
+from .base import DataDesc, DataIter, warn_of_unknown
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -126,8 +126,10 @@ class MNISTIter(MXDataIter):
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        **unknown: Any,
     ) -> None:
         super().__init__(batch_size)
+        warn_of_unknown("MNISTIter", unknown)
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1:
             raise MXNetFileError(
@@ -252,8 +254,10 @@ class CSVIter(MXDataIter):
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        **unknown: Any,
     ) -> None:
         super().__init__(batch_size)
+        warn_of_unknown("CSVIter", unknown)
         if batch_size < 1:
             raise MXNetValueError(f"[CSVIter] batch_size is {batch_size}; expected at least 1.")
         self._dtype = np.dtype("float32" if dtype is None else dtype)

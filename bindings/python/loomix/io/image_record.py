@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import MXNetTypeError
-from .base import DataDesc
+from .base import DataDesc, warn_of_unknown
 from .files import MXDataIter
 
 __all__ = [
@@ -39,7 +39,13 @@ class _PipelineIter(MXDataIter):
     def __init__(self, data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any) -> None:
         from .. import _core
 
-        given = [(name, _to_text(name, value)) for name, value in kwargs.items() if value is not None]
+        known = {name for name, _, _ in self.parameters()}
+        warn_of_unknown(self._kind, [name for name in kwargs if name not in known])
+        given = [
+            (name, _to_text(name, value))
+            for name, value in kwargs.items()
+            if value is not None and name in known
+        ]
         self._pipeline = _core.BatchPipeline(self._kind, given)
         super().__init__(self._pipeline.batch_size())
         self._names = (data_name, label_name)
@@ -141,7 +147,7 @@ class ImageRecordIter(_PipelineIter):
     OSError
         For missing or damaged files. What is wrong with a picture shows when its batch is read.
     ValueError
-        For parameters that are unknown or out of range.
+        For parameters that are out of range. Unknown ones are warned of.
     """
 
     _kind = "ImageRecordIter"
@@ -192,7 +198,7 @@ class ImageDetRecordIter(_PipelineIter):
     OSError
         For missing or damaged files. What is wrong with a picture shows when its batch is read.
     ValueError
-        For parameters that are unknown or out of range.
+        For parameters that are out of range. Unknown ones are warned of.
     """
 
     _kind = "ImageDetRecordIter"

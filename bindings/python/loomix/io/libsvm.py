@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import MXNetFileError, MXNetValueError, ShapeError
-from .base import DataDesc
+from .base import DataDesc, warn_of_unknown
 from .files import MXDataIter
 
 if TYPE_CHECKING:
@@ -141,8 +141,10 @@ class LibSVMIter(MXDataIter):
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        **unknown: Any,
     ) -> None:
         super().__init__(batch_size)
+        warn_of_unknown("LibSVMIter", unknown)
         if batch_size < 1:
             raise MXNetValueError(f"[LibSVMIter] batch_size is {batch_size}; expected at least 1.")
         if not round_batch:
