@@ -159,6 +159,20 @@ def test_numeric_gradient(dtype):
         tu.check_numeric_gradient(half_hidden, [x], rtol=1e-2, atol=1e-2, dtype=dtype)
 
 
+def test_numeric_gradients_of_float32_are_as_good_as_the_tolerance():
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=16, name="fc")
+    net = mx.sym.tanh(
+        mx.sym.Convolution(mx.sym.reshape(net, (8, 1, 4, 4)), num_filter=4, kernel=(2, 2), name="c")
+    )
+    for seed in range(10):
+        rng = np.random.RandomState(seed)
+        np.random.seed(seed)
+        shapes = dict(zip(net.list_arguments(), net.infer_shape(x=(8, 6))[0]))
+        location = {name: rng.normal(0, 0.3, shape) for name, shape in shapes.items()}
+        location["fc_bias"] += 5  # a sum of outputs far from zero hides small differences
+        tu.check_numeric_gradient(net, location, rtol=1e-2, atol=1e-3, grad_nodes=["c_weight", "fc_bias"])
+
+
 def test_consistency():
     net = mx.sym.FullyConnected(num_hidden=3, name="fc")
     entries = [

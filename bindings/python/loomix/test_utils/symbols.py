@@ -113,11 +113,12 @@ def numeric_grad(
     dict of str to numpy.ndarray
     """
 
-    def value() -> Any:
-        for name, state in (aux_states or {}).items():
-            executor.aux_dict[name][:] = state
+    def output(name: str, point: Any) -> Any:
+        executor.arg_dict[name][:] = point
+        for state, value in (aux_states or {}).items():
+            executor.aux_dict[state][:] = value
         executor.forward(is_train=use_forward_train)
-        return executor.outputs[0].asnumpy().astype(np.float64).sum()
+        return executor.outputs[0].asnumpy().astype(np.float64)
 
     gradients = {}
     for name, array in location.items():
@@ -130,13 +131,13 @@ def numeric_grad(
         for i in range(flat_point.size):
             centre = flat_point[i]
             flat_point[i] = centre + eps / 2
-            executor.arg_dict[name][:] = point
-            above = value()
+            right, above = float(flat_point[i]), output(name, point)
             flat_point[i] = centre - eps / 2
-            executor.arg_dict[name][:] = point
-            below = value()
+            left, below = float(flat_point[i]), output(name, point)
             flat_point[i] = centre
-            flat_gradient[i] = (above - below) / eps
+            # What does not depend on this element cancels exactly before the sum, whose rounding would hide the
+            # difference; and the points are where `dtype` could put them.
+            flat_gradient[i] = (above - below).sum() / (right - left)
         executor.arg_dict[name][:] = point
         gradients[name] = gradient
     return gradients
@@ -202,7 +203,7 @@ def check_numeric_gradient(
     _, out_shapes, _ = sym.infer_shape(**shapes)
     projection = symbols.Variable("__random_proj")
     weights = np.random.rand(*out_shapes[0]) + 0.1
-    out = symbols.MakeLoss(symbols.sum(sym * projection))
+    out = symbols.MakeLoss(sym * projection)
     args = {**location, "__random_proj": array(weights, ctx=ctx, dtype=dtype)}
     old = {name: np.random.normal(size=args[name].shape) for name in requests}
     grads = {}
