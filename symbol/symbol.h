@@ -25,7 +25,8 @@ ShapeRule shape_rule() noexcept;  // of this thread
 template <class T>
 struct Inferred {
   std::vector<T> arguments, outputs, auxiliary_states;
-  bool complete = false;  // everything is known
+  bool complete = false;                // everything is known
+  std::vector<std::string> unresolved;  // "'name' (operator)": where inference of shapes stopped
 };
 
 // A list of outputs of nodes: what Python calls a Symbol. Copies share nodes.

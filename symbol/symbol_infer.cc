@@ -71,6 +71,25 @@ Inferred<T> collect(const Graph& graph, const std::vector<T>& values, Convert co
   return result;
 }
 
+// Operators that do not tell their outputs' shapes though those of their inputs are known, or that do not exist.
+std::vector<std::string> unresolved_nodes(const Graph& graph, const std::vector<Shape>& shapes) {
+  const ValueIndex index(graph);
+  std::vector<std::string> found;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.is_variable()) continue;
+    const auto inputs = graph.inputs(id);
+    const bool told = std::all_of(inputs.begin(), inputs.end(),
+                                  [&](ValueRef input) { return shapes[index[input]].is_known(); });
+    bool known = true;
+    for (int i = 0; i < node.num_outputs; ++i) known = known && shapes[index(id, i)].is_known();
+    if (known || (!told && !node.is_unknown())) continue;
+    found.push_back(fmt::format("'{}' ({}{})", graph.name_of(id), graph.op_name(id),
+                                node.is_unknown() ? ", which Loomix does not have" : ""));
+  }
+  return found;
+}
+
 }  // namespace
 
 ShapeRule shape_rule() noexcept { return ops::numpy_shapes() ? ShapeRule::numpy : ShapeRule::legacy; }
@@ -82,7 +101,9 @@ Inferred<Shape> Symbol::infer_shape(std::span<const std::pair<std::string, Shape
       start_values<Shape>(graph, Shape::unknown(), known, [&](const Shape& s) { return from_api(s, rule); });
   apply_variable_attrs(graph, shapes, {});
   infer_shapes(graph, shapes);
-  return collect(graph, shapes, [&](const Shape& shape) { return to_api(shape, rule); });
+  auto result = collect(graph, shapes, [&](const Shape& shape) { return to_api(shape, rule); });
+  if (!result.complete) result.unresolved = unresolved_nodes(graph, shapes);
+  return result;
 }
 
 Inferred<DType> Symbol::infer_type(std::span<const std::pair<std::string, DType>> known) const {

@@ -47,7 +47,8 @@ int64_t positions(const Params& p, int i, int64_t size) {
   return (size + 2 * value_or(p.pad, i, 0) - reach) / value_or(p.stride, i, 1) + 1;
 }
 
-// What data, weight and output say about each other; `at` tells which argument of the operator each of them is.
+// What data, weight and output say about each other; `at` tells which argument of the operator each of them is. While
+// data and output are unknown nothing is said of the weight, as in MXNet: scripts take () for "not known yet".
 struct Places {
   int data, weight, out;  // inputs, or -1 for the output
 };
@@ -63,10 +64,11 @@ void relate(const Params& p, ShapeInfer& s, const Places& at) {
   const int first = last ? 1 : 2;
   const int channel_axis = last ? spatial + 1 : 1;
 
-  put(at.out, Shape::filled(spatial + 2, kUnknownDim));
   if (!get(at.data).ndim_known()) {
+    if (!get(at.out).ndim_known()) return;
     put(at.data, Shape::filled(spatial + 2, kUnknownDim));
   }
+  put(at.out, Shape::filled(spatial + 2, kUnknownDim));
   Shape data = get(at.data);
   LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
                "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),

@@ -13,7 +13,8 @@ namespace {
 using Params = FullyConnectedParams;
 constexpr Bilinear kOps{"FullyConnected", "_backward_FullyConnected_data", "_backward_FullyConnected_weight"};
 
-// The data's shape and the weight's columns, and the output's shape, each from the others.
+// The data's shape and the weight's columns, and the output's shape, each from the others. While nothing is known of
+// the data nothing is said of the weight, as in MXNet: scripts take () for "not known yet".
 void relate(const Params& p, ShapeInfer& s, const Shape& data, const Shape& weight, const Shape& out,
             void (*put)(ShapeInfer&, int, const Shape&)) {
   constexpr int kData = 0, kWeight = 1, kOut = 2;
@@ -41,8 +42,8 @@ void relate(const Params& p, ShapeInfer& s, const Shape& data, const Shape& weig
       if (data.ndim() - first == 1 && back[first] < 0) back[first] = columns;
       put(s, kData, back);
     }
+    put(s, kWeight, Shape{p.num_hidden, columns});
   }
-  put(s, kWeight, Shape{p.num_hidden, columns});
 }
 
 void infer_forward(const Params& p, ShapeInfer& s) {

@@ -525,3 +525,16 @@ def test_scalars_and_numpy_shapes():
     finally:
         mx.util.reset_np()
     assert not mx.util.is_np_shape()
+
+
+@pytest.mark.parametrize("shape", [3, np.int64(3), (3,), [3]])
+def test_shapes_of_created_arrays(shape):
+    made = [nd.zeros(shape), nd.zeros(shape=shape), nd.ones(shape=shape), nd.full(shape=shape, val=2)]
+    made += [nd.empty(shape=shape), nd.empty(shape)]
+    for name in ("uniform", "normal", "poisson", "exponential", "gamma"):
+        made += [getattr(nd.random, name)(shape=shape), getattr(mx.random, name)(shape=shape)]
+    for name in ("negative_binomial", "generalized_negative_binomial"):
+        made.append(getattr(nd.random, name)(shape=shape))
+    made += [nd.random.randint(0, 5, shape=shape), nd.random.multinomial(nd.array([0.5, 0.5]), shape=shape)]
+    made += [nd.random_uniform(shape=shape), nd.random_normal(shape=shape)]
+    assert [array.shape for array in made] == [(3,)] * len(made)

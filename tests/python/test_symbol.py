@@ -147,13 +147,51 @@ def test_inference():
     assert net().infer_shape((8, 10))[1] == [(8, 4)]
     with pytest.warns(UserWarning, match="data"):
         assert net().infer_shape() == (None, None, None)
-    assert net().infer_shape_partial()[0][2] == (4,)
+    assert net().infer_shape_partial()[0][:3] == [(), (), (4,)]
     assert net().infer_type(data="float64")[0] == [np.float64] * 4
     assert net().infer_type(data=np.float32)[1] == [np.float32]
     with pytest.raises(ValueError):
         net().infer_shape(data=(8, 10), fc_weight=(4, 11))
     with pytest.raises((ValueError, KeyError)):
         net().infer_shape(nothing=(1,))
+
+
+def test_partial_inference():
+    fc = sym.FullyConnected(sym.var("data"), num_hidden=128, name="fc1")
+    arguments, outputs, _ = fc.infer_shape_partial()
+    assert arguments[:2] == [(), ()] and outputs == [()]
+    assert fc.infer_shape_partial(data=(0, 5)) == ([(0, 5), (128, 5), (128,)], [(0, 128)], [])
+    conv = sym.Convolution(sym.var("data"), num_filter=8, kernel=(3, 3), name="c")
+    assert conv.infer_shape_partial()[0][:2] == [(), ()] and conv.infer_shape_partial()[1] == [()]
+    known = [(2, 3, 0, 5), (8, 3, 3, 3), (8,)]
+    assert conv.infer_shape_partial(data=(2, 3, 0, 5)) == (known, [(2, 8, 0, 3)], [])
+
+
+def test_an_operator_that_does_not_tell_its_shape_is_named():
+    strange = sym.load_json(
+        """{"nodes": [{"op": "null", "name": "x", "inputs": []},
+            {"op": "NoSuchThing", "name": "strange", "inputs": [[0, 0, 0]]},
+            {"op": "tanh", "name": "t", "inputs": [[1, 0, 0]]}],
+            "arg_nodes": [0], "heads": [[2, 0, 0]]}"""
+    )
+    with pytest.warns(
+        UserWarning, match=r"operators are unknown:\s+'strange' \(NoSuchThing, which Loomix"
+    ) as caught:
+        assert strange.infer_shape(x=(2, 3)) == (None, None, None)
+    assert "arguments" not in str(caught[0].message) and "tanh" not in str(caught[0].message)
+    zeros = sym.zeros((0, 3), name="begin")
+    with pytest.warns(UserWarning, match=r"'begin' \(_zeros\)"):
+        assert sym.tanh(zeros).infer_shape() == (None, None, None)
+    assert sym.tanh(zeros).infer_shape_partial()[1] == [(0, 3)]
+
+
+@pytest.mark.parametrize("shape", [3, np.int64(3), (3,), [3]])
+def test_shapes_of_created_symbols(shape):
+    made = [sym.zeros(shape), sym.ones(shape=shape), sym.full(shape, 2), sym.random.uniform(shape=shape)]
+    made += [sym.random.normal(0, 1, shape), sym.random.randint(0, 5, shape=shape)]
+    for symbol in made:
+        assert symbol.infer_shape()[1] == [(3,)]
+    assert sym.var("x", shape=shape).infer_shape()[0] == [(3,)]
 
 
 def test_files(tmp_path):

@@ -53,7 +53,7 @@ py::tuple infer_shape(const Symbol& symbol, const std::vector<std::pair<std::str
   for (const auto& [name, shape] : known) shapes.emplace_back(name, to_shape(shape.ptr(), "infer_shape"));
   const Inferred<Shape> result = symbol.infer_shape(shapes, rule);
   return py::make_tuple(shape_list(result.arguments, rule), shape_list(result.outputs, rule),
-                        shape_list(result.auxiliary_states, rule), result.complete);
+                        shape_list(result.auxiliary_states, rule), result.complete, result.unresolved);
 }
 
 py::tuple infer_type(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known) {

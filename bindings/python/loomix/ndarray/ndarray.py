@@ -476,7 +476,7 @@ for _name in _FLUENT:
 # ---- making arrays ----
 
 
-def _shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
+def shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
     return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
@@ -486,7 +486,7 @@ def empty(shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLi
     >>> empty((2, 3)).shape
     (2, 3)
     """
-    return _core.empty(_shape_of(shape), ctx, np.float32 if dtype is None else dtype)
+    return _core.empty(shape_of(shape), ctx, np.float32 if dtype is None else dtype)
 
 
 def zeros(
@@ -518,7 +518,7 @@ def zeros(
 
         return sparse.zeros(stype, shape, ctx=ctx, dtype=dtype, **kwargs)
     return _internal._zeros(
-        shape=_shape_of(shape),
+        shape=shape_of(shape),
         ctx=ctx or current_context(),
         dtype=np.float32 if dtype is None else dtype,
         **kwargs,
@@ -530,7 +530,7 @@ def ones(
 ) -> NDArray:
     """A new array of ones; parameters as for :func:`zeros`."""
     return _internal._ones(
-        shape=_shape_of(shape),
+        shape=shape_of(shape),
         ctx=ctx or current_context(),
         dtype=np.float32 if dtype is None else dtype,
         **kwargs,

@@ -10,7 +10,7 @@ from .. import _operators
 from ..base import MXNetTypeError, MXNetValueError, numeric_types
 from ..context import current_context
 from . import _internal
-from .ndarray import NDArray
+from .ndarray import NDArray, shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -48,7 +48,7 @@ def _draw(
     values = list(params.values())
     given = dict(kwargs)
     if shape is not None:
-        given["shape"] = (shape,) if isinstance(shape, int) else tuple(shape)
+        given["shape"] = shape_of(shape)
     if dtype is not None:
         given["dtype"] = dtype
     if any(isinstance(value, NDArray) for value in values):

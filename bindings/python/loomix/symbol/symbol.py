@@ -263,18 +263,24 @@ class Symbol(_Base):
 
     def _infer_shape(self, partial: bool, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         known = self._known("shape", args, kwargs)
-        arguments, outputs, states, complete = self.handle.infer_shape(known, is_np_shape())
+        arguments, outputs, states, complete, unresolved = self.handle.infer_shape(known, is_np_shape())
         if not complete and not partial:
             unknown = [
                 f"{name}: {shape}"
                 for name, shape in zip(self.list_arguments(), arguments)
                 if shape is None or not shape or any(size in (0, -1, None) for size in shape)
             ]
-            warnings.warn(
-                "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
-                "Consider providing them as input:\n\t" + "\n\t".join(unknown),
-                stacklevel=3,
-            )
+            texts = []
+            if unknown:
+                texts.append(
+                    "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
+                    "Consider providing them as input:\n\t" + "\n\t".join(unknown)
+                )
+            if unresolved:
+                texts.append(
+                    "The output shapes of these operators are unknown:\n\t" + "\n\t".join(unresolved)
+                )
+            warnings.warn("\n".join(texts), stacklevel=3)
             return None, None, None
         return arguments, outputs, states
 
@@ -513,7 +519,7 @@ def var(
         raise MXNetTypeError(f"Expect a string for variable `name`, got {type(name).__name__}")
     attrs = dict(attribute.current().get(attr))
     if shape is not None:
-        attrs["__shape__"] = str(tuple(int(size) for size in ((shape,) if isinstance(shape, int) else shape)))
+        attrs["__shape__"] = str(tuple(int(size) for size in np.atleast_1d(shape)))
     if lr_mult is not None:
         attrs["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
