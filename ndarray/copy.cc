@@ -207,7 +207,7 @@ Strided Strided::whole(const Shape& shape) {
   return box;
 }
 
-void copy(const NDArray& source, const NDArray& destination) {
+void copy(const NDArray& source, const NDArray& destination, std::span<engine::Var* const> order) {
   LOOMIX_CHECK(!source.is_none() && !destination.is_none(), ValueError, "[copy] an array is empty (none).");
   if (!source.is_dense() || !destination.is_dense()) return copy_sparse(source, destination);
   LOOMIX_CHECK(source.shape() == destination.shape(), ShapeError,
@@ -234,6 +234,7 @@ void copy(const NDArray& source, const NDArray& destination) {
   ArrayTags tags;
   tags.read(source);
   tags.write(destination);
+  for (engine::Var* var : order) tags.use(*var);
   // The handles are too large to be captured inline; storages and places suffice.
   struct Move {
     Ref<Storage> from;

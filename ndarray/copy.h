@@ -9,8 +9,9 @@
 namespace loomix {
 
 // Pushes `destination = source`, converting the type and going between devices where they differ. Shapes must be equal.
-// Storage types may differ: a dense array takes a sparse one's values, and the reverse.
-void copy(const NDArray& source, const NDArray& destination);
+// Storage types may differ: a dense array takes a sparse one's values, and the reverse. Of dense arrays, the task also
+// uses the Vars in `order` exclusively.
+void copy(const NDArray& source, const NDArray& destination, std::span<engine::Var* const> order = {});
 
 // A new array with the source's content.
 NDArray copy_to(const NDArray& source, Device device);

@@ -34,6 +34,8 @@ class NodeInfo : public RefCounted {
   TextPairs extra;  // sorted by key: `__ctx_group__` and the like; of a variable, whatever it was given
   std::string unknown_op;            // the operator's name where the table has none of that name
   std::vector<int> unknown_mutated;  // inputs that such an operator changes, as far as a file said so
+  std::vector<std::pair<int, std::string>>
+      gradients;  // of a gradient node: outputs that are gradients, their names
   // The value of `key` in `extra`; null if absent.
   const std::string* find(std::string_view key) const;
 };

@@ -81,6 +81,12 @@ void BoundExecutor::check_arrays() const {
                  "[Symbol.bind] the gradient array of '{}' is {} {}; the argument is {} {}.", arguments[i],
                  loomix::name_of(gradient.dtype()), gradient.shape().to_string(),
                  loomix::name_of(argument.dtype()), argument.shape().to_string());
+    LOOMIX_CHECK(
+        gradient.device() == argument.device() ||
+            (options_.groups.empty() && argument.device().is_host() && gradient.device().is_host()),
+        DeviceError,
+        "[Symbol.bind] the gradient array of '{}' is on {}, the argument on {}; both must be on one device.",
+        arguments[i], gradient.device().to_string(), argument.device().to_string());
   }
   for (size_t i = 0; i < states.size(); ++i) check(arrays_.auxiliary_states[i], states[i], "auxiliary state");
 }
@@ -98,6 +104,7 @@ void BoundExecutor::make_outputs() {
     variables_.emplace(node.info.get(), Variable{mutated[id] ? state++ : argument++, mutated[id] != 0});
   }
   const Inference known = infer(graph);
+  const auto devices = assign_devices(graph, place_request(graph, {}));
   const ValueIndex index(graph);
   std::map<int, NDArray> made;
   for (const ValueRef& output : graph.outputs) {
@@ -105,7 +112,8 @@ void BoundExecutor::make_outputs() {
     if (graph[output.node].is_variable()) {
       array = *array_of(graph, output.node);
     } else if (array.is_none()) {
-      array = NDArray(runtime_.engine(), known.shapes[index[output]], known.dtypes[index[output]], device_);
+      array = NDArray(runtime_.engine(), known.shapes[index[output]], known.dtypes[index[output]],
+                      devices[output.node]);
     }
     outputs_.push_back(array);
   }
@@ -130,21 +138,13 @@ bool BoundExecutor::wants_gradients() const {
 
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
   if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
-  program(mode).run_forward();
-  last_forward_ = mode;
+  Program& now = program(mode);
+  now.run_forward();
+  last_ = {Ref<Program>(&now), mode == RunMode::training, false};
   return outputs_;
 }
 
-void BoundExecutor::backward(std::span<const NDArray> head_gradients, RunMode mode) {
-  LOOMIX_CHECK(wants_gradients(), StateError,
-               "[Executor] backward: no gradient was asked for; bind with args_grad and grad_req.");
-  const bool training = mode == RunMode::training;
-  LOOMIX_CHECK(
-      training == (last_forward_ == RunMode::training), StateError,
-      "[Executor] backward: is_train={} does not fit the forward pass before, which had is_train={}; both "
-      "must be the same.",
-      training ? "True" : "False", training ? "False" : "True");
-  Program& differentiated = program(training ? RunMode::training : RunMode::inference_with_gradients);
+void BoundExecutor::check_head_gradients(std::span<const NDArray> head_gradients) const {
   LOOMIX_CHECK(head_gradients.empty() || head_gradients.size() == outputs_.size(), ValueError,
                "[Executor] backward: got {} head gradients; the symbol has {} outputs.",
                head_gradients.size(), outputs_.size());
@@ -159,14 +159,32 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients, RunMode mo
                  "[Executor] backward: the head gradient of output '{}' has shape {}; expected {}.", names[i],
                  head_gradients[i].shape().to_string(), outputs_[i].shape().to_string());
   }
+}
+
+void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optional<RunMode> mode) {
+  if (!wants_gradients()) return;
+  const bool training = mode ? *mode == RunMode::training : last_.training;
+  LOOMIX_CHECK(
+      !last_.program || training == last_.training, StateError,
+      "[Executor] backward: is_train={} does not fit the forward pass before, which had is_train={}; both "
+      "must be the same, or leave it out.",
+      training ? "True" : "False", training ? "False" : "True");
+  inference_gradients_ = inference_gradients_ || !training;
+  Program& own = program(training ? RunMode::training : RunMode::inference_with_gradients);
+  check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
   }
-  if (!training && last_forward_ == RunMode::inference) {
-    inference_gradients_ = true;
-    forward(RunMode::inference);
+  if (!last_.program) forward(training ? RunMode::training : RunMode::inference);
+  std::vector<NDArray> states;
+  if (last_.states_updated) {
+    for (const NDArray& state : arrays_.auxiliary_states) states.push_back(copy_to(state, state.device()));
   }
-  differentiated.run_backward();
+  if (last_.program.get() != &own || !own.keeps_values()) own.run_forward(&last_.program->random());
+  own.run_backward();
+  for (size_t i = 0; i < states.size(); ++i) copy(states[i], arrays_.auxiliary_states[i]);
+  last_.program = Ref<Program>(&own);
+  last_.states_updated = true;
 }
 
 void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {

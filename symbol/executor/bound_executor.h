@@ -4,12 +4,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "symbol/executor/program.h"
+#include "symbol/passes/place.h"
 #include "symbol/symbol.h"
 
 namespace loomix {
@@ -31,7 +33,7 @@ struct BoundArrays {
 struct BindOptions {
   PlanOptions plan;
   std::map<std::string, Device> groups;  // ctx_group -> device
-  Ref<BoundExecutor> shared;  // whose planned memory is used, too; the two must not interleave their passes
+  Ref<BoundExecutor> shared;  // whose planned memory is used, too; passes of the two in turn cost least
 };
 
 // What simple_bind is told; the rest is inferred. Types that nothing decides are float32.
@@ -52,15 +54,27 @@ class BoundExecutor final : public RefCounted {
   static Ref<BoundExecutor> simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
                                         const SimpleBindRequest& request, BindOptions options = {});
 
+  // Where simple_bind puts arguments and auxiliary states, with their gradients: on the devices of their groups.
+  struct VariableDevices {
+    std::vector<Device> arguments, auxiliary_states;
+  };
+  static VariableDevices variable_devices(const Symbol& symbol, Device device,
+                                          const std::map<std::string, Device>& groups);
+
   // Throws NotImplementedError that names the node whose operator does not exist here.
   static void check_can_run(const Symbol& symbol);
 
   // The arrays are the same in every pass; each overwrites them.
   std::span<const NDArray> forward(RunMode mode);
-  // After forward in the same mode: training, or inference. One head gradient an output, or none where every output that
-  // needs one is a loss. The first time in inference the forward pass is repeated, keeping what the gradients need;
-  // later ones keep it at once.
-  void backward(std::span<const NDArray> head_gradients = {}, RunMode mode = RunMode::training);
+  // The gradients of the last forward pass, or, without one, of one that is run now (in training mode, if `mode` does
+  // not say). One head gradient an output, or none where every output that needs one is a loss. A mode that is not that
+  // of the pass is an error. Does nothing where no gradient was asked for.
+  //
+  // What the pass did not keep, or another use of the memory has overwritten since, is computed again with the pass's
+  // own random numbers, from the arguments as they are now; states that it changed are not changed twice. That is so
+  // at the first backward in inference (later passes keep what it needs), at a second backward, and after another
+  // executor has used shared memory.
+  void backward(std::span<const NDArray> head_gradients = {}, std::optional<RunMode> mode = {});
 
   // An executor for other shapes that shares memory with this one. Shapes not named may change only with `partial`;
   // arrays may grow, which takes new memory, only with `grow`.
@@ -75,8 +89,8 @@ class BoundExecutor final : public RefCounted {
   const Symbol& symbol() const { return symbol_; }
   Device device() const { return device_; }
 
-  // Called with "fc1_output" and the like after each operator is pushed, and if `inputs` with "fc1_data" and the like
-  // before. From now on every operator runs, and every value has memory of its own.
+  // Called with "fc1_output", "fc1_backward_output0" (the gradient of the first input) and the like after each operator
+  // is pushed, and if `inputs` with "fc1_data", "fc1_backward_input0" and the like before. From now on every operator runs, and every value has memory of its own.
   using Monitor = std::function<void(const std::string& name, const NDArray& array)>;
   void set_monitor(Monitor monitor, bool inputs = false);
 
@@ -89,14 +103,17 @@ class BoundExecutor final : public RefCounted {
                 BindOptions options);
   void check_arrays() const;
   void make_outputs();
+  void check_head_gradients(std::span<const NDArray> head_gradients) const;
   Program& program(RunMode mode);
   Ref<Program> compile(RunMode mode);
+  void install_monitor(Program& program) const;
   Graph training_graph();
   Graph add_gradients(Graph graph);
   using Constants = std::map<const NodeInfo*, NDArray>;
   Graph simplified(Graph graph, bool training, Constants& constants);
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;
+  PlaceRequest place_request(const Graph& graph, const Constants& constants) const;
   const NDArray* array_of(const Graph& graph, NodeId variable) const;  // null for head gradients
   int argument_of(const Graph& graph, NodeId variable) const;          // -1 for others
 
@@ -116,7 +133,12 @@ class BoundExecutor final : public RefCounted {
   std::vector<NDArray> head_gradients_;     // none where a gradient is not used
   Ref<Arena> arena_;
   Ref<Program> programs_[3];  // by mode
-  RunMode last_forward_ = RunMode::training;
+  struct Pass {
+    Ref<Program> program;  // none: there was no pass
+    bool training = true;
+    bool states_updated = false;  // by a backward pass
+  };
+  Pass last_;
   bool inference_gradients_ = false;  // were asked for
   Monitor monitor_;
   bool monitor_inputs_ = false;

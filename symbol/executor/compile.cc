@@ -136,6 +136,27 @@ Graph BoundExecutor::add_gradients(Graph graph) {
   return graph;
 }
 
+// Arrays stay where they are; a head gradient lies where its output does.
+PlaceRequest BoundExecutor::place_request(const Graph& graph, const Constants& constants) const {
+  PlaceRequest request{device_, options_.groups};
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
+    if (const NDArray* array = array_of(graph, id)) request.variables.emplace_back(id, array->device());
+    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
+      request.variables.emplace_back(id, at->second.device());
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (heads_[i] == graph[id].info) request.variables.emplace_back(id, outputs_[i].device());
+    }
+  }
+  for (const NDArray& output : outputs_) request.outputs.push_back({output.device()});
+  for (size_t i = 0; i < arrays_.requests.size() && request.outputs.size() < graph.outputs.size(); ++i) {
+    const ops::Req wanted = arrays_.requests[i];
+    if (wanted != ops::Req::null)
+      request.outputs.push_back({arrays_.arguments[i].device(), wanted == ops::Req::add});
+  }
+  return request;
+}
+
 Program& BoundExecutor::program(RunMode mode) {
   Ref<Program>& program = programs_[static_cast<int>(mode)];
   if (!program) program = compile(mode);
@@ -148,7 +169,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   Constants constants;
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
   if (gradients) simple = add_gradients(std::move(simple));
-  Placement placed = place(simple, runtime_.table(), device_, options_.groups);
+  Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
   const Graph& graph = placed.graph;
   Inference known = infer(graph, constants);
   end_pass("place", graph, &known);
@@ -186,24 +207,33 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
   if (is_pass_dumped("plan")) dump_pass("plan", program->explain());
-  if (monitor_) {
-    const auto is_named = [](const Node& node) { return node.info && !node.info->name.empty(); };
-    Program::Visit before;
-    if (monitor_inputs_) {
-      before = [this, is_named](NodeId id, const Graph& g, std::span<const NDArray> inputs) {
-        const Node& node = g[id];
-        for (int i = 0; is_named(node) && i < static_cast<int>(inputs.size()); ++i)
-          monitor_(node.info->name + '_' + node.op->input_name(*node.attrs, i), inputs[i]);
-      };
-    }
-    program->set_visitors(
-        before, [this, is_named](NodeId id, const Graph& g, std::span<const NDArray> outputs) {
-          const Node& node = g[id];
-          for (int i = 0; is_named(node) && i < node.op->count_visible_outputs(*node.attrs); ++i)
-            monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[i]);
-        });
-  }
+  if (monitor_) install_monitor(*program);
   return program;
+}
+
+// Names are MXNet's: `fc1_weight`, `fc1_output`, `fc1_backward_output0`.
+void BoundExecutor::install_monitor(Program& program) const {
+  const auto is_named = [](const Node& node) { return node.info && !node.info->name.empty(); };
+  Program::Visit before;
+  if (monitor_inputs_) {
+    before = [this, is_named](NodeId id, const Graph& graph, std::span<const NDArray> inputs) {
+      const Node& node = graph[id];
+      if (!is_named(node)) return;
+      for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+        const std::string input =
+            node.forward >= 0 ? "input" + std::to_string(i) : node.op->input_name(*node.attrs, i);
+        monitor_(node.info->name + '_' + input, inputs[static_cast<size_t>(i)]);
+      }
+    };
+  }
+  program.set_visitors(before, [this, is_named](NodeId id, const Graph& graph,
+                                                std::span<const NDArray> outputs) {
+    const Node& node = graph[id];
+    if (!is_named(node)) return;
+    for (const auto& [i, name] : node.info->gradients) monitor_(node.info->name + '_' + name, outputs[i]);
+    for (int i = 0; node.forward < 0 && i < node.num_outputs; ++i)
+      monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[static_cast<size_t>(i)]);
+  });
 }
 
 }  // namespace loomix

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ndarray/copy.h"
+#include "symbol/passes/place.h"
 
 // How a run is ordered. Within a run every value has a Var, and the plan lets values share bytes only where the tags
 // already order them (or adds `use` tags for the edges that it asks for). Between runs that does not hold: the first
@@ -58,7 +60,7 @@ void Program::choose_kernels(const Bindings& bindings, bool training) {
   std::vector<ops::Req> req;
   for (NodeId id = 0; id < graph_.size(); ++id) {
     const Node& node = graph_[id];
-    if (node.is_variable()) continue;
+    if (node.is_variable() || is_transfer(graph_, devices_, id)) continue;
     const auto view = [&](int value) {
       return TensorView{nullptr, known_.dtypes[value], known_.shapes[value]};
     };
@@ -136,20 +138,26 @@ void Program::make_steps(const Bindings& bindings, bool training, const PlanOpti
     if (node.forward >= 0) first_backward_ = std::min(first_backward_, steps_.size());
     Step& step = steps_.emplace_back();
     step.node = id;
-    step.call = OpCall::make(
-        runtime_, {.op = *node.op,
-                   .attrs = node.attrs,
-                   .in = in,
-                   .out = values.first(node.num_outputs),
-                   .saved = values.subspan(node.num_outputs),
-                   .req = std::span<const ops::Req>(requests).subspan(index_(id, 0), node.num_outputs),
-                   .device = devices_[id],
-                   .training = training,
-                   .node_name = graph_.name_of(id),
-                   .order = order,
-                   .choice = &choices_[id],
-                   .scratch = &arrays_[scratch_value(id)]});
-    address_random_numbers(step);
+    if (is_transfer(graph_, devices_, id)) {
+      step.from = index_[graph_.inputs(id)[0]];
+      step.to = index_(id, 0);
+      step.order = order;
+    } else {
+      step.call = OpCall::make(
+          runtime_, {.op = *node.op,
+                     .attrs = node.attrs,
+                     .in = in,
+                     .out = values.first(node.num_outputs),
+                     .saved = values.subspan(node.num_outputs),
+                     .req = std::span<const ops::Req>(requests).subspan(index_(id, 0), node.num_outputs),
+                     .device = devices_[id],
+                     .training = training,
+                     .node_name = graph_.name_of(id),
+                     .order = order,
+                     .choice = &choices_[id],
+                     .scratch = &arrays_[scratch_value(id)]});
+      address_random_numbers(step);
+    }
     if (options.poison) add_poison(step, in, order);
   }
   first_backward_ = std::min(first_backward_, steps_.size());
@@ -258,7 +266,7 @@ void Program::push_gate() {
   for (size_t i = 0; i < blocks_.size(); ++i) runs_[i] = ++blocks_[i]->run;
 }
 
-void Program::push(const Step& step) {
+void Program::push(const Step& step, bool visit) {
   if (!step.poisoned.empty()) {
     engine::TaskInfo info;
     info.device = devices_[step.node];
@@ -266,51 +274,55 @@ void Program::push(const Step& step) {
       for (const TensorView& view : *views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
     });
   }
-  if (before_) {
+  if (visit && before_) {
     std::vector<NDArray> inputs;
     for (const ValueRef& input : graph_.inputs(step.node)) inputs.push_back(arrays_[index_[input]]);
     before_(step.node, graph_, inputs);
   }
-  ops::RandomStream random;
-  if (step.call->random_numbers() > 0) {
-    random = random_[step.random_device];
-    random.offset += step.random_offset;
+  if (step.call) {
+    ops::RandomStream random;
+    if (step.call->random_numbers() > 0) {
+      random = random_[step.random_device];
+      random.offset += step.random_offset;
+    }
+    step.call->push(runtime_, random, 0);
+  } else {
+    loomix::copy(arrays_[step.from], arrays_[step.to], step.order);
   }
-  step.call->push(runtime_, random, 0);
-  if (!after_) return;
+  if (!visit || !after_) return;
   after_(step.node, graph_,
          std::span<const NDArray>(arrays_).subspan(index_(step.node, 0), graph_[step.node].num_outputs));
 }
 
-const RandomRun& Program::run_forward(const RandomRun* replay) {
-  LOOMIX_INTERNAL_CHECK(!replay || replay->size() == random_.size());
+void Program::run_forward(const RandomRun* replay) {
   for (size_t i = 0; i < random_.size(); ++i) {
-    random_[i] =
-        replay ? (*replay)[i] : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
+    random_[i] = replay && i < replay->size()
+                     ? (*replay)[i]
+                     : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
   push_gate();
-  for (size_t i = 0; i < first_backward_; ++i) push(steps_[i]);
-  last_segment_ = 0;
-  forward_ran_ = true;
-  for (const auto& block : blocks_) block->pending = ends_[0];
-  return random_;
+  for (size_t i = 0; i < first_backward_; ++i) push(steps_[i], !replay);
+  end_segment(0);
+}
+
+bool Program::keeps_values() const {
+  if (!forward_ran_) return false;
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i]->run != runs_[i]) return false;
+  }
+  return true;
 }
 
 void Program::run_backward() {
-  LOOMIX_CHECK(forward_ran_, StateError,
-               "[Executor] backward: there is no forward pass to go back from; call forward(is_train=True) "
-               "before each "
-               "backward.");
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    LOOMIX_CHECK(blocks_[i]->run == runs_[i], StateError,
-                 "[Executor] backward: the values kept by the forward pass are gone, since another forward "
-                 "pass has used "
-                 "the shared memory; call forward(is_train=True) just before.");
-  }
+  LOOMIX_INTERNAL_CHECK(keeps_values());
   for (size_t i = first_backward_; i < steps_.size(); ++i) push(steps_[i]);
-  last_segment_ = 1;
-  forward_ran_ = false;
-  for (const auto& block : blocks_) block->pending = ends_[1];
+  end_segment(1);
+}
+
+void Program::end_segment(int segment) {
+  last_segment_ = segment;
+  forward_ran_ = segment == 0;
+  for (const auto& block : blocks_) block->pending = ends_[segment];
 }
 
 std::string Program::explain() const {
@@ -327,7 +339,7 @@ std::string Program::explain() const {
   for (const Step& step : steps_) {
     const Node& node = graph_[step.node];
     text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),
-                        graph_.name_of(step.node), step.call->kernel().name);
+                        graph_.name_of(step.node), step.call ? step.call->kernel().name : "transfer");
     for (int i = 0; i < node.num_values(); ++i) {
       const int value = index_(step.node, i);
       text += fmt::format("  {} {}", known_.shapes[value].to_string(), name_of(known_.dtypes[value]));
@@ -344,7 +356,8 @@ std::string Program::explain() const {
       text += fmt::format("  scratch {} bytes", scratch_bytes_[step.node]);
       text += plan_.planned(value) ? fmt::format(" @{}", memory.offset[value]) : " own";
     }
-    if (step.call->num_detours() > 0) text += fmt::format("  {} by a copy", step.call->num_detours());
+    if (step.call && step.call->num_detours() > 0)
+      text += fmt::format("  {} by a copy", step.call->num_detours());
     text += '\n';
   }
   return text;

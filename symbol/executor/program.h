@@ -40,9 +40,13 @@ class Program final : public RefCounted {
 
   // Waits, in the engine, for what still uses the arena; then pushes the forward segment. Random numbers are addressed by
   // (seed, node, run): with the `replay` of an earlier run, of this program or of one with the same random nodes, the nodes
-  // draw the same again. Returns the address of this run.
-  const RandomRun& run_forward(const RandomRun* replay = nullptr);
-  // Once after each run_forward, whose values it uses up. Throws StateError if another run used the arena since.
+  // draw the same again, and visitors are not called.
+  void run_forward(const RandomRun* replay = nullptr);
+  // The address of the last run.
+  const RandomRun& random() const { return random_; }
+  // Whether the arena still holds what the forward segment left there for the backward one.
+  bool keeps_values() const;
+  // While keeps_values(); it uses them up.
   void run_backward();
 
   // Called around the push of each call, with its inputs before and its outputs after.
@@ -60,7 +64,9 @@ class Program final : public RefCounted {
  private:
   struct Step {
     NodeId node;
-    Ref<OpCall> call;
+    Ref<OpCall> call;        // none: a transfer between devices
+    int from = -1, to = -1;  // of a transfer: values
+    std::vector<engine::Var*> order = {};
     size_t random_device = 0;              // in random_devices_
     uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
@@ -72,8 +78,9 @@ class Program final : public RefCounted {
   void find_gates();
   void choose_kernels(const Bindings& bindings, bool training);
   void address_random_numbers(Step& step);
-  void push(const Step& step);
+  void push(const Step& step, bool visit = true);
   void push_gate();
+  void end_segment(int segment);
 
   ArenaBlock& block_of(NodeId id) const;
   int scratch_value(NodeId id) const { return index_.size() + id; }

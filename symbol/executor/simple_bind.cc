@@ -33,6 +33,19 @@ std::string join(const std::vector<std::string>& names) {
 
 }  // namespace
 
+BoundExecutor::VariableDevices BoundExecutor::variable_devices(const Symbol& symbol, Device device,
+                                                               const std::map<std::string, Device>& groups) {
+  const Graph graph = symbol.graph();
+  const auto devices = assign_devices(graph, {device, groups});
+  const auto mutated = mutated_variables(graph);
+  VariableDevices result;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].is_variable())
+      (mutated[id] ? result.auxiliary_states : result.arguments).push_back(devices[id]);
+  }
+  return result;
+}
+
 Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& symbol, Device device,
                                               const SimpleBindRequest& request, BindOptions options) {
   check_can_run(symbol);
@@ -67,44 +80,49 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
     const auto at = std::find(names.begin(), names.end(), name);
     return at == names.end() ? -1 : static_cast<int>(at - names.begin());
   };
-  const auto fits = [](const NDArray& array, const Shape& shape, DType dtype) {
-    return !array.is_none() && array.shape() == shape && array.dtype() == dtype;
+  const auto fits = [](const NDArray& array, const Shape& shape, DType dtype, Device place) {
+    return !array.is_none() && array.shape() == shape && array.dtype() == dtype && array.device() == place;
   };
-  const auto make = [&](const Shape& shape, DType dtype) {
-    return zeros(runtime.engine(), shape, dtype, device);
+  const auto make = [&](const Shape& shape, DType dtype, Device place) {
+    return zeros(runtime.engine(), shape, dtype, place);
   };
+  const VariableDevices devices = variable_devices(symbol, device, options.groups);
   BoundArrays arrays;
   arrays.requests = request.requests;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& shape = shapes.arguments[i];
     const DType dtype = dtypes.arguments[i];
     const ArrayOrigin origin("argument", arguments[i]);
+    const Device place = devices.arguments[i];
     const bool wanted = request.requests[i] != ops::Req::null;
     const bool must_share = position(request.shared_arguments, arguments[i]) >= 0;
     const int at = must_share ? position(shared_names, arguments[i]) : -1;
     if (at >= 0) {
       const NDArray& array = shared->arrays_.arguments[at];
-      LOOMIX_CHECK(
-          fits(array, shape, dtype), ShapeError,
-          "[Symbol.simple_bind] argument '{}' is {} {} in the shared executor; here it must be {} {}.",
-          arguments[i], name_of(array.dtype()), array.shape().to_string(), name_of(dtype), shape.to_string());
+      LOOMIX_CHECK(fits(array, shape, dtype, place), ShapeError,
+                   "[Symbol.simple_bind] argument '{}' is {} {} on {} in the shared executor; here it must "
+                   "be {} {} on {}.",
+                   arguments[i], name_of(array.dtype()), array.shape().to_string(),
+                   array.device().to_string(), name_of(dtype), shape.to_string(), place.to_string());
       arrays.arguments.push_back(array);
       const NDArray& gradient = shared->arrays_.gradients[at];
-      arrays.gradients.push_back(!wanted                        ? NDArray()
-                                 : fits(gradient, shape, dtype) ? gradient
-                                                                : make(shape, dtype));
+      arrays.gradients.push_back(!wanted                               ? NDArray()
+                                 : fits(gradient, shape, dtype, place) ? gradient
+                                                                       : make(shape, dtype, place));
       continue;
     }
-    arrays.arguments.push_back(make(shape, dtype));
-    arrays.gradients.push_back(wanted ? make(shape, dtype) : NDArray());
+    arrays.arguments.push_back(make(shape, dtype, place));
+    arrays.gradients.push_back(wanted ? make(shape, dtype, place) : NDArray());
   }
   for (size_t i = 0; i < states.size(); ++i) {
     const Shape& shape = shapes.auxiliary_states[i];
     const DType dtype = dtypes.auxiliary_states[i];
     const ArrayOrigin origin("auxiliary state", states[i]);
+    const Device place = devices.auxiliary_states[i];
     const int at = position(shared_states, states[i]);
-    const bool share = at >= 0 && fits(shared->arrays_.auxiliary_states[at], shape, dtype);
-    arrays.auxiliary_states.push_back(share ? shared->arrays_.auxiliary_states[at] : make(shape, dtype));
+    const bool share = at >= 0 && fits(shared->arrays_.auxiliary_states[at], shape, dtype, place);
+    arrays.auxiliary_states.push_back(share ? shared->arrays_.auxiliary_states[at]
+                                            : make(shape, dtype, place));
   }
   return bind(runtime, symbol, device, std::move(arrays), std::move(options));
 }

@@ -8,6 +8,8 @@
 namespace loomix {
 namespace {
 
+bool is_named(const Node& node) { return node.info && !node.info->name.empty(); }
+
 // Grows the graph; the state of one run of the pass.
 class Differentiator {
  public:
@@ -40,7 +42,13 @@ class Differentiator {
       const ops::OpDef& op = pair ? *table_.core().add : *table_.core().add_many;
       TextPairs attrs;
       if (!pair) attrs.emplace_back(op.variadic_count, std::to_string(parts.size()));
-      parts = {{graph_.add_op(op, table_.parse(op, attrs), parts, {}, value.node), 0}};
+      Ref<NodeInfo> info;
+      if (is_named(graph_[value.node])) {
+        info = make_ref<NodeInfo>();
+        info->name = "sum_grad";
+        info->gradients.emplace_back(0, "output");
+      }
+      parts = {{graph_.add_op(op, table_.parse(op, attrs), parts, std::move(info), value.node), 0}};
     }
     return parts[0];
   }
@@ -80,7 +88,25 @@ class Differentiator {
 // GradBuilder numbers nodes from 1 in its opaque pointer, for the arrays of the graph move while it grows.
 class Builder final : public ops::GradBuilder {
  public:
-  Builder(Differentiator& pass, NodeId node) : pass_(pass), node_(node) {}
+  Builder(Differentiator& pass, NodeId node) : pass_(pass), node_(node), first_(pass.graph().size()) {}
+
+  // Calls the nodes added `fc1_backward` if the node is `fc1`, and the gradient of input 0 `output0`.
+  void name_nodes() {
+    if (!is_named(node())) return;
+    int differentiable = 0;
+    for (int i = 0; i < num_in(); ++i) differentiable += mutates_input(pass_.graph(), node_, i) ? 0 : 1;
+    for (NodeId id = first_; id < pass_.graph().size(); ++id) {
+      if (pass_.graph()[id].info) continue;
+      auto info = make_ref<NodeInfo>();
+      info->name = node().info->name + "_backward";
+      for (const auto& [input, grad] : set_) {
+        if (grad.node != id) continue;
+        info->gradients.emplace_back(grad.index,
+                                     differentiable > 1 ? "output" + std::to_string(input) : "output");
+      }
+      pass_.graph()[id].info = std::move(info);
+    }
+  }
 
   int num_in() const override { return static_cast<int>(node().num_inputs); }
   int num_out() const override { return node().num_outputs; }
@@ -129,7 +155,9 @@ class Builder final : public ops::GradBuilder {
 
   void set(int i, ops::GradValue grad) override {
     check(i, num_in());
-    if (grad) pass_.add_to(pass_.graph().inputs(node_)[i], to_value(grad));
+    if (!grad) return;
+    set_.emplace_back(i, to_value(grad));
+    pass_.add_to(pass_.graph().inputs(node_)[i], to_value(grad));
   }
 
  private:
@@ -154,6 +182,8 @@ class Builder final : public ops::GradBuilder {
 
   Differentiator& pass_;
   const NodeId node_;
+  const NodeId first_;                         // node that this one adds
+  std::vector<std::pair<int, ValueRef>> set_;  // gradients by input
 };
 
 void Differentiator::visit(NodeId id) {
@@ -171,6 +201,7 @@ void Differentiator::visit(NodeId id) {
       graph_.op_name(id), graph_.name_of(id));
   Builder builder(*this, id);
   node.op->gradient(*node.attrs, builder);
+  builder.name_nodes();
 }
 
 }  // namespace

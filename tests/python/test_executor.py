@@ -140,7 +140,8 @@ def test_monitor_of_inputs():
     run.set_monitor_callback(lambda name, array: seen.append((name, array.asnumpy())), monitor_all=True)
     run.forward(is_train=True)
     names = ["fc_data", "fc_weight", "fc_bias", "fc_output"]
-    names += ["bn_data", "bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var", "bn_output"]
+    names += ["bn_data", "bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"]
+    names += ["bn_output", "bn_mean", "bn_var"]
     assert [name for name, _ in seen] == names
     values = dict(seen)
     assert (values["fc_data"] == 2).all() and (values["bn_data"] == values["fc_output"]).all()
@@ -150,6 +151,159 @@ def test_monitor_of_inputs():
     monitor.tic()
     run.forward()
     assert {"fc_weight", "bn_data", "fc_output"} <= {name for _, name, _ in monitor.toc()}
+
+
+def watched(monitor_all):
+    """Names and values in a training pass of a small network, forwards and backwards."""
+    net = sym.BatchNorm(linear(), fix_gamma=False, name="bn")
+    both = sym.tanh(net, name="tanh") * sym.sigmoid(net, name="sigmoid")
+    run = sym.MakeLoss(both, name="loss").simple_bind(mx.cpu(), x=(3, 4))
+    rng = np.random.RandomState(0)
+    for array in run.arg_arrays:
+        array[:] = rng.randn(*array.shape)
+    seen = []
+    run.set_monitor_callback(lambda name, array: seen.append((name, array.asnumpy())), monitor_all)
+    run.forward(is_train=True)
+    begin = len(seen)
+    run.backward()
+    return run, seen[:begin], seen[begin:]
+
+
+def test_monitor_of_gradients():
+    run, forward, backward = watched(False)
+    assert [name for name, _ in forward][:4] == ["fc_output", "bn_output", "bn_mean", "bn_var"]
+    names = [name for name, _ in backward]
+    assert set(names) == {
+        "loss_backward_output",
+        *(f"_mul0_backward_output{i}" for i in range(2)),
+        "sigmoid_backward_output",
+        "tanh_backward_output",
+        "sum_grad_output",
+        *(f"bn_backward_output{i}" for i in range(3)),
+        *(f"fc_backward_output{i}" for i in range(3)),
+    }
+    assert len(names) == len(set(names))
+    values = dict(backward)
+    for name, gradient in (("fc_backward_output0", "x"), ("fc_backward_output1", "fc_weight")):
+        assert (values[name] == run.grad_dict[gradient].asnumpy()).all()
+    for name, gradient in (("fc_backward_output2", "fc_bias"), ("bn_backward_output1", "bn_gamma")):
+        assert (values[name] == run.grad_dict[gradient].asnumpy()).all()
+    np.testing.assert_allclose(
+        values["sum_grad_output"],
+        values["tanh_backward_output"] + values["sigmoid_backward_output"],
+        rtol=1e-5,
+    )
+    _, _, backward = watched(True)
+    names = [name for name, _ in backward]
+    assert {"bn_backward_input0", "fc_backward_input0", "fc_backward_output2"} <= set(names)
+    monitor = mx.mon.Monitor(1, stat_func=lambda array: array.max(), pattern="fc_backward.*")
+    monitor.install(run)
+    monitor.tic()
+    run.forward(is_train=True)
+    run.backward()
+    assert sorted(name for _, name, _ in monitor.toc()) == [f"fc_backward_output{i}" for i in range(3)]
+
+
+def test_a_repeated_pass_is_not_watched_again():
+    run = bound_noisy()
+    seen = []
+    run.set_monitor_callback(lambda name, array: seen.append(name))
+    run.forward(is_train=True)
+    run.backward(nd.ones((6, 2)))
+    count = len(seen)
+    run.backward(nd.ones((6, 2)))
+    assert [name for name in seen[count:] if "backward" not in name and name != "sum_grad_output"] == []
+
+
+def test_the_allocated_megabytes_are_told_as_mxnet_does():
+    net = sym.var("x")
+    for _ in range(4):
+        net = sym.tanh(net)
+    run = net.simple_bind(mx.cpu(), grad_req="null", x=(1024, 1024))
+    text = run.debug_str()
+    assert text.rstrip().split("\n")[-1] == "Total 4 MB allocated"
+    assert text.split("\n")[-3].split()[1] == "4"  # how MXNet's example of memory costs reads it
+
+
+def grouped():
+    with mx.AttrScope(ctx_group="a"):
+        x = sym.var("x")
+        fc1 = sym.FullyConnected(x, num_hidden=4, name="fc1")
+    act = sym.Activation(fc1, act_type="tanh", name="act")
+    with mx.AttrScope(ctx_group="b"):
+        fc2 = sym.BatchNorm(sym.FullyConnected(act, num_hidden=3, name="fc2"), fix_gamma=False, name="bn")
+    free = sym.FullyConnected(fc2, num_hidden=2, name="free")
+    return sym.Group([act, fc2 * 2, free + sym.ones((5, 2))])
+
+
+GROUPS = {"a": mx.cpu(1), "b": mx.cpu(2)}
+
+
+def filled(run):
+    rng = np.random.RandomState(0)
+    for array in (*run.arg_arrays, *run.aux_arrays):
+        array[:] = rng.rand(*array.shape)
+    return run
+
+
+def results(run):
+    heads = [nd.array(np.random.RandomState(i).randn(*o.shape)) for i, o in enumerate(run.outputs)]
+    found = [output.asnumpy() for output in run.forward(is_train=True)]
+    run.backward(heads)
+    return (
+        found
+        + [g.asnumpy() for g in run.grad_arrays if g is not None]
+        + [a.asnumpy() for a in run.aux_arrays]
+    )
+
+
+@pytest.mark.parametrize("grad_req", ["write", "add"])
+def test_groups_run_on_their_devices(grad_req):
+    want = results(filled(grouped().simple_bind(mx.cpu(), grad_req=grad_req, x=(5, 6))))
+    run = filled(grouped().simple_bind(mx.cpu(), grad_req=grad_req, x=(5, 6), group2ctx=GROUPS))
+    places = {name: array.context for name, array in (*run.arg_dict.items(), *run.aux_dict.items())}
+    assert places == {
+        **dict.fromkeys(("x", "fc1_weight", "fc1_bias"), mx.cpu(1)),
+        **dict.fromkeys(("fc2_weight", "fc2_bias", "bn_gamma", "bn_beta"), mx.cpu(2)),
+        **dict.fromkeys(("bn_moving_mean", "bn_moving_var"), mx.cpu(2)),
+        **dict.fromkeys(("free_weight", "free_bias"), mx.cpu(0)),
+    }
+    assert {name: array.context for name, array in run.grad_dict.items()} == {
+        name: place for name, place in places.items() if "moving" not in name
+    }
+    assert [output.context for output in run.outputs] == [mx.cpu(1), mx.cpu(2), mx.cpu(2)]
+    for got, array in zip(results(run), want):
+        np.testing.assert_allclose(got, array, rtol=1e-5, atol=1e-6)
+    assert run.debug_str().count("transfer") > 3
+
+
+def test_groups_with_given_arrays():
+    net, shapes = grouped(), {"x": (5, 6)}
+    want = results(filled(net.simple_bind(mx.cpu(), x=(5, 6))))
+    arg_shapes, _, aux_shapes = net.infer_shape(**shapes)
+
+    def bound(place, grad_place=None, aux_place=mx.cpu(2)):
+        args = [nd.zeros(shape, place) for shape in arg_shapes]
+        grads = [nd.zeros(shape, grad_place or place) for shape in arg_shapes]
+        aux = [nd.zeros(shape, aux_place) for shape in aux_shapes]
+        return net.bind(mx.cpu(), args, grads, "write", aux, group2ctx=GROUPS)
+
+    for place in (mx.cpu(0), mx.cpu(5)):  # values are brought to where they are needed, and gradients back
+        for got, array in zip(results(filled(bound(place))), want):
+            np.testing.assert_allclose(got, array, rtol=1e-5, atol=1e-6)
+    with pytest.raises(
+        mx.MXNetError, match=r"gradient array of 'x' is on cpu\(4\), the argument on cpu\(3\)"
+    ):
+        bound(mx.cpu(3), mx.cpu(4))
+    with pytest.raises(
+        mx.MXNetError, match=r"node 'bn'.*ctx_group 'b' runs on cpu\(2\) and changes 'bn_moving_mean'"
+    ):
+        bound(mx.cpu(0), aux_place=mx.cpu(0)).forward()
+
+
+def test_a_group_without_a_device_is_named():
+    with pytest.raises(mx.MXNetError, match="'fc2_weight'.*ctx_group 'b'.*names 'a'"):
+        grouped().simple_bind(mx.cpu(), x=(5, 6), group2ctx={"a": mx.cpu(1)})
 
 
 def test_gradients_in_inference():
@@ -171,8 +325,142 @@ def test_gradients_in_inference():
         run.backward(head, is_train=False)
     run.forward()
     with pytest.raises(mx.MXNetError, match="is_train=True does not fit"):
-        run.backward(head)
+        run.backward(head, is_train=True)
     assert (run.aux_dict["bn_moving_var"].asnumpy() != 4).all()
+
+
+def noisy():
+    """A network whose gradient tells which pass it belongs to: noise in every mode, and statistics of the batch."""
+    x = sym.var("x")
+    noise = sym.Dropout(x, p=0.5, mode="always", name="noise")
+    hidden = sym.BatchNorm(noise, fix_gamma=False, momentum=0.5, name="bn")
+    hidden = sym.tanh(sym.Dropout(hidden, p=0.3, name="drop"), name="tanh")
+    return sym.FullyConnected(hidden, num_hidden=2, name="fc")
+
+
+def bound_noisy(**kwargs):
+    run = noisy().simple_bind(mx.cpu(), x=(6, 5), **kwargs)
+    rng = np.random.RandomState(3)
+    for array in run.arg_arrays:
+        array[:] = rng.randn(*array.shape)
+    run.aux_dict["bn_moving_var"][:] = 2
+    return run
+
+
+def gradients(run):
+    return {name: array.asnumpy() for name, array in run.grad_dict.items() if array is not None}
+
+
+def assert_same(got, want):
+    assert got.keys() == want.keys()
+    for name, array in want.items():
+        np.testing.assert_allclose(got[name], array, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def reference(is_train, head, seed=7):
+    """Gradients and moving statistics of one pass in the usual order."""
+    run = bound_noisy()
+    if not is_train:  # so that the pass keeps what the gradients need from the beginning
+        run.forward()
+        run.backward(head)
+    mx.random.seed(seed)
+    output = run.forward(is_train=is_train)[0].asnumpy()
+    run.backward(head)
+    return output, gradients(run), run.aux_dict["bn_moving_mean"].asnumpy()
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_backward_follows_the_last_forward_pass(is_train):
+    head = nd.array(np.random.RandomState(1).randn(6, 2))
+    output, want, mean = reference(is_train, head)
+    run = bound_noisy()
+    mx.random.seed(7)
+    got = run.forward(is_train=is_train)[0].asnumpy()
+    np.testing.assert_allclose(got, output, rtol=1e-5)
+    nd.random.uniform(shape=100)  # others draw in between
+    run.backward(head)
+    assert_same(gradients(run), want)
+    np.testing.assert_allclose(run.outputs[0].asnumpy(), output, rtol=1e-5)
+    np.testing.assert_allclose(run.aux_dict["bn_moving_mean"].asnumpy(), mean, rtol=1e-5)
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_backward_again(is_train):
+    heads = [nd.array(np.random.RandomState(i).randn(6, 2)) for i in range(3)]
+    wants = [reference(is_train, head) for head in heads]
+    run = bound_noisy()
+    mx.random.seed(7)
+    run.forward(is_train=is_train)
+    for head, (output, want, mean) in zip(heads, wants):
+        run.backward(head)
+        assert_same(gradients(run), want)
+        np.testing.assert_allclose(run.outputs[0].asnumpy(), output, rtol=1e-5)
+        np.testing.assert_allclose(run.aux_dict["bn_moving_mean"].asnumpy(), mean, rtol=1e-5)
+    mx.random.seed(7)
+    run.forward(is_train=is_train)  # another pass counts again
+    run.backward(heads[0])
+    assert_same(gradients(run), wants[0][1])
+    moved = run.aux_dict["bn_moving_mean"].asnumpy()
+    assert (abs(moved - wants[0][2]).max() > 0.01) == is_train
+
+
+def test_repeated_gradients_are_added():
+    head = nd.ones((6, 2))
+    _, want, _ = reference(True, head)
+    run = bound_noisy(grad_req="add")
+    mx.random.seed(7)
+    run.forward(is_train=True)
+    for _ in range(3):
+        run.backward(head)
+    assert_same(gradients(run), {name: 3 * array for name, array in want.items()})
+
+
+@pytest.mark.parametrize("is_train", [None, True, False])
+def test_backward_without_a_forward_pass_runs_one(is_train):
+    head = nd.ones((6, 2))
+    output, want, mean = reference(is_train is not False, head)
+    run = bound_noisy()
+    mx.random.seed(7)
+    run.backward(head, is_train=is_train)
+    assert_same(gradients(run), want)
+    np.testing.assert_allclose(run.outputs[0].asnumpy(), output, rtol=1e-5)
+    np.testing.assert_allclose(run.aux_dict["bn_moving_mean"].asnumpy(), mean, rtol=1e-5)
+
+
+def test_backward_after_another_executor_has_used_the_memory():
+    head = nd.ones((6, 2))
+    _, want, mean = reference(True, head)
+    run = bound_noisy()
+    other = noisy().simple_bind(mx.cpu(), x=(6, 5), shared_exec=run)
+    mx.random.seed(7)
+    run.forward(is_train=True)
+    other.forward(is_train=True)
+    run.backward(head)
+    assert_same(gradients(run), want)
+    np.testing.assert_allclose(run.aux_dict["bn_moving_mean"].asnumpy(), mean, rtol=1e-5)
+
+
+def test_backward_where_no_gradient_was_asked_for_does_nothing():
+    run = linear().bind(mx.cpu(), arrays(), grad_req="null")
+    run.backward()
+    run.forward(is_train=True)
+    run.backward(nd.ones((3, 2)))
+    assert run.grad_arrays == [None, None, None]
+
+
+def test_a_refused_backward_changes_nothing():
+    run = bound_noisy()
+    run.forward(is_train=True)
+    before, mean = gradients(run), run.aux_dict["bn_moving_mean"].asnumpy()
+    for heads, kind in (
+        (None, ValueError),
+        ([nd.ones((6, 2))] * 2, ValueError),
+        (nd.ones((5, 2)), ValueError),
+    ):
+        with pytest.raises(kind, match="backward"):
+            run.backward(heads)
+    assert_same(gradients(run), before)
+    assert (run.aux_dict["bn_moving_mean"].asnumpy() == mean).all()
 
 
 @pytest.mark.parametrize("inplace, coshare, megabytes", [(1, 1, 4), (1, 0, 4), (0, 1, 8), (0, 0, 12)])
@@ -229,7 +517,5 @@ def test_mistakes():
         linear().bind(mx.cpu(), {**args, "fc_bias": nd.ones(7)}).forward()
     with pytest.raises(TypeError):
         linear().bind("cpu", args)
-    with pytest.raises((ValueError, mx.MXNetError)):
-        linear().bind(mx.cpu(), args).backward(nd.ones((3, 2)))
     with pytest.raises(ValueError):
         linear().bind(mx.cpu(), args, {"x": nd.zeros((3, 4))}, grad_req="sometimes")

@@ -480,3 +480,64 @@ def test_a_loss_in_python():
         mx.io.NDArrayIter(x, y, 4), num_epoch=60, eval_metric="mse", optimizer_params={"learning_rate": 0.5}
     )
     np.testing.assert_allclose(numpy_params(module)["fc_weight"], [[2, -1]], atol=0.05)
+
+
+def test_backward_after_prediction_is_the_gradient_of_that_pass():
+    net = mx.sym.Dropout(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc"), p=0.9)
+    module = mx.mod.Module(net, label_names=None, context=CPUS)
+    module.bind([("data", (4, 3))], inputs_need_grad=True)
+    module.init_params(mx.init.One())
+    for _ in range(2):
+        module.forward(mx.io.DataBatch([mx.nd.ones((4, 3))]), is_train=False)
+        module.backward([mx.nd.ones((4, 2))])
+        assert (module.get_input_grads()[0].asnumpy() == 2).all()
+
+
+def test_backward_where_no_gradient_was_asked_for_does_nothing():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    batch = mx.io.DataBatch([mx.nd.ones((4, 3))])
+    for settings, request in (({"fixed_param_names": ["fc_weight", "fc_bias"]}, "write"), ({}, "null")):
+        module = mx.mod.Module(net, label_names=None, **settings)
+        module.bind([("data", (4, 3))], grad_req=request)
+        module.init_params(mx.init.One())
+        module.forward(batch, is_train=True)
+        module.backward([mx.nd.ones((4, 2))])
+        module.backward()
+        assert (module.get_outputs()[0].asnumpy() == 3).all()
+
+
+def grouped_network():
+    with mx.AttrScope(ctx_group="first"):
+        hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=8, name="fc1")
+        hidden = mx.sym.Activation(hidden, act_type="relu", name="relu1")
+    with mx.AttrScope(ctx_group="second"):
+        hidden = mx.sym.BatchNorm(hidden, fix_gamma=False, name="bn")
+        hidden = mx.sym.FullyConnected(hidden, num_hidden=3, name="fc2")
+        return mx.sym.SoftmaxOutput(hidden, name="softmax")
+
+
+@pytest.mark.parametrize(
+    "context, groups",
+    [
+        (mx.cpu(), {"first": mx.cpu(1), "second": mx.cpu(2)}),
+        (mx.cpu(), [{"first": mx.cpu(1), "second": mx.cpu(2)}]),
+        (CPUS, {"first": [mx.cpu(2), mx.cpu(3)], "second": mx.cpu(4)}),
+    ],
+)
+def test_groups_on_devices_of_their_own(context, groups):
+    net = grouped_network()
+    plain = trained(module=mx.mod.Module(net, context=context), context=context)
+    module = mx.mod.Module(net, context=context, group2ctxs=groups)
+    spread = trained(module=module, context=context)
+    for executor, own in zip(module._exec_group.execs, module._exec_group.group2ctxs):
+        places = {
+            name: array.context for name, array in (*executor.arg_dict.items(), *executor.aux_dict.items())
+        }
+        first = {"data", "fc1_weight", "fc1_bias"}
+        assert places == {name: own["first" if name in first else "second"] for name in places}
+        for name, gradient in executor.grad_dict.items():
+            assert gradient is None or gradient.context == places[name]
+        assert executor.outputs[0].context == own["second"]
+    one, two = numpy_params(plain), numpy_params(spread)
+    for name, array in one.items():
+        np.testing.assert_allclose(two[name], array, rtol=1e-4, atol=1e-6, err_msg=name)

@@ -98,7 +98,7 @@ class Executor:
         Parameters
         ----------
         is_train : bool
-            Whether operators behave as in training; needed before :meth:`backward`.
+            Whether operators behave as in training.
         **kwargs
             Arguments to change first, by name: NDArrays or NumPy arrays of the same shape.
 
@@ -123,16 +123,20 @@ class Executor:
         self._handle.forward(bool(is_train))
         return self.outputs
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Computes the gradients of the arguments; call :meth:`forward` with the same ``is_train`` before.
+    def backward(self, out_grads: Any = None, is_train: bool | None = None) -> None:
+        """Computes the gradients of the arguments for the last forward pass; without one, a pass is run first.
+
+        It may be called again, with other head gradients for example: what the first call has overwritten is
+        computed again with the same random numbers, from the arguments as they are then. So is, the first time,
+        what ``forward(is_train=False)`` does not keep. Where no gradient was asked for, nothing happens.
 
         Parameters
         ----------
         out_grads : NDArray, list or dict of NDArray, optional
             Gradients of the final value with respect to the outputs. Not needed where every output is a loss.
-        is_train : bool
-            Whether operators behave as in training. The gradients of what ``forward(is_train=False)`` computes
-            are rarely needed, so the first time that pass is run once more.
+        is_train : bool, optional
+            Whether operators behave as in training. By default as in the forward pass, or, if there was none, yes;
+            it is an error to contradict that pass.
         """
         if out_grads is None:
             out_grads = []
@@ -143,7 +147,7 @@ class Executor:
         for item in out_grads:
             if not isinstance(item, NDArray):
                 raise MXNetTypeError("inputs must be NDArray")
-        self._handle.backward(list(out_grads), bool(is_train))
+        self._handle.backward(list(out_grads), None if is_train is None else bool(is_train))
 
     def copy_params_from(
         self,
@@ -201,9 +205,12 @@ class Executor:
         """
         self._handle.set_monitor(callback, bool(monitor_all))
 
-    def debug_str(self) -> Any:
-        """What was compiled: the operations in order, their kernels and their memory."""
-        return self._handle.explain(any(request != "null" for request in self._requests()))
+    def debug_str(self) -> str:
+        """What was compiled: the operations in order, their kernels and their memory; last the planned megabytes."""
+        training = any(request != "null" for request in self._requests())
+        megabytes = self._handle.planned_bytes(training) >> 20
+        # Scripts look for MXNet's line, the third from the end when split at "\n".
+        return f"{self._handle.explain(training)}Total {megabytes} MB allocated\n\n"
 
     def _requests(self) -> list[Any]:
         names = self._symbol.list_arguments()
@@ -332,8 +339,9 @@ def _bind_buffered(
         raise MXNetValueError(f"[simple_bind] the shapes given, {shapes}, do not decide all others.")
     arg_types, _, aux_types = symbol.infer_type_partial(**dict(types))
     buffers = {} if shared_buffer is None else shared_buffer
+    arg_contexts, aux_contexts = _core.variable_contexts(symbol.handle, ctx, list((group2ctx or {}).items()))
 
-    def take(name: str, shape: int | Sequence[int], dtype: DTypeLike | None) -> Any:
+    def take(name: str, shape: int | Sequence[int], dtype: DTypeLike | None, ctx: Context) -> Any:
         dtype = np.float32 if dtype is None else dtype
         if stypes.get(name, "default") != "default":
             return zeros(shape, ctx=ctx, dtype=dtype, stype=stypes[name])
@@ -344,10 +352,10 @@ def _bind_buffered(
         buffers[name] = zeros(shape, ctx=ctx, dtype=dtype)
         return buffers[name]
 
-    arguments = [take(*row) for row in zip(symbol.list_arguments(), arg_shapes, arg_types)]
+    arguments = [take(*row) for row in zip(symbol.list_arguments(), arg_shapes, arg_types, arg_contexts)]
     gradients = [
-        None if request == "null" else zeros(shape, ctx=ctx, dtype=array.dtype)
+        None if request == "null" else zeros(shape, ctx=array.context, dtype=array.dtype)
         for request, shape, array in zip(requests, arg_shapes, arguments)
     ]
-    states = [take(*row) for row in zip(symbol.list_auxiliary_states(), aux_shapes, aux_types)]
+    states = [take(*row) for row in zip(symbol.list_auxiliary_states(), aux_shapes, aux_types, aux_contexts)]
     return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec)

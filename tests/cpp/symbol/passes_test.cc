@@ -129,13 +129,15 @@ TEST(Place, CopiesWhereDevicesDiffer) {
       Symbol::create(test_table(), "tanh", {{"ctx_group", "one"}}, std::vector<NamedSymbol>{{"", x}}, "a");
   const Symbol b = Symbol::create(test_table(), "elemwise_add", {{"ctx_group", "two"}},
                                   std::vector<NamedSymbol>{{"", a}, {"", a}}, "b");
-  const Placement placed = place(b.graph(), test_table(), Device::cpu(0), {{"two", Device::cpu(1)}});
+  const Placement placed =
+      place(b.graph(), test_table(), {Device::cpu(0), {{"one", Device::cpu(0)}, {"two", Device::cpu(1)}}});
   verify(placed.graph, "place");
   ASSERT_EQ(placed.graph.size(), 4);
   EXPECT_EQ(placed.graph.op_name(2), "_copy");
   EXPECT_EQ(placed.devices[2], Device::cpu(1));
   EXPECT_EQ(placed.devices[1], Device::cpu(0));
-  EXPECT_EQ(place(b.graph(), test_table(), Device::cpu(0), {}).graph.size(), 3);
+  EXPECT_EQ(place(b.graph(), test_table(), {Device::cpu(0), {}}).graph.size(), 3);
+  EXPECT_THROW(place(b.graph(), test_table(), {Device::cpu(0), {{"two", Device::cpu(1)}}}), DeviceError);
 }
 
 TEST(Verify, FindsBrokenGraphs) {

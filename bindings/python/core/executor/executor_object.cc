@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "base/settings.h"
 #include "bindings/python/core/array/ndarray_object.h"
@@ -54,11 +56,17 @@ std::vector<std::pair<std::string, Shape>> to_shapes(const Names& given) {
   return shapes;
 }
 
+std::map<std::string, Device> to_groups(const Names& given) {
+  std::map<std::string, Device> groups;
+  for (const auto& [name, context] : given) groups.emplace(name, to_device(context.ptr(), "group2ctx"));
+  return groups;
+}
+
 BindOptions bind_options(const Names& groups, const py::object& shared) {
   BindOptions options;
   options.plan.inplace = settings().inplace;
   options.plan.co_share = settings().coshare;
-  for (const auto& [name, context] : groups) options.groups.emplace(name, to_device(context.ptr(), "bind"));
+  options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;
 }
@@ -85,6 +93,18 @@ Handle simple_bind(const Symbol& symbol, const py::object& context, const Names&
                                      bind_options(groups, shared))};
 }
 
+// The contexts of arguments and auxiliary states.
+py::tuple variable_contexts(const Symbol& symbol, const py::object& context, const Names& groups) {
+  const auto devices =
+      BoundExecutor::variable_devices(symbol, to_device(context.ptr(), "bind"), to_groups(groups));
+  const auto contexts = [](const std::vector<Device>& all) {
+    py::list list;
+    for (const Device device : all) list.append(py::reinterpret_steal<py::object>(context_object(device)));
+    return list;
+  };
+  return py::make_tuple(contexts(devices.arguments), contexts(devices.auxiliary_states));
+}
+
 void set_monitor(const Handle& handle, const py::object& callback, bool inputs) {
   if (callback.is_none()) {
     handle.executor->set_monitor({});
@@ -106,13 +126,16 @@ void add_executor_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   m.def("bind", &bind);
   m.def("simple_bind", &simple_bind);
+  m.def("variable_contexts", &variable_contexts);
   m.def("check_can_run", &BoundExecutor::check_can_run);
   py::class_<Handle>(m, "ExecutorHandle")
       .def("forward",
            [](const Handle& handle, bool training) { handle.executor->forward(mode_of(training)); })
       .def("backward",
-           [](const Handle& handle, const py::list& head_gradients, bool training) {
-             handle.executor->backward(to_arrays(head_gradients, "a head gradient"), mode_of(training));
+           [](const Handle& handle, const py::list& head_gradients, std::optional<bool> training) {
+             std::optional<RunMode> mode;
+             if (training) mode = mode_of(*training);
+             handle.executor->backward(to_arrays(head_gradients, "a head gradient"), mode);
            })
       .def("reshape",
            [](const Handle& handle, const Names& shapes, bool partial, bool grow) {
@@ -124,6 +147,10 @@ void add_executor_type(PyObject* module) {
       .def("auxiliary_states",
            [](const Handle& handle) { return to_list(handle.executor->arrays().auxiliary_states); })
       .def("set_monitor", &set_monitor)
+      .def("planned_bytes",
+           [](const Handle& handle, bool training) {
+             return handle.executor->plan(mode_of(training)).memory.bytes();
+           })
       .def("explain",
            [](const Handle& handle, bool training) { return handle.executor->explain(mode_of(training)); });
 }

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from ..base import MXNetTypeError, MXNetValueError, as_list
 from ..io import DataDesc
 
@@ -224,16 +225,19 @@ class DataParallelExecutorGroup:
         arg_types, _, aux_types = self.symbol.infer_type(
             **{name: dtype for name, dtype in types.items() if name in known}
         )
+        arg_contexts, aux_contexts = _core.variable_contexts(
+            self.symbol.handle, context, list((self.group2ctxs[i] or {}).items())
+        )
         args, grads = {}, {}
         kept = (*self.param_names, *self.state_names)
-        for name, shape, dtype in zip(self.arg_names, arg_shapes, arg_types):
+        for name, shape, dtype, place in zip(self.arg_names, arg_shapes, arg_types, arg_contexts):
             source = shared if name in kept else None
-            args[name] = self._array(source and source.arg_dict, name, shape, dtype, context)
+            args[name] = self._array(source and source.arg_dict, name, shape, dtype, place)
             if self.grad_req[name] != "null":
-                grads[name] = self._array(source and source.grad_dict, name, shape, dtype, context)
+                grads[name] = self._array(source and source.grad_dict, name, shape, dtype, place)
         aux = {
-            name: self._array(shared and shared.aux_dict, name, shape, dtype, context)
-            for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types)
+            name: self._array(shared and shared.aux_dict, name, shape, dtype, place)
+            for name, shape, dtype, place in zip(self.aux_names, aux_shapes, aux_types, aux_contexts)
         }
         return self.symbol.bind(
             context,
@@ -336,10 +340,10 @@ class DataParallelExecutorGroup:
         if not self.for_training:
             raise MXNetValueError("[Module] it was bound with for_training=False; there are no gradients.")
         out_grads = [] if out_grads is None else as_list(out_grads)
-        for executor, rows, context in zip(self.execs, self.slices, self.contexts):
+        for executor, rows in zip(self.execs, self.slices):
             parts = [
-                _part(grad, axis, rows).as_in_context(context)
-                for grad, axis in zip(out_grads, self.output_layouts)
+                _part(grad, axis, rows).as_in_context(output.context)
+                for grad, axis, output in zip(out_grads, self.output_layouts, executor.outputs)
             ]
             executor.backward(out_grads=parts)
 

@@ -59,12 +59,12 @@ class Updater:
                 optimizer.update_multi_precision(key, w, g, states[key])
 
     def _update_groups(self, keys: Any, weights: Any, grads: Any) -> None:
-        """Groups of one dtype, at most ``aggregate_num`` long, in one call each."""
-        by_dtype: dict[Any, list[Any]] = {}
+        """Groups of one dtype on one device, at most ``aggregate_num`` long, in one call each."""
+        groups: dict[Any, list[Any]] = {}
         for item in zip(keys, weights, grads):
-            by_dtype.setdefault(item[1].dtype, []).append(item)
+            groups.setdefault((item[1].dtype, item[1].context), []).append(item)
         size = self.optimizer.aggregate_num
-        for items in by_dtype.values():
+        for items in groups.values():
             for start in range(0, len(items), size):
                 key, weight, grad = (list(part) for part in zip(*items[start : start + size]))
                 self.optimizer.update_multi_precision(key, weight, grad, [self.states[k] for k in key])
