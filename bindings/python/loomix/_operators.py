@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from . import _core
@@ -34,6 +36,13 @@ def place_of(name: str) -> tuple[str, str]:
                 else ("_internal", name)
             )
     return ("_internal" if name.startswith("_") else "op"), name
+
+
+def missing(package: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that ``mx.nd`` or ``mx.sym`` does not have, with the nearest that it has."""
+    near = [] if name.startswith("__") else difflib.get_close_matches(name, known, 3, 0.7)
+    hint = f"; the nearest are {', '.join(near)}" if near else ""
+    return AttributeError(f"module 'loomix.{package}' has no attribute {name!r}{hint}.")
 
 
 _places: dict[str, dict[str, list[tuple[str, str]]]] = {}

@@ -61,6 +61,8 @@ class Context:
                 raise MXNetValueError(
                     f"[Context] unknown device type {device_type!r}; expected one of {allowed}."
                 )
+            if isinstance(device_id, str):
+                raise MXNetTypeError(f"[Context] device id is {device_id!r}; expected an integer.")
             device_id = int(device_id)
             if device_id < 0:
                 raise MXNetValueError(f"[Context] device id {device_id} is negative; expected 0 or more.")

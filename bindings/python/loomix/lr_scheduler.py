@@ -94,8 +94,8 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        if step < 1:
-            raise MXNetValueError(f"[FactorScheduler] step is {step}; expected at least 1.")
+        if isinstance(step, str) or step < 1:
+            raise MXNetValueError(f"[FactorScheduler] step is {step!r}; expected at least 1.")
         _check_factor(factor)
         self.step = step
         self.factor = factor

@@ -63,10 +63,11 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
         raise MXNetTypeError(
             f"[random.seed] seed_state is a {type(seed_state).__name__}; expected an integer."
         )
+    state = int(seed_state) % 2**64
     if isinstance(ctx, Context):
-        _core.random_seed(int(seed_state), ctx)
+        _core.random_seed(state, ctx)
     elif ctx == "all":
-        _core.random_seed(int(seed_state), None)
+        _core.random_seed(state, None)
     else:
         raise MXNetValueError(f"[random.seed] ctx is {ctx!r}; expected a Context or 'all'.")
 

@@ -252,7 +252,14 @@ def pack(header: Any, s: bytes) -> bytes:
     >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))
     (HEADER(flag=0, label=4.0, id=2574, id2=0), b'picture')
     """
-    flag, label, id_, id2 = header
+    try:
+        flag, label, id_, id2 = header
+    except (TypeError, ValueError):
+        from .base import MXNetTypeError
+
+        raise MXNetTypeError(
+            f"[pack] header is {header!r}; expected an IRHeader of flag, label, id, id2."
+        ) from None
     if isinstance(label, numbers.Number):
         return _HEADER.pack(0, label, id_, id2) + s
     import numpy as np

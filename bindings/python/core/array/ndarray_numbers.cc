@@ -100,6 +100,19 @@ PyObject* in_place(PyObject* left, PyObject* right) {
   return apply(kOperation, left, right, left);
 }
 
+// The += of a subclass made in Python is its sequences' += as well, whose NotImplemented Python would return as the sum.
+PyObject* in_place_add(PyObject* left, PyObject* right) {
+  for (const bool by_right : {false, true}) {
+    const PyNumberMethods* const numbers = Py_TYPE(right)->tp_as_number;
+    if (by_right && (!numbers || !numbers->nb_add)) break;
+    PyObject* const result = by_right ? numbers->nb_add(left, right) : apply(kAdd, left, right, left);
+    if (result != Py_NotImplemented) return result;
+    Py_DECREF(result);
+  }
+  return PyErr_Format(PyExc_TypeError, "unsupported operand type(s) for +=: '%.100s' and '%.100s'",
+                      Py_TYPE(left)->tp_name, Py_TYPE(right)->tp_name);
+}
+
 template <bool kInPlace>
 PyObject* power(PyObject* left, PyObject* right, PyObject* modulus) {
   if (modulus != Py_None) return Py_NewRef(Py_NotImplemented);
@@ -141,7 +154,7 @@ PyType_Slot* number_slots() {
                                 {Py_nb_true_divide, reinterpret_cast<void*>(binary<kDivide>)},
                                 {Py_nb_remainder, reinterpret_cast<void*>(binary<kModulo>)},
                                 {Py_nb_power, reinterpret_cast<void*>(power<false>)},
-                                {Py_nb_inplace_add, reinterpret_cast<void*>(in_place<kAdd>)},
+                                {Py_nb_inplace_add, reinterpret_cast<void*>(in_place_add)},
                                 {Py_nb_inplace_subtract, reinterpret_cast<void*>(in_place<kSubtract>)},
                                 {Py_nb_inplace_multiply, reinterpret_cast<void*>(in_place<kMultiply>)},
                                 {Py_nb_inplace_true_divide, reinterpret_cast<void*>(in_place<kDivide>)},

@@ -137,6 +137,9 @@ void init(const Store& store, const py::object& key, const py::object& value) {
 
 void set_updater(const Store& store, const py::object& function) {
   if (function.is_none()) return store.get().set_updater(nullptr);
+  LOOMIX_CHECK(PyCallable_Check(function.ptr()), TypeError,
+               "[KVStore] updater is a {}; expected a function of key, merged and stored value, or None.",
+               type_name(function.ptr()));
   store.get().set_updater(
       [function = keep(function.ptr())](const Key& key, const NDArray& merged, const NDArray& stored, int) {
         py::handle(function.get())(key_object(key), array_object(merged), array_object(stored));

@@ -6,7 +6,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ..base import MXNetValueError
+from ..base import MXNetTypeError, MXNetValueError
 from .base import DataBatch, DataDesc, DataIter
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
@@ -26,6 +26,7 @@ class ResizeIter(DataIter):
     """
 
     def __init__(self, data_iter: Any, size: Any, reset_internal: bool = True) -> None:
+        _check_iterator("ResizeIter", data_iter)
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
         self.size = size
@@ -69,6 +70,11 @@ class ResizeIter(DataIter):
         return self.current_batch.pad
 
 
+def _check_iterator(who: str, iterator: Any) -> None:
+    if not hasattr(iterator, "provide_data"):
+        raise MXNetTypeError(f"[{who}] got a {type(iterator).__name__}; expected a DataIter.")
+
+
 def _next_or_none(iterator: Any) -> Any:
     try:
         return iterator.next()
@@ -100,6 +106,8 @@ class PrefetchingIter(DataIter):
         self.iters = iters if isinstance(iters, list) else [iters]
         if not self.iters:
             raise MXNetValueError("[PrefetchingIter] the list of iterators is empty; expected at least one.")
+        for iterator in self.iters:
+            _check_iterator("PrefetchingIter", iterator)
         self.n_iter = len(self.iters)
         self.rename_data = rename_data
         self.rename_label = rename_label

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import metric as metrics
-from ..base import MXNetValueError, StateError, as_list
+from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import cpu
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
@@ -28,6 +28,8 @@ __all__ = ["BaseModule"]
 
 def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bool) -> None:
     """Raises ValueError (or warns) when one of ``names`` is no argument of the symbol."""
+    if not hasattr(symbol, "list_arguments"):
+        raise MXNetTypeError(f"[Module] symbol is a {type(symbol).__name__}; expected a Symbol.")
     known = symbol.list_arguments()
     for name in names:
         if name in known:
@@ -46,7 +48,12 @@ def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bo
 def as_descriptions(names: Sequence[str], shapes: Any, what: str, throw: bool = True) -> Any:
     """Descriptions from (name, shape) pairs; raises ValueError (or warns) when the names are not the
     module's."""
-    found = [item if isinstance(item, DataDesc) else DataDesc(*item) for item in shapes]
+    try:
+        found = [item if isinstance(item, DataDesc) else DataDesc(*item) for item in shapes]
+    except TypeError:
+        raise MXNetTypeError(
+            f"[Module] {what}_shapes are {shapes!r}; expected a list of DataDesc or of (name, shape)."
+        ) from None
     if sorted(names) != sorted(item.name for item in found):
         given = [item.name for item in found]
         text = f"[Module] {what}_shapes are for {given}; the module's {what}_names are {names}."
@@ -501,6 +508,8 @@ class BaseModule:
         """
         if num_epoch is None:
             raise MXNetValueError("[fit] num_epoch is missing; expected how many epochs to train.")
+        if not hasattr(train_data, "provide_data"):
+            raise MXNetTypeError(f"[fit] train_data is a {type(train_data).__name__}; expected a DataIter.")
         self.bind(
             train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind
         )

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays and the operators on them (``mx.nd``)."""
 
+from typing import TYPE_CHECKING
+
+from .. import _operators
 from . import _internal as _internal
 from . import contrib, image, linalg, ndarray, op, random, sparse, utils
 from .ndarray import *  # noqa: F403
@@ -13,3 +16,8 @@ from .utils import *  # noqa: F403 - last: its functions take every storage type
 
 __all__ = ndarray.__all__ + op.__all__ + utils.__all__  # type: ignore[attr-defined]
 __all__ += ["CSRNDArray", "RowSparseNDArray", "contrib", "image", "linalg", "op", "random", "sparse"]
+
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name):
+        raise _operators.missing("ndarray", name, __all__)

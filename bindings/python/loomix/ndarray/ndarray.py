@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -477,7 +477,13 @@ for _name in _FLUENT:
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
-    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if isinstance(shape, (int, np.integer)):
+        return (int(shape),)
+    if not isinstance(shape, Iterable):
+        raise MXNetTypeError(
+            f"[NDArray] shape is a {type(shape).__name__}; expected an integer or a sequence of integers."
+        )
+    return tuple(shape)
 
 
 def empty(shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike | None = None) -> NDArray:
@@ -665,6 +671,10 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type = NDArray) 
     ValueError
         When the array is not contiguous and ``zero_copy`` is asked for.
     """
+    if not isinstance(ndarray, np.ndarray):
+        raise MXNetTypeError(
+            f"[from_numpy] ndarray is a {type(ndarray).__name__}; expected a numpy.ndarray: use nd.array(values)."
+        )
     if not zero_copy:
         return array(ndarray, dtype=ndarray.dtype)
     if not ndarray.flags["C_CONTIGUOUS"]:

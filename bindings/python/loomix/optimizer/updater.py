@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..base import MXNetTypeError
 from .states import dump_states, load_states
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ class Updater:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        if not hasattr(optimizer, "aggregate_num"):
+            raise MXNetTypeError(
+                f"[Updater] optimizer is a {type(optimizer).__name__}; expected an Optimizer such as "
+                "mx.optimizer.create('sgd')."
+            )
         self.optimizer = optimizer
         self.states: dict[Any, Any] = {}
         self.states_synced: dict[Any, Any] = {}

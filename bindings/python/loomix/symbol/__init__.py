@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbols: computations as data (``mx.sym``)."""
 
+from typing import TYPE_CHECKING
+
+from .. import _operators
 from . import _internal as _internal
 from . import contrib, image, linalg, op, random, sparse, symbol
 from .op import *  # noqa: F403
@@ -8,3 +11,8 @@ from .symbol import *  # noqa: F403
 
 __all__ = symbol.__all__ + op.__all__  # type: ignore[attr-defined]
 __all__ += ["contrib", "image", "linalg", "op", "random", "sparse"]
+
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name):
+        raise _operators.missing("symbol", name, __all__)

@@ -519,7 +519,13 @@ def var(
         raise MXNetTypeError(f"Expect a string for variable `name`, got {type(name).__name__}")
     attrs = dict(attribute.current().get(attr))
     if shape is not None:
-        attrs["__shape__"] = str(tuple(int(size) for size in np.atleast_1d(shape)))
+        try:
+            sizes = tuple(int(size) for size in np.atleast_1d(shape))
+        except (TypeError, ValueError):
+            raise MXNetTypeError(
+                f"[Variable] shape is {shape!r}; expected an integer or a sequence of integers."
+            ) from None
+        attrs["__shape__"] = str(sizes)
     if lr_mult is not None:
         attrs["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
@@ -527,8 +533,16 @@ def var(
     if dtype is not None:
         attrs["__dtype__"] = str(_core.dtype_number(dtype))
     if init is not None:
+        if not isinstance(init, str) and not hasattr(init, "dumps"):
+            raise MXNetTypeError(
+                f"[Variable] init is a {type(init).__name__}; expected an Initializer or its name."
+            )
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
+        if stype not in ("default", "row_sparse", "csr"):
+            raise MXNetValueError(
+                f"[Variable] stype is {stype!r}; expected 'default', 'row_sparse' or 'csr'."
+            )
         attrs["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
@@ -545,7 +559,7 @@ Variable = var
 
 def Group(symbols: Iterable[Symbol], create_fn: Callable[[Any], Any] = Symbol) -> Any:
     """Several symbols as one, with all their outputs."""
-    symbols = list(symbols)
+    symbols = list(symbols) if isinstance(symbols, Iterable) else []
     if not symbols or any(not isinstance(item, Symbol) for item in symbols):
         raise MXNetTypeError("Expected a list of symbols as input")
     return create_fn(_core.SymbolHandle.group([item.handle for item in symbols]))
