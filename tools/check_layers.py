@@ -44,7 +44,9 @@ DNNL_FILE = re.compile(r"_dnnl\.(cc|h)$")
 SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png|curl)\.(cc|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 # An operator's name in a comparison or a look-up: what passes need to know is a trait in OpDef.
-OPERATOR_NAME = re.compile(r'\bop(_name\(\w*\))?(\(\))?(->|\.)name\s*[=!]=|\btable(_|\(\))?(->|\.)(at|find)\("')
+OPERATOR_NAME = re.compile(
+    r'\bop(_name\(\w*\))?(\(\))?(->|\.)name\s*[=!]=|\btable(_|\(\))?(->|\.)(at|find)\("'
+)
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
 MAX_LINES = 1000
 GENERATED = re.compile(r"/_generated_\w+\.pyi$")

@@ -92,7 +92,7 @@ def test_waitall_reports_once():
 
 
 def held():
-    """What a failed call could keep: arrays (each holds its type), files, threads, and memory beyond the pool's cache."""
+    """What a failed call could keep: arrays (each holds its type), files, threads, memory beyond the pool's cache."""
     nd.waitall()
     gc.collect()
     mx.cpu().empty_cache()
@@ -138,7 +138,13 @@ def test_errors_leak_nothing(tmp_path):
         executor.forward()[0].asnumpy()
 
     def fail_all():
-        for call in (fail_at_once, fail_while_running, fail_while_recording, fail_to_load, fail_to_run_a_graph):
+        for call in (
+            fail_at_once,
+            fail_while_running,
+            fail_while_recording,
+            fail_to_load,
+            fail_to_run_a_graph,
+        ):
             with pytest.raises(mx.MXNetError):
                 call()
         with pytest.raises(mx.MXNetError):

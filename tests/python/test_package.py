@@ -307,7 +307,9 @@ def resident():
 """
 
 
-@pytest.mark.parametrize(("kept", "least", "most"), [("0", 0, 60e6), ("150000000", 120e6, 210e6), ("-1", 400e6, 600e6)])
+@pytest.mark.parametrize(
+    ("kept", "least", "most"), [("0", 0, 60e6), ("150000000", 120e6, 210e6), ("-1", 400e6, 600e6)]
+)
 def test_host_pool_bytes_bounds_what_is_kept_and_not_what_is_used(kept, least, most):
     code = RESIDENT + (
         "mx.nd.ones(1).wait_to_read()\n"
