@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <mutex>
-#include <vector>
+#include <new>
+
+#include "engine/fork.h"
 
 namespace loomix::engine {
 
@@ -14,6 +16,8 @@ class BlockCache {
   static_assert(kBytes % 64 == 0);
 
  public:
+  static constexpr size_t kBatch = 64;
+
   static void* allocate() {
     Local& local = local_;
     if (local.count == 0) [[unlikely]]
@@ -27,16 +31,16 @@ class BlockCache {
     if (local.count == 0) [[unlikely]]
       returner_.armed = true;
     if (local.count == 2 * kBatch) [[unlikely]]
-      spill(local);
+      give_back(local, kBatch);
     local.blocks[local.count++] = block;
   }
 
  private:
-  static constexpr size_t kBatch = 64;
   static constexpr size_t kSlabBlocks = 64;
+  // Free blocks hold the address of the next one. Nothing here is ever destroyed, so threads may end at any time.
   struct Shared {
-    std::mutex mutex;
-    std::vector<void*> blocks;
+    ForkLock lock;
+    void* first = nullptr;
   };
   struct Local {
     size_t count = 0;
@@ -50,17 +54,12 @@ class BlockCache {
     }
   };
 
-  static Shared& shared() {
-    static Shared* const shared = new Shared;  // outlives threads that end after static destruction
-    return *shared;
-  }
   static void refill(Local& local) {
     returner_.armed = true;
-    Shared& all = shared();
-    const std::lock_guard lock(all.mutex);
-    while (local.count < kBatch && !all.blocks.empty()) {
-      local.blocks[local.count++] = all.blocks.back();
-      all.blocks.pop_back();
+    const std::lock_guard lock(shared_.lock);
+    while (local.count < kBatch && shared_.first != nullptr) {
+      local.blocks[local.count++] = shared_.first;
+      shared_.first = *static_cast<void**>(shared_.first);
     }
   }
   static void* fresh() {
@@ -69,13 +68,16 @@ class BlockCache {
     for (size_t i = kSlabBlocks - 1; i > 0; --i) local_.blocks[local_.count++] = slab + i * kBytes;
     return slab;
   }
-  static void spill(Local& local) noexcept { give_back(local, kBatch); }
   static void give_back(Local& local, size_t count) noexcept {
-    Shared& all = shared();
-    const std::lock_guard lock(all.mutex);
-    for (; count > 0; --count) all.blocks.push_back(local.blocks[--local.count]);
+    const std::lock_guard lock(shared_.lock);
+    for (; count > 0; --count) {
+      void* const block = local.blocks[--local.count];
+      *static_cast<void**>(block) = shared_.first;
+      shared_.first = block;
+    }
   }
 
+  static inline constinit Shared shared_{};
   static inline constinit thread_local Local local_{};
   static inline thread_local Returner returner_{};
 };

@@ -112,7 +112,7 @@ struct EngineStats {
   int64_t ran_inline = 0;           // on the pushing thread
   int64_t ran_waiting = 0;          // on a thread that waited
   std::vector<int64_t> ran_worker;  // per host compute worker, out of the queues
-  int64_t ran_elsewhere = 0;        // on the other lanes' and devices' workers, or completed from outside
+  int64_t poisoned_vars = 0;  // now: while there are any, each task looks for the errors of what it reads
 };
 
 class Engine {
@@ -133,6 +133,9 @@ class Engine {
 
   // The priority of what this thread pushes without one; returns the one before. See PushPriority.
   virtual int16_t exchange_push_priority(int16_t priority) = 0;
+
+  // Whether this thread works for an asynchronous task; returns what was said before. See ForTask.
+  virtual bool exchange_for_task(bool for_task) = 0;
 
   // Makes every later read of `var` throw `error`, in program order.
   void poison(Var& var, std::exception_ptr error);
@@ -163,6 +166,20 @@ class PushPriority {
  private:
   Engine& engine_;
   int16_t outer_;
+};
+
+// For a thread that does the work of an asynchronous task, until its Completion: what the thread pushes, and waits for, is
+// let through where a task's pushes are (the bounds of run-ahead, a fork that waits for that task). Scopes nest.
+class ForTask {
+ public:
+  explicit ForTask(Engine& engine) : engine_(engine), outer_(engine.exchange_for_task(true)) {}
+  ForTask(const ForTask&) = delete;
+  ForTask& operator=(const ForTask&) = delete;
+  ~ForTask() { engine_.exchange_for_task(outer_); }
+
+ private:
+  Engine& engine_;
+  bool outer_;
 };
 
 std::unique_ptr<Engine> make_threaded_engine(EngineOptions options = {});

@@ -2,6 +2,7 @@
 #include "engine/fork.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/omp_threads.h"
+#include "engine/spin_lock.h"
 #include "engine/threaded_engine.h"
 
 namespace loomix::engine {
@@ -33,10 +35,12 @@ void before_fork() {
   all.mutex.lock();
   all.late.clear();
   for (ThreadedEngine* const engine : all.engines) all.late.push_back(engine->prepare_fork());
+  ForkLock::lock_all();
 }
 
 void after_fork_in_parent() {
   Registry& all = registry();
+  ForkLock::unlock_all();
   for (size_t i = 0; i < all.engines.size(); ++i) {
     all.engines[i]->resume_in_parent();
     if (!all.late[i].empty()) {
@@ -52,12 +56,32 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   Registry& all = registry();
+  SpinLock::begin_child();
+  ForkLock::unlock_all();
   set_omp_threads(1);  // libgomp hangs in a child whose parent had a team
   for (size_t i = 0; i < all.engines.size(); ++i) all.engines[i]->restart_in_child(all.late[i]);
   all.mutex.unlock();
 }
 
+std::atomic<ForkLock*> g_fork_locks{nullptr};
+ForkLock* g_taken = nullptr;  // the first of those that lock_all() has locked; later ones stand before it
+
 }  // namespace
+
+void ForkLock::enlist() noexcept {
+  listed_ = true;
+  next_ = g_fork_locks.load(std::memory_order_relaxed);
+  while (!g_fork_locks.compare_exchange_weak(next_, this, std::memory_order_acq_rel)) {}
+}
+
+void ForkLock::lock_all() {
+  g_taken = g_fork_locks.load(std::memory_order_acquire);
+  for (ForkLock* lock = g_taken; lock != nullptr; lock = lock->next_) lock->mutex_.lock();
+}
+
+void ForkLock::unlock_all() {
+  for (ForkLock* lock = g_taken; lock != nullptr; lock = lock->next_) lock->mutex_.unlock();
+}
 
 void register_for_fork(ThreadedEngine& engine) {
   static std::once_flag installed;

@@ -2,6 +2,7 @@
 #include "engine/naive_engine.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,27 @@ struct NaiveEngine::Entry {
     return info.describe.name ? info.describe.name(info.describe.context.get()) : "task";
   }
 };
+
+// A thread's turn to run tasks: the one that it runs, and what that one has pushed.
+struct NaiveEngine::Turn {
+  NaiveEngine* engine;
+  std::unique_lock<std::mutex>& lock;
+  Turn* outer = std::exchange(t_turn, this);
+  Entry* current = nullptr;
+  std::deque<std::unique_ptr<Entry>> later = {};
+  ~Turn() { t_turn = outer; }
+  static thread_local constinit Turn* t_turn;
+  static Turn* of(const NaiveEngine* engine) {
+    return t_turn != nullptr && t_turn->engine == engine ? t_turn : nullptr;
+  }
+};
+thread_local constinit NaiveEngine::Turn* NaiveEngine::Turn::t_turn = nullptr;
+
+namespace {
+
+thread_local constinit bool t_for_task = false;  // of whichever naive engine the thread works for
+
+}  // namespace
 
 NaiveEngine::NaiveEngine(EngineOptions options) : options_(options), devices_(options_, nullptr) {}
 NaiveEngine::~NaiveEngine() = default;
@@ -63,20 +85,24 @@ std::unique_ptr<NaiveEngine::Entry> NaiveEngine::make_entry(TaskInfo info, std::
   return entry;
 }
 
+bool NaiveEngine::exchange_for_task(bool for_task) { return std::exchange(t_for_task, for_task); }
+
+// What is pushed for an asynchronous task runs at once, as its Completion may wait for that.
 void NaiveEngine::enqueue(std::unique_ptr<Entry> entry) {
-  if (running_.load() == std::this_thread::get_id()) {
-    later_.push_back(std::move(entry));
+  if (Turn* const turn = Turn::of(this)) {
+    turn->later.push_back(std::move(entry));
     return;
   }
-  const std::lock_guard lock(turn_);
-  running_.store(std::this_thread::get_id());
+  std::unique_lock lock(t_for_task ? for_task_turn_ : turn_);
+  Turn turn{this, lock};
+  turn.current = entry.get();
   run(*entry);
-  while (!later_.empty()) {
-    const auto next = std::move(later_.front());
-    later_.pop_front();
+  while (!turn.later.empty()) {
+    const auto next = std::move(turn.later.front());
+    turn.later.pop_front();
+    turn.current = next.get();
     run(*next);
   }
-  running_.store({});
 }
 
 void NaiveEngine::run(Entry& entry) {
@@ -89,9 +115,7 @@ void NaiveEngine::run(Entry& entry) {
   }
   if (!poison) {
     const int64_t begin = Trace::now();
-    current_ = &entry;
     std::exception_ptr error = invoke(entry);
-    current_ = nullptr;
     if (trace_.enabled())
       trace_.add(entry.info.device.to_string(), entry.name(), "task", begin, Trace::now());
     if (error) {
@@ -100,7 +124,7 @@ void NaiveEngine::run(Entry& entry) {
     }
   }
   for (auto& [var, bits] : entry.accesses) {
-    if (bits & kWritesData) var->poison_ = poison;
+    if (bits & kWritesData) var->set_poison(poison);
   }
 }
 
@@ -120,8 +144,15 @@ std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   } catch (...) {
     return std::current_exception();
   }
-  std::unique_lock lock(completion_mutex_);
-  completed_.wait(lock, [&] { return entry.completed; });
+  // Threads that work for this task have their turns meanwhile, also if this one works for another task itself.
+  std::unique_lock<std::mutex>& turn = Turn::of(this)->lock;
+  const bool for_task = turn.mutex() == &for_task_turn_;
+  if (for_task) turn.unlock();
+  {
+    std::unique_lock lock(completion_mutex_);
+    completed_.wait(lock, [&] { return entry.completed; });
+  }
+  if (for_task) turn.lock();
   if (context.queue) context.queue->record()->wait();
   entry.async.reset();
   return entry.error;
@@ -136,16 +167,17 @@ void NaiveEngine::complete(void* task, std::exception_ptr error) noexcept {
 }
 
 void NaiveEngine::check_may_wait(const char* what) const {
-  if (running_.load() != std::this_thread::get_id()) return;
+  const Turn* const turn = Turn::of(this);
+  if (turn == nullptr) return;
   throw StateError(
       fmt::format("[engine] {} was called inside the running task '{}'; a task must not wait: name what it "
                   "needs in its tags.\n{}",
-                  what, current_->name(), current_->text()));
+                  what, turn->current->name(), turn->current->text()));
 }
 
 void NaiveEngine::wait(Var& var) {
   check_may_wait("wait()");
-  const std::lock_guard lock(turn_);
+  const std::lock_guard lock(t_for_task ? for_task_turn_ : turn_);
   if (var.poison_) var.poison_->rethrow();
 }
 

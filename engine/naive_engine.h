@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "engine/device/device_runtime.h"
@@ -31,6 +28,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   void wait_all() override;
   bool is_ready(Var&) override { return true; }
   int16_t exchange_push_priority(int16_t) override { return 0; }
+  bool exchange_for_task(bool for_task) override;
   DeviceRuntime& device(Device device) override { return devices_.get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override { return stats_; }
@@ -40,6 +38,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
 
  private:
   struct Entry;
+  struct Turn;
   std::unique_ptr<Entry> make_entry(TaskInfo info, std::span<const Tag> tags);
   void enqueue(std::unique_ptr<Entry> entry);
   void run(Entry& entry);
@@ -47,10 +46,9 @@ class NaiveEngine final : public Engine, public CompletionSink {
   void check_may_wait(const char* what) const;
 
   const EngineOptions options_;
-  std::mutex turn_;                         // held by the thread whose task runs
-  std::atomic<std::thread::id> running_{};  // that thread
-  Entry* current_ = nullptr;
-  std::deque<std::unique_ptr<Entry>> later_;  // pushed by the running task
+  std::mutex turn_;  // held by the thread whose task runs
+  std::mutex
+      for_task_turn_;  // the same for what is pushed for an asynchronous task, inside of that one's turn
   std::mutex completion_mutex_;
   std::condition_variable completed_;
   ErrorLog errors_;

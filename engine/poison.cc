@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/poison.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <tuple>
 #include <typeinfo>
@@ -52,38 +54,41 @@ std::exception_ptr with_context(const std::exception_ptr& error, const std::stri
 
 }  // namespace
 
-Poison::Poison(std::exception_ptr error, std::string context)
-    : error_(with_context(error, context)), context_(std::move(context)) {}
+Poison::Poison(std::exception_ptr error, std::string context, Ref<PoisonCount> count)
+    : error_(with_context(error, context)), context_(std::move(context)), count_(std::move(count)) {}
 
 void Poison::rethrow() const {
   mark_reported();
   std::rethrow_exception(error_);
 }
 
+// Errors die outside of the lock: their destructors may be foreign code.
 void ErrorLog::add(Ref<Poison> poison) {
+  std::vector<Ref<Poison>> old;
   const std::lock_guard lock(mutex_);
   if (errors_.size() >= kLimit) {
-    std::erase_if(errors_, [](const Ref<Poison>& old) { return old->reported(); });
+    const auto first_old = std::stable_partition(errors_.begin(), errors_.end(),
+                                                 [](const Ref<Poison>& error) { return !error->reported(); });
+    old.assign(std::make_move_iterator(first_old), std::make_move_iterator(errors_.end()));
+    errors_.erase(first_old, errors_.end());
     if (errors_.size() >= kLimit) return;
   }
   errors_.push_back(std::move(poison));
 }
 
 void ErrorLog::throw_first() {
+  std::vector<Ref<Poison>> old;
   Ref<Poison> first;
   {
     const std::lock_guard lock(mutex_);
     size_t next = 0;
     while (next < errors_.size() && !errors_[next]->mark_reported()) ++next;
     if (next < errors_.size()) first = errors_[next++];
-    errors_.erase(errors_.begin(), errors_.begin() + static_cast<std::ptrdiff_t>(next));
+    const auto end = errors_.begin() + static_cast<std::ptrdiff_t>(next);
+    old.assign(std::make_move_iterator(errors_.begin()), std::make_move_iterator(end));
+    errors_.erase(errors_.begin(), end);
   }
   if (first) first->rethrow();
-}
-
-void ErrorLog::clear() {
-  const std::lock_guard lock(mutex_);
-  errors_.clear();
 }
 
 }  // namespace loomix::engine

@@ -41,8 +41,8 @@ struct alignas(64) Task {
   ThreadState* home = nullptr;
   WorkerPool* pool = nullptr;
   std::atomic<uint32_t> blockers{
-      0};  // accesses not yet granted and tokens not yet done; then parties to completion
-  uint16_t node_count = 0;
+      0};                     // accesses not yet granted and tokens not yet done; then parties to completion
+  uint16_t inline_count = 0;  // of inline_nodes that are used
   int16_t priority = 0;
   Device device;
   uint8_t flags = 0;
@@ -53,6 +53,7 @@ struct alignas(64) Task {
     struct {
       AccessNode* wide_nodes;
       uint32_t wide_capacity;
+      uint32_t wide_count;
     };
   };
   union {
@@ -70,7 +71,18 @@ struct alignas(64) Task {
   Task& operator=(const Task&) = delete;
 
   AccessNode* nodes() noexcept { return (flags & kWideNodes) ? wide_nodes : inline_nodes; }
-  std::span<AccessNode> accesses() noexcept { return {nodes(), node_count}; }
+  std::span<AccessNode> accesses() noexcept {
+    if (flags & kWideNodes) [[unlikely]]
+      return {wide_nodes, wide_count};
+    return {inline_nodes, inline_count};
+  }
+  void set_count(size_t count) noexcept {
+    if (flags & kWideNodes) {
+      wide_count = static_cast<uint32_t>(count);
+    } else {
+      inline_count = static_cast<uint16_t>(count);
+    }
+  }
 
   std::string text() const { return describe.text ? describe.text(describe.context.get()) : std::string(); }
   const char* name() const { return describe.name ? describe.name(describe.context.get()) : "task"; }

@@ -10,9 +10,9 @@ namespace loomix::engine {
 void ThreadState::refill() {
   free_tasks = returned.exchange(nullptr, std::memory_order_acquire);
   if (free_tasks != nullptr) return;
-  slabs.push_back(std::make_unique<Task[]>(kSlabTasks));
+  slabs_.push_back(std::make_unique<Task[]>(kSlabTasks));
   for (int i = kSlabTasks - 1; i >= 0; --i) {
-    Task* const task = &slabs.back()[static_cast<size_t>(i)];
+    Task* const task = &slabs_.back()[static_cast<size_t>(i)];
     task->home = this;
     task->link = free_tasks;
     free_tasks = task;
@@ -47,6 +47,23 @@ void ThreadState::narrow(Task& task) noexcept {
     ::operator delete(task.wide_nodes);
   }
   task.flags = 0;
+}
+
+// Tasks that were on their way between threads are lost to reuse; their memory ends with the engine.
+void ThreadState::abandon() noexcept {
+  worker = nullptr;
+  current.store(nullptr, std::memory_order_relaxed);
+  inline_depth = 0;
+  for_task = false;
+  push_priority = 0;
+  credit = 0;
+  omp_threads = 0;
+  free_tasks = nullptr;
+  return_first = return_last = nullptr;
+  return_home = nullptr;
+  return_count = 0;
+  returned.store(nullptr, std::memory_order_relaxed);
+  owned.store(false, std::memory_order_relaxed);
 }
 
 void ThreadState::flush_returns() noexcept {

@@ -10,14 +10,13 @@
 
 namespace loomix::engine {
 
-class ThreadedEngine;
 struct Worker;
 
 // What one thread keeps for one engine: its free tasks and its counts. Only the owner writes, but for `returned`, onto
 // which other threads push tasks that they have run and whose home is here. When the thread ends, another one may
 // take the state over.
 struct alignas(64) ThreadState : RefCounted {
-  explicit ThreadState(ThreadedEngine& owner) noexcept : engine(&owner) {}
+  ThreadState() noexcept = default;
   ~ThreadState() override = default;
 
   // A task with no body and room for `nodes` accesses.
@@ -57,13 +56,17 @@ struct alignas(64) ThreadState : RefCounted {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  ThreadedEngine* const engine;
+  // In the child of a fork, for a thread that stayed in the parent: the next owner begins anew.
+  void abandon() noexcept;
+
   Worker* worker = nullptr;             // null: not one of the engine's threads
   std::atomic<Task*> current{nullptr};  // the task whose body runs on this thread
   int inline_depth = 0;
-  int16_t push_priority = 0;  // of pushes that name none
-  int64_t credit = 0;         // pushes before the bounds are looked at again
-  int omp_threads = 0;        // as last set for this thread; 0: never
+  bool for_task = false;                 // works for an asynchronous task: see ForTask
+  int16_t push_priority = 0;             // of pushes that name none
+  int64_t credit = 0;                    // pushes before the bounds are looked at again
+  int omp_threads = 0;                   // as last set for this thread; 0: never
+  std::vector<uintptr_t> long_tags;
   Task* free_tasks = nullptr;
   ThreadState* next_state = nullptr;  // in the engine's list of all states; set once
 
@@ -78,7 +81,7 @@ struct alignas(64) ThreadState : RefCounted {
   Task* return_first = nullptr;
   Task* return_last = nullptr;
   int return_count = 0;
-  std::vector<std::unique_ptr<Task[]>> slabs;
+  std::vector<std::unique_ptr<Task[]>> slabs_;
 
  public:
   alignas(64) std::atomic<Task*> returned{nullptr};

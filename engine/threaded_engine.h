@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/admission.h"
 #include "engine/core_tokens.h"
 #include "engine/device/device_runtime.h"
 #include "engine/engine.h"
@@ -37,6 +38,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void wait_all() override;
   bool is_ready(Var& var) override;
   int16_t exchange_push_priority(int16_t priority) override;
+  bool exchange_for_task(bool for_task) override;
   DeviceRuntime& device(Device device) override { return devices_->get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override;
@@ -47,7 +49,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   // For the workers of a pool.
   ThreadState& enter_worker(Worker& worker);
   void leave_worker(ThreadState& state) noexcept;
-  void worker_idle(ThreadState& state) noexcept;
+  void worker_idle(ThreadState& state) noexcept { admission_.nothing_to_do(state); }
   void worker_sleeps(Worker& worker) noexcept;
   void worker_wakes(Worker& worker) noexcept;
   void worker_helps() noexcept;  // before it runs parts of a loop
@@ -75,24 +77,14 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
     }
   };
   static constexpr int kMaxDevices = 16;
-  enum class Gate : uint32_t { open, forking, closed, broken };
 
-  ThreadState& this_thread();
-  ThreadState& attach_thread();
-  ThreadState* state_of_this_thread() const noexcept;  // null: it has none yet
   WorkerPool& pool_for(Device device, Lane lane);
   WorkerPool& start_pool(Device device, Lane lane);
 
   Task* prepare(ThreadState& state, TaskInfo& info, std::span<const Tag> tags);
-  void check_usable(Gate gate) const;
-  void pass_gate(ThreadState& state);
-  void admit(ThreadState& state, const TaskInfo& info);
-  void take_credit(ThreadState& state);
-  void await_bytes(ThreadState& state, const TaskInfo& info);
-  void set_nodes(Task& task, std::span<const Tag> tags);
+  static void set_nodes(Task& task, std::span<const Tag> tags, std::vector<uintptr_t>& long_tags);
   uint32_t enter_queues(Task& task);
   bool hold_for_tokens(Task& task);
-  static size_t bytes_slot(Device device) noexcept;
   void launch(Task* task, ThreadState& state, bool inline_allowed);
   bool may_run_inline(const Task& task, const ThreadState& state) const;
   void run_inline(Task* task, ThreadState& state);
@@ -104,53 +96,44 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void run_direct(Task* task, ThreadState& state, ReadyList& ready);
   void wait_on_device(Task& task, DeviceQueue& queue);
   std::exception_ptr record_on_device(Task& task, DeviceQueue& queue) noexcept;
-  static Ref<Poison> poison_of(const Var& var);
-  static Ref<Poison> data_poison(Var& var);
+  bool devices_used() const noexcept { return devices_used_.load(std::memory_order_relaxed); }
+  bool looks_for_errors() const noexcept {
+    return poisoned_->vars.load(std::memory_order_relaxed) > 0 || devices_used();
+  }
+  Ref<Poison> poison_of(const Var& var) const;
+  Ref<Poison> data_poison(Var& var) const;
   bool skip_poisoned(Task& task);
   void end_async(Task& task) noexcept;
   void fail(Task& task, std::exception_ptr error) noexcept;
   void heal(Task& task) noexcept;
   void finish(Task* task, ThreadState& state, ReadyList& ready);
-  void grant(AccessNode& node, ReadyList& ready);
   static std::string track_of(const Task& task, const ThreadState& state);
 
   void wait_for(Var& var, bool exclusive);
   bool ready_now(Var& var, bool exclusive, Ref<Poison>& poison);
   bool help(ThreadState& state, const Waiter& waiter);
   void check_may_wait(const ThreadState& state, const char* what) const;
-  int64_t in_flight() const noexcept;
-  bool drain(int64_t timeout_ns) noexcept;
   bool end_threads();
   bool reclaim(CompletionToken* pending);
   void finish_device_work() noexcept;
-  int64_t completed_tasks() const noexcept;
-  int64_t running_tasks() const noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
   void unlock_after_fork() noexcept;
-  void notify_drained() noexcept;
 
   const EngineOptions options_;
-  const uint64_t id_;
+  Admission admission_;
   CoreTokens cores_;
   Team team_;
-  std::atomic<Gate> gate_{Gate::open};
-  std::atomic<bool> careful_{
-      false};  // some task has failed or some device is in use: look at poison and tokens
-  std::atomic<uint32_t> drain_waiters_{0};
-  std::atomic<uint32_t> drain_epoch_{0};
-  std::string late_task_;  // in a forked child: why the engine is broken
+  const Ref<PoisonCount> poisoned_ = make_ref<PoisonCount>();
+  std::atomic<bool> devices_used_{false};  // since then, tasks look for device work before them
 
-  std::mutex threads_mutex_;                   // guards adding to states_
-  std::atomic<ThreadState*> states_{nullptr};  // all ever made, by next_state
-  std::mutex pools_mutex_;                     // guards starting pools
+  std::mutex pools_mutex_;  // guards starting pools
   std::atomic<WorkerPool*> host_pools_[kLanes] = {};
   std::atomic<WorkerPool*> device_pools_[2 * kMaxDevices][kLanes] = {};  // gpu, null
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<WorkerPool>> retired_pools_;  // in a forked child: the parent's
   std::mutex inspect_mutex_;                                // held while a running task's description is read
-  std::atomic<int64_t> bytes_in_flight_[64] = {};
-  std::atomic<int64_t> tasks_short_of_memory_{0};  // that wait in reclaim()
+  std::atomic<int64_t> tasks_short_of_memory_{0};           // that wait in reclaim()
   ErrorLog errors_;
   Trace trace_;
   std::unique_ptr<Devices> devices_;

@@ -34,6 +34,8 @@ class Trace {
 
   std::string to_json() const;
   void write(const std::string& path) const;  // throws FileError
+  void lock_for_fork() noexcept { mutex_.lock(); }
+  void unlock_after_fork() noexcept { mutex_.unlock(); }
 
  private:
   struct Event {

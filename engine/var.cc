@@ -12,7 +12,15 @@ namespace loomix::engine {
 static_assert(sizeof(Var) == 64);
 
 Var::Var() noexcept = default;
-Var::~Var() = default;
+Var::~Var() {
+  if (poison_) set_poison({});
+}
+
+void Var::set_poison(Ref<Poison> poison) noexcept {
+  if (poison_) poison_->count_var(-1);
+  poison_ = std::move(poison);
+  if (poison_) poison_->count_var(1);
+}
 
 std::vector<TokenRef> Var::pending_tokens() const {
   std::vector<TokenRef> pending;

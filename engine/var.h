@@ -40,6 +40,9 @@ class alignas(64) Var final : public RefCounted {
   friend class NaiveEngine;
   friend class ThreadedEngine;
 
+  // By the holder of exclusive access, and at the end.
+  void set_poison(Ref<Poison> poison) noexcept;
+
   mutable SpinLock lock_;                   // guards what follows, up to `poison_`
   uint32_t readers_ = 0;                    // granted and not yet released
   std::atomic<AccessNode*> tail_{nullptr};  // last of the chain that starts at the active writer or at head_

@@ -387,16 +387,4 @@ void WorkerPool::forget_threads() noexcept {
     ::new (&worker->thread) std::thread;  // the handles name threads of another process
 }
 
-void WorkerPool::lock_all() noexcept {
-  urgent_.lock.lock();
-  leisurely_.lock.lock();
-  for (auto& worker : workers_) worker->lock.lock();
-}
-
-void WorkerPool::unlock_all() noexcept {
-  for (auto& worker : workers_) worker->lock.unlock();
-  leisurely_.lock.unlock();
-  urgent_.lock.unlock();
-}
-
 }  // namespace loomix::engine

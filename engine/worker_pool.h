@@ -16,6 +16,7 @@
 
 namespace loomix::engine {
 
+class ThreadedEngine;
 class WorkerPool;
 
 // One thread of a pool, with the ready tasks of default priority that it is going to run, oldest first.
@@ -44,6 +45,8 @@ struct alignas(64) Worker {
 // The threads that serve one lane of one device (all CPU devices share theirs), and the tasks ready for them.
 class WorkerPool {
  public:
+  static constexpr int kChain = 64;  // successors that a thread runs in a row before others get their turn
+
   // Idle workers help `team`, if there is one.
   WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads, Team* team);
   ~WorkerPool();
@@ -64,8 +67,6 @@ class WorkerPool {
   Device device() const noexcept { return device_; }
   Lane lane() const noexcept { return lane_; }
   const std::vector<std::unique_ptr<Worker>>& workers() const noexcept { return workers_; }
-  void lock_all() noexcept;  // around fork
-  void unlock_all() noexcept;
   void forget_threads() noexcept;  // in the child of a fork
 
   DeviceQueue* queue = nullptr;  // where this lane's tasks put device work; null on hosts

@@ -10,45 +10,21 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
+#include "tests/cpp/engine/child.h"
 
 namespace loomix::engine {
 namespace {
 
 using namespace std::chrono_literals;
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;  // does not support threads started after a fork
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 void push(Engine& engine, std::vector<Tag> tags, Work work, TaskInfo info = {}) {
   engine.push(std::move(info), tags, std::move(work));
-}
-
-// Runs `body` in a forked child; its exit status, or -1 if it did not exit.
-int in_child(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    int status = 99;
-    try {
-      status = body();
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    _exit(status);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 struct Name : RefCounted {
