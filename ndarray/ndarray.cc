@@ -146,17 +146,6 @@ void NDArray::copy_to_host(void* data, int64_t bytes) const {
   if (bytes > 0) std::memcpy(data, view().data, static_cast<size_t>(bytes));
 }
 
-void NDArray::copy_from_host(const void* data, int64_t bytes) {
-  check_dense(*this, "copy_from_host");
-  LOOMIX_CHECK(bytes == this->bytes(), ShapeError, "[copy_from_host] {} bytes were given for an array of {}.",
-               bytes, this->bytes());
-  const NDArray source(make_ref<Storage>(engine(), const_cast<void*>(data), bytes, Device::cpu(), nullptr),
-                       shape(), dtype_);
-  copy(source, *this);
-  source.wait_to_write();
-  wait_to_read();
-}
-
 int64_t NDArray::stored_count() const {
   LOOMIX_CHECK(storage_ && !is_dense(), TypeError,
                "[stored_count] the array's storage is {}; expected a sparse one.", name_of(stype()));

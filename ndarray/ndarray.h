@@ -66,8 +66,10 @@ class NDArray {
 
   void wait_to_read() const;   // throws the error of the task that should have written it
   void wait_to_write() const;  // for readers too
-  void copy_to_host(void* data, int64_t bytes) const;    // waits; dense
-  void copy_from_host(const void* data, int64_t bytes);  // complete when it returns; dense
+  void copy_to_host(void* data, int64_t bytes) const;  // waits; dense
+  // Complete when it returns; dense. If a signal interrupts it the array still gets the data, but nobody reads the
+  // caller's memory any more.
+  void copy_from_host(const void* data, int64_t bytes);
 
   // Sparse: waits, then copies of the parts as dense arrays.
   int64_t stored_count() const;  // stored rows, or values

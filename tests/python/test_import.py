@@ -134,6 +134,33 @@ def test_handlers_of_signals_run_during_a_wait():
     assert interrupted(wait) == "ZeroDivisionError"
 
 
+def test_an_interrupted_copy_leaves_the_callers_memory_alone():
+    """The copy waits behind what reads the array; Ctrl-C ends the wait, and the data arrives as it was then."""
+    out = run(
+        """
+        import os, signal, threading
+        import numpy as np
+        import loomix as mx
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        target = mx.nd.ones((1500, 1500))
+        slow = target
+        for _ in range(30):
+            slow = mx.nd.dot(target, slow) * 1e-4
+        data = np.arange(1500 * 1500, dtype="float32").reshape(1500, 1500)
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            target[:] = data
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted")
+        expected = data.copy()
+        data[:] = -1
+        print(np.array_equal(target.asnumpy(), expected))
+        """
+    )
+    assert out.split() == ["interrupted", "True"]
+
+
 def test_work_goes_on_after_an_interrupt():
     out = run(
         """
