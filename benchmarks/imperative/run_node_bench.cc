@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of small imperative work from C++, in nanoseconds a call: creating arrays, `a + b` on 2 elements with all of
-// run_node, the same waited for, recorded, and with its gradient. Prints median and best of repetitions.
+// run_node, the same waited for, recorded, and with its gradient; and prepared calls, as bound graphs push them, through
+// the engine's queues, also after a failed task. Prints median and best of repetitions.
 //   run_node_bench [repetitions]
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 
 #include "ndarray/copy.h"
 #include "symbol/autograd/tape.h"
+#include "symbol/executor/op_call.h"
 #include "symbol/executor/run_node.h"
 
 namespace {
@@ -29,6 +31,41 @@ void measure(const char* name, int repetitions, int calls, const std::function<v
   }
   std::sort(results.begin(), results.end());
   fmt::print("{:<40} {:8.1f} ns median {:8.1f} ns best\n", name, results[results.size() / 2], results[0]);
+}
+
+// Prepared additions on 128 arrays, pushed in turn to an engine that runs nothing inline.
+void measure_calls(const char* name, int repetitions, const ops::OpTable& table, bool after_error) {
+  constexpr size_t kArrays = 128;
+  const auto engine = engine::make_threaded_engine({.inline_cost_ns = 0, .help_while_waiting = false});
+  Runtime runtime(*engine, table);
+  const ops::OpDef& add = table.at("elemwise_add");
+  const Ref<const AttrsBase> attrs = table.parse(add, {});
+  std::vector<NDArray> arrays;
+  for (size_t i = 0; i < kArrays; ++i)
+    arrays.push_back(zeros(*engine, Shape{2}, DType::float32, Device::cpu()));
+  std::vector<Ref<OpCall>> calls;
+  const ops::Req write = ops::Req::write;
+  for (size_t i = 0; i < kArrays; ++i) {
+    const NDArray* const in[] = {&arrays[i], &arrays[(i + 1) % kArrays]};
+    calls.push_back(OpCall::make(runtime, {.op = add,
+                                           .attrs = attrs,
+                                           .in = in,
+                                           .out = {&arrays[(i + 2) % kArrays], 1},
+                                           .saved = {},
+                                           .req = {&write, 1},
+                                           .device = Device::cpu()}));
+  }
+  engine->wait_all();
+  const NDArray broken(*engine, Shape{2}, DType::float32, Device::cpu());
+  if (after_error)
+    engine->poison(broken.var(), std::make_exception_ptr(ValueError("[benchmark] a failed task.")));
+  measure(name, repetitions, kCalls, [&](int count) {
+    for (int i = 0; i < count; ++i) calls[static_cast<size_t>(i) % kArrays]->push(runtime);
+    try {
+      engine->wait_all();
+    } catch (const ValueError&) {}
+  });
+  engine->shutdown();
 }
 
 }  // namespace
@@ -80,5 +117,7 @@ int main(int argc, char** argv) {
     engine->wait_all();
   });
   engine->shutdown();
+  measure_calls("prepared additions on 128 arrays", repetitions, table, false);
+  measure_calls("the same after an error", repetitions, table, true);
   return 0;
 }
