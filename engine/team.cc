@@ -34,12 +34,16 @@ struct Team::Job {
 namespace {
 
 constinit thread_local bool t_in_part = false;
+std::atomic<int> g_callers{0};
+thread_local const int t_first_slot =
+    g_callers.fetch_add(7, std::memory_order_relaxed) & 63;  // callers begin apart
 constexpr int kCallerSpins = 2000;
 
 }  // namespace
 
-bool Team::help() {
-  for (auto& slot : slots_) {
+bool Team::help(int place) {
+  for (int i = 0; i < kSlots; ++i) {
+    std::atomic<Job*>& slot = slots_[static_cast<size_t>((place + i) % kSlots)].job;
     if (slot.load(std::memory_order_relaxed) == nullptr) continue;
     Job* const job = slot.exchange(nullptr, std::memory_order_acq_rel);
     if (job == nullptr) continue;
@@ -63,12 +67,14 @@ void Team::run(int helpers, int64_t parts, void (*run)(void*, int64_t), void* bo
   uint64_t offers = 0;  // a bit for each slot
   int count = 0;
   for (int i = 0; i < kSlots && count < helpers && count < parts - 1; ++i) {
+    const int place = (t_first_slot + i) % kSlots;
+    std::atomic<Job*>& slot = slots_[static_cast<size_t>(place)].job;
     Job* empty = nullptr;
-    if (slots_[i].load(std::memory_order_relaxed) != nullptr) continue;
+    if (slot.load(std::memory_order_relaxed) != nullptr) continue;
     job.helpers.fetch_add(1, std::memory_order_relaxed);
     offered_.fetch_add(1, std::memory_order_relaxed);
-    if (slots_[i].compare_exchange_strong(empty, &job, std::memory_order_seq_cst)) {
-      offers |= uint64_t{1} << i;
+    if (slot.compare_exchange_strong(empty, &job, std::memory_order_seq_cst)) {
+      offers |= uint64_t{1} << place;
       ++count;
     } else {
       offered_.fetch_sub(1, std::memory_order_relaxed);
@@ -81,7 +87,8 @@ void Team::run(int helpers, int64_t parts, void (*run)(void*, int64_t), void* bo
   t_in_part = false;
   for (int i = 0; offers != 0; ++i, offers >>= 1) {
     Job* mine = &job;
-    if ((offers & 1) && slots_[i].compare_exchange_strong(mine, nullptr, std::memory_order_acq_rel)) {
+    if ((offers & 1) && slots_[static_cast<size_t>(i)].job.compare_exchange_strong(
+                            mine, nullptr, std::memory_order_acq_rel)) {
       offered_.fetch_sub(1, std::memory_order_relaxed);
       job.helpers.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -94,7 +101,7 @@ void Team::run(int helpers, int64_t parts, void (*run)(void*, int64_t), void* bo
 }
 
 void Team::reset() noexcept {
-  for (auto& slot : slots_) slot.store(nullptr, std::memory_order_relaxed);
+  for (Slot& slot : slots_) slot.job.store(nullptr, std::memory_order_relaxed);
   offered_.store(0, std::memory_order_relaxed);
   crew_.store(nullptr, std::memory_order_relaxed);
 }
