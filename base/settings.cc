@@ -22,6 +22,9 @@ void Settings::fields(FieldList<Settings>& f) {
     "count).")
       .at_least(0)
       .at_most(1024);
+  f("worker_places", &Settings::worker_places,
+    "CPUs on which the engine's workers stay: numa (each on those of one NUMA node), or lists for equal "
+    "shares of the workers, as 0-3;4-7; empty: the system moves them.");
   f("inline_execution", &Settings::inline_execution,
     "Whether tiny operations that need not wait may run on the thread that calls them.");
   f("max_tasks_in_flight", &Settings::max_tasks_in_flight,

@@ -16,6 +16,7 @@ namespace loomix {
 struct Settings {
   std::string engine_type = "ThreadedEngine";
   int cpu_worker_nthreads = 0;
+  std::string worker_places;
   bool inline_execution = true;
   int64_t max_tasks_in_flight = 65536;
   bool enforce_determinism = false;

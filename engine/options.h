@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace loomix::engine {
 
@@ -30,6 +31,7 @@ struct EngineOptions {
   int64_t pool_bytes = 0;          // all that each device's memory pool may hold; 0: what the device has
   int64_t host_cache_bytes =
       -1;  // freed host memory kept for reuse; -1: a quarter of what the process may use
+  std::string worker_places = {};  // CPUs where compute threads stay: see parse_places
   BlockHook block_hook = {};
 };
 

@@ -36,8 +36,9 @@ struct Waiter {
 // ordering and hand-over touch; a task with one tag and a small closure uses two lines.
 struct alignas(64) Task {
   static constexpr int kInlineNodes = 4;
+  static constexpr int kBatch = 12;
 
-  Task* link = nullptr;  // free list, hand-over list
+  Task* link = nullptr;  // in lists of ready tasks and of those on their way home
   ThreadState* home = nullptr;
   WorkerPool* pool = nullptr;
   std::atomic<uint32_t> blockers{
@@ -50,6 +51,7 @@ struct alignas(64) Task {
   uint16_t patience_ns = 0;  // how long it waits for its cores
   union {
     AccessNode inline_nodes[kInlineNodes];
+    Task* batch[kBatch];  // on the way home: others that come along, `inline_count` of them
     struct {
       AccessNode* wide_nodes;
       uint32_t wide_capacity;

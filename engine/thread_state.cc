@@ -7,15 +7,23 @@
 
 namespace loomix::engine {
 
+// What came back, else new tasks. A carrier brings others along, so that a look at one of them finds many.
 void ThreadState::refill() {
-  free_tasks = returned.exchange(nullptr, std::memory_order_acquire);
-  if (free_tasks != nullptr) return;
+  Task* carrier = returned.exchange(nullptr, std::memory_order_acquire);
+  while (carrier != nullptr) {
+    Task* const next = carrier->link;
+    __builtin_prefetch(next);
+    for (uint16_t i = 0; i < carrier->inline_count; ++i) free_tasks_[free_count_++] = carrier->batch[i];
+    free_tasks_[free_count_++] = carrier;
+    carrier = next;
+  }
+  if (free_count_ > 0) return;
   slabs_.push_back(std::make_unique<Task[]>(kSlabTasks));
-  for (int i = kSlabTasks - 1; i >= 0; --i) {
-    Task* const task = &slabs_.back()[static_cast<size_t>(i)];
+  free_tasks_.resize(slabs_.size() * kSlabTasks);
+  for (size_t i = kSlabTasks; i-- > 0;) {
+    Task* const task = &slabs_.back()[i];
     task->home = this;
-    task->link = free_tasks;
-    free_tasks = task;
+    free_tasks_[free_count_++] = task;
   }
 }
 
@@ -58,25 +66,24 @@ void ThreadState::abandon() noexcept {
   push_priority = 0;
   credit = 0;
   omp_threads = 0;
-  free_tasks = nullptr;
-  return_first = return_last = nullptr;
-  return_home = nullptr;
-  return_count = 0;
+  free_count_ = 0;
+  return_home_ = nullptr;
+  return_count_ = 0;
   returned.store(nullptr, std::memory_order_relaxed);
   owned.store(false, std::memory_order_relaxed);
 }
 
 void ThreadState::flush_returns() noexcept {
-  if (return_first == nullptr) return;
-  std::atomic<Task*>& list = return_home->returned;
+  if (return_count_ == 0) return;
+  Task* const carrier = returning_[--return_count_];
+  for (size_t i = 0; i < return_count_; ++i) carrier->batch[i] = returning_[i];
+  carrier->inline_count = static_cast<uint16_t>(return_count_);
+  return_count_ = 0;
+  std::atomic<Task*>& list = return_home_->returned;
   Task* head = list.load(std::memory_order_relaxed);
   do {
-    return_last->link = head;
-  } while (
-      !list.compare_exchange_weak(head, return_first, std::memory_order_release, std::memory_order_relaxed));
-  return_first = return_last = nullptr;
-  return_home = nullptr;
-  return_count = 0;
+    carrier->link = head;
+  } while (!list.compare_exchange_weak(head, carrier, std::memory_order_release, std::memory_order_relaxed));
 }
 
 }  // namespace loomix::engine

@@ -28,6 +28,7 @@
 #include "engine/blocked.h"
 #include "engine/fork.h"
 #include "engine/omp_threads.h"
+#include "engine/places.h"
 
 namespace loomix::engine {
 namespace {
@@ -49,6 +50,7 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
       }()),
       admission_(options_),
       cores_(options_.workers),
+      places_(parse_places(options_.worker_places)),
       devices_(std::make_unique<Devices>(options_,
                                          [this](CompletionToken* pending) { return reclaim(pending); })) {
   register_for_fork(*this);
@@ -150,8 +152,9 @@ WorkerPool& ThreadedEngine::start_pool(Device device, Lane lane) {
   if (device.is_host() && lane == Lane::compute) threads = options_.workers;
   if (device.is_host() && (lane == Lane::io || lane == Lane::communicate)) threads = options_.io_workers;
   const bool crew = device.is_host() && lane == Lane::compute;
-  pools_.push_back(
-      std::make_unique<WorkerPool>(*this, runtime.device(), lane, threads, crew ? &team_ : nullptr));
+  pools_.push_back(std::make_unique<WorkerPool>(*this, runtime.device(), lane, threads,
+                                                crew ? &team_ : nullptr,
+                                                crew ? places_ : std::vector<std::vector<int>>()));
   if (crew) team_.set_crew(pools_.back().get());
   if (!device.is_host()) {
     devices_used_.store(true, std::memory_order_seq_cst);

@@ -127,7 +127,8 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   const Ref<PoisonCount> poisoned_ = make_ref<PoisonCount>();
   std::atomic<bool> devices_used_{false};  // since then, tasks look for device work before them
 
-  std::mutex pools_mutex_;  // guards starting pools
+  const std::vector<std::vector<int>> places_;  // of the compute lane's workers
+  std::mutex pools_mutex_;                      // guards starting pools
   std::atomic<WorkerPool*> host_pools_[kLanes] = {};
   std::atomic<WorkerPool*> device_pools_[2 * kMaxDevices][kLanes] = {};  // gpu, null
   std::vector<std::unique_ptr<WorkerPool>> pools_;

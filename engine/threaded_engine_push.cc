@@ -159,16 +159,14 @@ void ThreadedEngine::run_inline(Task* task, ThreadState& state) {
   admission_.tell_drain();
 }
 
-// Sends ready tasks on their way. Default-priority tasks for the calling worker's own pool go into its ring.
+// Sends ready tasks on their way.
 void ThreadedEngine::dispatch(ReadyList& ready, ThreadState& state) {
   while (Task* const task = ready.take()) {
     if (devices_used() && hold_for_tokens(*task)) continue;
     if (task->flags & kDirect) {
       run_direct(task, state, ready);
-    } else if (state.worker != nullptr && state.worker->pool == task->pool && task->priority == 0) {
-      task->pool->submit_local(*state.worker, task);
     } else {
-      task->pool->submit(task);
+      task->pool->submit(task, state);
     }
   }
 }

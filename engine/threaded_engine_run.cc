@@ -20,12 +20,15 @@ void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& 
     if (ready.first != nullptr) {
       Task* const first = ready.first;
       if (left > 0 && first->pool == pool && first->priority == 0 && !(first->flags & kDirect) &&
-          !pool->urgent() && !devices_used()) {
+          !pool->urgent() && !devices_used() && pool->may_pass(*state.worker)) {
         next = ready.take();
       }
       dispatch(ready, state);
     }
-    if (next == nullptr) return;
+    if (next == nullptr) {
+      pool->ran(*state.worker, WorkerPool::kChain - left + 1);
+      return;
+    }
     task = next;
   }
 }

@@ -87,7 +87,7 @@ void ThreadedEngine::wait_for(Var& var, bool exclusive) {
 
 // Runs one ready host task, and then some of its successors while the waiter has to wait anyway.
 bool ThreadedEngine::help(ThreadState& state, const Waiter& waiter) {
-  Task* task = pool_for(Device::cpu(), Lane::compute).take_for_guest();
+  Task* task = pool_for(Device::cpu(), Lane::compute).take_for_guest(state);
   if (task == nullptr) return false;
   RunContext context;
   for (int left = WorkerPool::kChain; task != nullptr; --left) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/ready_queue.h"
 #include "engine/spin_lock.h"
 #include "engine/task.h"
 #include "engine/team.h"
@@ -19,27 +20,13 @@ namespace loomix::engine {
 class ThreadedEngine;
 class WorkerPool;
 
-// One thread of a pool, with the ready tasks of default priority that it is going to run, oldest first.
+// One thread of a pool.
 struct alignas(64) Worker {
-  void push(Task* task);                        // any thread
-  void push_list(Task* first);                  // a list by `link`, oldest first
-  Task* pop();                                  // the oldest, or null
-  int steal_into(Worker& thief, Task** first);  // half of the tasks: one to *first, the others to the thief
-  Task* pop_for_guest();                        // the oldest that may run on a foreign thread, or null
-  bool empty() const noexcept { return size.load(std::memory_order_seq_cst) == 0; }
-
-  SpinLock lock;  // guards ring and head; size is written under it
-  uint32_t head = 0;
-  std::vector<Task*> ring = std::vector<Task*>(256);  // a power of two
-  std::atomic<uint32_t> size{0};
   WorkerPool* pool = nullptr;
   int index = 0;
   int cores = 0;  // core tokens that it holds: one while awake, if there was one
   std::thread thread;
   std::atomic<int64_t> ran{0};  // tasks out of the queues
-
- private:
-  void append(Task* task);
 };
 
 // The threads that serve one lane of one device (all CPU devices share theirs), and the tasks ready for them.
@@ -47,19 +34,22 @@ class WorkerPool {
  public:
   static constexpr int kChain = 64;  // successors that a thread runs in a row before others get their turn
 
-  // Idle workers help `team`, if there is one.
-  WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads, Team* team);
+  // Idle workers help `team`, if there is one. Each place has an equal share of the workers, who stay on its CPUs.
+  WorkerPool(ThreadedEngine& engine, Device device, Lane lane, int threads, Team* team,
+             std::vector<std::vector<int>> places);
   ~WorkerPool();
 
-  void submit(Task* task);                        // any thread
-  void submit_local(Worker& worker, Task* task);  // from one of this pool's workers; default priority only
+  void submit(Task* task, ThreadState& state);  // from the thread of that state
   // A ready task for a waiting thread that is none of the workers; null if there is none that it may run.
-  Task* take_for_guest();
+  Task* take_for_guest(ThreadState& state);
+  // From one of this pool's workers: whether a successor may run now, past the others; and how many tasks it ran.
+  bool may_pass(const Worker& worker) noexcept { return queues_.pass(worker.index); }
+  void ran(const Worker& worker, int tasks) { queues_.ran(worker.index, tasks); }
   bool urgent() const noexcept { return urgent_.count.load(std::memory_order_relaxed) > 0; }
   // True if a ready task has a higher priority than `priority`.
   bool has_higher(int priority) const noexcept;
-  // Sees to it that `count` workers look for work, if as many are idle.
-  void wake(int count) noexcept;
+  // Sees to it that `count` workers look for work, if as many are idle; those of the group `near` first.
+  void wake(int count, int near = 0) noexcept;
   void stop();  // ends the threads once nothing is ready
   void start();
   void run_worker(Worker& worker);
@@ -90,26 +80,36 @@ class WorkerPool {
     Task* pop_for_guest();
   };
 
+  // Neighbours, who sleep and wake by a word of their own.
+  struct alignas(64) Group {
+    std::atomic<uint64_t> idle{0};     // sleeping workers << 32 | searching workers
+    std::atomic<uint32_t> permits{0};  // wake-ups granted and not yet taken
+  };
+  static constexpr int kGroup = 16;
+  static std::vector<int> first_workers(int threads, int places);
+
+  Group& group_of(const Worker& worker) noexcept {
+    return groups_[static_cast<size_t>(queues_.group_of(worker.index))];
+  }
+  static int wake_in(Group& group, int count) noexcept;
   Task* take(Worker& worker);
-  Task* open_inbox(Worker& worker);
-  Task* steal(Worker& worker);
   Task* search(Worker& worker);
   Task* search_or_sleep(Worker& worker);
   bool search_actively(Worker& worker, Task** task);
-  void leave_search() noexcept;
-  void help();
+  void leave_search(Worker& worker) noexcept;
+  void help(Worker& worker);
   bool has_work() const noexcept;
   bool has_work_or_loop() const noexcept { return has_work() || team_wants_help(); }
   bool team_wants_help() const noexcept { return team_ != nullptr && team_->wants_help(); }
-  bool sleep();
+  static bool sleep(Group& group);
 
   ThreadedEngine& engine_;
   const Device device_;
   const Lane lane_;
   Team* const team_;
-  alignas(64) std::atomic<Task*> inbox_{nullptr};  // newest first
-  alignas(64) std::atomic<uint64_t> idle_{0};      // sleeping workers << 32 | searching workers
-  std::atomic<uint32_t> permits_{0};               // wake-ups granted and not yet taken
+  const std::vector<std::vector<int>> places_;
+  ReadyQueues<> queues_;
+  std::vector<Group> groups_;
   std::atomic<bool> stopping_{false};
   Heap urgent_;
   Heap leisurely_;

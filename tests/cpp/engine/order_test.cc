@@ -23,21 +23,22 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-Outcome run_program(Engine& engine, const RandomProgram& program, int pushers = 1) {
-  std::vector<VarRef> vars;
-  for (int i = 0; i < program.cells; ++i) vars.push_back(engine.new_var());
-  Outcome outcome{std::vector<uint64_t>(static_cast<size_t>(program.cells), 7),
-                  std::vector<bool>(static_cast<size_t>(program.cells))};
-  std::vector<std::thread> helpers;
-  std::mutex helpers_mutex;
-  for (const auto& step : program.steps) {
-    const TaskInfo info{.lane = step.lane, .priority = step.priority, .may_inline = step.style != 2};
+// Runs one program on one engine.
+struct Run {
+  Engine& engine;
+  const RandomProgram& program;
+  std::vector<VarRef> vars = {};
+  Outcome outcome = {};
+  std::vector<std::thread> helpers = {};
+  std::mutex helpers_mutex = {};
+
+  void push(const RandomProgram::Step& step) {
+    const TaskInfo info{.lane = step.lane, .priority = step.priority};
     const std::vector<Tag> tags = program.tags(step, vars);
-    const auto body = [&step, &outcome](RunContext&) { RandomProgram::apply(step, outcome.values); };
     if (step.style == 1) {
-      engine.push_async(info, tags, [&](RunContext&, Completion completion) {
+      engine.push_async(info, tags, [this, &step](RunContext&, Completion completion) {
         const std::lock_guard lock(helpers_mutex);
-        helpers.emplace_back([&step, &outcome, completion = std::move(completion)]() mutable {
+        helpers.emplace_back([this, &step, completion = std::move(completion)]() mutable {
           RandomProgram::apply(step, outcome.values);
           completion.done();
         });
@@ -45,25 +46,46 @@ Outcome run_program(Engine& engine, const RandomProgram& program, int pushers = 
     } else if (step.style == 3) {
       engine.push(info, tags, [](RunContext&) { throw ValueError("[test] this task fails."); });
     } else {
-      engine.push(info, tags, body);
+      engine.push(info, tags, [this, &step](RunContext&) {
+        RandomProgram::apply(step, outcome.values);
+        for (const RandomProgram::Step& inner : step.inner) push(inner);
+      });
     }
   }
-  for (int i = 0; i < program.cells; ++i) {
-    try {
-      engine.wait(*vars[static_cast<size_t>(i)]);
-    } catch (const ValueError&) {
-      outcome.poisoned[static_cast<size_t>(i)] = true;
+  Outcome finish() {
+    for (bool clean = false; !clean;) {
+      try {
+        engine.wait_all();
+        clean = true;
+      } catch (const ValueError&) {}
+    }
+    for (const VarRef& var : vars) {
+      bool poisoned = false;
+      try {
+        engine.wait(*var);
+      } catch (const ValueError&) {
+        poisoned = true;
+      }
+      outcome.poisoned.push_back(poisoned);
+    }
+    for (auto& helper : helpers) helper.join();
+    return outcome;
+  }
+};
+
+Outcome run_program(Engine& engine, const RandomProgram& program) {
+  Run run{engine, program};
+  for (int i = 0; i < program.all_cells(); ++i) run.vars.push_back(engine.new_var());
+  run.outcome.values.assign(static_cast<size_t>(program.all_cells()), 7);
+  for (const auto& step : program.steps) {
+    run.push(step);
+    if (step.salt % 64 == 0 && !step.reads.empty()) {  // a wait in between
+      try {
+        engine.wait(*run.vars[static_cast<size_t>(step.reads.front())]);
+      } catch (const ValueError&) {}
     }
   }
-  while (true) {
-    try {
-      engine.wait_all();
-      break;
-    } catch (const ValueError&) {}
-  }
-  for (auto& helper : helpers) helper.join();
-  static_cast<void>(pushers);
-  return outcome;
+  return run.finish();
 }
 
 class OrderTest : public testing::TestWithParam<int> {

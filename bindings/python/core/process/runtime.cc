@@ -75,6 +75,7 @@ Runtime& start_runtime() {
   const Settings& given = settings();
   engine::EngineOptions options;
   options.workers = given.cpu_worker_nthreads;
+  options.worker_places = given.worker_places;
   options.max_tasks = given.max_tasks_in_flight;
   options.deterministic = given.enforce_determinism;
   options.max_bytes = given.max_bytes_in_flight;
