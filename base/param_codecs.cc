@@ -348,7 +348,9 @@ struct Text<Ref<const Opaque>> {
     if (!value) return "None";
     return value->save().value_or(fmt::format("<{}>", value->kind()));
   }
-  static std::string print_default(const Value& value, const FieldRules& rules) { return print(value, rules); }
+  static std::string print_default(const Value& value, const FieldRules& rules) {
+    return print(value, rules);
+  }
   static bool equal(const Value& a, const Value& b) {
     return a.get() == b.get() || (a && b && a->kind() == b->kind() && a->equals(*b));
   }

@@ -139,11 +139,11 @@ OpDef& OpTable::create(std::string name, const ParamSchema& params) {
   op.name = std::move(name);
   op.params = &params;
   by_name_.emplace(op.name, &op);
-  for (const auto& [core, place] : std::initializer_list<std::pair<std::string_view, const OpDef**>>{
-           {"elemwise_add", &core_.add},
-           {"add_n", &core_.add_many},
-           {"_copy", &core_.copy},
-           {"zeros_like", &core_.zeros_like}}) {
+  for (const auto& [core, place] :
+       std::initializer_list<std::pair<std::string_view, const OpDef**>>{{"elemwise_add", &core_.add},
+                                                                         {"add_n", &core_.add_many},
+                                                                         {"_copy", &core_.copy},
+                                                                         {"zeros_like", &core_.zeros_like}}) {
     if (op.name == core) *place = &op;
   }
   return op;

@@ -117,10 +117,11 @@ class GraphWriter {
  private:
   void write_node(const SymbolNode& node) {
     const FieldInfo* const unsaved = node.op ? node.attrs->unsaved_field() : nullptr;
-    LOOMIX_CHECK(!unsaved, ValueError,
-                 "[Symbol.save] attribute '{}' of node '{}' ({}) exists only in this process and has no text; a "
-                 "graph with it cannot be saved.",
-                 unsaved->name, node.name, node.op_name());
+    LOOMIX_CHECK(
+        !unsaved, ValueError,
+        "[Symbol.save] attribute '{}' of node '{}' ({}) exists only in this process and has no text; a "
+        "graph with it cannot be saved.",
+        unsaved->name, node.name, node.op_name());
     out_.item();
     out_.begin('{', true);
     out_.key("op");

@@ -149,7 +149,9 @@ void register_cast(OpTable& table) {
   register_filled("zeros_like", "Zeros of the shape and type of data.")
       .aliases({"_sparse_zeros_like"})
       .fill([](const NoParams&) { return 0.0; });
-  register_filled("ones_like", "Ones of the shape and type of data.").fill([](const NoParams&) { return 1.0; });
+  register_filled("ones_like", "Ones of the shape and type of data.").fill([](const NoParams&) {
+    return 1.0;
+  });
 }
 
 }  // namespace loomix::ops

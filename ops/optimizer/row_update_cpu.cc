@@ -16,7 +16,8 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kBlockBytes = 1 << 16;  // of one array: a block of weight, gradient and states stays in the cache
+constexpr int64_t kBlockBytes =
+    1 << 16;  // of one array: a block of weight, gradient and states stays in the cache
 
 enum : size_t { kWeight = 0, kGrad = 1 };
 

@@ -104,7 +104,9 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   if (!kernel) kernel = &op.choose(*attrs, spec, DeviceType::cpu);
   Ref<const KernelState> state;
   if (kernel->prepare) state = kernel->prepare(op, *attrs, spec);
-  const size_t scratch_bytes = state ? state->scratch_bytes : kernel->scratch ? kernel->scratch(*attrs, spec) : 0;
+  const size_t scratch_bytes = state             ? state->scratch_bytes
+                               : kernel->scratch ? kernel->scratch(*attrs, spec)
+                                                 : 0;
   struct alignas(64) Line {
     std::byte bytes[64];
   };
