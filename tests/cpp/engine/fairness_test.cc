@@ -97,17 +97,23 @@ TEST(Starvation, ATaskBehindABlockedWorkerIsFoundByTheBusyOnes) {
       make_threaded_engine({.workers = 2, .max_tasks = 0, .inline_cost_ns = 0, .help_while_waiting = false});
   const VarRef chain = engine->new_var();
   std::atomic<int64_t> begun{0}, at_push{0}, at_start{-1};
+  std::atomic<bool> pushing{false}, pushed{false};
   std::latch open(1);
   engine->push({}, {}, [&](RunContext&) {
     // The chain runs on the other worker by now, and these are this worker's own.
     while (begun < 1000) std::this_thread::yield();
+    pushing = true;  // the chain stands still meanwhile, as this thread may lose its core
     at_push = begun.load();
     engine->push({}, {}, [&](RunContext&) { at_start = begun.load(); });
+    pushed = true;
     open.wait();
   });
   for (int i = 0; i < 200'000; ++i) {
     const Tag tag{chain.get(), Access::write};
-    engine->push({}, {&tag, 1}, [&](RunContext&) { ++begun; });
+    engine->push({}, {&tag, 1}, [&](RunContext&) {
+      while (pushing && !pushed) std::this_thread::yield();
+      ++begun;
+    });
   }
   engine->wait(*chain);
   open.count_down();
