@@ -23,6 +23,33 @@ int64_t checked_bytes(const Shape& shape, DType dtype, const char* who) {
   return bytes;
 }
 
+const char* name_part(const void*) { return "copy of a sparse array's part"; }
+
+// Copies one of a sparse array's parts in a task that holds the array, as another thread may push a write at any time,
+// which may change the sizes.
+NDArray copy_part(const NDArray& array, DType dtype, TensorView (*part_of)(const NDArray&)) {
+  const NDArray copied = NDArray::deferred(array.engine(), dtype, array.device());
+  ArrayTags tags;
+  tags.read(array);
+  tags.write(copied);
+  engine::TaskInfo info;
+  info.device = array.device();
+  info.describe.name = name_part;
+  array.engine().push(std::move(info), tags.tags(), [array, copied, part_of](engine::RunContext&) {
+    const TensorView part = part_of(array);
+    Storage& storage = copied.storage();
+    storage.set_shape(part.shape, part.bytes());
+    if (part.bytes() > 0) std::memcpy(storage.data(), part.data, static_cast<size_t>(part.bytes()));
+  });
+  copied.wait_to_read();
+  return copied;
+}
+
+void check_sparse(const NDArray& array, const char* who) {
+  LOOMIX_CHECK(!array.is_none() && !array.is_dense(), TypeError,
+               "[{}] the array's storage is {}; expected a sparse one.", who, name_of(array.stype()));
+}
+
 void check_dense(const NDArray& array, const char* who) {
   LOOMIX_CHECK(array.is_dense(), TypeError, "[{}] the array's storage is {}; expected a dense one.", who,
                name_of(array.stype()));
@@ -89,7 +116,7 @@ TensorView NDArray::view() const {
 }
 
 bool NDArray::covers_storage() const {
-  if (storage_->stype() != StorageType::dense || storage_->is_deferred()) return true;
+  if (storage_->stype() != StorageType::dense || !shape_.ndim_known()) return true;
   return offset_ == 0 && shape_.size() * size_of(dtype_) == storage_->bytes();
 }
 
@@ -147,38 +174,30 @@ void NDArray::copy_to_host(void* data, int64_t bytes) const {
 }
 
 int64_t NDArray::stored_count() const {
-  LOOMIX_CHECK(storage_ && !is_dense(), TypeError,
-               "[stored_count] the array's storage is {}; expected a sparse one.", name_of(stype()));
+  check_sparse(*this, "stored_count");
   wait_to_read();
   return storage_->count();
 }
 
 NDArray NDArray::stored_values() const {
-  Shape values = shape();
-  const int64_t count = stored_count();
-  if (stype() == StorageType::csr) {
-    values = Shape{count};
-  } else {
-    values[0] = count;
-  }
-  NDArray copied(engine(), values, dtype_, device());
-  copied.copy_from_host(storage_->data(), copied.bytes());
-  return copied;
+  check_sparse(*this, "stored_values");
+  return copy_part(*this, dtype_, [](const NDArray& array) { return array.view(); });
 }
 
 NDArray NDArray::stored_indices() const {
-  NDArray copied(engine(), Shape{stored_count()}, DType::int64, device());
-  copied.copy_from_host(storage_->indices(), copied.bytes());
-  return copied;
+  check_sparse(*this, "stored_indices");
+  return copy_part(*this, DType::int64, [](const NDArray& array) {
+    const Storage& storage = array.storage();
+    return TensorView{storage.indices(), DType::int64, Shape{storage.count()}};
+  });
 }
 
 NDArray NDArray::stored_indptr() const {
   LOOMIX_CHECK(stype() == StorageType::csr, TypeError,
                "[stored_indptr] the array's storage is {}; expected csr.", name_of(stype()));
-  wait_to_read();
-  NDArray copied(engine(), Shape{shape()[0] + 1}, DType::int64, device());
-  copied.copy_from_host(storage_->indptr(), copied.bytes());
-  return copied;
+  return copy_part(*this, DType::int64, [](const NDArray& array) {
+    return TensorView{array.storage().indptr(), DType::int64, Shape{array.shape()[0] + 1}};
+  });
 }
 
 void ArrayTags::need(engine::Var* var, engine::Access access) {

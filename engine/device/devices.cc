@@ -126,7 +126,15 @@ Devices::Devices(const EngineOptions& options, MemoryPool::Reclaimer reclaimer)
       state_(std::make_unique<State>()) {
   for (MemoryPool* const pool : cpu_->pools()) pool->set_reclaimer(reclaimer_);
 }
-Devices::~Devices() = default;
+// Work of one device may wait for another's, and memory of one for the work of another: all is done before any goes.
+Devices::~Devices() {
+  for (DeviceRuntime* const runtime : opened()) {
+    try {
+      runtime->synchronize();
+    } catch (const Error&) {  // of a device that is lost: there is nobody left to tell
+    }
+  }
+}
 
 DeviceRuntime& Devices::get(Device device) {
   if (device.is_host()) [[likely]]

@@ -129,5 +129,27 @@ TEST(DeviceMemoryRandom, ProgramsWithFreesEqualTheNaiveEngine) {
   }
 }
 
+TEST(DeviceMemoryEnd, AnEngineEndsWhileItsDevicesWaitForEachOther) {
+  engine::TokenRef gate;
+  std::thread opener;
+  {
+    const auto engine = engine::make_threaded_engine({.workers = 1});
+    gate = testing_arrays::make_gate(*engine);
+    const auto make = [&](int device) {
+      return NDArray(*engine, Shape{kCount}, DType::int32, Device::null(device));
+    };
+    const NDArray first = make(1);
+    const NDArray second = make(1);
+    push_late(first, second, engine::Lane::compute, gate, [] {});
+    push_late(copy_to(second, Device::null(0)), make(0), engine::Lane::compute, gate, [] {});
+    opener = std::thread([gate] {
+      std::this_thread::sleep_for(200ms);
+      gate->complete(nullptr);
+    });
+  }
+  EXPECT_TRUE(gate->done());
+  opener.join();
+}
+
 }  // namespace
 }  // namespace loomix

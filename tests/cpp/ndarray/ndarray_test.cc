@@ -201,6 +201,11 @@ TEST_F(ArrayTest, DeferredShapeWaits) {
   });
   EXPECT_EQ(a.shape(), Shape{3});
   EXPECT_EQ(values<int32_t>(a), (std::vector<int32_t>{4, 5, 6}));
+  EXPECT_TRUE(a.covers_storage());
+  engine_->poison(a.var(), std::make_exception_ptr(ValueError("[test] broken")));
+  EXPECT_FALSE(a.slice(0, 2).covers_storage());
+  fill(a.slice(0, 2), 5);
+  EXPECT_THROW(a.wait_to_read(), ValueError) << "a partial write does not heal";
 }
 
 TEST_F(ArrayTest, ForeignMemoryIsReleasedOnce) {

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "ndarray/copy.h"
 #include "tests/cpp/ndarray/array_fixture.h"
 
@@ -64,6 +69,36 @@ TEST_F(SparseTest, BadPartsPoisonTheResult) {
   EXPECT_THROW(
       make_csr(flat, array<int64_t>({2}, {0, 1}), array<int64_t>({3}, {0, 3, 2}), Shape{2, 3}).wait_to_read(),
       ValueError);
+}
+
+// Another thread writes more and fewer rows all the time; each reading is of one writing.
+TEST_F(SparseTest, PartsAreReadWhileOthersWrite) {
+  constexpr int64_t kRows = 4000;
+  std::vector<NDArray> contents;
+  for (int64_t k = 1; k <= 2; ++k) {
+    const NDArray dense = zeros(*engine_, Shape{kRows, 64}, DType::float32, Device::cpu());
+    fill(dense.slice(0, kRows / k), static_cast<double>(k));
+    contents.push_back(cast_storage(dense, StorageType::row_sparse));
+  }
+  const NDArray shared = copy_to(contents[0], Device::cpu());
+  std::atomic<bool> enough{false};
+  std::thread writer([&] {
+    for (size_t i = 0; !enough; ++i) {
+      copy(contents[i % contents.size()], shared);
+      if (i % 16 == 15) shared.wait_to_read();
+    }
+  });
+  int torn = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::vector<float> read = values<float>(shared.stored_values());
+    torn += std::count(read.begin(), read.end(), read.front()) != static_cast<int64_t>(read.size());
+    torn += static_cast<int64_t>(read.size()) != kRows / static_cast<int64_t>(read.front()) * 64;
+    const std::vector<int64_t> rows = values<int64_t>(shared.stored_indices());
+    torn += rows.front() != 0 || rows.back() != static_cast<int64_t>(rows.size()) - 1;
+  }
+  enough = true;
+  writer.join();
+  EXPECT_EQ(torn, 0);
 }
 
 }  // namespace
