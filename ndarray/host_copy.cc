@@ -22,7 +22,7 @@ class HostSource final : public RefCounted {
 
   void read(engine::RunContext& context, std::byte* destination) {
     const std::lock_guard lock(mutex_);
-    LOOMIX_CHECK(data_ != nullptr, MemoryError,
+    LOOMIX_CHECK(data_ != nullptr || bytes_ == 0, MemoryError,
                  "[copy_from_host] a copy of {} bytes was interrupted, and there was no memory to keep them.",
                  bytes_);
     engine::parallel_for(context, bytes_, kParallelBytes, [&](int64_t begin, int64_t end) {
