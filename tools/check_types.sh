@@ -14,6 +14,7 @@ mypy=2.4.1
 for example in $(git ls-files 'examples/*.py'); do # several are called alike
   "$python" -m mypy --no-error-summary "$example"
 done
-# The stubs against the built extensions; without pyproject.toml's settings, under which it finds each file twice.
+# The stubs against the built extensions; without pyproject.toml's settings, under which it finds each file twice. What
+# the package imports only if it is there (graphviz, cloudpickle, SciPy) may be missing here.
 MYPYPATH=$PWD/bindings/python "$python" -m mypy.stubtest --concise --ignore-disjoint-bases --ignore-unused-allowlist \
-  --mypy-config-file <(echo "[mypy]") --allowlist tools/stubtest.txt loomix._core loomix._record loomix._codec
+  --mypy-config-file <(printf '[mypy]\nignore_missing_imports = True\n') --allowlist tools/stubtest.txt loomix._core loomix._record loomix._codec
