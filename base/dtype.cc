@@ -52,6 +52,14 @@ DType parse_dtype(std::string_view name) {
   throw TypeError(fmt::format("[dtype] '{}' is not a data type; expected one of {}.", name, names));
 }
 
+std::string DTypeSet::to_string() const {
+  std::string names;
+  for (const Entry& entry : kTypes) {
+    if (contains(entry.dtype)) names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names;
+}
+
 bool is_valid(DType dtype) { return find(dtype) != nullptr; }
 
 void detail::throw_bad_dtype(DType dtype, const char* who, const char* allowed) {

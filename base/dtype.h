@@ -3,6 +3,8 @@
 
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -81,6 +83,30 @@ constexpr bool is_floating(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
          dtype == DType::bfloat16;
 }
+
+// A set of types; DType::unknown is in none.
+class DTypeSet {
+ public:
+  constexpr DTypeSet(std::initializer_list<DType> types) {
+    for (const DType dtype : types) bits_ |= bit(dtype);
+  }
+  constexpr bool contains(DType dtype) const { return (bits_ & bit(dtype)) != 0; }
+  bool operator==(const DTypeSet&) const = default;
+  std::string to_string() const;  // "float16, float32"
+
+ private:
+  static constexpr uint32_t bit(DType dtype) {
+    return dtype == DType::unknown ? 0 : 1u << static_cast<int>(dtype);
+  }
+  uint32_t bits_ = 0;
+};
+
+inline constexpr DTypeSet kFloatingTypes{DType::float16, DType::bfloat16, DType::float32, DType::float64};
+inline constexpr DTypeSet kNumericTypes{DType::float16, DType::bfloat16, DType::float32, DType::float64,
+                                        DType::uint8,   DType::int8,     DType::int32,   DType::int64};
+inline constexpr DTypeSet kAllTypes{DType::float16, DType::bfloat16, DType::float32,
+                                    DType::float64, DType::uint8,    DType::int8,
+                                    DType::int32,   DType::int64,    DType::boolean};
 
 template <class T>
 struct Type {

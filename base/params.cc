@@ -72,6 +72,14 @@ std::string FieldInfo::describe() const {
   return fmt::format("{},{}optional, default={}", type, options.empty() ? " " : "", quoted_default(*this));
 }
 
+TextPairs ParamSchema::example() const {
+  TextPairs pairs;
+  for (const FieldInfo& field : fields_) {
+    if (field.required) pairs.emplace_back(field.name, field.example);
+  }
+  return pairs;
+}
+
 const FieldInfo* ParamSchema::find(std::string_view name) const noexcept {
   const auto found = std::find_if(fields_.begin(), fields_.end(),
                                   [name](const FieldInfo& field) { return field.name == name; });

@@ -27,7 +27,7 @@
 //     Shape kernel;
 //     PoolType pool_type = PoolType::max;
 //     static void fields(FieldList<PoolingParams>& f) {
-//       f("kernel", &PoolingParams::kernel, "Window, (h, w).").required();
+//       f("kernel", &PoolingParams::kernel, "Window, (h, w).").required("(2, 2)");
 //       f("pool_type", &PoolingParams::pool_type, "...").options({{"max", PoolType::max}, {"avg", PoolType::avg}});
 //     }
 //   };
@@ -130,6 +130,7 @@ struct FieldInfo {
   std::string type;           // as MXNet documents it: "Shape(tuple)", "int (non-negative)", "{'a', 'b'}"
   std::string default_text;   // as MXNet documents it: "1", "0.899999976", "[0,0]"; empty if required
   std::string default_value;  // as Python prints it: "True", "0.9", "(0, 0)", "None"; empty if required
+  std::string example;        // a value to try it with, if required
   FieldKind kind = FieldKind::text;  // of the value inside a std::optional
   bool required = false;
   bool optional = false;             // takes None
@@ -197,6 +198,9 @@ class ParamSchema {
   Ref<const AttrsBase> parse(std::string_view who,
                              std::span<const std::pair<std::string, std::string>> given) const;
 
+  // The least that parse() takes: the examples of the required fields.
+  TextPairs example() const;
+
   // All fields, one a line, for documentation.
   std::string describe() const;
 
@@ -227,8 +231,10 @@ class FieldBuilder {
  public:
   explicit FieldBuilder(FieldInfo& field) : field_(field) {}
 
-  FieldBuilder& required() {
+  // It has no default. The example, as text, is what checks of a whole table of schemas try it with.
+  FieldBuilder& required(std::string example) {
     field_.required = true;
+    field_.example = std::move(example);
     return *this;
   }
   FieldBuilder& above(double bound) {

@@ -30,6 +30,10 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   ~ThreadedEngine() override;
   // An engine whose work does not end by the exit deadline is left to the system, threads and all.
   static void operator delete(ThreadedEngine* engine, std::destroying_delete_t);
+  // Of one whose constructor threw: a destroying delete does not do for memory without an object.
+  static void operator delete(void* memory, std::align_val_t alignment) noexcept {
+    ::operator delete(memory, alignment);
+  }
 
   void push(TaskInfo info, std::span<const Tag> tags, Work work) override;
   void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) override;

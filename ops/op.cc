@@ -2,6 +2,7 @@
 #include "ops/op.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,6 +21,10 @@ double bytes_of(std::span<const TensorView> views) {
 }
 
 }  // namespace
+
+OpDef::~OpDef() {
+  for (const AddedKernels* added = added_kernels(); added;) delete std::exchange(added, added->before);
+}
 
 int OpDef::count_inputs(const AttrsBase& attrs) const {
   return num_inputs ? num_inputs(attrs) : static_cast<int>(inputs.size());
@@ -60,6 +65,38 @@ std::string OpDef::output_name(const AttrsBase& attrs, int i) const {
   const int declared = static_cast<int>(output_names.size());
   if (i < declared && (declared > 1 || count_outputs(attrs) == 1)) return output_names[i];
   return "output" + std::to_string(i);
+}
+
+namespace {
+
+// Types that differ from an operator's usual ones are few.
+DTypeSet types_at(std::span<const std::pair<int, DTypeSet>> special, int place, DTypeSet usual) {
+  for (const auto& [at, types] : special) {
+    if (at == place) return types;
+  }
+  return usual;
+}
+
+}  // namespace
+
+void OpDef::infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<DType> out) const {
+  TypeInfer rule(*this, in, out);
+  infer_type(attrs, rule);
+  if (types == kAllTypes && input_types.empty() && output_types.empty()) return;
+  const auto check = [&](DType dtype, DTypeSet allowed, const char* what, auto&& label) {
+    if (dtype == DType::unknown || allowed.contains(dtype)) return;
+    detail::throw_error<TypeError>("[{}] {} '{}' has type {}; it may be one of {}.", name, what, label(),
+                                   name_of(dtype), allowed.to_string());
+  };
+  for (int i = 0; i < static_cast<int>(in.size()); ++i) {
+    const DTypeSet allowed =
+        input_types.empty() ? types : types_at(input_types, schema_position(attrs, i), types);
+    check(in[static_cast<size_t>(i)], allowed, "input", [&] { return input_name(attrs, i); });
+  }
+  for (int i = 0; i < static_cast<int>(out.size()); ++i) {
+    check(out[static_cast<size_t>(i)], types_at(output_types, i, types), "output",
+          [&] { return output_name(attrs, i); });
+  }
 }
 
 double OpDef::estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const {

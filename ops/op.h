@@ -27,7 +27,7 @@ struct Argument {
 
 using DispatchListener = std::function<void(const std::string& line)>;
 
-// Kernels that came later, from a module. Never freed: pending tasks refer to them.
+// Kernels that came later, from a module. They live as long as the operator: pending tasks refer to them.
 struct AddedKernels {
   std::vector<Kernel> kernels;
   const AddedKernels* before = nullptr;
@@ -37,6 +37,11 @@ struct AddedKernels {
 // OpTable::validate, read-only afterwards.
 class OpDef {
  public:
+  OpDef() = default;
+  OpDef(const OpDef&) = delete;
+  OpDef& operator=(const OpDef&) = delete;
+  ~OpDef();
+
   std::string name;  // MXNet's canonical name
   std::vector<std::string> aliases;
   std::string doc;
@@ -54,6 +59,10 @@ class OpDef {
 
   std::function<void(const AttrsBase&, ShapeInfer&)> infer_shape;
   std::function<void(const AttrsBase&, TypeInfer&)> infer_type;
+  DTypeSet types =
+      kAllTypes;  // what inputs and outputs may be of; each combination that the rule lets through runs
+  std::vector<std::pair<int, DTypeSet>> input_types;  // of inputs that differ, by their place in `inputs`
+  std::vector<std::pair<int, DTypeSet>> output_types;
   // Shape and type of saved value i, from the complete inputs and outputs.
   std::function<TensorView(const AttrsBase&, const KernelSpec&, int)> infer_saved;
   std::vector<std::pair<int, int>> inplace;   // (input, output) that may share memory
@@ -94,6 +103,8 @@ class OpDef {
   int schema_position(const AttrsBase& attrs, int i) const;      // of input i in `inputs`
   bool mutates(const AttrsBase& attrs, int i) const { return inputs[schema_position(attrs, i)].mutated; }
   bool is_shape_only(const AttrsBase& attrs, int i) const;
+  // Fills in what follows by infer_type. TypeError for a contradiction, or a type that the operator does not take.
+  void infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<DType> out) const;
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
   // The first kernel for the device that accepts; null if all refuse. The listener, if any, gets a line for each kernel
@@ -193,6 +204,19 @@ class OpBuilder {
   }
   OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) {
     op_.infer_type = [rule](const AttrsBase& attrs, TypeInfer& t) { rule(attrs.as<P>(), t); };
+    return *this;
+  }
+  // The types that inputs and outputs may have; all by default.
+  OpBuilder& types(DTypeSet types) {
+    op_.types = types;
+    return *this;
+  }
+  OpBuilder& input_types(int input, DTypeSet types) {
+    op_.input_types.emplace_back(input, types);
+    return *this;
+  }
+  OpBuilder& output_types(int output, DTypeSet types) {
+    op_.output_types.emplace_back(output, types);
     return *this;
   }
   OpBuilder& inplace(int input, int output) {

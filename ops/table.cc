@@ -103,11 +103,6 @@ class NameChecker final : public GradBuilder {
   Ref<const AttrsBase> attrs_;
 };
 
-bool needs_no_attributes(const OpDef& op) {
-  return std::none_of(op.params->fields().begin(), op.params->fields().end(),
-                      [](const FieldInfo& field) { return field.required; });
-}
-
 void validate_op(const OpTable& table, const OpDef& op) {
   const auto require = [&](bool ok, const char* what) {
     LOOMIX_CHECK(ok, InternalError, "[{}] the operator's definition has {}.", op.name, what);
@@ -125,8 +120,8 @@ void validate_op(const OpTable& table, const OpDef& op) {
                         return kernel.device == DeviceType::cpu && !kernel.support && !kernel.sparse;
                       }),
           "no CPU kernel that accepts everything");
-  if (op.gradient && needs_no_attributes(op)) {
-    NameChecker checker(table, op, op.params->parse(op.name, {}));
+  if (op.gradient) {
+    NameChecker checker(table, op, op.params->parse(op.name, op.params->example()));
     op.gradient(*checker.attrs(), checker);
   }
 }

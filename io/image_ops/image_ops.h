@@ -20,8 +20,8 @@ struct CvResizeParams {
   int h = 0;
   int interp = 1;
   static void fields(FieldList<CvResizeParams>& f) {
-    f("w", &CvResizeParams::w, "Width of the result.").required().at_least(1);
-    f("h", &CvResizeParams::h, "Height of the result.").required().at_least(1);
+    f("w", &CvResizeParams::w, "Width of the result.").required("4").at_least(1);
+    f("h", &CvResizeParams::h, "Height of the result.").required("4").at_least(1);
     f("interp", &CvResizeParams::interp,
       "Interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 lanczos, 9 by size.");
   }
@@ -34,10 +34,10 @@ struct BorderParams {
   std::vector<double> values;
   static void fields(FieldList<BorderParams>& f) {
     using P = BorderParams;
-    f("top", &P::top, "Rows added above.").required().at_least(0);
-    f("bot", &P::bot, "Rows added below.").required().at_least(0);
-    f("left", &P::left, "Columns added at the left.").required().at_least(0);
-    f("right", &P::right, "Columns added at the right.").required().at_least(0);
+    f("top", &P::top, "Rows added above.").required("1").at_least(0);
+    f("bot", &P::bot, "Rows added below.").required("1").at_least(0);
+    f("left", &P::left, "Columns added at the left.").required("1").at_least(0);
+    f("right", &P::right, "Columns added at the right.").required("1").at_least(0);
     f("type", &P::type,
       "0: constant, 1: the edge, 2: mirrored at the edge, 3: from the other side, 4: mirrored at the "
       "middle of the edge's pixels.")
@@ -60,10 +60,10 @@ struct NormalizeOpParams {
 struct CropParams {
   int x = 0, y = 0, width = 0, height = 0;
   static void fields(FieldList<CropParams>& f) {
-    f("x", &CropParams::x, "First column.").required().at_least(0);
-    f("y", &CropParams::y, "First row.").required().at_least(0);
-    f("width", &CropParams::width, "Columns.").required().at_least(1);
-    f("height", &CropParams::height, "Rows.").required().at_least(1);
+    f("x", &CropParams::x, "First column.").required("0").at_least(0);
+    f("y", &CropParams::y, "First row.").required("0").at_least(0);
+    f("width", &CropParams::width, "Columns.").required("2").at_least(1);
+    f("height", &CropParams::height, "Rows.").required("2").at_least(1);
   }
 };
 
@@ -83,8 +83,8 @@ struct FactorParams {
   float min_factor = 0;
   float max_factor = 0;
   static void fields(FieldList<FactorParams>& f) {
-    f("min_factor", &FactorParams::min_factor, "Least factor.").required().at_least(0);
-    f("max_factor", &FactorParams::max_factor, "Largest factor.").required().at_least(0);
+    f("min_factor", &FactorParams::min_factor, "Least factor.").required("0.5").at_least(0);
+    f("max_factor", &FactorParams::max_factor, "Largest factor.").required("1.5").at_least(0);
   }
 };
 
@@ -92,17 +92,18 @@ struct JitterParams {
   float brightness = 0, contrast = 0, saturation = 0, hue = 0;
   static void fields(FieldList<JitterParams>& f) {
     using P = JitterParams;
-    f("brightness", &P::brightness, "Factors lie in [max(0, 1 - v), 1 + v].").required();
-    f("contrast", &P::contrast, "Factors lie in [max(0, 1 - v), 1 + v].").required();
-    f("saturation", &P::saturation, "Factors lie in [max(0, 1 - v), 1 + v].").required();
-    f("hue", &P::hue, "Factors lie in [max(0, 1 - v), 1 + v].").required();
+    f("brightness", &P::brightness, "Factors lie in [max(0, 1 - v), 1 + v].").required("0.1");
+    f("contrast", &P::contrast, "Factors lie in [max(0, 1 - v), 1 + v].").required("0.1");
+    f("saturation", &P::saturation, "Factors lie in [max(0, 1 - v), 1 + v].").required("0.1");
+    f("hue", &P::hue, "Factors lie in [max(0, 1 - v), 1 + v].").required("0.1");
   }
 };
 
 struct LightingParams {
   std::vector<float> alpha;
   static void fields(FieldList<LightingParams>& f) {
-    f("alpha", &LightingParams::alpha, "Weights of the three principal components.").required();
+    f("alpha", &LightingParams::alpha, "Weights of the three principal components.")
+        .required("(0.1, 0.1, 0.1)");
   }
 };
 

@@ -39,7 +39,7 @@ struct RecordFileParams {
     f("path_imgrec", &P::path_imgrec, "Record file; several separated by `;`, or a folder of them.");
     f("path_imgidx", &P::path_imgidx,
       "Index of the record file; the order of its lines is that of the records.");
-    f("data_shape", &P::data_shape, "Shape of a picture: (channels, height, width).").required();
+    f("data_shape", &P::data_shape, "Shape of a picture: (channels, height, width).").required("(3, 32, 32)");
     f("preprocess_threads", &P::preprocess_threads, "How many threads decode and augment at once.")
         .at_least(1);
     f("verbose", &P::verbose, "Has no effect.");
@@ -51,7 +51,7 @@ struct RecordFileParams {
     f("shuffle_chunk_seed", &P::shuffle_chunk_seed, "Added to the seed of the order.");
     f("shuffle", &P::shuffle, "Whether the order is drawn anew in each pass.");
     f("seed", &P::seed, "Seed of order and augmentation.");
-    f("batch_size", &P::batch_size, "Pictures in a batch.").required().at_least(1);
+    f("batch_size", &P::batch_size, "Pictures in a batch.").required("2").at_least(1);
     f("round_batch", &P::round_batch,
       "Whether the last batch is filled up from the beginning, where the next pass then goes on.");
     f("prefetch_buffer", &P::prefetch_buffer, "How many batches are prepared ahead.").at_least(1);

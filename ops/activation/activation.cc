@@ -26,6 +26,7 @@ void register_activation(OpTable& table) {
       .output("output")
       .infer_shape(same_shape<Params>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .element_cost(0.4)
       .gradient([](const Params&, GradBuilder& g) {
@@ -37,6 +38,7 @@ void register_activation(OpTable& table) {
       .output("output")
       .infer_shape(same_shape<Params>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .inplace(1, 0)
       .gradient([](const Params&, GradBuilder& g) {
@@ -50,6 +52,7 @@ void register_activation(OpTable& table) {
       .output("output")
       .infer_shape(same_shape<Params>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0);
   register_leaky_relu(table);
 }

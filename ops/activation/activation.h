@@ -18,7 +18,7 @@ struct ActivationParams {
                   {"softrelu", ActType::softrelu},
                   {"softsign", ActType::softsign},
                   {"tanh", ActType::tanh}})
-        .required();
+        .required("relu");
   }
 };
 

@@ -55,6 +55,7 @@ void register_leaky_relu(OpTable& table) {
       .num_outputs([](const Params& p) { return p.act_type == LeakyType::rrelu ? 2 : 1; })
       .infer_shape(infer_forward)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .uses_rng([](const Params& p, const KernelSpec& spec) {
         return p.act_type == LeakyType::rrelu && spec.training ? static_cast<uint64_t>(spec.in[0].size())
                                                                : uint64_t{0};
@@ -84,6 +85,7 @@ void register_leaky_relu(OpTable& table) {
       .output("output")
       .infer_shape(infer_backward)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .gradient([](const Params& p, GradBuilder& g) {
         const GradValue head = g.grad_of(0);
@@ -102,7 +104,8 @@ void register_leaky_relu(OpTable& table) {
       .inputs({"head", "grad", "data"})
       .output("output")
       .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>);
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes);
   table.add<Params>("_backward_LeakyReLU_gamma")
       .hidden()
       .inputs({"grad", "data", "gamma"})
@@ -114,7 +117,8 @@ void register_leaky_relu(OpTable& table) {
         s.set_out(0, s.in(2));
         s.set_in(2, s.out(0));
       })
-      .infer_type(same_type<Params>);
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes);
 }
 
 }  // namespace loomix::ops

@@ -124,6 +124,7 @@ void add(OpTable& table, const char* name, const char* doc) {
         if (!p.no_bias) s.set_in(2, Shape{p.num_filter});
       })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
       .gradient([](const P& p, GradBuilder& g) {
         bilinear_gradient(kOps, g);
@@ -140,6 +141,7 @@ void add(OpTable& table, const char* name, const char* doc) {
         s.set_out(0, s.in(2));
       })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
       .gradient([](const P&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
   table.add<P>(kOps.fb)
@@ -153,6 +155,7 @@ void add(OpTable& table, const char* name, const char* doc) {
         s.set_out(0, s.in(2));
       })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
       .accumulates()
       .gradient([](const P&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
@@ -162,6 +165,7 @@ void add(OpTable& table, const char* name, const char* doc) {
       .output("output")
       .infer_shape([](const P& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_filter}); })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .accumulates();
 }
 

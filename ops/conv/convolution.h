@@ -27,12 +27,13 @@ struct ConvolutionParams {
 
   template <class P>
   static void list_fields(FieldList<P>& f, std::vector<std::pair<std::string, Layout>> layouts) {
-    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the filters, one number an axis.").required();
+    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the filters, one number an axis.")
+        .required("(2, 2)");
     f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the filter's places; 1 by default.");
     f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of the filter's own elements; 1 by default.");
     f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
     f("num_filter", static_cast<int P::*>(&P::num_filter), "Number of filters, the channels of the output.")
-        .required()
+        .required("4")
         .type("int (non-negative)")
         .at_least(1);
     f("num_group", static_cast<int P::*>(&P::num_group), "Groups of channels that do not mix.")

@@ -30,6 +30,7 @@ void register_dropout(OpTable& table) {
         if (s.in(0).ndim_known()) s.set_out(1, mask_shape(p, s.in(0)));
       })
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .element_cost(2)
       .training_matters()
@@ -51,6 +52,7 @@ void register_dropout(OpTable& table) {
         if (s.in(0).ndim_known()) s.set_in(1, mask_shape(p, s.in(0)));
       })
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .gradient([](const Params&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(1)};

@@ -32,8 +32,8 @@ struct ClipParams {
   float a_min = 0;
   float a_max = 0;
   static void fields(FieldList<ClipParams>& f) {
-    f("a_min", &ClipParams::a_min, "Smaller elements become this.").required();
-    f("a_max", &ClipParams::a_max, "Larger elements become this.").required();
+    f("a_min", &ClipParams::a_min, "Smaller elements become this.").required("0");
+    f("a_max", &ClipParams::a_max, "Larger elements become this.").required("1");
   }
 };
 
@@ -49,7 +49,7 @@ struct HardSigmoidParams {
 struct AddNParams {
   int num_args = 1;
   static void fields(FieldList<AddNParams>& f) {
-    f("num_args", &AddNParams::num_args, "Number of inputs.").required().at_least(1).type("int");
+    f("num_args", &AddNParams::num_args, "Number of inputs.").required("2").at_least(1).type("int");
   }
 };
 
@@ -63,7 +63,7 @@ inline const std::vector<DType> kCastDTypes = {DType::bfloat16, DType::boolean, 
 struct CastParams {
   DType dtype = DType::float32;
   static void fields(FieldList<CastParams>& f) {
-    f("dtype", &CastParams::dtype, "Type of the output.").required().dtypes(kCastDTypes);
+    f("dtype", &CastParams::dtype, "Type of the output.").required("float32").dtypes(kCastDTypes);
   }
 };
 
@@ -71,7 +71,7 @@ struct AmpCastParams {
   DType dtype = DType::float32;
   static void fields(FieldList<AmpCastParams>& f) {
     f("dtype", &AmpCastParams::dtype, "Type of the output if the input is floating.")
-        .required()
+        .required("float32")
         .dtypes(kArrayDTypes);
   }
 };
@@ -81,7 +81,7 @@ struct AmpMulticastParams {
   bool cast_narrow = false;
   static void fields(FieldList<AmpMulticastParams>& f) {
     f("num_outputs", &AmpMulticastParams::num_outputs, "Number of inputs and outputs.")
-        .required()
+        .required("2")
         .at_least(1)
         .type("int");
     f("cast_narrow", &AmpMulticastParams::cast_narrow,

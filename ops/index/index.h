@@ -30,10 +30,10 @@ struct EmbeddingParams {
   bool sparse_grad = false;
   static void fields(FieldList<EmbeddingParams>& f) {
     f("input_dim", &EmbeddingParams::input_dim, "Number of rows of the weight.")
-        .required()
+        .required("2")
         .at_least(1)
         .type("int");
-    f("output_dim", &EmbeddingParams::output_dim, "Length of a row.").required().at_least(1).type("int");
+    f("output_dim", &EmbeddingParams::output_dim, "Length of a row.").required("3").at_least(1).type("int");
     f("dtype", &EmbeddingParams::dtype, "Type of the weight where nothing else says it.")
         .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
                  DType::int64, DType::bfloat16});
@@ -47,7 +47,7 @@ struct OneHotParams {
   double off_value = 0;
   DType dtype = DType::float32;
   static void fields(FieldList<OneHotParams>& f) {
-    f("depth", &OneHotParams::depth, "Length of the new last axis.").required().at_least(0);
+    f("depth", &OneHotParams::depth, "Length of the new last axis.").required("3").at_least(0);
     f("on_value", &OneHotParams::on_value, "Value at the index.");
     f("off_value", &OneHotParams::off_value, "Value elsewhere.");
     f("dtype", &OneHotParams::dtype, "Type of the output.")
@@ -71,7 +71,7 @@ struct PickParams {
 struct ScatterParams {
   Shape shape;
   static void fields(FieldList<ScatterParams>& f) {
-    f("shape", &ScatterParams::shape, "Shape of the output.").required();
+    f("shape", &ScatterParams::shape, "Shape of the output.").required("(2, 3)");
   }
 };
 

@@ -95,6 +95,7 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(take_shape)
       .infer_type(typed_by_data<TakeParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const TakeParams&, GradBuilder& g) {
         if (g.wants(0)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
@@ -107,6 +108,7 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const TakeParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<TakeParams, 0, 1>)
+      .types(kNumericTypes)
       .gradient([](const TakeParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(1)};
         g.set(0, g.call("take", inputs, g.attrs())[0]);
@@ -119,6 +121,7 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(embedding_shape)
       .infer_type(embedding_type)
+      .input_types(0, kNumericTypes)
       .gradient([](const EmbeddingParams&, GradBuilder& g) {
         if (g.wants(1)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(0)};
@@ -132,6 +135,7 @@ void register_index(OpTable& table) {
         s.set_out(0, Shape{p.input_dim, p.output_dim});
       })
       .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
+      .types(kNumericTypes)
       .gradient([](const EmbeddingParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.in(1), g.grad_of(0)};
         g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
@@ -151,6 +155,7 @@ void register_index(OpTable& table) {
         t.set_out(0, p.dtype);
         if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
       })
+      .types(kNumericTypes)
       .zero_gradient();
   table.add<NoParams>("_onehot_encode")
       .doc("One-hot rows of the indices `lhs`, of the shape and type of the matrix `rhs`.")
@@ -166,6 +171,7 @@ void register_index(OpTable& table) {
         if (rows.ndim_known()) s.set_in(0, Shape{rows[0]});
       })
       .infer_type(typed_by_data<NoParams, 1, 0>)
+      .types(kNumericTypes)
       .zero_gradient();
   table.add<PickParams>("pick")
       .aliases({"choose_element_0index"})
@@ -174,6 +180,7 @@ void register_index(OpTable& table) {
       .output("output")
       .infer_shape(pick_shape)
       .infer_type(typed_by_data<PickParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const PickParams&, GradBuilder& g) {
         if (g.wants(0)) {
           const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
@@ -186,6 +193,7 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const PickParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<PickParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const PickParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(1)};
         g.set(0, g.call("pick", inputs, g.attrs())[0]);
@@ -205,6 +213,7 @@ void register_index(OpTable& table) {
         s.set_in(1, s.out(0));
       })
       .infer_type(typed_by_data<NoParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_batch_take", {g.grad_of(0), g.in(1), g.in(0)}));
       });
@@ -214,6 +223,7 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)}));
       })
@@ -226,6 +236,7 @@ void register_index(OpTable& table) {
         if (s.in(0).ndim_known() && s.in(1).is_known()) s.set_out(0, gather_shape(s.in(0), s.in(1), s.who()));
       })
       .infer_type(typed_by_data<NoParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_gather_nd", {g.grad_of(0), g.in(1), g.in(0)}));
       });
@@ -235,6 +246,7 @@ void register_index(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type(typed_by_data<NoParams, 0, 1>)
+      .types(kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
       })
@@ -250,6 +262,7 @@ void register_index(OpTable& table) {
         if (s.in(1).is_known()) s.set_in(0, gather_shape(p.shape, s.in(1), s.who()));
       })
       .infer_type(typed_by_data<ScatterParams, 0, 1>)
+      .input_types(1, kNumericTypes)
       .gradient([](const ScatterParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
       });
@@ -268,11 +281,12 @@ void register_index(OpTable& table) {
         for (int i : {0, 1}) t.set_in(i, t.out(0));
         if (t.in(2) == DType::unknown) t.set_in(2, DType::float32);
       })
+      .input_types(2, kNumericTypes)
       .zero_gradient();
   const auto flat_index = [&table](const char* name, const char* alias, const char* doc, bool ravel) {
     auto op = table.add<RavelParams>(name);
     op.aliases({alias}).doc(doc).input("data").output("output").zero_gradient();
-    op.infer_type([](const RavelParams&, TypeInfer& t) { t.unify_all(); });
+    op.infer_type([](const RavelParams&, TypeInfer& t) { t.unify_all(); }).types(kNumericTypes);
     if (ravel) {
       op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.shape, ValueError,

@@ -49,7 +49,7 @@ struct FullParams {
         .type("Shape(tuple)");
     f("ctx", &FullParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
     f("dtype", &FullParams::dtype, "Type of the output.").dtypes(kInitTypes);
-    f("value", &FullParams::value, "Value of every element.").required();
+    f("value", &FullParams::value, "Value of every element.").required("1");
   }
 };
 
@@ -62,7 +62,7 @@ struct RangeParams {
   std::string ctx;
   DType dtype = DType::float32;
   static void fields(FieldList<RangeParams>& f) {
-    f("start", &RangeParams::start, "First value.").required();
+    f("start", &RangeParams::start, "First value.").required("0");
     f("stop", &RangeParams::stop,
       "End of the interval, not included; without it, start is the end and 0 the start.");
     f("step", &RangeParams::step, "Distance of two values.");
@@ -81,9 +81,9 @@ struct LinspaceParams {
   std::string ctx;
   DType dtype = DType::float32;
   static void fields(FieldList<LinspaceParams>& f) {
-    f("start", &LinspaceParams::start, "First value.").required();
-    f("stop", &LinspaceParams::stop, "Last value, or the one after it without `endpoint`.").required();
-    f("num", &LinspaceParams::num, "Number of values.").required().at_least(0);
+    f("start", &LinspaceParams::start, "First value.").required("0");
+    f("stop", &LinspaceParams::stop, "Last value, or the one after it without `endpoint`.").required("4");
+    f("num", &LinspaceParams::num, "Number of values.").required("5").at_least(0);
     f("endpoint", &LinspaceParams::endpoint, "Whether `stop` is the last value.");
     f("ctx", &LinspaceParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
     f("dtype", &LinspaceParams::dtype, "Type of the output.").dtypes(kArrayTypes);
@@ -97,7 +97,7 @@ struct EyeParams {
   std::string ctx;
   DType dtype = DType::float32;
   static void fields(FieldList<EyeParams>& f) {
-    f("N", &EyeParams::N, "Number of rows.").required().at_least(0);
+    f("N", &EyeParams::N, "Number of rows.").required("3").at_least(0);
     f("M", &EyeParams::M, "Number of columns; 0 means N.").at_least(0);
     f("k", &EyeParams::k, "Which diagonal is ones: positive above the main one, negative below.");
     f("ctx", &EyeParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");

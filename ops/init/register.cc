@@ -102,6 +102,7 @@ void register_init(OpTable& table) {
         s.set_out(0, Shape{s.in(0)[normalize_axis(*p.axis, s.in(0).ndim(), s.who())]});
       })
       .infer_type([](const ArangeLikeParams&, TypeInfer& t) { t.unify_all(); })
+      .types(kNumericTypes)
       .zero_gradient();
 }
 

@@ -88,6 +88,7 @@ OpBuilder<Params> add_product(OpTable& table) {
       .output("output")
       .infer_shape(infer_lhs<shape>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .accumulates()
       .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_a(ops, g, g.attrs()->given()); });
   table.add<Params>(ops.fb)
@@ -97,6 +98,7 @@ OpBuilder<Params> add_product(OpTable& table) {
       .output("output")
       .infer_shape(infer_rhs<shape>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .accumulates()
       .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_b(ops, g, g.attrs()->given()); });
   auto op = table.add<Params>(ops.f);
@@ -104,6 +106,7 @@ OpBuilder<Params> add_product(OpTable& table) {
       .output("output")
       .infer_shape(infer_product<shape>)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .accumulates()
       .gradient([](const Params&, GradBuilder& g) { bilinear_gradient(ops, g); });
   return op;

@@ -87,6 +87,7 @@ void register_fully_connected(OpTable& table) {
       .output("output")
       .infer_shape(infer_forward)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .cost(cost)
       .gradient([](const Params& p, GradBuilder& g) {
         bilinear_gradient(kOps, g);
@@ -99,6 +100,7 @@ void register_fully_connected(OpTable& table) {
       .output("output")
       .infer_shape(infer_data)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .cost(cost)
       .accumulates()
       .gradient(
@@ -110,6 +112,7 @@ void register_fully_connected(OpTable& table) {
       .output("output")
       .infer_shape(infer_weight)
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .cost(cost)
       .accumulates()
       .gradient(
@@ -120,6 +123,7 @@ void register_fully_connected(OpTable& table) {
       .output("output")
       .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_hidden}); })
       .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
       .accumulates();
 }
 

@@ -12,7 +12,7 @@ struct FullyConnectedParams {
   bool flatten = true;
 
   static void fields(FieldList<FullyConnectedParams>& f) {
-    f("num_hidden", &FullyConnectedParams::num_hidden, "Number of outputs.").required().at_least(1);
+    f("num_hidden", &FullyConnectedParams::num_hidden, "Number of outputs.").required("4").at_least(1);
     f("no_bias", &FullyConnectedParams::no_bias, "Leaves the bias out.");
     f("flatten", &FullyConnectedParams::flatten,
       "Joins all axes of the data but the first; else only the last is used.");

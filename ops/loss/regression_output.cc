@@ -42,6 +42,8 @@ void add_regression(OpTable& table, const char* name, const char* doc) {
       .output("output")
       .infer_shape(infer_regression)
       .infer_type(infer_loss_type<Params>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0)
       .loss()
       .gradient([](const Params&, GradBuilder& g) {
@@ -54,6 +56,8 @@ void add_regression(OpTable& table, const char* name, const char* doc) {
       .output("output")
       .infer_shape(infer_regression)
       .infer_type(infer_loss_type<Params>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0);
 }
 
@@ -76,6 +80,8 @@ void register_regression_output(OpTable& table) {
       .output("output")
       .infer_shape(infer_svm)
       .infer_type(infer_loss_type<Svm>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0)
       .loss()
       .gradient([](const Svm&, GradBuilder& g) {
@@ -88,6 +94,8 @@ void register_regression_output(OpTable& table) {
       .output("output")
       .infer_shape(infer_svm)
       .infer_type(infer_loss_type<Svm>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0);
 }
 

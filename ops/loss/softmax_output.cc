@@ -55,6 +55,8 @@ void register_softmax_output(OpTable& table) {
       .output("output")
       .infer_shape(infer_forward)
       .infer_type(infer_loss_type<Params>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0)
       .element_cost(1)
       .loss()
@@ -68,6 +70,8 @@ void register_softmax_output(OpTable& table) {
       .output("output")
       .infer_shape(infer_forward)
       .infer_type(infer_loss_type<Params>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .inplace(0, 0);
 
   table.add<NoParams>("softmax_cross_entropy")
@@ -81,6 +85,8 @@ void register_softmax_output(OpTable& table) {
         s.set_out(0, Shape{1});
       })
       .infer_type(infer_loss_type<NoParams>)
+      .types(kFloatingTypes)
+      .input_types(1, kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
         if (g.wants(0)) g.set(0, g.call("_backward_softmax_cross_entropy", inputs, g.attrs())[0]);
@@ -93,7 +99,13 @@ void register_softmax_output(OpTable& table) {
         s.set_out(0, s.in(1));
         s.set_in(1, s.out(0));
       })
-      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); });
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        t.set_in(0, t.in(1));
+        t.set_in(1, t.in(0));
+        t.set_out(0, t.in(1));
+      })
+      .types(kFloatingTypes)
+      .input_types(2, kNumericTypes);
 }
 
 }  // namespace loomix::ops

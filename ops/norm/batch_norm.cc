@@ -93,6 +93,7 @@ void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
       .output("beta")
       .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
       .infer_type(backward_type<P>)
+      .types(kFloatingTypes)
       .training_matters()
       .element_cost(0.6);
 }
@@ -110,6 +111,7 @@ void add(OpTable& table, const char* doc) {
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape([](const P& p, ShapeInfer& s) { infer_forward(full_params(p), s); })
       .infer_type(forward_type<P>)
+      .types(kFloatingTypes)
       .training_matters()
       .first_value([](const P&, int input) {
         return input == 3 ? R"(["zero", {}])" : input == 4 ? R"(["one", {}])" : nullptr;

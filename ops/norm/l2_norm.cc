@@ -50,6 +50,7 @@ void register_l2_norm(OpTable& table) {
       .num_visible_outputs([](const L2NormalizationParams&) { return 1; })
       .infer_shape(l2_shape)
       .infer_type(same_type<L2NormalizationParams>)
+      .types(kFloatingTypes)
       .gradient([](const L2NormalizationParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.out(0), g.out(1)};
         g.set(0, g.call("_backward_L2Normalization", inputs, g.attrs())[0]);
@@ -59,7 +60,8 @@ void register_l2_norm(OpTable& table) {
       .inputs({"grad", "output", "norm"})
       .output("data")
       .infer_shape(shape_of_first<L2NormalizationParams>)
-      .infer_type(same_type<L2NormalizationParams>);
+      .infer_type(same_type<L2NormalizationParams>)
+      .types(kFloatingTypes);
   table.add<LRNParams>("LRN")
       .doc("Divides each element by a power of the mean square of the channels around it.")
       .input("data")
@@ -68,6 +70,7 @@ void register_l2_norm(OpTable& table) {
       .num_visible_outputs([](const LRNParams&) { return 1; })
       .infer_shape(lrn_shape)
       .infer_type(same_type<LRNParams>)
+      .types(kFloatingTypes)
       .element_cost(5)
       .gradient([](const LRNParams&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(0), g.out(1)};
@@ -79,6 +82,7 @@ void register_l2_norm(OpTable& table) {
       .output("data")
       .infer_shape(shape_of_first<LRNParams>)
       .infer_type(same_type<LRNParams>)
+      .types(kFloatingTypes)
       .element_cost(8);
 }
 

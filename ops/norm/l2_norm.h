@@ -31,7 +31,7 @@ struct LRNParams {
     f("beta", &LRNParams::beta, "Power of the denominator.");
     f("knorm", &LRNParams::knorm, "Added to the mean square times alpha.");
     f("nsize", &LRNParams::nsize, "How many neighbouring channels count; an odd number.")
-        .required()
+        .required("3")
         .at_least(0)
         .type("int (non-negative)");
   }

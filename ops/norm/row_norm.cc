@@ -84,6 +84,7 @@ void add(OpTable& table, const char* doc) {
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape(infer_forward<P>)
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .element_cost(0.5)
       .gradient([](const P&, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1), g.out(1), g.out(2)};
@@ -100,6 +101,7 @@ void add(OpTable& table, const char* doc) {
       .output("beta")
       .infer_shape(infer_backward<P>)
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .element_cost(0.8);
 }
 

@@ -15,7 +15,12 @@ OpBuilder<P> add_update(OpTable& table, const char* name, std::vector<const char
   auto op = table.add<P>(name);
   op.doc(doc).input("weight").input("grad").output("output");
   for (const char* state : states) op.state(state);
-  op.infer_shape(same_shape<P>).infer_type(same_type<P>).inplace(0, 0).no_symbol().element_cost(0.1);
+  op.infer_shape(same_shape<P>)
+      .infer_type(same_type<P>)
+      .types(kFloatingTypes)
+      .inplace(0, 0)
+      .no_symbol()
+      .element_cost(0.1);
   return op;
 }
 
@@ -131,6 +136,7 @@ void add_multi(OpTable& table, const char* name, const char* doc) {
       .num_outputs([](const P& p) { return count_of(p); })
       .infer_shape(checked_multi_shape<P, stride, shared>)
       .infer_type(multi_type<P, stride, shared, mixed>)
+      .types(kFloatingTypes)
       .no_symbol();
 }
 
@@ -190,6 +196,7 @@ void register_lamb_adamw(OpTable& table) {
       .output("output")
       .infer_shape(shape_with_scalars<Two, 2>)
       .infer_type(same_type<Two>)
+      .types(kFloatingTypes)
       .no_symbol();
   table.add<Two>("mp_lamb_update_phase2")
       .doc("LAMB's step for a weight of a half type with a float32 copy.")
@@ -211,6 +218,7 @@ void register_lamb_adamw(OpTable& table) {
         t.set_out(0, t.in(0));
         for (int i = 1; i < t.num_in(); ++i) t.set_in(i, DType::float32);
       })
+      .types(kFloatingTypes)
       .no_symbol();
   using W = AdamWParams;
   const auto scalar_last_type = [](const W&, TypeInfer& t) {
@@ -229,6 +237,7 @@ void register_lamb_adamw(OpTable& table) {
       .output("output")
       .infer_shape(shape_with_scalars<W, 1>)
       .infer_type(scalar_last_type)
+      .types(kFloatingTypes)
       .no_symbol();
   table.add<W>("_mp_adamw_update")
       .doc("_adamw_update for a weight of a half type with a float32 copy.")
@@ -245,6 +254,7 @@ void register_lamb_adamw(OpTable& table) {
         for (int i : {2, 3, 4}) t.set_in(i, DType::float32);
         if (t.in(5) == DType::unknown) t.set_in(5, DType::float32);
       })
+      .types(kFloatingTypes)
       .no_symbol();
 }
 
@@ -253,6 +263,7 @@ void finite_rules(OpBuilder<P> op) {
   op.output("output")
       .infer_shape([](const P&, ShapeInfer& s) { s.set_out(0, Shape{1}); })
       .infer_type([](const P&, TypeInfer& t) { t.set_out(0, DType::float32); })
+      .types(kFloatingTypes)
       .zero_gradient();
 }
 
@@ -265,6 +276,7 @@ void register_helpers(OpTable& table) {
       .output("output")
       .infer_shape([](const Num& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_arrays}); })
       .infer_type([](const Num&, TypeInfer& t) { t.set_out(0, DType::float32); })
+      .types(kFloatingTypes)
       .zero_gradient();
   table.add<Lars>("multi_lars")
       .doc("LARS: scales learning rates by the ratio of the weights' and gradients' norms.")
@@ -272,6 +284,7 @@ void register_helpers(OpTable& table) {
       .output("output")
       .infer_shape(same_shape<Lars>)
       .infer_type(same_type<Lars>)
+      .types(kFloatingTypes)
       .zero_gradient();
   finite_rules(table.add<AllFiniteParams>("all_finite")
                    .doc("1 if every number in the array is finite, else 0.")

@@ -24,7 +24,7 @@ struct RateFields {
   float wd = 0;
   template <class P>
   static void lr_field(FieldList<P>& f) {
-    f("lr", static_cast<float P::*>(&P::lr), "Learning rate.").required();
+    f("lr", static_cast<float P::*>(&P::lr), "Learning rate.").required("0.1");
   }
   template <class P>
   static void wd_field(FieldList<P>& f) {
@@ -95,7 +95,7 @@ struct AdamWParams : RateFields {
     f("beta2", &AdamWParams::beta2, "Decay of the variance.");
     f("epsilon", &AdamWParams::epsilon, "Avoids a division by zero.");
     wd_field(f);
-    f("eta", &AdamWParams::eta, "Multiplies the whole step.").required();
+    f("eta", &AdamWParams::eta, "Multiplies the whole step.").required("1");
     f("clip_gradient", &AdamWParams::clip_gradient, "Clips the gradient to [-c, c]; off if negative.");
   }
 };
@@ -154,7 +154,7 @@ struct FtmlParams : RateFields {
     f("beta1", &FtmlParams::beta1, "Decay of the mean.").at_least(0).at_most(1);
     f("beta2", &FtmlParams::beta2, "Decay of the variance.").at_least(0).at_most(1);
     f("epsilon", &FtmlParams::epsilon, "Avoids a division by zero.");
-    f("t", &FtmlParams::t, "Number of updates so far, this one included.").required();
+    f("t", &FtmlParams::t, "Number of updates so far, this one included.").required("1");
     wd_field(f);
     f("rescale_grad", &FtmlParams::rescale_grad, "Multiplies the gradient first.");
     f("clip_grad", &FtmlParams::clip_grad, "Clips the gradient to [-c, c]; off if negative.");
@@ -193,9 +193,9 @@ struct LambPhase1Params : RescaleFields {
     f("beta1", &P::beta1, "Decay of the mean.");
     f("beta2", &P::beta2, "Decay of the variance.");
     f("epsilon", &P::epsilon, "Avoids a division by zero.");
-    f("t", &P::t, "Number of updates so far, this one included.").required();
+    f("t", &P::t, "Number of updates so far, this one included.").required("1");
     f("bias_correction", &P::bias_correction, "Corrects the means for their start at zero.");
-    f("wd", &P::wd, "Weight decay.").required();
+    f("wd", &P::wd, "Weight decay.").required("0.01");
     rescale_fields(f);
   }
 };
@@ -205,7 +205,7 @@ struct LambPhase2Params {
   float lower_bound = -1.0f;
   float upper_bound = -1.0f;
   static void fields(FieldList<LambPhase2Params>& f) {
-    f("lr", &LambPhase2Params::lr, "Learning rate.").required();
+    f("lr", &LambPhase2Params::lr, "Learning rate.").required("0.1");
     f("lower_bound", &LambPhase2Params::lower_bound, "Least norm of the weight; off if negative.");
     f("upper_bound", &LambPhase2Params::upper_bound, "Largest norm of the weight; off if negative.");
   }
@@ -225,7 +225,7 @@ struct GroupAdagradParams : RescaleFields {
   float lr = 0;
   float epsilon = 1e-5f;
   static void fields(FieldList<GroupAdagradParams>& f) {
-    f("lr", &GroupAdagradParams::lr, "Learning rate.").required();
+    f("lr", &GroupAdagradParams::lr, "Learning rate.").required("0.1");
     rescale_fields(f);
     f("epsilon", &GroupAdagradParams::epsilon, "Avoids a division by zero.");
   }
@@ -238,8 +238,8 @@ struct MultiSgdParams : RescaleFields {
   int num_weights = 1;
   static constexpr float momentum = 0.0f;
   static void fields(FieldList<MultiSgdParams>& f) {
-    f("lrs", &MultiSgdParams::lrs, "Learning rates.").required();
-    f("wds", &MultiSgdParams::wds, "Weight decays.").required();
+    f("lrs", &MultiSgdParams::lrs, "Learning rates.").required("(0.1,)");
+    f("wds", &MultiSgdParams::wds, "Weight decays.").required("(0.01,)");
     rescale_fields(f);
     f("num_weights", &MultiSgdParams::num_weights, "Number of weights.").at_least(1);
   }
@@ -251,8 +251,8 @@ struct MultiSgdMomParams : RescaleFields {
   float momentum = 0.0f;
   int num_weights = 1;
   static void fields(FieldList<MultiSgdMomParams>& f) {
-    f("lrs", &MultiSgdMomParams::lrs, "Learning rates.").required();
-    f("wds", &MultiSgdMomParams::wds, "Weight decays.").required();
+    f("lrs", &MultiSgdMomParams::lrs, "Learning rates.").required("(0.1,)");
+    f("wds", &MultiSgdMomParams::wds, "Weight decays.").required("(0.01,)");
     f("momentum", &MultiSgdMomParams::momentum, "How much of the last step is kept.");
     rescale_fields(f);
     f("num_weights", &MultiSgdMomParams::num_weights, "Number of weights.").at_least(1);
@@ -289,12 +289,12 @@ struct MultiAdamWParams {
   int num_weights = 1;
   static void fields(FieldList<MultiAdamWParams>& f) {
     using P = MultiAdamWParams;
-    f("lrs", &P::lrs, "Learning rates.").required();
+    f("lrs", &P::lrs, "Learning rates.").required("(0.1,)");
     f("beta1", &P::beta1, "Decay of the mean.");
     f("beta2", &P::beta2, "Decay of the variance.");
     f("epsilon", &P::epsilon, "Avoids a division by zero.");
-    f("wds", &P::wds, "Weight decays.").required();
-    f("etas", &P::etas, "Multiply the whole steps.").required();
+    f("wds", &P::wds, "Weight decays.").required("(0.01,)");
+    f("etas", &P::etas, "Multiply the whole steps.").required("(1,)");
     f("clip_gradient", &P::clip_gradient, "Clips the gradients to [-c, c]; off if negative.");
     f("num_weights", &P::num_weights, "Number of weights.").at_least(1);
   }
@@ -315,17 +315,17 @@ struct MultiLambParams {
   int num_tensors = 1;
   static void fields(FieldList<MultiLambParams>& f) {
     using P = MultiLambParams;
-    f("learning_rates", &P::learning_rates, "Learning rates.").required();
+    f("learning_rates", &P::learning_rates, "Learning rates.").required("(0.1,)");
     f("beta1", &P::beta1, "Decay of the mean.");
     f("beta2", &P::beta2, "Decay of the variance.");
     f("epsilon", &P::epsilon, "Avoids a division by zero.");
-    f("wds", &P::wds, "Weight decays.").required();
+    f("wds", &P::wds, "Weight decays.").required("(0.01,)");
     f("rescale_grad", &P::rescale_grad, "Multiplies the gradients first.");
     f("lower_bound", &P::lower_bound, "Least norm of a weight; off if negative.");
     f("upper_bound", &P::upper_bound, "Largest norm of a weight; off if negative.");
     f("clip_gradient", &P::clip_gradient, "Clips the gradients to [-c, c]; off if negative.");
     f("bias_correction", &P::bias_correction, "Corrects the means for their start at zero.");
-    f("step_count", &P::step_count, "Numbers of updates so far, these included.").required();
+    f("step_count", &P::step_count, "Numbers of updates so far, these included.").required("(1,)");
     f("num_tensors", &P::num_tensors, "Number of weights.").at_least(1);
   }
 };
@@ -335,8 +335,8 @@ struct MultiLarsParams {
   float eps = 0;
   float rescale_grad = 1.0f;
   static void fields(FieldList<MultiLarsParams>& f) {
-    f("eta", &MultiLarsParams::eta, "The trust coefficient.").required();
-    f("eps", &MultiLarsParams::eps, "Avoids a division by zero.").required();
+    f("eta", &MultiLarsParams::eta, "The trust coefficient.").required("1");
+    f("eps", &MultiLarsParams::eps, "Avoids a division by zero.").required("1e-8");
     f("rescale_grad", &MultiLarsParams::rescale_grad, "Multiplies the gradients first.");
   }
 };
@@ -344,7 +344,7 @@ struct MultiLarsParams {
 struct NumArraysParams {
   int num_arrays = 0;
   static void fields(FieldList<NumArraysParams>& f) {
-    f("num_arrays", &NumArraysParams::num_arrays, "Number of arrays.").required().at_least(1);
+    f("num_arrays", &NumArraysParams::num_arrays, "Number of arrays.").required("2").at_least(1);
   }
 };
 

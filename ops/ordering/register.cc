@@ -41,6 +41,7 @@ void register_ordering(OpTable& table) {
         t.set_in(0, t.out(0));
         t.set_out(1, DType::int32);
       })
+      .types(kNumericTypes)
       .gradient([](const SortParams& p, GradBuilder& g) {
         const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
         g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
@@ -53,6 +54,7 @@ void register_ordering(OpTable& table) {
         if (s.in(0).is_known()) s.set_out(0, order_shape(p.axis, s.in(0), s.who()));
       })
       .infer_type([](const ArgsortParams& p, TypeInfer& t) { t.set_out(0, p.dtype); })
+      .types(kNumericTypes)
       .zero_gradient();
   table.add<TopkParams>("topk")
       .doc("Chooses the k largest (or smallest) elements along an axis, best first.")
@@ -76,6 +78,7 @@ void register_ordering(OpTable& table) {
         }
         if (!values || t.num_out() == 2) t.set_out(t.num_out() - 1, p.dtype);
       })
+      .types(kNumericTypes)
       .gradient([](const TopkParams& p, GradBuilder& g) {
         if (p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask) return;
         const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
@@ -87,6 +90,7 @@ void register_ordering(OpTable& table) {
       .shape_only(2)
       .infer_shape([](const SortParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
       .infer_type([](const SortParams&, TypeInfer& t) { t.set_out(0, t.in(0)); })
+      .types(kNumericTypes)
       .zero_gradient()
       .hidden();
 }

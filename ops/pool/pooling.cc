@@ -98,6 +98,7 @@ void add(OpTable& table, const std::string& name, const char* doc, Full, Rule) {
       .output("output")
       .infer_shape([](const P& p, ShapeInfer& s) { infer(Full{}(p), s); })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .element_cost(2)
       .gradient([](const P&, GradBuilder& g) { Rule{}(g); });
   table.add<P>("_backward_" + name)
@@ -106,6 +107,7 @@ void add(OpTable& table, const std::string& name, const char* doc, Full, Rule) {
       .output("output")
       .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(Full{}(p), s); })
       .infer_type(same_type<P>)
+      .types(kFloatingTypes)
       .element_cost(2);
 }
 

@@ -72,8 +72,8 @@ struct RandintParams : RandomTarget {
   int64_t low = 0;
   int64_t high = 0;
   static void fields(FieldList<RandintParams>& f) {
-    f("low", &RandintParams::low, "Smallest value.").required();
-    f("high", &RandintParams::high, "One more than the largest value.").required();
+    f("low", &RandintParams::low, "Smallest value.").required("0");
+    f("high", &RandintParams::high, "One more than the largest value.").required("10");
     target_fields(f, {DType::int32, DType::int64});
   }
 };

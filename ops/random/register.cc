@@ -37,6 +37,7 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
       .infer_type([](const DrawParams<D>& p, TypeInfer& t) {
         if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));
       })
+      .types(kFloatingTypes)
       .uses_rng(counters<DrawParams<D>>)
       .element_cost(20)
       .zero_gradient();
@@ -47,6 +48,7 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
       .shape_only(0)
       .infer_shape([](const LikeParams<D>&, ShapeInfer& s) { s.unify_all(); })
       .infer_type([](const LikeParams<D>&, TypeInfer& t) { t.unify_all(); })
+      .types(kFloatingTypes)
       .uses_rng(counters<LikeParams<D>>)
       .element_cost(20)
       .zero_gradient();
@@ -69,6 +71,7 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
         }
         if (p.dtype || t.in(0) != DType::unknown) t.set_out(0, p.dtype.value_or(t.in(0)));
       })
+      .types(kFloatingTypes)
       .uses_rng(counters<SampleParams<D>>)
       .element_cost(20)
       .zero_gradient();
@@ -102,6 +105,7 @@ void register_random(OpTable& table) {
         LOOMIX_CHECK(p.low < p.high, ValueError, "[{}] low {} is not below high {}.", t.who(), p.low, p.high);
         t.set_out(0, p.dtype.value_or(DType::int32));
       })
+      .types(kNumericTypes)
       .uses_rng(counters<RandintParams>)
       .element_cost(10)
       .zero_gradient();
@@ -121,6 +125,8 @@ void register_random(OpTable& table) {
         t.set_out(0, p.dtype);
         if (t.num_out() == 2) t.set_out(1, t.in(0));
       })
+      .types(kFloatingTypes)
+      .output_types(0, kNumericTypes)
       .uses_rng(counters<MultinomialParams>)
       .element_cost(50)
       .gradient([](const MultinomialParams& p, GradBuilder& g) {
@@ -130,7 +136,13 @@ void register_random(OpTable& table) {
       .inputs({"grad", "data", "sample"})
       .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
-      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); })
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        t.set_in(1, t.in(0));
+        t.set_in(0, t.in(1));
+        t.set_out(0, t.in(1));
+      })
+      .types(kFloatingTypes)
+      .input_types(2, kNumericTypes)
       .zero_gradient()
       .hidden();
   table.add<NoParams>("_shuffle")

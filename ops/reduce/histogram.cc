@@ -45,6 +45,7 @@ void register_histogram(OpTable& table) {
       .output("output1")
       .infer_shape(histogram_shape)
       .infer_type(histogram_type)
+      .types(kNumericTypes)
       .element_cost(10)
       .zero_gradient();
 }

@@ -41,7 +41,8 @@ struct ReshapeLikeParams {
 struct ExpandDimsParams {
   int axis = 0;
   static void fields(FieldList<ExpandDimsParams>& f) {
-    f("axis", &ExpandDimsParams::axis, "Where the axis of size 1 is put; -1 is behind the last.").required();
+    f("axis", &ExpandDimsParams::axis, "Where the axis of size 1 is put; -1 is behind the last.")
+        .required("0");
   }
 };
 
@@ -77,8 +78,8 @@ struct SliceParams {
   Bounds end;
   Bounds step;
   static void fields(FieldList<SliceParams>& f) {
-    f("begin", &SliceParams::begin, "First index along each axis; None is the start.").required();
-    f("end", &SliceParams::end, "End index along each axis, not included; None is the end.").required();
+    f("begin", &SliceParams::begin, "First index along each axis; None is the start.").required("(0,)");
+    f("end", &SliceParams::end, "End index along each axis, not included; None is the end.").required("(1,)");
     f("step", &SliceParams::step, "Step along each axis; may be negative.");
   }
 };
@@ -87,9 +88,10 @@ struct SliceAssignScalarParams : SliceParams {
   double scalar = 0;
   static void fields(FieldList<SliceAssignScalarParams>& f) {
     f("scalar", &SliceAssignScalarParams::scalar, "The number to write.");
-    f("begin", &SliceAssignScalarParams::begin, "First index along each axis; None is the start.").required();
+    f("begin", &SliceAssignScalarParams::begin, "First index along each axis; None is the start.")
+        .required("(0,)");
     f("end", &SliceAssignScalarParams::end, "End index along each axis, not included; None is the end.")
-        .required();
+        .required("(1,)");
     f("step", &SliceAssignScalarParams::step, "Step along each axis; may be negative.");
   }
 };
@@ -99,9 +101,9 @@ struct SliceAxisParams {
   int begin = 0;
   std::optional<int> end;
   static void fields(FieldList<SliceAxisParams>& f) {
-    f("axis", &SliceAxisParams::axis, "Axis to cut.").required();
-    f("begin", &SliceAxisParams::begin, "First index; negative counts from the end.").required();
-    f("end", &SliceAxisParams::end, "End index, not included; None is the end.").required();
+    f("axis", &SliceAxisParams::axis, "Axis to cut.").required("0");
+    f("begin", &SliceAxisParams::begin, "First index; negative counts from the end.").required("0");
+    f("end", &SliceAxisParams::end, "End index, not included; None is the end.").required("1");
   }
 };
 
@@ -116,7 +118,7 @@ struct ConcatParams {
   int num_args = 1;
   int dim = 1;
   static void fields(FieldList<ConcatParams>& f) {
-    f("num_args", &ConcatParams::num_args, "Number of inputs.").required().at_least(1).type("int");
+    f("num_args", &ConcatParams::num_args, "Number of inputs.").required("2").at_least(1).type("int");
     f("dim", &ConcatParams::dim, "Axis along which they are joined.");
   }
 };
@@ -126,7 +128,7 @@ struct StackParams {
   int num_args = 1;
   static void fields(FieldList<StackParams>& f) {
     f("axis", &StackParams::axis, "Where the new axis stands in the output.");
-    f("num_args", &StackParams::num_args, "Number of inputs.").required().at_least(1).type("int");
+    f("num_args", &StackParams::num_args, "Number of inputs.").required("2").at_least(1).type("int");
   }
 };
 
@@ -135,7 +137,10 @@ struct SplitParams {
   int axis = 1;
   bool squeeze_axis = false;
   static void fields(FieldList<SplitParams>& f) {
-    f("num_outputs", &SplitParams::num_outputs, "Number of equal parts.").required().at_least(1).type("int");
+    f("num_outputs", &SplitParams::num_outputs, "Number of equal parts.")
+        .required("2")
+        .at_least(1)
+        .type("int");
     f("axis", &SplitParams::axis, "Axis to cut.");
     f("squeeze_axis", &SplitParams::squeeze_axis, "Drop the axis, which then has size 1 in every part.");
   }
@@ -147,7 +152,7 @@ struct SplitV2Params {
   bool squeeze_axis = false;
   int sections = 0;
   static void fields(FieldList<SplitV2Params>& f) {
-    f("indices", &SplitV2Params::indices, "Where each part begins, starting with 0.").required();
+    f("indices", &SplitV2Params::indices, "Where each part begins, starting with 0.").required("(0,)");
     f("axis", &SplitV2Params::axis, "Axis to cut.");
     f("squeeze_axis", &SplitV2Params::squeeze_axis, "Drop the axis, which then has size 1 in every part.");
     f("sections", &SplitV2Params::sections, "If above 0: number of equal parts.").at_least(0).type("int");
@@ -157,14 +162,14 @@ struct SplitV2Params {
 struct ReverseParams {
   Shape axis;
   static void fields(FieldList<ReverseParams>& f) {
-    f("axis", &ReverseParams::axis, "Axes along which the order is reversed.").required().or_int();
+    f("axis", &ReverseParams::axis, "Axes along which the order is reversed.").required("0").or_int();
   }
 };
 
 struct TileParams {
   Shape reps;
   static void fields(FieldList<TileParams>& f) {
-    f("reps", &TileParams::reps, "How often data stands along each axis.").required().or_int();
+    f("reps", &TileParams::reps, "How often data stands along each axis.").required("2").or_int();
   }
 };
 
@@ -173,7 +178,7 @@ struct RepeatParams {
   std::optional<int> axis;
   static void fields(FieldList<RepeatParams>& f) {
     f("repeats", &RepeatParams::repeats, "How often each element stands in the output.")
-        .required()
+        .required("2")
         .at_least(0)
         .type("int");
     f("axis", &RepeatParams::axis, "Axis along which elements are repeated; without it, data is flat.");
@@ -188,10 +193,10 @@ struct PadParams {
   double constant_value = 0;
   static void fields(FieldList<PadParams>& f) {
     f("mode", &PadParams::mode, "What the border holds.")
-        .required()
+        .required("constant")
         .options({{"constant", PadMode::constant}, {"edge", PadMode::edge}, {"reflect", PadMode::reflect}});
     f("pad_width", &PadParams::pad_width, "Elements before and behind each axis: (before_1, after_1, ...).")
-        .required();
+        .required("(0, 0, 0, 0, 1, 1, 1, 1)");
     f("constant_value", &PadParams::constant_value, "The border in mode `constant`.");
   }
 };
@@ -200,7 +205,7 @@ struct BlockParams {
   int block_size = 1;
   static void fields(FieldList<BlockParams>& f) {
     f("block_size", &BlockParams::block_size, "Edge of a block of pixels.")
-        .required()
+        .required("2")
         .at_least(1)
         .type("int");
   }

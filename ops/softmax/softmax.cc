@@ -67,6 +67,7 @@ OpBuilder<Params> add_kind(OpTable& table, const char* name) {
   op.output("output")
       .infer_shape(infer_shape)
       .infer_type(infer_type)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .element_cost(1)
       .gradient(gradient<kind>);
@@ -77,6 +78,7 @@ OpBuilder<Params> add_kind(OpTable& table, const char* name) {
       .output("output")
       .infer_shape(same_shape<Params>)
       .infer_type(infer_backward_type)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .inplace(1, 0)
       .gradient(gradient_twice<kind>);
@@ -85,13 +87,15 @@ OpBuilder<Params> add_kind(OpTable& table, const char* name) {
       .inputs({"head", "grad", "output"})
       .output("output")
       .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>);
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes);
   table.add<Params>(backward + "_output")
       .hidden()
       .inputs({"head", "grad", "output"})
       .output("output")
       .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>);
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes);
   return op;
 }
 
@@ -101,7 +105,8 @@ void register_softmax(OpTable& table) {
   add_kind<SoftmaxKind::softmax>(table, "softmax")
       .doc("Scales exponentials along `axis` so that they sum to one.")
       .inputs({"data", "length"})
-      .last_input_if(takes_length);
+      .last_input_if(takes_length)
+      .input_types(1, kNumericTypes);
   add_kind<SoftmaxKind::softmin>(table, "softmin").doc("The softmax of the negated input.").input("data");
   add_kind<SoftmaxKind::log_softmax>(table, "log_softmax").doc("The logarithm of the softmax.").input("data");
   using Activation = SoftmaxActivationParams;
@@ -111,6 +116,7 @@ void register_softmax(OpTable& table) {
       .output("output")
       .infer_shape(same_shape<Activation>)
       .infer_type(same_type<Activation>)
+      .types(kFloatingTypes)
       .inplace(0, 0)
       .gradient([](const Activation&, GradBuilder& g) {
         g.set(0, call(g, "_backward_SoftmaxActivation", {g.grad_of(0), g.out(0)}));
@@ -120,7 +126,8 @@ void register_softmax(OpTable& table) {
       .inputs({"grad", "output"})
       .output("output")
       .infer_shape(same_shape<Activation>)
-      .infer_type(same_type<Activation>);
+      .infer_type(same_type<Activation>)
+      .types(kFloatingTypes);
 }
 
 }  // namespace loomix::ops

@@ -85,8 +85,7 @@ void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray
   const std::span<DType> types(result.types);
   ops::ShapeInfer shape_rule(op, shapes.first(num_in), shapes.subspan(num_in));
   op.infer_shape(attrs, shape_rule);
-  ops::TypeInfer type_rule(op, types.first(num_in), types.subspan(num_in));
-  op.infer_type(attrs, type_rule);
+  op.infer_types(attrs, types.first(num_in), types.subspan(num_in));
   for (size_t i = 0; i < num_out; ++i) {
     LOOMIX_CHECK(
         num_in > 0 || shapes[i].is_known() || ops::numpy_shapes(), ShapeError,

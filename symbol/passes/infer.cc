@@ -18,8 +18,7 @@ void run_rule(const Node& node, std::span<Shape> in, std::span<Shape> out) {
 }
 
 void run_rule(const Node& node, std::span<DType> in, std::span<DType> out) {
-  ops::TypeInfer rule(*node.op, in, out);
-  node.op->infer_type(*node.attrs, rule);
+  node.op->infer_types(*node.attrs, in, out);
 }
 
 template <class T>

@@ -45,7 +45,7 @@ struct Params : Window {
   float rate = 0.5f;
 
   static void fields(FieldList<Params>& f) {
-    f("kernel", &Params::kernel, "Window.").required();
+    f("kernel", &Params::kernel, "Window.").required("(2, 2)");
     f("stride", &Params::stride, "Step.").or_int();
     f("pool_type", &Params::pool_type, "How.")
         .options({{"max", PoolType::max}, {"avg", PoolType::avg}, {"sum", PoolType::sum}});
@@ -142,6 +142,12 @@ TEST(Params, DescribesFields) {
   EXPECT_EQ(schema.find("scales")->default_value, "(0.1, 1.0)");
   EXPECT_EQ(schema.find("nothing"), nullptr);
   EXPECT_THAT(schema.describe(), HasSubstr("axis : int, optional, default='-1'\n    Axis.\n"));
+}
+
+TEST(Params, TheExamplesOfRequiredFieldsAreEnough) {
+  const ParamSchema& schema = param_schema<Params>();
+  EXPECT_EQ(schema.example(), (TextPairs{{"kernel", "(2, 2)"}}));
+  EXPECT_EQ(value(schema.parse("test", schema.example())).kernel, Shape({2, 2}));
 }
 
 TEST(Params, ParsesTuples) {

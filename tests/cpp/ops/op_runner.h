@@ -59,6 +59,20 @@ struct RunResult {
   std::string kernel;
 };
 
+// Gives outputs whose shapes follow from values their memory.
+class DeferredTensors final : public DeferredOutputs {
+ public:
+  explicit DeferredTensors(std::vector<Tensor>& out) : out_(out) {}
+  TensorView allocate(int output, const Shape& shape) override {
+    Tensor& tensor = out_[static_cast<size_t>(output)];
+    tensor = Tensor(shape, tensor.dtype);
+    return tensor.view();
+  }
+
+ private:
+  std::vector<Tensor>& out_;
+};
+
 // Inputs may be changed where the schema says so.
 inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
                         const TextPairs& attr_texts = {}, const RunOptions& options = {}) {
@@ -74,14 +88,14 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
   }
   ShapeInfer shapes(op, in_shapes, out_shapes);
   op.infer_shape(*attrs, shapes);
-  TypeInfer types(op, in_types, out_types);
-  op.infer_type(*attrs, types);
+  op.infer_types(*attrs, in_types, out_types);
 
   RunResult result;
   std::vector<TensorView> in, out, saved;
   for (Tensor& input : inputs) in.push_back(input.view());
   for (int i = 0; i < outputs; ++i) {
-    result.out.emplace_back(out_shapes[static_cast<size_t>(i)], out_types[static_cast<size_t>(i)]);
+    const auto place = static_cast<size_t>(i);
+    result.out.emplace_back(op.data_dependent ? Shape{0} : out_shapes[place], out_types[place]);
   }
   if (options.req == Req::add) {
     for (Tensor& output : result.out) {
@@ -111,6 +125,7 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
     std::byte bytes[64];
   };
   std::vector<Line> scratch((scratch_bytes + 63) / 64);
+  DeferredTensors deferred(result.out);
   engine::RunContext context;
   context.cores = options.cores;
   static engine::Team team;
@@ -123,6 +138,7 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
                         .state = state.get(),
                         .random = options.random,
                         .training = options.training,
+                        .deferred = op.data_dependent ? &deferred : nullptr,
                         .context = &context};
   kernel->run(*attrs, args);
   result.kernel = kernel->name;

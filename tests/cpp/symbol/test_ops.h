@@ -12,7 +12,7 @@ struct DenseParams {
   bool no_bias = false;
   bool flatten = true;
   static void fields(FieldList<DenseParams>& f) {
-    f("num_hidden", &DenseParams::num_hidden, "Rows of the weight.").required();
+    f("num_hidden", &DenseParams::num_hidden, "Rows of the weight.").required("4");
     f("no_bias", &DenseParams::no_bias, "Leaves out the bias.");
     f("flatten", &DenseParams::flatten, "");
   }
@@ -36,7 +36,7 @@ struct SplitParams {
   int axis = 1;
   bool squeeze_axis = false;
   static void fields(FieldList<SplitParams>& f) {
-    f("num_outputs", &SplitParams::num_outputs, "").required();
+    f("num_outputs", &SplitParams::num_outputs, "").required("2");
     f("axis", &SplitParams::axis, "");
     f("squeeze_axis", &SplitParams::squeeze_axis, "");
   }
@@ -44,7 +44,7 @@ struct SplitParams {
 
 struct AddNParams {
   int num_args = 0;
-  static void fields(FieldList<AddNParams>& f) { f("num_args", &AddNParams::num_args, "").required(); }
+  static void fields(FieldList<AddNParams>& f) { f("num_args", &AddNParams::num_args, "").required("2"); }
 };
 
 struct ArgmaxParams {

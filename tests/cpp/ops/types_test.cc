@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "op_runner.h"
+
+// What inference lets through, kernels compute: each operator of the table in each combination of types.
+namespace loomix::ops::testing {
+namespace {
+
+constexpr DType kTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::uint8,
+                            DType::int8,    DType::int32,   DType::int64,   DType::boolean};
+
+struct Sample {
+  std::vector<Shape> shapes;  // of inputs; what is missing or unknown follows from the others
+  TextPairs attrs;            // beside those that the operator requires
+};
+
+// Operators that take none of the shapes that are tried for the others.
+const std::map<std::string, Sample>& special_samples() {
+  const Shape image{2, 4, 5, 5}, filters{4, 4, 2, 2}, filtered{2, 4, 4, 4};
+  static const std::map<std::string, Sample> samples = {
+      {"_arange", {{}, {{"stop", "4"}}}},
+      {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
+      {"scatter_nd", {{Shape{1}, Shape{2, 1}}, {{"shape", "(2, 3)"}}}},
+      {"_scatter_set_nd", {{Shape{2, 3}, Shape{1}, Shape{2, 1}}, {{"shape", "(2, 3)"}}}},
+      {"_backward_FullyConnected_data", {{Shape{2, 4}, Shape{4, 3}, Shape{2, 3}}, {}}},
+      {"_backward_FullyConnected_weight", {{Shape{2, 4}, Shape{2, 3}, Shape{4, 3}}, {}}},
+      {"_backward_Convolution_data", {{filtered, filters, image}, {}}},
+      {"_backward_Convolution_weight", {{filtered, image, filters}, {}}},
+      {"_backward_Convolution_v1_data", {{filtered, filters, image}, {}}},
+      {"_backward_Convolution_v1_weight", {{filtered, image, filters}, {}}},
+      {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
+      {"Pooling_v1", {{image}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_v1", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
+  };
+  return samples;
+}
+
+const Shape kTried[] = {Shape{2, 3}, Shape{4, 4, 4, 4}, Shape{3}, Shape{1}, Shape{2, 2, 3}};
+
+class TypesOf {
+ public:
+  explicit TypesOf(const OpDef& op) : op_(op) {}
+
+  void check() {
+    if (!find_shapes()) {
+      ADD_FAILURE() << op_.name << ": no shape that is tried is one for it";
+      return;
+    }
+    try_all(static_cast<size_t>(op_.count_inputs(*attrs_)));
+    EXPECT_GT(ran_, 0) << op_.name << " takes no types";
+  }
+
+ private:
+  bool find_shapes() {
+    if (const auto found = special_samples().find(op_.name); found != special_samples().end()) {
+      use(found->second.attrs);
+      return complete(found->second.shapes);
+    }
+    TextPairs attrs;
+    if (op_.params->find("shape") && !op_.params->find("shape")->required) attrs = {{"shape", "(2, 3)"}};
+    use(attrs);
+    if (op_.count_inputs(*attrs_) == 0) return complete({});
+    for (const Shape& shape : kTried) {
+      if (complete(std::vector<Shape>(static_cast<size_t>(op_.count_inputs(*attrs_)), shape))) return true;
+      if (complete({shape})) return true;
+    }
+    return false;
+  }
+
+  void use(const TextPairs& more) {
+    texts_ = more;
+    for (const auto& example : op_.params->example()) {
+      if (std::none_of(more.begin(), more.end(),
+                       [&](const auto& pair) { return pair.first == example.first; }))
+        texts_.push_back(example);
+    }
+    attrs_ = op_.params->parse(op_.name, texts_);
+  }
+
+  bool complete(std::vector<Shape> in) {
+    in.resize(static_cast<size_t>(op_.count_inputs(*attrs_)), Shape::unknown());
+    std::vector<Shape> out(static_cast<size_t>(op_.count_outputs(*attrs_)), Shape::unknown());
+    try {
+      ShapeInfer rule(op_, in, out);
+      op_.infer_shape(*attrs_, rule);
+    } catch (const Error&) {
+      return false;
+    }
+    const auto known = [](const Shape& shape) { return shape.is_known(); };
+    shapes_ = in;
+    return std::all_of(in.begin(), in.end(), known) &&
+           (op_.data_dependent || std::all_of(out.begin(), out.end(), known));
+  }
+
+  // Every pair of types of the first input and another one; the others follow, or are of the first's type.
+  void try_all(size_t inputs) {
+    if (inputs == 0) return try_types({});
+    for (const DType first : kTypes) {
+      std::vector<DType> types(inputs, DType::unknown);
+      types[0] = first;
+      if (inputs == 1) try_types(types);
+      for (size_t i = 1; i < inputs; ++i) {
+        for (const DType other : kTypes) {
+          types[i] = other;
+          try_types(types);
+        }
+        types[i] = DType::unknown;
+      }
+    }
+  }
+
+  void try_types(std::vector<DType> in) {
+    std::vector<DType> out(static_cast<size_t>(op_.count_outputs(*attrs_)), DType::unknown);
+    try {
+      op_.infer_types(*attrs_, in, out);
+      for (DType& dtype : in) {
+        if (dtype != DType::unknown) continue;
+        dtype = in[0];
+        op_.infer_types(*attrs_, in, out);
+      }
+    } catch (const TypeError&) {
+      return;
+    }
+    run(in);
+  }
+
+  void run(const std::vector<DType>& types) {
+    std::vector<Tensor> inputs;
+    std::string text;
+    for (size_t i = 0; i < types.size(); ++i) {
+      const std::vector<double> ones(static_cast<size_t>(shapes_[i].size()), 1);
+      inputs.emplace_back(shapes_[i], types[i], ones);
+      text += fmt::format(" {}", name_of(types[i]));
+    }
+    ++ran_;
+    try {
+      run_op(op_.name, inputs, texts_, {.training = true, .saved = true});
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << op_.name << " of" << text << ": " << error.what();
+    }
+  }
+
+  const OpDef& op_;
+  TextPairs texts_;
+  Ref<const AttrsBase> attrs_;
+  std::vector<Shape> shapes_;
+  int ran_ = 0;
+};
+
+TEST(Types, WhatIsInferredRuns) {
+  for (const OpDef& op : builtin_table().all()) TypesOf(op).check();
+}
+
+TEST(Types, WhatNoKernelTakesIsRefusedByName) {
+  const OpDef& op = builtin_table().at("Convolution");
+  const auto attrs = op.params->parse(op.name, op.params->example());
+  std::vector<DType> in(3, DType::int32), out(1, DType::unknown);
+  try {
+    op.infer_types(*attrs, in, out);
+    FAIL();
+  } catch (const TypeError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "[Convolution] input 'data' has type int32; it may be one of float32, float64, float16, bfloat16.");
+  }
+}
+
+}  // namespace
+}  // namespace loomix::ops::testing
