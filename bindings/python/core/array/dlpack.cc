@@ -44,7 +44,7 @@ struct Taken {
 
 }  // namespace
 
-PyObject* to_dlpack(NDArray array) {
+PyObject* dlpack_capsule(NDArray array) {
   DLManagedTensor* const tensor = loomix::to_dlpack(array);
   PyObject* const capsule = PyCapsule_New(tensor, kName, delete_capsule);
   if (capsule == nullptr) end(tensor);

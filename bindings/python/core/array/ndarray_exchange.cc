@@ -165,7 +165,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
       fresh.copy_from_host(array.view().data, array.bytes());
       array = std::move(fresh);
     }
-    return to_dlpack(std::move(array));
+    return dlpack_capsule(std::move(array));
   });
 }
 
@@ -180,12 +180,12 @@ PyObject* dlpack_for_write(PyObject* self, PyObject*) {
   return guarded([&] {
     NDArray& array = host_dense(self, "dlpack");
     array.wait_to_write();
-    return to_dlpack(array);
+    return dlpack_capsule(array);
   });
 }
 
 PyObject* dlpack_for_read(PyObject* self, PyObject*) {
-  return guarded([&] { return to_dlpack(host_dense(self, "dlpack")); });
+  return guarded([&] { return dlpack_capsule(host_dense(self, "dlpack")); });
 }
 
 PyObject* array_from_dlpack(PyObject*, PyObject* capsule) {

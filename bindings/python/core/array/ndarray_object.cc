@@ -277,10 +277,10 @@ PyObject* empty_sparse(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-PyMethodDef kFunctions[] = {{"set_array_classes", set_array_classes, METH_VARARGS, nullptr},
-                            {"empty", as_method(empty), METH_FASTCALL, nullptr},
-                            {"empty_sparse", as_method(empty_sparse), METH_FASTCALL, nullptr},
-                            {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kArrayFunctions[] = {{"set_array_classes", set_array_classes, METH_VARARGS, nullptr},
+                                 {"empty", as_method(empty), METH_FASTCALL, nullptr},
+                                 {"empty_sparse", as_method(empty_sparse), METH_FASTCALL, nullptr},
+                                 {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -330,7 +330,7 @@ void add_array_type(PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
   array_base_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   checked(PyModule_AddObjectRef(module, "NDArrayBase", reinterpret_cast<PyObject*>(array_base_type)));
-  checked(PyModule_AddFunctions(module, kFunctions));
+  checked(PyModule_AddFunctions(module, kArrayFunctions));
   checked(PyModule_AddFunctions(module, exchange_functions()));
 }
 

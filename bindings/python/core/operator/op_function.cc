@@ -243,10 +243,10 @@ PyObject* operator_info(PyObject*, PyObject* name) {
   return guarded([&] { return op_info(operators().at(to_text(name))); });
 }
 
-PyMethodDef kFunctions[] = {{"op_function", make_function, METH_VARARGS, nullptr},
-                            {"operator_names", operator_names, METH_O, nullptr},
-                            {"operator_info", operator_info, METH_O, nullptr},
-                            {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kOperatorFunctions[] = {{"op_function", make_function, METH_VARARGS, nullptr},
+                                    {"operator_names", operator_names, METH_O, nullptr},
+                                    {"operator_info", operator_info, METH_O, nullptr},
+                                    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -265,7 +265,7 @@ void add_op_function_type(PyObject* module) {
                       slots};
   op_function_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)));
   checked(PyModule_AddObjectRef(module, "OpFunction", reinterpret_cast<PyObject*>(op_function_type)));
-  checked(PyModule_AddFunctions(module, kFunctions));
+  checked(PyModule_AddFunctions(module, kOperatorFunctions));
 }
 
 }  // namespace loomix::python

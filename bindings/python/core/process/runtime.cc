@@ -164,16 +164,17 @@ PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
   return Py_NewRef(Py_None);
 }
 
-PyMethodDef kFunctions[] = {{"waitall", wait_all, METH_NOARGS, nullptr},
-                            {"shutdown", shutdown, METH_NOARGS, nullptr},
-                            {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
-                            {"dtype_number", dtype_number, METH_O, nullptr},
-                            {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
-                            {"numpy_shapes", numpy_shapes, METH_NOARGS, nullptr},
-                            {"exchange_numpy_shapes", exchange_numpy_shapes, METH_O, nullptr},
-                            {"set_numpy_shapes_of_process", set_numpy_shapes_of_process, METH_O, nullptr},
-                            {"exchange_push_priority", exchange_push_priority, METH_O, nullptr},
-                            {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kProcessFunctions[] = {
+    {"waitall", wait_all, METH_NOARGS, nullptr},
+    {"shutdown", shutdown, METH_NOARGS, nullptr},
+    {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
+    {"dtype_number", dtype_number, METH_O, nullptr},
+    {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
+    {"numpy_shapes", numpy_shapes, METH_NOARGS, nullptr},
+    {"exchange_numpy_shapes", exchange_numpy_shapes, METH_O, nullptr},
+    {"set_numpy_shapes_of_process", set_numpy_shapes_of_process, METH_O, nullptr},
+    {"exchange_push_priority", exchange_push_priority, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -188,7 +189,7 @@ const ops::OpTable& operators() {
 }
 
 void add_runtime(PyObject* module) {
-  checked(PyModule_AddFunctions(module, kFunctions));
+  checked(PyModule_AddFunctions(module, kProcessFunctions));
   const Owned atexit(checked(PyImport_ImportModule("atexit")));
   const Owned function(checked(PyObject_GetAttrString(module, "shutdown")));
   const Owned registered(checked(PyObject_CallMethod(atexit.get(), "register", "O", function.get())));
