@@ -102,8 +102,8 @@ def interrupted(wait):
         def interrupt():
             sent.append(time.time())
             os.kill(os.getpid(), signal.SIGINT)
-        x = mx.nd.ones((1500, 1500))
-        for _ in range(400):
+        x = mx.nd.ones((2500, 2500))  # seconds of work in few bytes: pushing must not wait
+        for _ in range(15):
             x = mx.nd.dot(x, x) * 1e-4
         threading.Timer(0.3, interrupt).start()
         try:
