@@ -164,11 +164,20 @@ void join_gradients(int parts, int axis, bool squeezed, GradBuilder& g) {
 }
 
 // (gradient, inputs ...): the parts of the gradient.
-void backward_concat_shape(const ConcatParams&, ShapeInfer& s) {
+void backward_concat_shape(const ConcatParams& p, ShapeInfer& s) {
+  Shape whole = Shape::unknown();
+  int64_t total = 0;
   for (int i = 0; i < s.num_out(); ++i) {
     s.set_out(i, s.in(i + 1));
     s.set_in(i + 1, s.out(i));
+    const Shape& part = s.out(i);
+    const int64_t size = part.ndim_known() ? part[normalize_axis(p.dim, part.ndim(), s.who())] : kUnknownDim;
+    total = size < 0 || total < 0 ? kUnknownDim : total + size;
+    if (part.ndim_known()) whole = part;
   }
+  if (!whole.ndim_known()) return;
+  whole[normalize_axis(p.dim, whole.ndim(), s.who())] = total;
+  s.set_in(0, whole);
 }
 
 void register_concat(OpTable& table) {

@@ -26,6 +26,7 @@ const std::map<std::string, Sample>& special_samples() {
       {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
       {"scatter_nd", {{Shape{1}, Shape{2, 1}}, {{"shape", "(2, 3)"}}}},
       {"_scatter_set_nd", {{Shape{2, 3}, Shape{1}, Shape{2, 1}}, {{"shape", "(2, 3)"}}}},
+      {"_backward_concat", {{Shape{2, 6}, Shape{2, 3}, Shape{2, 3}}, {{"dim", "1"}}}},
       {"_backward_FullyConnected_data", {{Shape{2, 4}, Shape{4, 3}, Shape{2, 3}}, {}}},
       {"_backward_FullyConnected_weight", {{Shape{2, 4}, Shape{2, 3}, Shape{4, 3}}, {}}},
       {"_backward_Convolution_data", {{filtered, filters, image}, {}}},
