@@ -62,6 +62,7 @@ class TypesOf {
       use(found->second.attrs);
       return complete(found->second.shapes);
     }
+    if (op_.hidden && find_shapes_of_gradient()) return true;
     TextPairs attrs;
     if (op_.params->find("shape") && !op_.params->find("shape")->required) attrs = {{"shape", "(2, 3)"}};
     use(attrs);
@@ -71,6 +72,29 @@ class TypesOf {
       if (complete({shape})) return true;
     }
     return false;
+  }
+
+  // As the operator has them whose gradient this one computes.
+  bool find_shapes_of_gradient() {
+    constexpr std::string_view kPrefix = "_backward_";
+    if (!op_.name.starts_with(kPrefix)) return false;
+    const OpDef* const op = builtin_table().find(std::string_view(op_.name).substr(kPrefix.size()));
+    if (!op || op->params != op_.params) return false;
+    TypesOf forward(*op);
+    if (!forward.find_shapes()) return false;
+    use(forward.texts_);
+    std::vector<Shape> shapes;
+    for (int i = 0; i < op_.count_inputs(*attrs_); ++i) {
+      const std::string name = op_.input_name(*attrs_, i);
+      Shape shape = name == "like"                       ? forward.shapes_[0]
+                    : name == "grad" || name == "output" ? forward.out_shapes_[0]
+                                                         : Shape::unknown();
+      for (int j = 0; j < static_cast<int>(forward.shapes_.size()); ++j) {
+        if (op->input_name(*forward.attrs_, j) == name) shape = forward.shapes_[static_cast<size_t>(j)];
+      }
+      shapes.push_back(shape);
+    }
+    return complete(shapes);
   }
 
   void use(const TextPairs& more) {
@@ -94,6 +118,7 @@ class TypesOf {
     }
     const auto known = [](const Shape& shape) { return shape.is_known(); };
     shapes_ = in;
+    out_shapes_ = out;
     return std::all_of(in.begin(), in.end(), known) &&
            (op_.data_dependent || std::all_of(out.begin(), out.end(), known));
   }
@@ -150,6 +175,7 @@ class TypesOf {
   TextPairs texts_;
   Ref<const AttrsBase> attrs_;
   std::vector<Shape> shapes_;
+  std::vector<Shape> out_shapes_;
   int ran_ = 0;
 };
 
