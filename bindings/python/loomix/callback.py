@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from .log import progress
 from .model import save_checkpoint
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Any:
     def callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+                progress(logging, "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
                 param.eval_metric.reset_local()
 
@@ -111,15 +112,21 @@ class Speedometer:
         seconds = time.time() - self.tic
         speed = self.frequent * self.batch_size / seconds if seconds > 0 else float("inf")
         if metric is None:
-            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+            progress(logging, "Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
         else:
             first = 0
             if self.auto_reset:
                 first = count - self.frequent
                 metric.reset_local()
             text = "".join(f"\t{name}={value:f}" for name, value in values)
-            logging.info(
-                "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s", param.epoch, first, count, speed, text
+            progress(
+                logging,
+                "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
+                param.epoch,
+                first,
+                count,
+                speed,
+                text,
             )
         self.tic = time.time()
 
@@ -154,4 +161,4 @@ class LogValidationMetricsCallback:
         if param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():
-            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+            progress(logging, "Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -151,7 +151,7 @@ class Initializer:
 
     def _report(self, desc: Any, how: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
-            logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
+            logging.getLogger().info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
 
     def _init_bilinear(self, _: Any, arr: NDArray) -> None:
         arr[:] = _bilinear_kernel(arr.shape)
@@ -251,7 +251,9 @@ class Load:
                 f"[Load] {name} is not among the loaded parameters, and no default_init was given."
             )
         if self.verbose:
-            logging.info("Initialized %s by %s", name, "loading" if name in self.param else "default")
+            logging.getLogger().info(
+                "Initialized %s by %s", name, "loading" if name in self.param else "default"
+            )
 
 
 class Mixed:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A logger with one letter for the level and a short place, coloured on a terminal."""
+"""A logger with one letter for the level and a short place, coloured on a terminal; and how the package logs.
+
+The functions ``logging.info`` and so on install a handler where there is none, after which a program's own
+``logging.basicConfig`` has no effect. The package therefore logs by :func:`of` and :func:`progress`, which install
+none.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +72,37 @@ def get_logger(
 
 
 getLogger = get_logger
+
+
+def of(logger: Any) -> Any:
+    """A logger that may be told to write: the root logger in place of the module ``logging``."""
+    return logging.getLogger() if logger is logging else logger
+
+
+def _takes(logger: Any, level: int) -> bool:
+    """Whether a handler writes what ``logger`` is told at this level."""
+    if not logger.isEnabledFor(level):
+        return False
+    while logger is not None:
+        if any(handler.level <= level for handler in logger.handlers):
+            return True
+        logger = logger.parent if logger.propagate else None
+    return False
+
+
+def _silenced(logger: Any) -> bool:
+    """Whether the program asked for fewer lines: warnings are hidden, too, or the logger has a level of its own."""
+    own = logger.level if logger.parent is not None else NOTSET
+    return not logger.isEnabledFor(WARNING) or own > INFO or logging.root.manager.disable >= INFO
+
+
+def progress(logger: Any, text: str, *args: Any) -> None:
+    """Logs a line that people wait for while they train.
+
+    Where no handler takes it, and the program did not ask for silence, the line goes to the standard error.
+    """
+    logger = of(logger)
+    if not isinstance(logger, logging.Logger) or _takes(logger, INFO):
+        logger.info(text, *args)
+    elif not _silenced(logger):
+        print(text % args if args else text, file=sys.stderr, flush=True)

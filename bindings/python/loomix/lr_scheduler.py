@@ -110,13 +110,15 @@ class FactorScheduler(LRScheduler):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:
                 self.base_lr = self.stop_factor_lr
-                logging.info(
-                    "Update[%d]: learning rate reached its lower end %0.5e and stays there",
+                logging.getLogger().info(
+                    "Update[%d]: now learning rate arrived at %0.5e, will not change in the future",
                     num_update,
                     self.base_lr,
                 )
             else:
-                logging.info("Update[%d]: learning rate is now %0.5e", num_update, self.base_lr)
+                logging.getLogger().info(
+                    "Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr
+                )
         return self.base_lr
 
 
@@ -157,7 +159,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            logging.info("Update[%d]: learning rate is now %0.5e", num_update, self.base_lr)
+            logging.getLogger().info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
         return self.base_lr
 
 

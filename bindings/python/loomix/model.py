@@ -74,7 +74,7 @@ def save_checkpoint(
     arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
     params = f"{prefix}-{epoch:04d}.params"
     write_whole(params, lambda name: save(name, arrays))
-    logging.info('Saved checkpoint to "%s"', params)
+    logging.getLogger().info('Saved checkpoint to "%s"', params)
 
 
 def load_params(prefix: str, epoch: int) -> Any:
@@ -96,7 +96,7 @@ def load_params(prefix: str, epoch: int) -> Any:
             raise MXNetTypeError(
                 f"[load_params] the arrays in {path} have no names; expected arg:NAME and aux:NAME."
             )
-        logging.warning("Params file '%s' is empty", path)
+        logging.getLogger().warning("Params file '%s' is empty", path)
         return {}, {}
     kinds: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
     for key, array in arrays.items():

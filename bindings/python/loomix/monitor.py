@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .base import as_list
+from .log import progress
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -112,4 +113,4 @@ class Monitor:
     def toc_print(self) -> None:
         """Ends a batch and logs the results."""
         for step, name, text in self.toc():
-            logging.info("Batch: %7d %30s %s", step, name, text)
+            progress(logging, "Batch: %7d %30s %s", step, name, text)

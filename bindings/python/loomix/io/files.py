@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import MXNetFileError, MXNetValueError, ShapeError
-from .base import DataDesc, DataIter, warn_of_unknown
+from .base import DataBatch, DataDesc, DataIter, warn_of_unknown
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -24,7 +24,25 @@ __all__ = ["CSVIter", "MNISTIter", "MXDataIter"]
 
 
 class MXDataIter(DataIter):
-    """Base of the iterators that read files."""
+    """Base of the iterators that read files.
+
+    As MXNet's, their :meth:`getdata` and :meth:`getlabel` return one array each, and batches hold lists of one.
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        super().__init__(batch_size)
+        self._repeated: DataBatch | None = None
+
+    def debug_skip_load(self) -> None:
+        """From now on every batch is the next one again, and no more are read: to time the rest of a program."""
+        self._repeated = self.next()
+
+    def next(self) -> DataBatch:
+        if self._repeated is not None:
+            return self._repeated
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
 
 
 def _batch_array(values: Any, dtype: DTypeLike | None) -> Any:
@@ -152,7 +170,9 @@ class MNISTIter(MXDataIter):
         self._names = (data_name, label_name)
         self._cursor = -batch_size
         if not silent:
-            logging.info("MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle)
+            logging.getLogger().info(
+                "MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle
+            )
 
     @property
     def provide_data(self) -> list[Any]:
@@ -175,13 +195,13 @@ class MNISTIter(MXDataIter):
     def getindex(self) -> Any:
         return self._order[self._cursor : self._cursor + self.batch_size].astype(np.uint64)
 
-    def getdata(self) -> list[Any]:
+    def getdata(self) -> Any:
         rows = self._images[self.getindex()]
         values = np.multiply(rows, np.float32(1 / 256), dtype=np.float32)
-        return [_batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)]
+        return _batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)
 
-    def getlabel(self) -> list[Any]:
-        return [_batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)]
+    def getlabel(self) -> Any:
+        return _batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)
 
     def getpad(self) -> Any:
         return 0
@@ -312,11 +332,11 @@ class CSVIter(MXDataIter):
     def getindex(self) -> Any:
         return self._rows.astype(np.uint64)
 
-    def getdata(self) -> list[Any]:
-        return [_batch_array(self._data[self._rows], self._dtype)]
+    def getdata(self) -> Any:
+        return _batch_array(self._data[self._rows], self._dtype)
 
-    def getlabel(self) -> list[Any]:
-        return [_batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)]
+    def getlabel(self) -> Any:
+        return _batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)
 
     def getpad(self) -> Any:
         return self._pad

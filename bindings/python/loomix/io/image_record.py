@@ -86,11 +86,11 @@ class _PipelineIter(MXDataIter):
     def iter_next(self) -> Any:
         return self._pipeline.next()
 
-    def getdata(self) -> list[Any]:
-        return [self._pipeline.data()]
+    def getdata(self) -> Any:
+        return self._pipeline.data()
 
-    def getlabel(self) -> list[Any]:
-        return [self._pipeline.label()]
+    def getlabel(self) -> Any:
+        return self._pipeline.label()
 
     def getindex(self) -> Any:
         return np.array(self._pipeline.index(), np.uint64)

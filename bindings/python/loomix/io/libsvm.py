@@ -209,15 +209,15 @@ class LibSVMIter(MXDataIter):
     def getindex(self) -> Any:
         return self._rows.astype(np.uint64)
 
-    def getdata(self) -> list[Any]:
-        return [self._data.take(self._rows)]
+    def getdata(self) -> Any:
+        return self._data.take(self._rows)
 
-    def getlabel(self) -> list[Any]:
+    def getlabel(self) -> Any:
         from ..ndarray import array
 
         if self._sparse_labels:
-            return [self._labels.take(self._rows)]
-        return [array(self._labels[self._rows].reshape(self.provide_label[0].shape))]
+            return self._labels.take(self._rows)
+        return array(self._labels[self._rows].reshape(self.provide_label[0].shape))
 
     def getpad(self) -> Any:
         return self._pad

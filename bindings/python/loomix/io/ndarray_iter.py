@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base import MXNetTypeError, MXNetValueError, ShapeError
+from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
 from .base import DataDesc, DataIter
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     if not data and not allow_empty:
         raise MXNetValueError(f"[NDArrayIter] {default_name} is empty; expected at least one array.")
     pairs = []
-    for name, value in data.items():
+    for name, value in sorted(data.items()):
         if not isinstance(value, NDArray):
             try:
                 value = array(np.asarray(value))
@@ -56,6 +56,29 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     return pairs
 
 
+def _sparse_rows(array: Any, rows: Any) -> Any:
+    """The given rows of a sparse array, in this order, with the same storage."""
+    from ..ndarray import sparse
+
+    if array.stype == "csr":
+        begins, columns, values = (part.asnumpy() for part in (array.indptr, array.indices, array.data))
+        spans = [slice(begins[row], begins[row + 1]) for row in rows]
+        ends = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])])
+        parts = (
+            np.concatenate([values[s] for s in spans]),
+            np.concatenate([columns[s] for s in spans]),
+            ends,
+        )
+        shape = (len(rows), array.shape[1])
+        return sparse.csr_matrix(parts, shape=shape, ctx=array.context, dtype=array.dtype)
+    stored = {int(row): place for place, row in enumerate(array.indices.asnumpy())}
+    kept = [(place, stored[int(row)]) for place, row in enumerate(rows) if int(row) in stored]
+    values = array.data.asnumpy()[[place for _, place in kept]]
+    shape = (len(rows), *array.shape[1:])
+    stored_rows = (values, np.array([place for place, _ in kept], np.int64))
+    return sparse.row_sparse_array(stored_rows, shape=shape, ctx=array.context, dtype=array.dtype)
+
+
 class NDArrayIter(DataIter):
     """Batches from arrays in memory.
 
@@ -63,7 +86,7 @@ class NDArrayIter(DataIter):
     ----------
     data : array, list or dict of arrays
         Inputs; NumPy arrays become float32. Several get the names ``_0_data``, ``_1_data`` and so on, or the
-        dict's.
+        dict's, which come in the order of the names.
     label : array, list or dict of arrays, optional
         Labels, with as many samples.
     batch_size : int
@@ -122,12 +145,9 @@ class NDArrayIter(DataIter):
             raise ShapeError(
                 f"[NDArrayIter] the arrays differ in length: {lengths}; expected as many samples in each."
             )
-        if any(array.stype != "default" for array in self.data_list) and (
-            shuffle or last_batch_handle != "discard"
-        ):
-            raise MXNetValueError(
-                "[NDArrayIter] sparse arrays need shuffle=False and last_batch_handle='discard', since only "
-                "contiguous rows can be cut out of them."
+        if last_batch_handle != "discard" and any(array.stype != "default" for array in self.data_list):
+            raise MXNetNotImplementedError(
+                "[NDArrayIter] batches of sparse arrays cannot be filled up; expected last_batch_handle='discard'."
             )
         self.idx = np.arange(
             self.num_data
@@ -203,7 +223,9 @@ class NDArrayIter(DataIter):
         rows, index, batch = self._rows(), None, []
         for _, array in pairs:
             axis = self._axis(array)
-            if not isinstance(rows, slice):
+            if array.stype != "default" and not isinstance(rows, slice):
+                batch.append(_sparse_rows(array, rows))
+            elif not isinstance(rows, slice):
                 index = make_array(rows, dtype="int32") if index is None else index
                 batch.append(take(array, index.as_in_context(array.context), axis=axis))
             elif axis == 0:

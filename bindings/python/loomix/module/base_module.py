@@ -15,6 +15,7 @@ from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import cpu
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
+from ..log import of, progress
 from ..model import BatchEndParam
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bo
         )
         if throw:
             raise MXNetValueError(text)
-        logging.warning(text)
+        logging.getLogger().warning(text)
 
 
 def as_descriptions(names: Sequence[str], shapes: Any, what: str, throw: bool = True) -> Any:
@@ -59,7 +60,7 @@ def as_descriptions(names: Sequence[str], shapes: Any, what: str, throw: bool = 
         text = f"[Module] {what}_shapes are for {given}; the module's {what}_names are {names}."
         if throw:
             raise MXNetValueError(text)
-        logging.warning(text)
+        logging.getLogger().warning(text)
     return found
 
 
@@ -92,6 +93,7 @@ class BaseModule:
         self.optimizer_initialized = False
         self._symbol: Any = None
         self._total_exec_bytes = 0
+        self._told_of_row_ids = False
 
     def _require(self, params: Any = True, optimizer: Any = False) -> None:
         """Raises StateError unless the module is far enough for a call."""
@@ -163,7 +165,8 @@ class BaseModule:
         force_init : bool
             Whether to do it again if it has been done.
         allow_extra : bool
-            Whether given values may hold names that the symbol has not.
+            Given values may always hold names that the symbol has not; only :meth:`set_params` with
+            ``allow_missing=True`` asks for this.
         """
         raise NotImplementedError
 
@@ -219,9 +222,13 @@ class BaseModule:
         raise NotImplementedError
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
-        """Gets ready for a batch before its ``forward``; e.g. switches to its bucket."""
-        if sparse_row_id_fn is not None:
-            self.logger.warning("sparse_row_id_fn is not used: parameters are whole on every device.")
+        """Gets ready for a batch before its ``forward``; e.g. switches to its bucket.
+
+        ``sparse_row_id_fn`` has no effect, of which a warning tells once.
+        """
+        if sparse_row_id_fn is not None and not self._told_of_row_ids:
+            self._told_of_row_ids = True
+            of(self.logger).warning("sparse_row_id_fn is not used: parameters are whole on every device.")
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> Any:
         """Computes the outputs for a batch; ``is_train`` None means as bound."""
@@ -356,17 +363,17 @@ class BaseModule:
             eval_data.reset()
         eval_metric = metrics.create(eval_metric)
         eval_metric.reset()
-        seen = 0
-        for nbatch, batch in enumerate(eval_data):
+        actual_num_batch = 0
+        for nbatch, eval_batch in enumerate(eval_data):
             if num_batch is not None and nbatch == num_batch:
                 break
-            self.prepare(batch, sparse_row_id_fn)
-            self.forward(batch, is_train=False)
-            self._measure(eval_metric, batch)
+            self.prepare(eval_batch, sparse_row_id_fn)
+            self.forward(eval_batch, is_train=False)
+            self._measure(eval_metric, eval_batch)
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
-            seen += 1
+            actual_num_batch += 1
         if score_end_callback is not None:
-            call_all(score_end_callback, BatchEndParam(epoch, seen, eval_metric, locals()))
+            call_all(score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
         return eval_metric.get_global_name_value()
 
     def _measure(self, eval_metric: Any, batch: Any) -> None:
@@ -520,12 +527,12 @@ class BaseModule:
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
-            started = time.time()
+            tic = time.time()
             eval_metric.reset()
-            self._train_epoch(train_data, eval_metric, epoch, batch_end_callback, monitor, sparse_row_id_fn)
+            self._train_epoch(train_data, eval_metric, locals())
             for name, value in eval_metric.get_global_name_value():
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+                progress(self.logger, "Epoch[%d] Train-%s=%f", epoch, name, value)
+            progress(self.logger, "Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)  # every device goes on from the same values
             call_all(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
@@ -538,33 +545,33 @@ class BaseModule:
                     epoch=epoch,
                 )
                 for name, value in scores:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                    progress(self.logger, "Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(
-        self,
-        train_data: Any,
-        eval_metric: Any,
-        epoch: int,
-        batch_end_callback: Any,
-        monitor: Monitor | None,
-        sparse_row_id_fn: Callable[[Any], Any] | None,
-    ) -> None:
-        """One pass; the next batch is fetched while the engine works on the current one."""
-        batches = iter(train_data)
-        batch = next(batches, None)
+    def _train_epoch(self, train_data: Any, eval_metric: Any, scope: dict[str, Any]) -> None:
+        """One pass; the next batch is fetched while the engine works on the current one.
+
+        ``scope`` holds the variables of :meth:`fit`, which callbacks see together with those of the batch.
+        """
+        epoch, monitor = scope["epoch"], scope["monitor"]
+        data_iter = iter(train_data)
+        data_batch = next(data_iter, None)
         nbatch = 0
-        while batch is not None:
+        while data_batch is not None:
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(batch)
+            self.forward_backward(data_batch)
             self.update()
-            self._measure(eval_metric, batch)
-            upcoming = next(batches, None)
-            if upcoming is not None:
-                self.prepare(upcoming, sparse_row_id_fn)
+            self._measure(eval_metric, data_batch)
+            next_data_batch = next(data_iter, None)
+            end_of_batch = next_data_batch is None
+            if next_data_batch is not None:
+                self.prepare(next_data_batch, scope["sparse_row_id_fn"])
             if monitor is not None:
                 monitor.toc_print()
-            call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
-            batch = upcoming
+            if scope["batch_end_callback"] is not None:
+                values = {**scope, **locals()}
+                del values["scope"]
+                call_all(scope["batch_end_callback"], BatchEndParam(epoch, nbatch, eval_metric, values))
+            data_batch = next_data_batch
             nbatch += 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetTypeError, MXNetValueError
 from ..initializer import Uniform
+from ..log import of
 from ..model import load_params, save_checkpoint
 from .base_module import BaseModule
 from .module import Module
@@ -194,7 +195,7 @@ class BucketingModule(BaseModule):
         if force_rebind:
             self._reset_bind()
         if self.binded:
-            self.logger.warning("Already bound, ignoring bind()")
+            of(self.logger).warning("Already bound, ignoring bind()")
             return
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self._bind_settings = {
@@ -239,7 +240,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+            of(self.logger).warning("optimizer already initialized, ignoring.")
             return
         self._curr_module._params_dirty = self._params_dirty
         self._curr_module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
@@ -264,6 +265,7 @@ class BucketingModule(BaseModule):
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Binds the batch's bucket; the current one stays current."""
+        super().prepare(data_batch, sparse_row_id_fn)
         self._require()
         module, key = self._curr_module, self._curr_bucket_key
         self._follow(data_batch)

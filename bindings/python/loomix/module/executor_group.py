@@ -319,8 +319,9 @@ class DataParallelExecutorGroup:
         """Copies a batch to the devices and starts the computation."""
         is_train = self.for_training if is_train is None else is_train
         self._load(data_batch.data, self._data_targets, self.data_shapes)
-        if data_batch.label and self.label_shapes:
-            self._load(data_batch.label, self._label_targets, self.label_shapes)
+        labels = getattr(data_batch, "label", None)  # named tuples of the user's own may have none
+        if labels and self.label_shapes:
+            self._load(labels, self._label_targets, self.label_shapes)
         for executor in self.execs:
             executor.forward(is_train=is_train)
 

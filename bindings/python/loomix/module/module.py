@@ -13,6 +13,7 @@ from ..context import as_context_list, cpu, current_context
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..kvstore import write_bytes
+from ..log import of
 from ..model import create_kvstore, load_checkpoint, save_checkpoint, write_whole
 from .base_module import BaseModule, as_descriptions, check_input_names
 from .executor_group import DataParallelExecutorGroup
@@ -144,7 +145,7 @@ class Module(BaseModule):
         if save_optimizer_states:
             name = f"{prefix}-{epoch:04d}.states"
             self.save_optimizer_states(name)
-            logging.info('Saved optimizer state to "%s"', name)
+            logging.getLogger().info('Saved optimizer state to "%s"', name)
 
     @property
     def data_names(self) -> list[str]:
@@ -214,8 +215,6 @@ class Module(BaseModule):
             for name in sorted(own):
                 desc = InitDesc(name, attributes.get(name))
                 self._init_one(desc, own[name], given, initializer, allow_missing)
-        if not allow_extra:
-            self._check_extra(arg_params, aux_params)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
@@ -246,16 +245,6 @@ class Module(BaseModule):
             )
         if initializer is not None:
             initializer(desc, array)
-
-    def _check_extra(
-        self, arg_params: Mapping[str, NDArray] | None, aux_params: Mapping[str, NDArray] | None
-    ) -> None:
-        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            extra = sorted(set(given or ()) - set(own))
-            if extra:
-                raise MXNetValueError(
-                    f"[init_params] {extra} are no parameters of the network; allow_extra=True ignores them."
-                )
 
     def set_params(
         self,
@@ -307,7 +296,7 @@ class Module(BaseModule):
                 self._sync_params()
             self._reset_bind()
         if self.binded:
-            self.logger.warning("Already bound, ignoring bind()")
+            of(self.logger).warning("Already bound, ignoring bind()")
             return
         if inputs_need_grad and not for_training:
             raise MXNetValueError("[bind] inputs_need_grad=True needs for_training=True.")
@@ -366,7 +355,7 @@ class Module(BaseModule):
     ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
+            of(self.logger).warning("optimizer already initialized, ignoring...")
             return
         if self._params_dirty:
             self._sync_params()
@@ -384,7 +373,7 @@ class Module(BaseModule):
             optimizer = opt.create(optimizer, sym=self._symbol, param_idx2name=names, **settings)
         elif isinstance(optimizer, opt.Optimizer):
             if optimizer.rescale_grad != 1.0 / batch_size:
-                self.logger.warning(
+                of(self.logger).warning(
                     "The optimizer's rescale_grad is %s, not 1/batch_size (%s). Is this intended?",
                     optimizer.rescale_grad,
                     1.0 / batch_size,
@@ -502,10 +491,11 @@ class Module(BaseModule):
             for item, array in zip(self._data_shapes, batch.data)
         ]
         labels = getattr(batch, "provide_label", None)
-        if not labels and batch.label and self._label_shapes:
+        given = getattr(batch, "label", None)
+        if not labels and given and self._label_shapes:
             labels = [
                 DataDesc(item.name, array.shape, item.dtype, item.layout)
-                for item, array in zip(self._label_shapes, batch.label)
+                for item, array in zip(self._label_shapes, given)
             ]
         elif not labels and self._label_shapes:
             old, new = self._data_shapes[0].shape[0], data[0].shape[0]

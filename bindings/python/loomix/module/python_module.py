@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetValueError
 from ..initializer import Uniform
+from ..log import of
 from .base_module import BaseModule, as_descriptions
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class PythonModule(BaseModule):
         grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
+            of(self.logger).warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
             raise MXNetValueError(f"[PythonModule] grad_req is {grad_req!r}; expected 'write'.")
@@ -164,7 +165,10 @@ class PythonLossModule(PythonModule):
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
-            self._labels = data_batch.label[0]
+            labels = getattr(data_batch, "label", None)
+            if not labels:
+                raise MXNetValueError("[PythonLossModule] forward in training mode needs a label.")
+            self._labels = labels[0]
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         return [self._scores] if merge_multi_context else [[self._scores]]

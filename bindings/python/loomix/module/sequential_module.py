@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import MXNetValueError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
+from ..log import of
 from .base_module import BaseModule
 
 if TYPE_CHECKING:
@@ -123,9 +124,6 @@ class SequentialModule(BaseModule):
                             f"[SequentialModule] modules {owners[name]} and {number} both have a parameter "
                             f"{name!r}."
                         )
-        extra = sorted((set(arg_params or ()) | set(aux_params or ())) - set(owners))
-        if extra and not allow_extra:
-            raise MXNetValueError(f"[SequentialModule] {extra} are no parameters of the modules.")
         self.params_initialized = True
 
     def bind(
@@ -139,7 +137,7 @@ class SequentialModule(BaseModule):
         grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
+            of(self.logger).warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
             raise MXNetValueError("[SequentialModule] shared_module is not supported.")
@@ -181,7 +179,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         self._require()
         if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
+            of(self.logger).warning("optimizer already initialized, ignoring.")
             return
         for module in self._modules:
             module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
@@ -189,10 +187,12 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
-        batch = DataBatch(data_batch.data, data_batch.label, data_batch.pad, data_batch.index)
+        # Named tuples of the user's own may have nothing but data.
+        label, pad, index = (getattr(data_batch, name, None) for name in ("label", "pad", "index"))
+        batch = DataBatch(data_batch.data, label, pad, index)
         for module in self._modules:
             module.forward(batch, is_train)
-            batch = DataBatch(module.get_outputs(), data_batch.label, data_batch.pad, data_batch.index)
+            batch = DataBatch(module.get_outputs(), label, pad, index)
 
     def backward(self, out_grads: Any = None) -> None:
         self._require()

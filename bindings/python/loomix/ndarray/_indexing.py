@@ -336,7 +336,9 @@ def _set_basic(array: NDArray, entries: Any, value: Any) -> None:
     begin, end, step, count = _ranges([entry for entry in entries if entry is not None], shape)
     if 0 in count:
         return
-    if count == shape and all(number == 1 for number in step) and None not in entries:
+    # An integer drops its axis from the part, also where the axis has size 1 and the part is the whole array.
+    plain = isinstance(value, numeric_types) or all(isinstance(entry, slice) for entry in entries)
+    if plain and count == shape and all(number == 1 for number in step) and None not in entries:
         _fill(array, value)
         return
     if isinstance(value, numeric_types):

@@ -293,6 +293,12 @@ class NDArray(_Base):
         """The array broadcast to the shape of another."""
         return self.broadcast_to(other.shape)
 
+    def split_v2(
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+    ) -> Any:
+        """Equal sections, or the parts between positions, along one axis; see :func:`split_v2`."""
+        return split_v2(self, indices_or_sections, axis, squeeze_axis)
+
     def diag(self, k: int = 0, **kwargs: Any) -> NDArray:
         """The ``k``-th diagonal, or a matrix with this diagonal."""
         return op.diag(self, k=k, **kwargs)
