@@ -26,9 +26,11 @@ _MODULES = {
     "base": "base",
     "callback": "callback",
     "context": "context",
+    "contrib": "contrib",
     "engine": "engine",
     "error": "error",
     "executor": "executor",
+    "executor_manager": "executor_manager",
     "image": "image",
     "img": "image",
     "init": "initializer",
@@ -41,6 +43,7 @@ _MODULES = {
     "log": "log",
     "lr_scheduler": "lr_scheduler",
     "metric": "metric",
+    "misc": "misc",
     "mod": "module",
     "model": "model",
     "module": "module",
@@ -57,6 +60,7 @@ _MODULES = {
     "recordio": "recordio",
     "registry": "registry",
     "rnd": "random",
+    "rtc": "rtc",
     "runtime": "runtime",
     "sym": "symbol",
     "symbol": "symbol",
@@ -88,18 +92,15 @@ _OBJECTS = {
 
 # What MXNet has and Loomix has not: planned parts by what they are for, and what is not planned by what to use instead.
 _PLANNED = {
-    "contrib": "experimental parts",
     "gluon": "networks as Python classes",
-    "library": "operators from other libraries",
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
+    "library": "operators from other libraries",
     "onnx": "ONNX files",
     "operator": "operators written in Python",
     "rnn": "recurrent cells for symbols",
-    "rtc": "CUDA kernels compiled at run time",
 }
 _NOT_PLANNED = {
-    "executor_manager": "use mx.mod.Module",
     "notebook": "use callbacks",
     "th": "use PyTorch, and nd.from_dlpack for its tensors",
     "torch": "use PyTorch, and nd.from_dlpack for its tensors",

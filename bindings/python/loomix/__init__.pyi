@@ -4,9 +4,11 @@ from . import autograd as autograd
 from . import base as base
 from . import callback as callback
 from . import context as context
+from . import contrib as contrib
 from . import engine as engine
 from . import error as error
 from . import executor as executor
+from . import executor_manager as executor_manager
 from . import image as image
 from . import initializer as initializer
 from . import io as io
@@ -16,6 +18,7 @@ from . import libinfo as libinfo
 from . import log as log
 from . import lr_scheduler as lr_scheduler
 from . import metric as metric
+from . import misc as misc
 from . import model as model
 from . import module as module
 from . import monitor as monitor
@@ -27,6 +30,7 @@ from . import profiler as profiler
 from . import random as random
 from . import recordio as recordio
 from . import registry as registry
+from . import rtc as rtc
 from . import runtime as runtime
 from . import symbol as symbol
 from . import test_utils as test_utils

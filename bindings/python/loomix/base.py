@@ -7,6 +7,7 @@ Each exception is an ``MXNetError`` and the built-in exception of its kind at on
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -29,12 +30,18 @@ __all__ = [
     "ShapeError",
     "StateError",
     "classproperty",
+    "data_dir",
     "integer_types",
     "numeric_types",
+    "py_str",
     "string_types",
 ]
 
+# MXNet's names for what Python 2 and 3 called differently, and for the type of numbers that arrays have by default.
 string_types = (str,)
+basestring = str
+long = int
+mx_real_t = np.float32
 integer_types = (int, np.integer)
 numeric_types = (float, int, np.generic)
 
@@ -145,3 +152,22 @@ def as_list(value: Any) -> list[Any] | tuple[Any, ...]:
     ([3], (1, 2))
     """
     return value if isinstance(value, (list, tuple)) else [value]
+
+
+def py_str(value: Any) -> str:
+    """The text in UTF-8 bytes; a text itself.
+
+    >>> py_str(b"data")
+    'data'
+    """
+    return value.decode("utf-8") if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def data_dir_default() -> str:
+    """The folder for data and models, where no other is set."""
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir() -> str:
+    """The folder for data and models: the environment's MXNET_HOME, else :func:`data_dir_default`."""
+    return os.environ.get("MXNET_HOME") or data_dir_default()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .base import MXNetTypeError
+from .context import Context as Context
 from .context import cpu
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from .ndarray import NDArray
     from .symbol import Symbol
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
 
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])  # type: ignore[name-match]
 BatchEndParam.__doc__ = "What batch-end and evaluation-end callbacks get."
@@ -123,7 +125,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     return (symbol, *load_params(prefix, epoch))
 
 
-def create_kvstore(kvstore: str | KVStore, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
+def _create_kvstore(kvstore: str | KVStore, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
     """The store for a training loop, and whether the optimizer runs on it.
 
     Parameters
@@ -149,12 +151,84 @@ def create_kvstore(kvstore: str | KVStore, num_device: int, arg_params: Mapping[
             store = None
         else:
             store = create(kvstore)
+            on_store = on_store and store.is_capable(KVStoreBase.OPTIMIZER)
             largest = max((math.prod(array.shape) for array in arg_params.values()), default=0)
             on_store = on_store and not (kvstore == "local" and largest > _LARGE_ARRAY)
     elif isinstance(kvstore, KVStoreBase):
         store = kvstore
+        on_store = on_store and store.is_capable(KVStoreBase.OPTIMIZER)
     else:
         raise MXNetTypeError(
             f"[kvstore] got a {type(kvstore).__name__}; expected a KVStore, the name of a type, or None."
         )
     return store, on_store and store is not None
+
+
+def _initialize_kvstore(
+    kvstore: Any, param_arrays: Any, arg_params: Any, param_names: Any, update_on_kvstore: bool
+) -> None:
+    """Hands the parameters to a store; where they change on it, all devices begin with its values."""
+    for i, (name, arrays) in enumerate(zip(param_names, param_arrays)):
+        if not hasattr(kvstore, "init"):
+            kvstore.broadcast(name, arg_params[name], out=arrays, priority=-i)
+            continue
+        kvstore.init(name, arg_params[name])
+        if update_on_kvstore:
+            kvstore.pull(name, arrays, priority=-i)
+
+
+def _live(param_arrays: Any, grad_arrays: Any, param_names: Any) -> list[Any]:
+    """(number, name, devices' weights, devices' gradients) of the parameters that are trained."""
+    names = range(len(param_arrays)) if param_names is None else param_names
+    rows = enumerate(zip(names, param_arrays, grad_arrays))
+    return [(i, name, weights, grads) for i, (name, weights, grads) in rows if grads[0] is not None]
+
+
+def _exchange(kvstore: Any, name: Any, values: Any, out: Any, priority: int) -> None:
+    """Hands values to a store and gets what it makes of them; stores of others may only know it as one step."""
+    if hasattr(kvstore, "push"):
+        kvstore.push(name, values, priority=priority)
+        kvstore.pull(name, out, priority=priority)
+    else:
+        kvstore.pushpull(name, values, out=out, priority=priority)
+
+
+def _update_params_on_kvstore(param_arrays: Any, grad_arrays: Any, kvstore: Any, param_names: Any) -> None:
+    """Gives the gradients to a store, whose optimizer changes the parameters, and gets these back."""
+    for i, name, weights, grads in _live(param_arrays, grad_arrays, param_names):
+        _exchange(kvstore, name, grads, weights, -i)
+
+
+def _update_params(
+    param_arrays: Any,
+    grad_arrays: Any,
+    updater: Callable[[Any, Any, Any], Any],
+    num_device: int,
+    kvstore: Any = None,
+    param_names: Any = None,
+) -> None:
+    """Changes the parameters on each device, by gradients that a store has added up if there is one."""
+    live = _live(param_arrays, grad_arrays, param_names)
+    if kvstore is not None:
+        for i, name, _, grads in live:
+            _exchange(kvstore, name, grads, grads, -i)
+    for k in range(num_device if live else 0):
+        keys = [i * num_device + k for i, _, _, _ in live]
+        updater(keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live])
+
+
+# MXNet's other names of this module, made when they are asked for: their modules need this one.
+_ELSEWHERE = {
+    "DataDesc": "io",
+    "DataParallelExecutorManager": "executor_manager",
+    "FeedForward": "feed_forward",
+    "LogValidationMetricsCallback": "callback",
+    "Uniform": "initializer",
+    "get_updater": "optimizer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)

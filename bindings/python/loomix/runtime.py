@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .base import MXNetKeyError
 
@@ -28,11 +28,18 @@ def feature_list() -> list[Any]:
 
 
 class Features(dict):
-    """The optional parts by name.
+    """The optional parts by name; there is one such object, :attr:`instance`.
 
     >>> Features().is_enabled("OPENMP")  # doctest: +SKIP
     True
     """
+
+    instance: ClassVar[Features | None] = None
+
+    def __new__(cls) -> Features:
+        if cls.instance is None:
+            cls.instance = super().__new__(cls)
+        return cls.instance
 
     def __init__(self) -> None:
         super().__init__((feature.name, feature) for feature in feature_list())

@@ -4,6 +4,7 @@ helpers."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 import os
@@ -12,13 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .base import MXNetTypeError
+from .base import DeviceError, MXNetTypeError, MXNetValueError
+from .base import py_str as py_str
 from .context import gpu_memory_info, num_gpus
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "get_cuda_compute_capability",
     "get_gpu_count",
     "get_gpu_memory",
     "getenv",
@@ -26,6 +29,7 @@ __all__ = [
     "is_np_shape",
     "np_array",
     "np_shape",
+    "np_ufunc_legal_option",
     "reset_np",
     "set_np",
     "set_np_shape",
@@ -33,6 +37,8 @@ __all__ = [
     "use_np",
     "use_np_array",
     "use_np_shape",
+    "wrap_np_binary_func",
+    "wrap_np_unary_func",
 ]
 
 
@@ -186,6 +192,90 @@ def get_gpu_count() -> int:
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     """Free and total memory of a GPU in bytes."""
     return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx: Any) -> int:
+    """The compute capability of a GPU: 70 for one of ``sm_70``.
+
+    Raises
+    ------
+    ValueError
+        When ``ctx`` is no GPU.
+    OSError
+        When there is no CUDA driver.
+    DeviceError
+        When the driver does not know the GPU.
+    """
+    if ctx.device_type != "gpu":
+        raise MXNetValueError(f"[get_cuda_compute_capability] ctx is {ctx}; expected a GPU.")
+    driver = ctypes.CDLL("libcuda.so.1")
+    device, parts = ctypes.c_int(), [ctypes.c_int(), ctypes.c_int()]
+    status = driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), ctx.device_id)
+    # The numbers of the attributes for the two parts of the capability.
+    for attribute, part in zip((75, 76), parts):
+        status = status or driver.cuDeviceGetAttribute(ctypes.byref(part), attribute, device)
+    if status:
+        raise DeviceError(f"[get_cuda_compute_capability] the CUDA driver gives error {status} for {ctx}.")
+    return parts[0].value * 10 + parts[1].value
+
+
+# Arguments of NumPy's element-wise functions, and the values that they may have here.
+_UFUNC_VALUES: dict[str, Any] = {
+    "where": (True,),
+    "casting": ("same_kind",),
+    "order": ("K",),
+    "dtype": (),  # those of arrays
+    "subok": (True,),
+}
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Whether an element-wise function takes this value of one of NumPy's arguments.
+
+    >>> np_ufunc_legal_option("casting", "same_kind"), np_ufunc_legal_option("casting", "safe")
+    (True, False)
+    """
+    if key not in _UFUNC_VALUES:
+        return False
+    if key == "dtype":
+        return _is_dtype(value)
+    return any(value is allowed or value == allowed for allowed in _UFUNC_VALUES[key])
+
+
+def _is_dtype(value: Any) -> bool:
+    try:
+        _core.numpy_dtype(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _checked_options(func: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if len(args) not in (inputs, inputs + 1):
+            raise MXNetTypeError(
+                f"[{func.__name__}] got {len(args)} arguments; expected {inputs}, or {inputs + 1} with out."
+            )
+        for key, value in kwargs.items():
+            if key in _UFUNC_VALUES and not np_ufunc_legal_option(key, value):
+                raise MXNetTypeError(f"[{func.__name__}] {key}={value!r} is not supported.")
+            if key not in _UFUNC_VALUES and key != "out":
+                raise MXNetTypeError(f"[{func.__name__}] there is no argument {key!r}.")
+        out = args[inputs] if len(args) > inputs else kwargs.get("out")
+        return func(*args[:inputs], out=out)
+
+    return wrapped
+
+
+def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: a function ``f(x, out)`` takes NumPy's further arguments where they ask for what it does anyway."""
+    return _checked_options(func, 1)
+
+
+def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the same for ``f(x1, x2, out)``."""
+    return _checked_options(func, 2)
 
 
 def getenv(name: str) -> str | None:

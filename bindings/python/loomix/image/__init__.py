@@ -5,8 +5,11 @@ Pictures are arrays (height, width, channels), channels R, G, B. Random choices 
 ``numpy.random``.
 """
 
+from ..base import numeric_types as numeric_types
+from ..util import is_np_array as is_np_array
 from . import augment, detection, functions, iterators
 from . import detection as det
+from . import image as image
 from .augment import *  # noqa: F403
 from .detection import *  # noqa: F403
 from .functions import *  # noqa: F403

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data iterators: batches of arrays for training and evaluation."""
 
+from . import io as io
+from . import utils as utils
 from .base import DataBatch, DataDesc, DataIter
 from .combine import PrefetchingIter, ResizeIter
 from .files import CSVIter, MNISTIter, MXDataIter

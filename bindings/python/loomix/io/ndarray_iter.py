@@ -56,7 +56,7 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     return pairs
 
 
-def _sparse_rows(array: Any, rows: Any) -> Any:
+def sparse_rows(array: Any, rows: Any) -> Any:
     """The given rows of a sparse array, in this order, with the same storage."""
     from ..ndarray import sparse
 
@@ -224,7 +224,7 @@ class NDArrayIter(DataIter):
         for _, array in pairs:
             axis = self._axis(array)
             if array.stype != "default" and not isinstance(rows, slice):
-                batch.append(_sparse_rows(array, rows))
+                batch.append(sparse_rows(array, rows))
             elif not isinstance(rows, slice):
                 index = make_array(rows, dtype="int32") if index is None else index
                 batch.append(take(array, index.as_in_context(array.context), axis=axis))

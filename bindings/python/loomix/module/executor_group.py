@@ -163,6 +163,9 @@ class DataParallelExecutorGroup:
         self.data_shapes, self.label_shapes = data_shapes, label_shapes
         self.data_names = [item.name for item in data_shapes]
         self.label_names = [item.name for item in label_shapes or []]
+        self._cut(data_shapes)
+
+    def _cut(self, data_shapes: Any) -> None:
         sizes = {item.shape[_axis_of(item)] for item in data_shapes if _axis_of(item) >= 0}
         if len(sizes) != 1:
             raise MXNetValueError(f"[Module] inputs differ in their batch size: {data_shapes}.")
@@ -278,6 +281,34 @@ class DataParallelExecutorGroup:
             self.input_grad_arrays = [[e.grad_dict.get(name) for e in execs] for name in self.data_names]
         self._data_targets = [[e.arg_dict.get(name) for e in execs] for name in self.data_names]
         self._label_targets = [[e.arg_dict.get(name) for e in execs] for name in self.label_names]
+
+    @property
+    def data_arrays(self) -> list[Any]:
+        """For each input the devices' parts: (rows of the batch, array)."""
+        return [list(zip(self.slices, targets)) for targets in self._data_targets]
+
+    @property
+    def label_arrays(self) -> list[Any] | None:
+        """For each label the devices' parts, like :attr:`data_arrays`; None where there are no labels."""
+        if self.label_shapes is None:
+            return None
+        return [list(zip(self.slices, targets)) for targets in self._label_targets]
+
+    def decide_slices(self, data_shapes: Any) -> list[int]:
+        """Cuts batches of these shapes into the devices' parts; returns the batch axis of each."""
+        self._cut(data_shapes)
+        return [_axis_of(item) for item in data_shapes]
+
+    def bind_exec(
+        self, data_shapes: Any, label_shapes: Any, shared_group: Any = None, reshape: bool = False
+    ) -> None:
+        """Makes the executors for shapes; ``reshape`` keeps what there are for others."""
+        if shared_group is not None:
+            self.execs = shared_group.execs
+        if not reshape:
+            self._bound.clear()
+        self._set_shapes(data_shapes, label_shapes)
+        self._bind()
 
     def reshape(self, data_shapes: Any, label_shapes: Any) -> None:
         """Goes over to other shapes; parameters stay."""

@@ -14,7 +14,15 @@ from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..kvstore import write_bytes
 from ..log import of
-from ..model import create_kvstore, load_checkpoint, save_checkpoint, write_whole
+from ..model import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+    load_checkpoint,
+    save_checkpoint,
+    write_whole,
+)
 from .base_module import BaseModule, as_descriptions, check_input_names
 from .executor_group import DataParallelExecutorGroup
 
@@ -183,10 +191,10 @@ class Module(BaseModule):
     def get_params(self) -> Any:
         self._require()
         if self._params_dirty:
-            self._sync_params()
+            self._sync_params_from_devices()
         return self._arg_params, self._aux_params
 
-    def _sync_params(self) -> None:
+    def _sync_params_from_devices(self) -> None:
         """Brings the devices' values back to the dicts."""
         self._exec_group.get_params(self._arg_params, self._aux_params)
         if self._kvstore is not None and self._update_on_kvstore:
@@ -293,7 +301,7 @@ class Module(BaseModule):
     ) -> None:
         if force_rebind:
             if self.params_initialized and self._params_dirty:
-                self._sync_params()
+                self._sync_params_from_devices()
             self._reset_bind()
         if self.binded:
             of(self.logger).warning("Already bound, ignoring bind()")
@@ -358,8 +366,8 @@ class Module(BaseModule):
             of(self.logger).warning("optimizer already initialized, ignoring...")
             return
         if self._params_dirty:
-            self._sync_params()
-        store, on_store = create_kvstore(kvstore, len(self._context), self._arg_params)
+            self._sync_params_from_devices()
+        store, on_store = _create_kvstore(kvstore, len(self._context), self._arg_params)
         batch_size = self._exec_group.batch_size
         together = (
             store is not None and "dist" in store.type and ("_sync" in store.type or "_mpi" in store.type)
@@ -400,11 +408,10 @@ class Module(BaseModule):
             store.set_gradient_compression(self._compression_params)
         if on_store:
             store.set_optimizer(self._optimizer)
-        for i, (name, arrays) in enumerate(zip(self._param_names, self._exec_group.param_arrays)):
-            store.init(name, self._arg_params[name])
-            if on_store or shared:
-                store.pull(name, arrays, priority=-i)
-        self._params_dirty = self._params_dirty or shared
+        _initialize_kvstore(
+            store, self._exec_group.param_arrays, self._arg_params, self._param_names, on_store or shared
+        )
+        self._params_dirty = self._params_dirty or shared or not hasattr(store, "init")
 
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses the optimizer, its states and the store of another module."""
@@ -422,27 +429,13 @@ class Module(BaseModule):
         self._require(optimizer=True)
         self._params_dirty = True
         group = self._exec_group
-        live = [
-            (i, name, weights, grads)
-            for i, (name, weights, grads) in enumerate(
-                zip(self._param_names, group.param_arrays, group.grad_arrays)
-            )
-            if grads[0] is not None
-        ]
+        names = self._param_names
         if self._update_on_kvstore:
-            for i, name, weights, grads in live:
-                self._kvstore.push(name, grads, priority=-i)
-                self._kvstore.pull(name, weights, priority=-i)
-            return
-        if self._kvstore is not None:
-            for i, name, _, grads in live:
-                self._kvstore.push(name, grads, priority=-i)
-                self._kvstore.pull(name, grads, priority=-i)
-        devices = len(self._context)
-        for k in range(devices):
-            keys = [i * devices + k for i, _, _, _ in live]
-            self._updater(
-                keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live]
+            _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore, names)
+        else:
+            devices = len(self._context)
+            _update_params(
+                group.param_arrays, group.grad_arrays, self._updater, devices, self._kvstore, names
             )
 
     def save_optimizer_states(self, fname: str) -> None:

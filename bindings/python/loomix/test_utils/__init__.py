@@ -1,65 +1,244 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers for tests of operators and networks: tolerances, random arrays, numeric gradients, consistency."""
+"""Helpers for tests of operators and networks: tolerances, random arrays, numeric gradients, consistency, data sets."""
 
+import importlib
+import importlib.util
+from typing import Any
+
+from .chance import (
+    chi_square_check,
+    gen_buckets_probs_with_ppf,
+    mean_check,
+    var_check,
+    verify_generator,
+)
 from .compare import (
     almost_equal,
+    almost_equal_ignore_nan,
     assert_allclose,
     assert_almost_equal,
+    assert_almost_equal_ignore_nan,
+    assert_almost_equal_with_err,
     assert_exception,
+    assign_each,
+    assign_each2,
+    checkShapes,
+    collapse_sum_like,
+    compare_ndarray_tuple,
+    compare_optimizer,
     default_atols,
     default_context,
     default_dtype,
     default_numeric_eps,
     default_rtols,
+    effective_dtype,
     get_atol,
+    get_etol,
     get_rtol,
+    get_tolerance,
     get_tols,
+    locationError,
+    np_reduce,
     same,
     same_array,
     set_default_context,
 )
-from .inputs import rand_ndarray, rand_shape_2d, rand_shape_3d, rand_shape_nd, random_arrays, random_sample
-from .surroundings import environment, list_gpus, retry
+from .data import (
+    DummyIter,
+    download,
+    download_model,
+    get_bz2_data,
+    get_cifar10,
+    get_im2rec_path,
+    get_mnist,
+    get_mnist_iterator,
+    get_mnist_pkl,
+    get_mnist_ubyte,
+    get_zip_data,
+)
+from .inputs import (
+    rand_ndarray,
+    rand_shape_2d,
+    rand_shape_3d,
+    rand_shape_nd,
+    random_arrays,
+    random_sample,
+    random_uniform_arrays,
+)
+from .matrices import (
+    create_2d_tensor,
+    create_sparse_array,
+    create_sparse_array_zd,
+    create_vector,
+    get_identity_mat,
+    get_identity_mat_batch,
+    new_matrix_with_real_eigvals_2d,
+    new_matrix_with_real_eigvals_nd,
+    new_orthonormal_matrix_2d,
+    new_sym_matrix_with_real_eigvals_2d,
+    new_sym_matrix_with_real_eigvals_nd,
+    rand_coord_2d,
+    rand_sparse_ndarray,
+    shuffle_csr_column_indices,
+)
+from .surroundings import (
+    discard_stderr,
+    environment,
+    has_tvm_ops,
+    is_aarch64_run,
+    is_cd_run,
+    is_op_runnable,
+    list_gpus,
+    retry,
+)
 from .symbols import (
     check_consistency,
+    check_gluon_hybridize_consistency,
     check_numeric_gradient,
     check_speed,
     check_symbolic_backward,
     check_symbolic_forward,
     numeric_grad,
+    same_symbol_structure,
     simple_forward,
 )
 
 __all__ = [
+    "DummyIter",
     "almost_equal",
+    "almost_equal_ignore_nan",
     "assert_allclose",
     "assert_almost_equal",
+    "assert_almost_equal_ignore_nan",
+    "assert_almost_equal_with_err",
     "assert_exception",
+    "assign_each",
+    "assign_each2",
+    "checkShapes",
     "check_consistency",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
     "check_symbolic_forward",
+    "chi_square_check",
+    "collapse_sum_like",
+    "compare_ndarray_tuple",
+    "compare_optimizer",
+    "create_2d_tensor",
+    "create_sparse_array",
+    "create_sparse_array_zd",
+    "create_vector",
     "default_atols",
     "default_context",
     "default_dtype",
     "default_numeric_eps",
     "default_rtols",
+    "discard_stderr",
+    "download",
+    "download_model",
+    "effective_dtype",
     "environment",
+    "gen_buckets_probs_with_ppf",
     "get_atol",
+    "get_bz2_data",
+    "get_cifar10",
+    "get_etol",
+    "get_identity_mat",
+    "get_identity_mat_batch",
+    "get_im2rec_path",
+    "get_mnist",
+    "get_mnist_iterator",
+    "get_mnist_pkl",
+    "get_mnist_ubyte",
     "get_rtol",
+    "get_tolerance",
     "get_tols",
+    "get_zip_data",
+    "has_tvm_ops",
+    "is_aarch64_run",
+    "is_cd_run",
+    "is_op_runnable",
     "list_gpus",
+    "locationError",
+    "mean_check",
+    "new_matrix_with_real_eigvals_2d",
+    "new_matrix_with_real_eigvals_nd",
+    "new_orthonormal_matrix_2d",
+    "new_sym_matrix_with_real_eigvals_2d",
+    "new_sym_matrix_with_real_eigvals_nd",
+    "np_reduce",
     "numeric_grad",
+    "rand_coord_2d",
     "rand_ndarray",
     "rand_shape_2d",
     "rand_shape_3d",
     "rand_shape_nd",
+    "rand_sparse_ndarray",
     "random_arrays",
     "random_sample",
+    "random_uniform_arrays",
     "retry",
     "same",
     "same_array",
+    "same_symbol_structure",
     "set_default_context",
+    "shuffle_csr_column_indices",
     "simple_forward",
+    "var_check",
+    "verify_generator",
 ]
+
+# Names that scripts get by `from mxnet.test_utils import *`: where they come from.
+_MODULES = {
+    "bz2": "bz2",
+    "errno": "errno",
+    "gzip": "gzip",
+    "json": "json",
+    "logging": "logging",
+    "mx": "loomix",
+    "np": "numpy",
+    "npt": "numpy.testing",
+    "numbers": "numbers",
+    "os": "os",
+    "platform": "platform",
+    "requests": "requests",
+    "rnd": "numpy.random",
+    "ss": "scipy.stats",
+    "struct": "struct",
+    "sys": "sys",
+    "time": "time",
+    "traceback": "traceback",
+    "zipfile": "zipfile",
+}
+_OBJECTS = {
+    "Context": "loomix.context",
+    "Features": "loomix.runtime",
+    "OrderedDict": "collections",
+    "Symbol": "loomix.symbol",
+    "array": "loomix.ndarray",
+    "contextmanager": "contextlib",
+    "current_context": "loomix.context",
+    "getenv": "loomix.util",
+    "get_cuda_compute_capability": "loomix.util",
+    "setenv": "loomix.util",
+    "use_np": "loomix.util",
+}
+
+
+__all__ += [  # noqa: PLE0604
+    *_OBJECTS,
+    *(name for name in _MODULES if name != "requests" or importlib.util.find_spec(name)),
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OBJECTS:
+        return getattr(importlib.import_module(_OBJECTS[name]), name)
+    if name in _MODULES:
+        try:
+            return importlib.import_module(_MODULES[name])
+        except ImportError:
+            if name == "ss":
+                return None  # as in MXNet, for who asks whether SciPy is there
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,17 +18,31 @@ if TYPE_CHECKING:
 
 __all__ = [
     "almost_equal",
+    "almost_equal_ignore_nan",
     "assert_allclose",
     "assert_almost_equal",
+    "assert_almost_equal_ignore_nan",
+    "assert_almost_equal_with_err",
     "assert_exception",
+    "assign_each",
+    "assign_each2",
+    "checkShapes",
+    "collapse_sum_like",
+    "compare_ndarray_tuple",
+    "compare_optimizer",
     "default_atols",
     "default_context",
     "default_dtype",
     "default_numeric_eps",
     "default_rtols",
+    "effective_dtype",
     "get_atol",
+    "get_etol",
     "get_rtol",
+    "get_tolerance",
     "get_tols",
+    "locationError",
+    "np_reduce",
     "same",
     "same_array",
     "set_default_context",
@@ -217,3 +231,170 @@ def same_array(array1: Any, array2: Any) -> bool:
         return False
     array1[:] -= 1
     return same(array1, array2)
+
+
+def get_etol(etol: float | None = None) -> float:
+    """The share of elements that may differ: none by default."""
+    return 0 if etol is None else etol
+
+
+def effective_dtype(dat: Any) -> Any:
+    """The type whose precision an array has: its own."""
+    return np.dtype(dat.dtype)
+
+
+def get_tolerance(dat: Any, tol: Any, default_tol: Any) -> float:
+    """The tolerance for an array: ``tol`` (a number, or by type), else the default of its type."""
+    return tolerance_for(effective_dtype(dat), tol, default_tol)
+
+
+def _without_nan(a: Any, b: Any) -> tuple[Any, Any]:
+    """Copies in which the places where either is NaN are zero in both."""
+    a, b = np.copy(as_numpy(a)), np.copy(as_numpy(b))
+    bad = np.isnan(a) | np.isnan(b)
+    a[bad] = b[bad] = 0
+    return a, b
+
+
+def almost_equal_ignore_nan(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
+    """:func:`almost_equal` where neither array is NaN."""
+    return almost_equal(*_without_nan(a, b), rtol, atol)
+
+
+def assert_almost_equal_ignore_nan(
+    a: Any, b: Any, rtol: float | None = None, atol: float | None = None, names: Sequence[str] = ("a", "b")
+) -> None:
+    """:func:`assert_almost_equal` where neither array is NaN."""
+    assert_almost_equal(*_without_nan(a, b), rtol, atol, names)
+
+
+def assert_almost_equal_with_err(
+    a: Any,
+    b: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    etol: float | None = None,
+    names: Sequence[str] = ("a", "b"),
+    equal_nan: bool = False,
+    mismatches: Any = (10, 10),
+) -> None:
+    """:func:`assert_almost_equal`, but a share ``etol`` of the elements may differ."""
+    a, b = as_numpy(a), as_numpy(b)
+    rtol, atol = get_tols(a, b, rtol, atol)
+    bad = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if bad.mean() > get_etol(etol):
+        assert_almost_equal(a, b, rtol, atol, names, equal_nan, mismatches=mismatches)
+
+
+def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bool = False) -> str:
+    """A line that says where two arrays differ, and how."""
+    what = "maximum error" if maxError else "error"
+    place = tuple(int(i) for i in index)
+    return f"Location of {what}: {place}, {names[0]}={as_numpy(a)[place]:.8f}, {names[1]}={as_numpy(b)[place]:.8f}"
+
+
+def checkShapes(a: Any, b: Any) -> None:
+    """Raises AssertionError where shapes differ."""
+    assert a.shape == b.shape, (
+        f"Items are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal"
+    )
+
+
+def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:
+    """:func:`assert_almost_equal` for arrays, or nested tuples of arrays and None."""
+    if t1 is None or t2 is None:
+        return
+    if not isinstance(t1, tuple):
+        assert_almost_equal(t1, t2, rtol=rtol, atol=atol)
+        return
+    for one, two in zip(t1, t2):
+        compare_ndarray_tuple(one, two, rtol, atol)
+
+
+def compare_optimizer(
+    opt1: Any,
+    opt2: Any,
+    shape: Any,
+    dtype: DTypeLike | None,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float | None = 1e-4,
+    atol: float | None = 1e-5,
+    compare_states: bool = True,
+    ntensors: int = 1,
+) -> None:
+    """Raises AssertionError unless two optimizers change the same weights in the same way.
+
+    Parameters
+    ----------
+    opt1, opt2 : Optimizer
+        The optimizers.
+    shape : tuple of int, or list of them
+        Shapes of the weights; with several tensors a list.
+    dtype : dtype
+        Type of weights and gradients.
+    w_stype, g_stype : str
+        Their storage.
+    rtol, atol : float
+        Tolerances.
+    compare_states : bool
+        Whether the states must agree, too.
+    ntensors : int
+        How many weights are updated at once.
+    """
+    from ..optimizer import get_updater
+    from .inputs import rand_ndarray
+
+    shapes = shape if isinstance(shape, list) else [shape] * ntensors
+    weights = [rand_ndarray(one, w_stype, density=1, dtype=dtype) for one in shapes]
+    gradients = [rand_ndarray(one, g_stype, density=0.5, dtype=dtype) for one in shapes]
+    results = []
+    for opt in (opt1, opt2):
+        own = [weight.copy() for weight in weights]
+        updater = get_updater(opt)
+        given = [gradient.copy() for gradient in gradients]
+        updater(list(range(ntensors)), given, own)
+        states = [updater.states[i] for i in range(ntensors)]
+        results.append((own, states))
+    if compare_states:
+        for one, two in zip(results[0][1], results[1][1]):
+            states = [tuple(state) if isinstance(state, list) else state for state in (one, two)]
+            compare_ndarray_tuple(states[0], states[1], rtol, atol)
+    for one, two in zip(results[0][0], results[1][0]):
+        assert_almost_equal(one, two, rtol=rtol, atol=atol)
+
+
+def assign_each(the_input: Any, function: Any) -> Any:
+    """A function of each element; without a function a copy."""
+    return np.array(the_input) if function is None else np.vectorize(function)(the_input)
+
+
+def assign_each2(input1: Any, input2: Any, function: Any) -> Any:
+    """A function of each two elements; without a function a copy of the first array."""
+    return np.array(input1) if function is None else np.vectorize(function)(input1, input2)
+
+
+def np_reduce(dat: Any, axis: Any, keepdims: bool, numpy_reduce_func: Any) -> Any:
+    """A reduction of NumPy's, applied to one axis after the other.
+
+    >>> np_reduce(np.ones((2, 3)), (0, 1), False, np.sum)
+    np.float64(6.0)
+    """
+    axes = range(dat.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    result, wanted = dat, {number % dat.ndim for number in axes}
+    for number in sorted(wanted, reverse=True):
+        result = numpy_reduce_func(result, axis=number)
+    if keepdims:
+        result = result.reshape([1 if i in wanted else size for i, size in enumerate(dat.shape)])
+    return result
+
+
+def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
+    """The sum of an array over the axes along which ``shape`` would be broadcast to it."""
+    lead = a.ndim - len(shape)
+    if lead < 0 or any(own not in (1, size) for own, size in zip(shape, a.shape[lead:])):
+        raise MXNetValueError(f"[collapse_sum_like] shape {tuple(shape)} cannot be broadcast to {a.shape}.")
+    axes = list(range(lead)) + [
+        lead + i for i, (own, size) in enumerate(zip(shape, a.shape[lead:])) if own != size
+    ]
+    return a.sum(axis=tuple(axes), keepdims=True).reshape(shape)

@@ -23,6 +23,7 @@ __all__ = [
     "rand_shape_nd",
     "random_arrays",
     "random_sample",
+    "random_uniform_arrays",
 ]
 
 
@@ -32,6 +33,16 @@ def random_arrays(*shapes: Any) -> Any:
         np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
     ]
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def random_uniform_arrays(*shapes: Any, **kwargs: Any) -> list[Any]:
+    """NumPy arrays of these shapes, uniform from ``low`` (0) below ``high`` (1), of type ``dtype``."""
+    low, high, dtype = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0), kwargs.pop("dtype", default_dtype())
+    if kwargs:
+        raise MXNetValueError(
+            f"[random_uniform_arrays] got {sorted(kwargs)}; expected 'low', 'high' and 'dtype'."
+        )
+    return [np.random.uniform(low, high, size=shape).astype(dtype) for shape in shapes]
 
 
 def random_sample(population: Any, k: int) -> list[Any]:
@@ -84,7 +95,8 @@ def rand_ndarray(
     modifier_func : callable, optional
         Applied to each stored value.
     shuffle_csr_indices, distribution
-        Accepted as in MXNet; indices are sorted and uniform.
+        For csr: whether the columns of a row are in a random order, and how elements spread; see
+        :func:`rand_sparse_ndarray`.
     ctx : Context, optional
         The device.
     """
@@ -92,16 +104,24 @@ def rand_ndarray(
 
     ctx = ctx or default_context()
     dtype = default_dtype() if dtype is None else dtype
-    values = np.random.uniform(-1, 1, shape).astype(dtype)
-    if modifier_func is not None:
-        values = np.vectorize(modifier_func, otypes=[values.dtype])(values) if values.size else values
     if stype == "default":
+        values = np.random.uniform(-1, 1, shape).astype(dtype)
+        if modifier_func is not None and values.size:
+            values = np.vectorize(modifier_func, otypes=[values.dtype])(values)
         return array(values, ctx=ctx, dtype=dtype)
     if stype not in ("row_sparse", "csr"):
         raise MXNetValueError(
             f"[rand_ndarray] stype is {stype!r}; expected 'default', 'row_sparse' or 'csr'."
         )
-    density = np.random.rand() if density is None else density
-    kept = np.random.rand(*(shape[:1] if stype == "row_sparse" else shape)) < density
-    kept = kept.reshape(kept.shape + (1,) * (len(shape) - kept.ndim))
-    return array(np.where(kept, values, 0), ctx=ctx, dtype=dtype).tostype(stype)
+    from .matrices import rand_sparse_ndarray
+
+    return rand_sparse_ndarray(
+        shape,
+        stype,
+        density,
+        dtype,
+        distribution,
+        modifier_func=modifier_func,
+        shuffle_csr_indices=shuffle_csr_indices,
+        ctx=ctx,
+    )[0]

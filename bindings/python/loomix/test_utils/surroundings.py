@@ -5,13 +5,24 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..base import MXNetValueError
 
-__all__ = ["environment", "list_gpus", "retry"]
+__all__ = [
+    "discard_stderr",
+    "environment",
+    "has_tvm_ops",
+    "is_aarch64_run",
+    "is_cd_run",
+    "is_op_runnable",
+    "list_gpus",
+    "retry",
+]
 
 
 def list_gpus() -> Any:
@@ -60,3 +71,38 @@ def environment(*args: Any) -> Iterator[Any]:
         yield
     finally:
         apply(before)
+
+
+@contextmanager
+def discard_stderr() -> Iterator[None]:
+    """A ``with`` scope in which what the process writes to its standard error is lost, that of libraries, too."""
+    sys.stderr.flush()
+    kept, sink = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(sink)
+
+
+def has_tvm_ops() -> bool:
+    """False: there are no operators made by TVM."""
+    return False
+
+
+def is_op_runnable() -> bool:
+    """True: every operator that there is runs on the current device, or says that it does not."""
+    return True
+
+
+def is_cd_run() -> bool:
+    """Whether the variable CD_JOB says that a nightly build runs the tests."""
+    return os.environ.get("CD_JOB") == "1"
+
+
+def is_aarch64_run() -> bool:
+    """Whether the processor is an ARM of 64 bits."""
+    return platform.machine() == "aarch64"

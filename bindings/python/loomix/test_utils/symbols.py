@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_consistency",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
     "check_symbolic_forward",
     "numeric_grad",
+    "same_symbol_structure",
     "simple_forward",
 ]
 
@@ -519,3 +521,75 @@ def check_consistency(
                     raise
                 print(error)
     return truth
+
+
+def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
+    """Whether two symbols apply the same operators to the same places; names and attributes do not count."""
+    import json
+
+    one, two = (json.loads(sym.tojson()) for sym in (sym1, sym2))
+    if len(one["nodes"]) != len(two["nodes"]) or len(one["heads"]) != len(two["heads"]):
+        return False
+    links = [
+        [(node["op"], [tuple(place[:2]) for place in node["inputs"]]) for node in graph["nodes"]]
+        for graph in (one, two)
+    ]
+    heads = [[tuple(head[:2]) for head in graph["heads"]] for graph in (one, two)]
+    return links[0] == links[1] and heads[0] == heads[1]
+
+
+def check_gluon_hybridize_consistency(
+    net_builder: Any,
+    data_l: Any,
+    numpy_func: Any = None,
+    test_grad: bool = True,
+    rtol: float = 1e-4,
+    atol: float = 1e-4,
+) -> None:
+    """Raises AssertionError unless a block gives the same values, and gradients, with and without ``hybridize``.
+
+    Parameters
+    ----------
+    net_builder : callable
+        Makes the block.
+    data_l : list of NDArray
+        Its inputs.
+    numpy_func : callable, optional
+        Gives the expected output from the inputs as NumPy arrays.
+    test_grad : bool
+        Whether gradients of inputs and parameters are compared.
+    rtol, atol : float
+        Tolerances.
+    """
+    from .. import autograd
+    from ..ndarray import array
+
+    saved: Any = None
+    results: list[list[Any]] = []
+    for hybridize in (False, True):
+        net = net_builder()
+        net.initialize()
+        if hybridize:
+            net.hybridize()
+        inputs = [value.copy() for value in data_l]
+        for value in inputs:
+            value.attach_grad()
+        net(*inputs)  # shapes of parameters follow from the inputs
+        parameters = list(net.collect_params().values())
+        if saved is None:
+            saved = [parameter.data().asnumpy() for parameter in parameters]
+        for parameter, value in zip(parameters, saved):
+            parameter.set_data(array(value, dtype=value.dtype))
+        with autograd.record(train_mode=test_grad):
+            output = net(*inputs)
+        found = [output.asnumpy()]
+        if test_grad:
+            output.backward()
+            found += [value.grad.asnumpy() for value in inputs]
+            found += [parameter.grad().asnumpy() for parameter in parameters if parameter.grad_req != "null"]
+        results.append(found)
+    for plain, hybrid in zip(*results):
+        assert_almost_equal(plain, hybrid, rtol=rtol, atol=atol)
+    if numpy_func is not None:
+        expected = numpy_func(*(value.asnumpy() for value in data_l))
+        assert_almost_equal(results[0][0], expected, rtol=rtol, atol=atol)

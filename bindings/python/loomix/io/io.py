@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MXNet's place of the iterators: the names of :mod:`loomix.io`, and those that its module had beside them."""
+
+from .base import DataBatch, DataDesc, DataIter
+from .combine import PrefetchingIter, ResizeIter
+from .files import CSVIter, MNISTIter, MXDataIter
+from .image_record import (
+    ImageDetRecordIter,
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
+from .libsvm import LibSVMIter
+from .ndarray_iter import NDArrayIter
+
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "ImageDetRecordIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+    "LibSVMIter",
+    "MNISTIter",
+    "MXDataIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("CSRNDArray", "NDArray", "array"):
+        from .. import ndarray
+
+        return getattr(ndarray, name)
+    if name == "py_str":
+        from ..base import py_str
+
+        return py_str
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mx.contrib: text, variance reduction, TensorBoard, the first autograd, loaders as iterators."""
+
+import glob
+import struct
+from collections import Counter
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix.contrib import text
+from loomix.contrib.svrg_optimization.svrg_module import SVRGModule
+from loomix.contrib.tensorboard import EventFile, LogMetricsCallback, masked_crc
+
+# Text
+
+
+def test_tokens_are_counted():
+    count = text.utils.count_tokens_from_str
+    source = " Life is great ! \n life is good . \n"
+    assert count(source, to_lower=True) == Counter(
+        {"life": 2, "is": 2, "great": 1, "!": 1, "good": 1, ".": 1}
+    )
+    assert count("*a*b*\n*b*", "*", "\n", False, Counter(b=2)) == Counter(a=1, b=4)
+    assert count("a  b\tc", r"\s+") == Counter("abc")
+
+
+def test_vocabularies():
+    counter = Counter({"is": 2, "life": 2, "!": 1, ".": 1, "good": 1})
+    words = text.vocab.Vocabulary(counter, reserved_tokens=["<pad>"])
+    assert words.idx_to_token == ["<unk>", "<pad>", "is", "life", "!", ".", "good"]
+    assert len(words) == 7 and words.token_to_idx["is"] == 2 and words.reserved_tokens == ["<pad>"]
+    assert words.to_indices("life") == 3 and words.to_indices(["life", "none"]) == [3, 0]
+    assert words.to_tokens(1) == "<pad>" and words.to_tokens([0, 2]) == ["<unk>", "is"]
+    for wrong in (7, [1, -1], "a"):
+        with pytest.raises(ValueError, match="Token index"):
+            words.to_tokens(wrong)
+    assert text.vocab.Vocabulary(counter, most_freq_count=1).idx_to_token == ["<unk>", "is"]
+    assert text.vocab.Vocabulary(counter, min_freq=2, unknown_token="?").idx_to_token == ["?", "is", "life"]
+    assert text.vocab.Vocabulary(counter, 2, reserved_tokens=["life"]).idx_to_token == [
+        "<unk>",
+        "life",
+        "is",
+        "!",
+    ]
+    assert text.vocab.Vocabulary().idx_to_token == ["<unk>"]
+    for settings in ({"min_freq": 0}, {"reserved_tokens": ["<unk>"]}, {"reserved_tokens": ["a", "a"]}):
+        with pytest.raises(ValueError):
+            text.vocab.Vocabulary(counter, **settings)
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    def write(content, name="vectors.txt"):
+        (tmp_path / name).write_text(content)
+        return str(tmp_path / name)
+
+    return write
+
+
+def test_vectors_of_a_file(vectors):
+    path = vectors("4 3\na 1 2 3\nb 4 5 6\n<unk> 7 8 9\nc 1 1 1\na 9 9 9\n")
+    with pytest.warns(UserWarning, match="line 6: token a has a vector already"):
+        found = text.embedding.create("CustomEmbedding", pretrained_file_path=path)
+    assert found.idx_to_token == ["<unk>", "a", "b", "c"] and found.vec_len == 3
+    assert found.idx_to_vec.asnumpy().tolist() == [[7, 8, 9], [1, 2, 3], [4, 5, 6], [1, 1, 1]]
+    assert found.get_vecs_by_tokens("b").asnumpy().tolist() == [4, 5, 6]
+    assert found.get_vecs_by_tokens(["A", "z"]).asnumpy().tolist() == [[7, 8, 9]] * 2
+    lower = found.get_vecs_by_tokens(["A", "z"], lower_case_backup=True)
+    assert lower.asnumpy().tolist() == [[1, 2, 3], [7, 8, 9]]
+    found.update_token_vectors("a", mx.nd.array([5, 5, 5]))
+    found.update_token_vectors(["b", "c"], mx.nd.zeros((2, 3)))
+    assert found.idx_to_vec.asnumpy().tolist() == [[7, 8, 9], [5, 5, 5], [0, 0, 0], [0, 0, 0]]
+    with pytest.raises(ValueError, match="unknown"):
+        found.update_token_vectors("z", mx.nd.zeros((3,)))
+    with pytest.raises(ValueError, match="shape"):
+        found.update_token_vectors("a", mx.nd.zeros((2,)))
+
+
+def test_vectors_of_several_files_for_a_vocabulary(vectors):
+    one = text.embedding.CustomEmbedding(vectors("a 1 2\nb 3 4\n", "one"), init_unknown_vec=mx.nd.ones)
+    two = text.embedding.CustomEmbedding(vectors("b,5,6\nq,7,8\n", "two"), elem_delim=",")
+    words = text.vocab.Vocabulary(Counter(["a", "b", "x"]))
+    both = text.embedding.CompositeEmbedding(words, [one, two])
+    assert both.vec_len == 4 and both.idx_to_token == ["<unk>", "a", "b", "x"]
+    assert both.idx_to_vec.asnumpy().tolist() == [[1, 1, 0, 0], [1, 2, 0, 0], [3, 4, 5, 6], [1, 1, 0, 0]]
+    some = text.embedding.CustomEmbedding(vectors("a 1 2\nb 3 4\n", "one"), vocabulary=words)
+    assert len(some) == 4 and some.get_vecs_by_tokens("b").asnumpy().tolist() == [3, 4]
+
+
+def test_bad_vectors_are_errors(vectors, tmp_path):
+    make = text.embedding.CustomEmbedding
+    with pytest.raises(ValueError, match="line 2: token b has 2 numbers"):
+        make(vectors("a 1 2 3\nb 1 2\n"))
+    with pytest.raises(OSError, match="line 1: expected a token and numbers"):
+        make(vectors("a 1 x\n"))
+    with pytest.raises(OSError, match="no vectors"):
+        make(vectors(""))
+    with pytest.raises(OSError, match="no file"):
+        make(str(tmp_path / "none"))
+    with pytest.raises(KeyError, match="not registered"):
+        text.embedding.create("other")
+
+
+def test_known_files_are_found_where_they_lie(tmp_path):
+    names = text.embedding.get_pretrained_file_names()
+    assert "glove.6B.50d.txt" in names["glove"] and "wiki.simple.vec" in names["fasttext"]
+    assert text.embedding.get_pretrained_file_names("glove") == names["glove"]
+    with pytest.raises(KeyError, match="Valid pretrained files"):
+        text.embedding.GloVe("other.txt", embedding_root=str(tmp_path))
+    (tmp_path / "glove").mkdir()
+    (tmp_path / "glove" / "glove.6B.50d.txt").write_text("a 1 2\n")
+    assert text.embedding.GloVe("glove.6B.50d.txt", str(tmp_path)).vec_len == 2
+    (tmp_path / "fasttext").mkdir()
+    (tmp_path / "fasttext" / "wiki.simple.vec").write_text("1 2\na 1 2\n")
+    assert text.embedding.FastText(embedding_root=str(tmp_path)).idx_to_token == ["<unk>", "a"]
+    assert text.embedding.GloVe._download_name("glove.6B.50d.txt") == "glove.6B.zip"
+    assert text.embedding.GloVe._download_name("glove.42B.300d.txt") == "glove.42B.300d.zip"
+
+
+# Variance reduction
+
+
+def regression(context=None):
+    data, label = mx.sym.Variable("data"), mx.sym.Variable("lin_label")
+    net = mx.sym.LinearRegressionOutput(
+        mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc"), label, name="lin"
+    )
+    return SVRGModule(net, label_names=["lin_label"], context=context or mx.cpu(), update_freq=1)
+
+
+def samples(count=24):
+    x = np.random.RandomState(0).randn(count, 3).astype("float32")
+    return x, (x @ [[1.0], [-2.0], [0.5]]).astype("float32")
+
+
+@pytest.mark.parametrize("context", [mx.cpu(), [mx.cpu(0), mx.cpu(1)]])
+def test_gradients_with_reduced_variance(context):
+    x, y = samples()
+    source = mx.io.NDArrayIter(x, y, batch_size=8, label_name="lin_label")
+    module = regression(context)
+    module.bind(source.provide_data, source.provide_label)
+    module.init_params(mx.init.One())
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    module.update_full_grads(source)
+    then = module.get_params()[0]["fc_weight"].asnumpy()
+
+    def gradient(weight, rows):  # of the sum of half the squares
+        return ((x[rows] @ weight.T - y[rows]) * x[rows]).sum(axis=0)
+
+    source.reset()
+    batch = source.next()
+    for rows in (slice(0, 8), slice(8, 16)):
+        now = module.get_params()[0]["fc_weight"].asnumpy()
+        module.forward_backward(batch)
+        module.update()
+        step = gradient(now, rows) - gradient(then, rows) + gradient(then, slice(None)) / 3
+        found = module.get_params()[0]["fc_weight"].asnumpy()
+        np.testing.assert_allclose(found, now - 0.1 * step / 8, rtol=1e-4, atol=1e-5)
+        batch = source.next()
+
+
+def test_it_learns():
+    x, y = samples()
+    source = mx.io.NDArrayIter(x, y, batch_size=8, shuffle=True, label_name="lin_label")
+    module = regression()
+    module.fit(source, eval_metric="mse", num_epoch=30, optimizer_params={"learning_rate": 0.3})
+    weight = module.get_params()[0]["fc_weight"].asnumpy()
+    np.testing.assert_allclose(weight, [[1, -2, 0.5]], atol=1e-3)
+    for wrong in (None, 0):
+        with pytest.raises((TypeError, ValueError)):
+            SVRGModule(module.symbol, label_names=["lin_label"], update_freq=wrong)
+
+
+# The others
+
+
+def records(path):
+    content = open(path, "rb").read()
+    while content:
+        length = content[:8]
+        size = struct.unpack("<Q", length)[0]
+        assert struct.unpack("<I", content[8:12])[0] == masked_crc(length)
+        data, content = content[12 : 12 + size], content[12 + size :]
+        assert struct.unpack("<I", content[:4])[0] == masked_crc(data)
+        content = content[4:]
+        yield data
+
+
+def test_metrics_for_tensorboard(tmp_path):
+    callback = LogMetricsCallback(str(tmp_path), prefix="train")
+    metric = mx.metric.Accuracy()
+    metric.update([mx.nd.array([1, 0])], [mx.nd.array([[0, 1], [0, 1]])])
+    param = mx.model.BatchEndParam(0, 0, metric, None)
+    callback(param)
+    callback(param)
+    (path,) = glob.glob(str(tmp_path / "events.out.tfevents.*"))
+    first, one, two = records(path)
+    assert b"brain.Event:2" in first
+    assert b"train-accuracy" in one and one.endswith(struct.pack("<f", 0.5))
+    assert one[9:11] == b"\x10\x01" and two[9:11] == b"\x10\x02"  # the steps
+    with EventFileOf(tmp_path / "more") as file:
+        file.add_scalar("loss", 1.5, step=300)
+    assert list(records(file.path))[1][9:12] == b"\x10\xac\x02"
+
+
+class EventFileOf:
+    def __init__(self, folder):
+        self.file = EventFile(str(folder))
+
+    def __enter__(self):
+        return self.file
+
+    def __exit__(self, *exc_info):
+        self.file.close()
+
+
+def test_the_first_autograd():
+    from loomix.contrib import autograd
+
+    x, y = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    grads, value = autograd.grad_and_loss(lambda a, b: a * b)(x, y)
+    assert [g.asnumpy().tolist() for g in grads] == [[3, 4], [1, 2]]
+    assert value.asnumpy().tolist() == [3, 8]
+    assert autograd.grad(lambda a, b: a * b, argnum=1)(x, y)[0].asnumpy().tolist() == [1, 2]
+    gradient = mx.nd.zeros((2,))
+    autograd.mark_variables([x], [gradient])
+    with autograd.train_section():
+        assert mx.autograd.is_training() and mx.autograd.is_recording()
+        with autograd.test_section():
+            assert not mx.autograd.is_recording()
+        z = x * x
+    autograd.compute_gradient([z])
+    assert gradient.asnumpy().tolist() == [2, 4]
+    assert autograd.set_is_training(False) is False
+    with pytest.raises(TypeError):
+        autograd.backward(z)
+    with pytest.raises(TypeError):
+        autograd.grad(lambda a: a)(3)
+
+
+def test_loaders_are_iterators():
+    x = np.arange(10, dtype="float64").reshape(5, 2)
+    loader = [(mx.nd.array(x[i : i + 2]), mx.nd.array([i, i + 1][: len(x[i : i + 2])])) for i in (0, 2, 4)]
+    source = mx.contrib.io.DataLoaderIter(loader)
+    assert source.provide_data[0].shape == (2, 2) and source.provide_label[0].name == "softmax_label"
+    for _ in range(2):
+        batches = list(source)
+        assert [batch.pad for batch in batches] == [0, 0, 1]
+        assert batches[2].data[0].asnumpy().tolist() == [[8, 9], [0, 0]]
+        source.reset()
+    with pytest.raises(ValueError, match="no batches"):
+        mx.contrib.io.DataLoaderIter([])
+
+
+def test_operators_have_their_place_in_contrib():
+    assert mx.contrib.nd is mx.nd.contrib and mx.contrib.sym is mx.sym.contrib
+    import loomix.contrib.ndarray as operators
+
+    assert operators.boolean_mask is mx.nd.contrib.boolean_mask
+    with pytest.raises(AttributeError, match="its parts are"):
+        _ = mx.contrib.none
