@@ -164,6 +164,55 @@ void apply_broadcast_copy(const TensorView& x, const TensorView& y, const Kernel
   });
 }
 
+void apply_broadcast_scalar(Binary op, const TensorView& x, double scalar, const TensorView& y,
+                            const KernelArgs& args) {
+  if (x.size() == y.size()) return apply_scalar(op, Spread::right, x, scalar, y, args);
+  if (y.size() == 0) return;
+  alignas(8) char number[8];
+  convert_row(DType::float64, &scalar, y.dtype, number, 1);
+  const BroadcastPlan plan = plan_broadcast(y.shape, {&x.shape});
+  const bool repeats = plan.stride[0][plan.ndim - 1] == 0;
+  if (plan.rows() == 1 && repeats) {  // one element for all of y
+    alignas(8) char value[8];
+    binary_row(op, y.dtype, Spread::right, x.data, number, value, 1);
+    return apply_broadcast_copy({value, x.dtype, x.shape}, y, args);
+  }
+  const int64_t size = plan.row_size();
+  dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
+    const T* const from = static_cast<const T*>(x.data);
+    T* const to = static_cast<T*>(y.data);
+    engine::parallel_for(*args.context, plan.rows(), std::max<int64_t>(1, kGrain / size),
+                         [&](int64_t begin, int64_t end) {
+                           T block[kLoopBlock];
+                           RowCursor cursor(plan, begin);
+                           if (repeats) {
+                             for (int64_t row = begin; row < end; row += kLoopBlock) {
+                               const int64_t rows = std::min(kLoopBlock, end - row);
+                               for (int64_t i = 0; i < rows; ++i, cursor.next())
+                                 block[i] = from[cursor.offset(0)];
+                               binary_row(op, y.dtype, Spread::right, block, number, block, rows);
+                               for (int64_t i = 0; i < rows; ++i)
+                                 std::fill_n(to + (row + i) * size, size, block[i]);
+                             }
+                             return;
+                           }
+                           const T* in_block = nullptr;  // the row whose results the block holds
+                           for (int64_t row = begin; row < end; ++row, cursor.next()) {
+                             const T* const source = from + cursor.offset(0);
+                             T* const target = to + row * size;
+                             if (size > kLoopBlock) {
+                               binary_row(op, y.dtype, Spread::right, source, number, target, size);
+                               continue;
+                             }
+                             if (source != in_block)
+                               binary_row(op, y.dtype, Spread::right, source, number, block, size);
+                             in_block = source;
+                             std::copy_n(block, size, target);
+                           }
+                         });
+  });
+}
+
 void apply_fill(double value, const TensorView& y, const KernelArgs& args) {
   alignas(8) char number[8];
   convert_row(DType::float64, &value, y.dtype, number, 1);

@@ -41,6 +41,9 @@ void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const 
 // y = x, converted to y's type; or repeated along the axes that x lacks or has once.
 void apply_convert(const TensorView& x, const TensorView& y, const KernelArgs& args);
 void apply_broadcast_copy(const TensorView& x, const TensorView& y, const KernelArgs& args);
+// y = op(x, scalar), repeated likewise; x is computed with where it is read, in blocks.
+void apply_broadcast_scalar(Binary op, const TensorView& x, double scalar, const TensorView& y,
+                            const KernelArgs& args);
 void apply_fill(double value, const TensorView& y, const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -12,10 +12,6 @@
 // and of that of scalar.h.
 namespace loomix::ops {
 
-struct Aliases {
-  const char* names[4] = {};
-};
-
 template <class F, class Left, class Right>
 struct BinaryOp {
   using Functor = F;

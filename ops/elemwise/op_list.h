@@ -5,8 +5,8 @@
 #include <tuple>
 #include <type_traits>
 
-// What the lists of elementwise operators (unary.h, binary.h, scalar.h) are made of. Every instruction set and CUDA
-// read them, so nothing here makes code of its own: derivatives are generic lambdas, which only the schemas call.
+// What the lists of elementwise operators (unary.h, binary.h, scalar.h) and others of their kind (reductions.h)
+// are made of. Every instruction set and CUDA read them, so nothing here makes code of its own: derivatives are generic lambdas, which only the schemas call.
 namespace loomix::ops {
 
 // In place of a derivative.
@@ -14,6 +14,10 @@ struct ZeroGradient {};
 inline constexpr ZeroGradient kZeroGradient;  // zero everywhere
 struct NoGradient {};
 inline constexpr NoGradient kNoGradient;  // not differentiable
+
+struct Aliases {
+  const char* names[4] = {};
+};
 
 // Functors in the order of their codes.
 template <class... F>

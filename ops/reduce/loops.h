@@ -7,24 +7,24 @@
 
 namespace loomix::ops {
 
-enum class Reduction : uint8_t { sum, prod, max, min, abs_sum, square_sum, nansum, nanprod, count };
+enum class Reduction : uint8_t {};  // a place in ReduceFunctors; see reduction_code in reductions.h
 
 // An accumulator is eight bytes: a double, or an int64_t for int64 input. `row` folds `count` elements into one,
-// `into` element i into accumulator i, `merge` accumulators into accumulators.
+// `into` element i into accumulator i, `merge` accumulators into accumulators. `origin` is one number an accumulator, of
+// its type, for functors that measure from one; others do not read it.
 struct ReduceLoops {
   void (*init)(void* acc, int64_t count);
-  void (*row)(void* acc, const void* x, int64_t count);
-  void (*into)(void* acc, const void* x, int64_t count);
+  void (*row)(void* acc, const void* x, const void* origin, int64_t count);
+  void (*into)(void* acc, const void* x, const void* origin, int64_t count);
   void (*merge)(void* acc, const void* other, int64_t count);
 };
 
 // For float32, float64 and int64; other types are converted first.
 const ReduceLoops& reduce_loops(Reduction op, DType dtype);
 
+// The loops of one instruction set, by code.
 struct ReduceTable {
-  ReduceLoops f32[static_cast<int>(Reduction::count)];
-  ReduceLoops f64[static_cast<int>(Reduction::count)];
-  ReduceLoops i64[static_cast<int>(Reduction::count)];
+  const ReduceLoops *f32, *f64, *i64;
 };
 
 }  // namespace loomix::ops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/reduce/reduce.h"
 
+#include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
 #include "ops/rules.h"
 #include "ops/table.h"
@@ -10,66 +11,25 @@ namespace {
 
 using E = GradExpr;
 
-// Repeats a reduced value along the axes that were reduced; for reductions with ReduceParams.
-E spread(E value, GradBuilder& g) {
-  const GradValue inputs[] = {value, g.in(0)};
-  return {g, g.call("_backward_sum", inputs, g.attrs())[0]};
-}
+// What the gradients of reductions are written in; see reductions.h.
+struct ReduceTerms {
+  GradBuilder& builder;
+  E g, x, y;  // gradient of the output, input, output
 
-struct ReduceOp {
-  const char* name;
-  std::vector<std::string> aliases;
-  void (*gradient)(const ReduceParams&, GradBuilder&);
-  const char* doc;
-};
+  explicit ReduceTerms(GradBuilder& b) : builder(b), g{b, b.grad_of(0)}, x{b, b.in(0)}, y{b, b.out(0)} {}
+  // Repeats a reduced value along the axes that were reduced; the second divides it by how many elements they have.
+  E spread(E value) const { return back("_backward_sum", value); }
+  E spread_mean(E value) const { return back("_backward_mean", value); }
+  // The value, or zero where the input is NaN.
+  E only_numbers(E value) const {
+    return {builder, builder.call1("where", {x.call("_not_nan"), value, x.call("zeros_like")})};
+  }
 
-void product_gradient(const ReduceParams&, GradBuilder& g) {
-  const E x{g, g.in(0)};
-  g.set(0, spread(E{g, g.grad_of(0)} * E{g, g.out(0)}, g) / x);
-}
-
-void nan_product_gradient(const ReduceParams&, GradBuilder& g) {
-  const E x{g, g.in(0)};
-  const E grad = spread(E{g, g.grad_of(0)} * E{g, g.out(0)}, g) / x;
-  g.set(0, g.call1("where", {x.call("_not_nan"), grad, x.call("zeros_like")}));
-}
-
-// Every element that equals the extremum gets the whole gradient.
-void extremum_gradient(const ReduceParams&, GradBuilder& g) {
-  const E chosen = E{g, g.in(0)}.call("_equal", spread({g, g.out(0)}, g));
-  g.set(0, spread({g, g.grad_of(0)}, g) * chosen);
-}
-
-const ReduceOp kReduceOps[] = {
-    {"sum",
-     {"_sparse_sum", "sum_axis"},
-     [](const ReduceParams&, GradBuilder& g) {
-       g.set(0, spread({g, g.grad_of(0)}, g));
-     },
-     "Sum over axes."},
-    {"mean",
-     {"_sparse_mean"},
-     [](const ReduceParams&, GradBuilder& g) {
-       const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-       g.set(0, g.call("_backward_mean", inputs, g.attrs())[0]);
-     },
-     "Mean over axes."},
-    {"_square_sum",
-     {},
-     [](const ReduceParams&, GradBuilder& g) {
-       g.set(0, spread({g, g.grad_of(0)}, g) * E{g, g.in(0)} * 2);
-     },
-     "Sum of squares over axes."},
-    {"prod", {}, product_gradient, "Product over axes."},
-    {"nansum",
-     {},
-     [](const ReduceParams&, GradBuilder& g) {
-       g.set(0, spread({g, g.grad_of(0)}, g) * E{g, g.in(0)}.call("_not_nan"));
-     },
-     "Sum over axes; NaN counts as 0."},
-    {"nanprod", {}, nan_product_gradient, "Product over axes; NaN counts as 1."},
-    {"max", {"max_axis"}, extremum_gradient, "Maximum over axes."},
-    {"min", {"min_axis"}, extremum_gradient, "Minimum over axes."},
+ private:
+  E back(const char* op, E value) const {
+    const GradValue inputs[] = {value, x};
+    return {builder, builder.call(op, inputs, builder.attrs())[0]};
+  }
 };
 
 void reduce_shape(const ReduceParams& p, ShapeInfer& s) {
@@ -153,10 +113,25 @@ void reduce_back(const char* reduction, GradBuilder& g) {
 }
 
 template <class P>
-OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
+OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc) {
   auto builder = table.add<P>(name);
   builder.doc(doc).input("data").output("output");
   return builder;
+}
+
+template <class F, Finish finish, class Gradient>
+void add_reduction(OpTable& table, const ReduceOp<F, finish, Gradient>& op) {
+  if constexpr (!std::is_same_v<Gradient, NoGradient>) {
+    auto builder = table.add<ReduceParams>(op.name);
+    builder.input("data")
+        .output("output")
+        .infer_shape(reduce_shape)
+        .infer_type(same_type<ReduceParams>)
+        .gradient_by([gradient = op.gradient](const AttrsBase&, GradBuilder& g) {
+          g.set(0, gradient(ReduceTerms(g)));
+        });
+    describe(builder, op.doc, op.aliases.names);
+  }
 }
 
 // (gradient of the reduced value, the input): the gradient, repeated, and for the mean divided by how many were reduced.
@@ -175,18 +150,12 @@ void register_backward(OpTable& table, const char* name,
 }  // namespace
 
 void register_reductions(OpTable& table) {
-  for (const ReduceOp& op : kReduceOps) {
-    describe<ReduceParams>(table, op.name, op.doc)
-        .aliases(op.aliases)
-        .infer_shape(reduce_shape)
-        .infer_type(same_type<ReduceParams>)
-        .gradient(op.gradient);
-  }
+  std::apply([&](const auto&... op) { (add_reduction(table, op), ...); }, kReductions);
   register_backward(table, "_backward_sum",
                     [](const ReduceParams&, GradBuilder& g) { reduce_back("sum", g); });
   register_backward(table, "_backward_mean",
                     [](const ReduceParams&, GradBuilder& g) { reduce_back("mean", g); });
-  describe<NormParams>(table, "norm", "Norm over axes.")
+  add_op<NormParams>(table, "norm", "Norm over axes.")
       .aliases({"_sparse_norm"})
       .infer_shape(norm_shape)
       .infer_type(norm_type)
@@ -203,13 +172,12 @@ void register_reductions(OpTable& table) {
       {"argmax", "Index of the first maximum along an axis, in data's type."},
       {"argmin", "Index of the first minimum along an axis, in data's type."}};
   for (const auto& [name, doc] : searches) {
-    describe<ArgParams>(table, name, doc)
+    add_op<ArgParams>(table, name, doc)
         .infer_shape(arg_shape)
         .infer_type(same_type<ArgParams>)
         .zero_gradient();
   }
-  describe<NoParams>(table, "argmax_channel",
-                     "Index of the first maximum along the last axis, in data's type.")
+  add_op<NoParams>(table, "argmax_channel", "Index of the first maximum along the last axis, in data's type.")
       .infer_shape([](const NoParams&, ShapeInfer& s) { arg_shape({.axis = -1, .keepdims = false}, s); })
       .infer_type(same_type<NoParams>)
       .zero_gradient();

@@ -6,7 +6,7 @@
 
 #include "base/params.h"
 #include "ops/op.h"
-#include "ops/reduce/loops.h"
+#include "ops/reduce/reductions.h"
 
 // Attributes, rules and kernels of the reductions and of their opposite, broadcasting one array.
 namespace loomix::ops {
@@ -101,10 +101,14 @@ AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, c
 // Without the axes, or with size 1 there; never without any axis.
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims);
 
-// What becomes of an accumulated value.
-enum class Finish { none, mean, root };
+// The kernels that call these ask for reduce_scratch() bytes: none, or the results of pieces where few outputs take very many
+// elements. Never more than a few MB.
+size_t reduce_scratch(const Shape& x, const AxisSet& axes);
 void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSet& axes, const TensorView& y,
                   const KernelArgs& args);
+// Mean and variance, the latter in a second pass by the distances from the exact mean. One without data is left out.
+void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& mean,
+                   const TensorView& variance, const KernelArgs& args);
 
 void register_reductions(OpTable& table);
 void register_broadcasts(OpTable& table);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "ops/elemwise/apply.h"
 #include "ops/reduce/reduce.h"
@@ -11,7 +10,8 @@ namespace loomix::ops {
 namespace {
 
 constexpr int64_t kColumns = 1024;      // accumulators of one pass over columns: 8 KB
-constexpr int64_t kChunk = 4 * kGrain;  // elements of a partial sum where one output takes very many
+constexpr int64_t kChunk = 4 * kGrain;  // elements of a piece where one output takes very many
+constexpr int64_t kMostPieces = 256;    // of all outputs together, which bounds their memory
 constexpr int64_t kRun = 4096;          // elements folded before the result joins the total, for accuracy
 
 // Axes of one kind, outermost first, neighbours merged.
@@ -51,10 +51,47 @@ struct Plan {
   bool inner_kept = false;
   int64_t inner = 1;  // size of the innermost axis, which is contiguous
   int64_t per_output = 1;
+  // A unit is one output, or a strip of them where the innermost axis is kept. Its items, elements or rows of them, are
+  // folded in order; where there are few units of very many items, in several pieces side by side.
+  int64_t units = 1;
+  int64_t width = 1;  // outputs of a unit
+  int64_t items = 1;
+  int64_t items_a_piece = 1;
+  int64_t pieces = 1;
+
+  int64_t outputs() const { return kept.count() * (inner_kept ? inner : 1); }
+  int64_t strips() const { return inner_kept ? (inner + kColumns - 1) / kColumns : 1; }
+  // For the results of all pieces, accumulators and as many other numbers.
+  size_t scratch_bytes() const {
+    if (pieces <= 1) return 0;
+    return static_cast<size_t>(units * pieces * width + 2 * outputs()) * sizeof(double);
+  }
 };
+
+void plan_pieces(Plan& plan) {
+  plan.units = plan.kept.count() * plan.strips();
+  plan.width = plan.inner_kept ? std::min(plan.inner, kColumns) : 1;
+  plan.items = plan.reduced.count() * (plan.inner_kept ? 1 : plan.inner);
+  plan.items_a_piece = plan.items;
+  if (plan.units >= 16 || plan.items * plan.width < 2 * kChunk) return;
+  const int64_t least = (plan.items * plan.units + kMostPieces - 1) / kMostPieces;
+  plan.items_a_piece = std::max({kChunk / plan.width, least, int64_t{1}});
+  if (!plan.inner_kept && plan.inner <= plan.items_a_piece)
+    plan.items_a_piece -= plan.items_a_piece % plan.inner;
+  plan.pieces = (plan.items + plan.items_a_piece - 1) / plan.items_a_piece;
+}
 
 Plan make_plan(const Shape& shape, const AxisSet& axes) {
   Plan plan;
+  if (shape.size() == 0) {  // every output is that of an empty row
+    int64_t outputs = 1;
+    for (int axis = 0; axis < shape.ndim(); ++axis) outputs *= axes[axis] ? 1 : shape[axis];
+    plan.kept = {.ndim = 1, .size = {outputs}, .stride = {0}};
+    plan.inner = 0;
+    plan.per_output = 0;
+    plan_pieces(plan);
+    return plan;
+  }
   int64_t stride = 1;
   int last = -1;  // kind of the last axis seen: 1 reduced, 0 kept
   const auto push = [&](Walk& walk, int64_t size, int kind) {
@@ -81,177 +118,213 @@ Plan make_plan(const Shape& shape, const AxisSet& axes) {
     plan.inner = walk->size[--walk->ndim];
     plan.inner_kept = walk == &plan.kept;
   }
+  plan_pieces(plan);
   return plan;
 }
 
-class Reducer {
+// How one pass folds elements of a type: the loops, and the type they take.
+class Pass {
  public:
-  Reducer(Reduction op, Finish finish, const TensorView& x, const TensorView& y, const Plan& plan,
-          const KernelArgs& args)
-      : x_(x), y_(y), plan_(plan), args_(args), finish_(finish) {
-    const bool direct = x.dtype == DType::float32 || x.dtype == DType::float64 || x.dtype == DType::int64;
-    const bool half = x.dtype == DType::float16 || x.dtype == DType::bfloat16;
-    via_ = direct ? x.dtype : half ? DType::float32 : DType::float64;
-    loops_ = &reduce_loops(op, via_);
+  Pass(Reduction op, DType dtype, DType via) : dtype_(dtype), via_(via), loops_(&reduce_loops(op, via)) {}
+
+  // In the type that loses nothing of the result.
+  static Pass exact(Reduction op, DType dtype) {
+    const bool direct = dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64;
+    const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
+    return Pass(op, dtype, direct ? dtype : half ? DType::float32 : DType::float64);
+  }
+  // In a type whose accumulators are doubles.
+  static Pass floating(Reduction op, DType dtype) {
+    return dtype == DType::int64 ? Pass(op, dtype, DType::float64) : exact(op, dtype);
   }
 
-  void run() {
-    const int64_t groups = plan_.kept.count();
-    if (plan_.inner_kept) return columns(groups);
-    if (plan_.per_output >= 2 * kChunk && groups < 16) return long_rows(groups);
-    engine::parallel_for(*args_.context, groups,
-                         std::max<int64_t>(1, kGrain / std::max<int64_t>(plan_.per_output, 1)),
-                         [&](int64_t begin, int64_t end) { rows(begin, end); });
+  DType held() const { return via_ == DType::int64 ? DType::int64 : DType::float64; }  // by accumulators
+  void init(double* acc, int64_t count) const { loops_->init(acc, count); }
+  void merge(double* acc, const double* other, int64_t count) const { loops_->merge(acc, other, count); }
+
+  // acc = fold of `count` contiguous elements,
+  void row(double* acc, const char* x, const double* origin, int64_t count) const {
+    for (int64_t i = 0; i < count; i += kRun)
+      each_block(x, i, std::min(kRun, count - i),
+                 [&](const void* block, int64_t, int64_t n) { loops_->row(acc, block, origin, n); });
+  }
+  // or acc[i] with element i.
+  void into(double* acc, const char* x, const double* origin, int64_t count) const {
+    each_block(x, 0, count, [&](const void* block, int64_t i, int64_t n) {
+      loops_->into(acc + i, block, origin ? origin + i : nullptr, n);
+    });
   }
 
  private:
-  const char* at(int64_t offset) const { return element(x_, offset); }
-
-  // acc = fold of `count` contiguous elements, or acc[i] with element i.
-  void fold_row(double* acc, const char* x, int64_t count) const {
-    for (int64_t i = 0; i < count; i += kRun) fold(loops_->row, 0, acc, x, i, std::min(kRun, count - i));
-  }
-  void fold_into(double* acc, const char* x, int64_t count) const { fold(loops_->into, 1, acc, x, 0, count); }
-
-  void fold(void (*loop)(void*, const void*, int64_t), int64_t acc_step, double* acc, const char* x,
-            int64_t first, int64_t count) const {
-    const int64_t bytes = size_of(x_.dtype);
-    if (via_ == x_.dtype) return loop(acc, x + first * bytes, count);
+  // fn(elements as `via`, offset from the first, count)
+  template <class Fn>
+  void each_block(const char* x, int64_t first, int64_t count, Fn&& fn) const {
+    x += first * size_of(dtype_);
+    if (via_ == dtype_) return fn(x, 0, count);
     alignas(64) double block[kLoopBlock];
     for (int64_t i = 0; i < count; i += kLoopBlock) {
       const int64_t n = std::min(kLoopBlock, count - i);
-      convert_row(x_.dtype, x + (first + i) * bytes, via_, block, n);
-      loop(acc + i * acc_step, block, n);
+      convert_row(dtype_, x + i * size_of(dtype_), via_, block, n);
+      fn(block, i, n);
     }
   }
 
-  // One output at a time, several outputs a block for the final conversion.
-  void rows(int64_t begin, int64_t end) const {
-    double acc[kLoopBlock];
-    const int64_t runs = plan_.reduced.count();
-    for (int64_t first = begin; first < end; first += kLoopBlock) {
-      const int64_t n = std::min(kLoopBlock, end - first);
-      loops_->init(acc, n);
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t base = plan_.kept.offset(first + i);
-        for_offsets(plan_.reduced, 0, runs,
-                    [&](int64_t offset) { fold_row(acc + i, at(base + offset), plan_.inner); });
-      }
-      store(acc, first, n);
-    }
-  }
-
-  // Few outputs of very many elements: partial sums over chunks, merged in order.
-  void long_rows(int64_t groups) const {
-    const int64_t runs = plan_.reduced.count();
-    const int64_t pieces = (plan_.inner + kChunk - 1) / kChunk;  // of a contiguous run
-    std::vector<double> partial(static_cast<size_t>(groups * runs * pieces));
-    loops_->init(partial.data(), groups * runs * pieces);
-    engine::parallel_for(*args_.context, groups * runs * pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t piece = i % pieces * kChunk;
-        const int64_t run = i / pieces % runs;
-        const int64_t offset = plan_.kept.offset(i / pieces / runs) + plan_.reduced.offset(run) + piece;
-        fold_row(&partial[static_cast<size_t>(i)], at(offset), std::min(kChunk, plan_.inner - piece));
-      }
-    });
-    for (int64_t group = 0; group < groups; ++group) {
-      double* first = &partial[static_cast<size_t>(group * runs * pieces)];
-      for (int64_t i = 1; i < runs * pieces; ++i) loops_->merge(first, first + i, 1);
-      store(first, group, 1);
-    }
-  }
-
-  // The innermost axis is kept: rows are added to a row of accumulators.
-  void columns(int64_t groups) const {
-    const int64_t strips = (plan_.inner + kColumns - 1) / kColumns;
-    const int64_t rows = plan_.reduced.count();
-    const int64_t units = groups * strips;
-    if (units < 16 && plan_.per_output * std::min(plan_.inner, kColumns) >= 2 * kChunk)
-      return long_columns(units, strips, rows);
-    const int64_t work = std::max<int64_t>(1, plan_.per_output * std::min(plan_.inner, kColumns));
-    engine::parallel_for(*args_.context, units, std::max<int64_t>(1, kGrain / work),
-                         [&](int64_t begin, int64_t end) {
-                           double acc[kColumns];
-                           for (int64_t unit = begin; unit < end; ++unit) {
-                             const auto [offset, out, width] = strip(unit, strips);
-                             loops_->init(acc, width);
-                             fold_strip(acc, offset, width, 0, rows);
-                             store(acc, out, width);
-                           }
-                         });
-  }
-
-  void long_columns(int64_t units, int64_t strips, int64_t rows) const {
-    const int64_t rows_a_piece = std::max<int64_t>(1, kChunk / std::min(plan_.inner, kColumns));
-    const int64_t pieces = (rows + rows_a_piece - 1) / rows_a_piece;
-    std::vector<double> partial(static_cast<size_t>(units * pieces * kColumns));
-    engine::parallel_for(*args_.context, units * pieces, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto [offset, out, width] = strip(i / pieces, strips);
-        double* acc = &partial[static_cast<size_t>(i * kColumns)];
-        const int64_t row = i % pieces * rows_a_piece;
-        loops_->init(acc, width);
-        fold_strip(acc, offset, width, row, std::min(rows, row + rows_a_piece));
-      }
-    });
-    for (int64_t unit = 0; unit < units; ++unit) {
-      const auto [offset, out, width] = strip(unit, strips);
-      double* first = &partial[static_cast<size_t>(unit * pieces * kColumns)];
-      for (int64_t piece = 1; piece < pieces; ++piece) loops_->merge(first, first + piece * kColumns, width);
-      store(first, out, width);
-    }
-  }
-
-  struct Strip {
-    int64_t offset;  // of its first input element
-    int64_t out;     // its first output element
-    int64_t width;
-  };
-  Strip strip(int64_t unit, int64_t strips) const {
-    const int64_t column = unit % strips * kColumns;
-    const int64_t group = unit / strips;
-    return {plan_.kept.offset(group) + column, group * plan_.inner + column,
-            std::min(kColumns, plan_.inner - column)};
-  }
-  void fold_strip(double* acc, int64_t base, int64_t width, int64_t begin, int64_t end) const {
-    for_offsets(plan_.reduced, begin, end, [&](int64_t offset) { fold_into(acc, at(base + offset), width); });
-  }
-
-  void store(double* acc, int64_t first, int64_t count) const {
-    const DType held = via_ == DType::int64 ? DType::int64 : DType::float64;
-    if (finish_ != Finish::none) {
-      convert_row(held, acc, DType::float64, acc, count);
-      const double elements = static_cast<double>(plan_.per_output);
-      for (int64_t i = 0; i < count; ++i)
-        acc[i] = finish_ == Finish::mean ? acc[i] / elements : std::sqrt(acc[i]);
-    }
-    convert_row(finish_ == Finish::none ? held : DType::float64, acc, y_.dtype, mutable_element(y_, first),
-                count);
-  }
-
-  const TensorView& x_;
-  const TensorView& y_;
-  const Plan& plan_;
-  const KernelArgs& args_;
-  const Finish finish_;
-  DType via_;
+  DType dtype_, via_;
   const ReduceLoops* loops_;
 };
 
+// Walks an array block of outputs by block of outputs. For each it calls finish(acc, spare, first, count, sweep): there is
+// room for `count` accumulators and as many other numbers, and sweep(pass, origin) folds the block's elements into the
+// accumulators, as often as the result takes passes.
+class Reducer {
+ public:
+  Reducer(const TensorView& x, const Plan& plan, const KernelArgs& args) : x_(x), plan_(plan), args_(args) {}
+
+  template <class Finisher>
+  void run(const Finisher& finish) const {
+    if (plan_.pieces > 1) return run_pieces(finish);
+    const int64_t work = std::max<int64_t>(1, plan_.items * plan_.width);
+    const int64_t units_a_block = plan_.inner_kept ? 1 : kLoopBlock;
+    engine::parallel_for(*args_.context, plan_.units, std::max<int64_t>(1, kGrain / work),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t unit = begin; unit < end; unit += units_a_block)
+                             run_block(unit, std::min(end, unit + units_a_block), finish);
+                         });
+  }
+
+ private:
+  template <class Finisher>
+  void run_block(int64_t begin, int64_t end, const Finisher& finish) const {
+    double acc[kColumns], spare[kColumns];
+    const int64_t first = output_of(begin);
+    const int64_t count = output_of(end) - first;
+    finish(acc, spare, first, count, [&](const Pass& pass, const double* origin) {
+      pass.init(acc, count);
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t i = output_of(unit) - first;
+        fold(pass, unit, 0, plan_.items, acc + i, origin ? origin + i : nullptr);
+      }
+    });
+  }
+
+  template <class Finisher>
+  void run_pieces(const Finisher& finish) const {
+    LOOMIX_INTERNAL_CHECK(args_.scratch.size() >= plan_.scratch_bytes());
+    const int64_t outputs = plan_.outputs();
+    double* const acc = reinterpret_cast<double*>(args_.scratch.data());
+    double* const spare = acc + outputs;
+    double* const parts = spare + outputs;
+    const auto part = [&](int64_t unit, int64_t piece) {
+      return parts + (unit * plan_.pieces + piece) * plan_.width;
+    };
+    finish(acc, spare, 0, outputs, [&](const Pass& pass, const double* origin) {
+      engine::parallel_for(*args_.context, plan_.units * plan_.pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t unit = i / plan_.pieces;
+          const int64_t item = i % plan_.pieces * plan_.items_a_piece;
+          double* const own = part(unit, i % plan_.pieces);
+          pass.init(own, plan_.width);
+          fold(pass, unit, item, std::min(plan_.items, item + plan_.items_a_piece), own,
+               origin ? origin + output_of(unit) : nullptr);
+        }
+      });
+      for (int64_t unit = 0; unit < plan_.units; ++unit) {
+        const int64_t first = output_of(unit);
+        const int64_t count = output_of(unit + 1) - first;
+        for (int64_t piece = 1; piece < plan_.pieces; ++piece)
+          pass.merge(part(unit, 0), part(unit, piece), count);
+        std::copy_n(part(unit, 0), count, acc + first);
+      }
+    });
+  }
+
+  // The first output of a unit, or how many there are.
+  int64_t output_of(int64_t unit) const {
+    if (!plan_.inner_kept) return unit;
+    return unit / plan_.strips() * plan_.inner + unit % plan_.strips() * kColumns;
+  }
+
+  const char* at(int64_t offset) const { return element(x_, offset); }
+
+  // Some items of a unit.
+  void fold(const Pass& pass, int64_t unit, int64_t begin, int64_t end, double* acc,
+            const double* origin) const {
+    if (plan_.inner_kept) {
+      const int64_t column = unit % plan_.strips() * kColumns;
+      const int64_t base = plan_.kept.offset(unit / plan_.strips()) + column;
+      const int64_t width = std::min(kColumns, plan_.inner - column);
+      for_offsets(plan_.reduced, begin, end,
+                  [&](int64_t offset) { pass.into(acc, at(base + offset), origin, width); });
+      return;
+    }
+    const int64_t base = plan_.kept.offset(unit);
+    if (begin == 0 && end == plan_.items) {
+      for_offsets(plan_.reduced, 0, plan_.reduced.count(),
+                  [&](int64_t offset) { pass.row(acc, at(base + offset), origin, plan_.inner); });
+      return;
+    }
+    while (begin < end) {
+      const int64_t from = begin % plan_.inner;
+      const int64_t count = std::min(plan_.inner - from, end - begin);
+      pass.row(acc, at(base + plan_.reduced.offset(begin / plan_.inner) + from), origin, count);
+      begin += count;
+    }
+  }
+
+  const TensorView& x_;
+  const Plan& plan_;
+  const KernelArgs& args_;
+};
+
+// Turns accumulators into doubles, and these into means.
+void divide(const Pass& pass, const double* acc, double* mean, int64_t count, int64_t elements) {
+  convert_row(pass.held(), acc, DType::float64, mean, count);
+  for (int64_t i = 0; i < count; ++i) mean[i] /= static_cast<double>(elements);
+}
+
 }  // namespace
+
+size_t reduce_scratch(const Shape& x, const AxisSet& axes) { return make_plan(x, axes).scratch_bytes(); }
 
 void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSet& axes, const TensorView& y,
                   const KernelArgs& args) {
   if (y.size() == 0) return;
-  Plan plan = make_plan(x.shape, axes);
-  if (x.size() == 0) {
-    plan = Plan{};  // every output is that of an empty row
-    plan.kept = {.ndim = 1, .size = {y.size()}, .stride = {0}};
-    plan.inner = 0;
-    plan.per_output = 0;
-  }
-  Reducer(op, finish, x, y, plan, args).run();
+  const Plan plan = make_plan(x.shape, axes);
+  const Pass pass = Pass::exact(op, x.dtype);
+  const auto put = [&](DType dtype, const double* from, int64_t first, int64_t count) {
+    convert_row(dtype, from, y.dtype, mutable_element(y, first), count);
+  };
+  Reducer(x, plan, args).run([&](double* acc, double*, int64_t first, int64_t count, auto&& sweep) {
+    sweep(pass, nullptr);
+    if (finish == Finish::none) return put(pass.held(), acc, first, count);
+    if (finish == Finish::mean) {
+      divide(pass, acc, acc, count, plan.per_output);
+    } else {
+      convert_row(pass.held(), acc, DType::float64, acc, count);
+      for (int64_t i = 0; i < count; ++i) acc[i] = std::sqrt(acc[i]);
+    }
+    put(DType::float64, acc, first, count);
+  });
+}
+
+void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& mean,
+                   const TensorView& variance, const KernelArgs& args) {
+  const Plan plan = make_plan(x.shape, axes);
+  if (plan.outputs() == 0) return;
+  const Pass sum = Pass::exact(reduction_code<fn::Sum>, x.dtype);
+  const Pass squares = Pass::floating(reduction_code<fn::SquareDistanceSum>, x.dtype);
+  Reducer(x, plan, args).run([&](double* acc, double* means, int64_t first, int64_t count, auto&& sweep) {
+    const auto put = [&](const TensorView& y, const double* from) {
+      if (y) convert_row(DType::float64, from, y.dtype, mutable_element(y, first), count);
+    };
+    sweep(sum, nullptr);
+    divide(sum, acc, means, count, plan.per_output);
+    put(mean, means);
+    if (!variance) return;
+    sweep(squares, means);
+    divide(squares, acc, acc, count, plan.per_output);
+    put(variance, acc);
+  });
 }
 
 }  // namespace loomix::ops

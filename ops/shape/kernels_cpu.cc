@@ -39,9 +39,11 @@ void kernels_shape_cpu(OpTable& table) {
   table.kernel<SwapAxisParams, swap_axis_cpu>("SwapAxis", "permute_cpu", cpu);
   table.kernel<ReverseParams, reverse_cpu>("reverse", "reverse_cpu", cpu);
   table.kernel<TileParams, tile_cpu>("tile", "tile_cpu", cpu);
-  table.kernel<TileParams, backward_tile_cpu>("_backward_tile", "reduce_cpu", cpu);
+  table.kernel<TileParams, backward_tile_cpu, nullptr, backward_tile_scratch>("_backward_tile", "reduce_cpu",
+                                                                              cpu);
   table.kernel<RepeatParams, repeat_cpu>("repeat", "repeat_cpu", cpu);
-  table.kernel<RepeatParams, backward_repeat_cpu>("_backward_repeat", "reduce_cpu", cpu);
+  table.kernel<RepeatParams, backward_repeat_cpu, nullptr, backward_repeat_scratch>("_backward_repeat",
+                                                                                    "reduce_cpu", cpu);
   table.kernel<PadParams, pad_cpu>("Pad", "pad_cpu", cpu);
   table.kernel<PadParams, backward_pad_cpu>("_backward_pad", "pad_cpu", cpu);
   table.kernel<BlockParams, depth_to_space_cpu>("depth_to_space", "permute_cpu", cpu);

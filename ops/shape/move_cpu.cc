@@ -33,6 +33,14 @@ Shape tiled(const TileParams& p, const Shape& x) {
   return shape;
 }
 
+AxisSet tiled_axes(const TileParams& p, const Shape& x) {
+  AxisSet axes;
+  for (int axis = 0; axis < 2 * std::max(x.ndim(), p.reps.ndim()); axis += 2) {
+    axes.set(static_cast<size_t>(axis));
+  }
+  return axes;
+}
+
 // (outer, repeats, inner), where inner is one element for no axis.
 Shape repeated(const RepeatParams& p, const Shape& x) {
   if (!p.axis) return {x.size(), p.repeats, 1};
@@ -40,13 +48,15 @@ Shape repeated(const RepeatParams& p, const Shape& x) {
   return {x.size_between(0, axis + 1), p.repeats, x.size_between(axis + 1, x.ndim())};
 }
 
+constexpr AxisSet kRepeated(0b010);
+
 void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const TensorView& y,
               const KernelArgs& args) {
   TensorView view = grad;
   view.shape = std::move(shape);
   if (y.size() == 0) return;
   if (view.size() == 0) return apply_fill(0, y, args);
-  reduce_array(Reduction::sum, Finish::none, view, axes, y, args);
+  reduce_array(reduction_code<fn::Sum>, Finish::none, view, axes, y, args);
 }
 
 // The element of an axis of `size` that a padded index shows; -1 for the constant.
@@ -125,10 +135,12 @@ void tile_cpu(const TileParams& p, const KernelArgs& args) {
 }
 
 void backward_tile_cpu(const TileParams& p, const KernelArgs& args) {
-  const Shape shape = tiled(p, args.out[0].shape);
-  AxisSet axes;
-  for (int axis = 0; axis < shape.ndim(); axis += 2) axes.set(static_cast<size_t>(axis));
-  sum_axes(args.in[0], shape, axes, args.out[0], args);
+  const Shape& x = args.out[0].shape;
+  sum_axes(args.in[0], tiled(p, x), tiled_axes(p, x), args.out[0], args);
+}
+
+size_t backward_tile_scratch(const TileParams& p, const KernelSpec& spec) {
+  return reduce_scratch(tiled(p, spec.out[0].shape), tiled_axes(p, spec.out[0].shape));
 }
 
 void repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
@@ -141,7 +153,11 @@ void repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
 }
 
 void backward_repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
-  sum_axes(args.in[0], repeated(p, args.out[0].shape), AxisSet(0b010), args.out[0], args);
+  sum_axes(args.in[0], repeated(p, args.out[0].shape), kRepeated, args.out[0], args);
+}
+
+size_t backward_repeat_scratch(const RepeatParams& p, const KernelSpec& spec) {
+  return reduce_scratch(repeated(p, spec.out[0].shape), kRepeated);
 }
 
 void pad_cpu(const PadParams& p, const KernelArgs& args) {

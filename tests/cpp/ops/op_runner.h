@@ -57,6 +57,7 @@ struct RunResult {
   std::vector<Tensor> out;
   std::vector<Tensor> saved;
   std::string kernel;
+  size_t scratch_bytes = 0;  // that the kernel asked for
 };
 
 // Gives outputs whose shapes follow from values their memory.
@@ -142,6 +143,7 @@ inline RunResult run_op(const std::string& name, std::vector<Tensor>& inputs,
                         .context = &context};
   kernel->run(*attrs, args);
   result.kernel = kernel->name;
+  result.scratch_bytes = scratch_bytes;
   return result;
 }
 

@@ -164,6 +164,113 @@ TEST(Reduce, OfNothing) {
   EXPECT_THROW(run_op("argmax", {Tensor({0, 3}, DType::float32)}, {{"axis", "0"}}), ShapeError);
 }
 
+struct Moments {
+  std::vector<double> mean, variance;
+};
+
+Moments moments_reference(const std::vector<double>& x, const Shape& shape, uint32_t axes) {
+  const ReduceCase mean{"", 0, [](double acc, double v) { return acc + v; },
+                        [](double total, double n) { return total / n; }};
+  Moments m{reference(mean, x, shape, axes), {}};
+  std::vector<double> squares(x.size());
+  for (int64_t i = 0; i < shape.size(); ++i) {
+    int64_t rest = i, output = 0, stride = 1;
+    for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
+      if (!(axes >> axis & 1)) {
+        output += rest % shape[axis] * stride;
+        stride *= shape[axis];
+      }
+      rest /= shape[axis];
+    }
+    const double distance = x[static_cast<size_t>(i)] - m.mean[static_cast<size_t>(output)];
+    squares[static_cast<size_t>(i)] = distance * distance;
+  }
+  m.variance = reference(mean, squares, shape, axes);
+  return m;
+}
+
+TEST(Reduce, MomentsOfEveryAxisSetInEveryType) {
+  for (const DType dtype : kAll) {
+    for (const Shape& shape : {Shape{7}, Shape{3, 4}, Shape{2, 3, 1, 4}, Shape{2, 300}, Shape{300, 2},
+                               Shape{3, 1100}, Shape{5, 3, 1100}}) {
+      const auto x = random_values(shape.size(), dtype, 9);
+      for (uint32_t axes = 1; axes < 1u << shape.ndim(); ++axes) {
+        const std::string what = std::string(name_of(dtype)) + shape.to_string() + axis_text(axes);
+        const auto got = run_op("moments", {Tensor(shape, dtype, x)}, {{"axes", axis_text(axes)}});
+        const Moments want = moments_reference(x, shape, axes);
+        expect_near(got.out[0].values(), want.mean, dtype, "mean " + what);
+        expect_near(got.out[1].values(), want.variance, dtype, "variance " + what);
+      }
+    }
+  }
+}
+
+// Squares of numbers far from zero have no digits left for the variance; distances from the mean do.
+TEST(Reduce, MomentsFarFromZero) {
+  for (const auto& [dtype, far] : {std::pair(DType::float32, 1e4), std::pair(DType::float64, 1e8)}) {
+    for (const Shape& shape : {Shape{1000000}, Shape{200000, 5}, Shape{5, 200000}, Shape{300, 3, 400}}) {
+      std::vector<double> x = random_values(shape.size(), dtype, 1);
+      for (double& value : x) value += far;
+      const Tensor data(shape, dtype, x);
+      x = data.values();
+      for (const uint32_t axes : {1u, (1u << shape.ndim()) - 1, 1u << (shape.ndim() - 1)}) {
+        RunOptions three;
+        three.cores = 3;
+        const TextPairs attrs = {{"axes", axis_text(axes)}};
+        const auto got = run_op("moments", {data}, attrs);
+        const auto by_team = run_op("moments", {data}, attrs, three);
+        const Moments want = moments_reference(x, shape, axes);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(got.out[i].bytes, by_team.out[i].bytes);
+        const auto mean = got.out[0].values(), variance = got.out[1].values();
+        for (size_t i = 0; i < mean.size(); ++i) {
+          ASSERT_NEAR(mean[i] / want.mean[i], 1, 1e-7);
+          ASSERT_NEAR(variance[i] / want.variance[i], 1, 1e-5) << shape.to_string() << axis_text(axes);
+        }
+      }
+    }
+  }
+}
+
+// Few outputs of very many elements are folded in pieces; everything else needs no memory at all.
+TEST(Reduce, ScratchIsBounded) {
+  const auto bytes = [](const char* op, const Shape& shape, const char* axes, DType dtype = DType::float32) {
+    const TextPairs attrs = {{std::string(op) == "moments" ? "axes" : "axis", axes}};
+    return static_cast<int64_t>(run_op(op, {Tensor(shape, dtype)}, attrs).scratch_bytes);
+  };
+  for (const char* op : {"moments", "sum", "mean", "norm"}) {
+    EXPECT_EQ(bytes(op, {1000, 300}, "1"), 0) << op;
+    EXPECT_EQ(bytes(op, {100, 1000}, "0"), 0) << op;
+    EXPECT_EQ(bytes(op, {1000000, 2}, "1"), 0) << op;
+    for (const Shape& shape : {Shape{4000000}, Shape{1000000, 3}, Shape{3, 1000000}, Shape{2000, 2000},
+                               Shape{100000, 3, 11}, Shape{2, 400000, 2}}) {
+      for (const char* axes : {"None", "0", "-1"})
+        EXPECT_LE(bytes(op, shape, axes, DType::int8), shape.size() / 4) << op << shape.to_string() << axes;
+    }
+  }
+  EXPECT_GT(bytes("sum", {4000000}, "0"), 0);
+  EXPECT_EQ(run_op("_backward_mean", {Tensor({1000, 1}, DType::float32), Tensor({1000, 300}, DType::float32)},
+                   {{"axis", "1"}})
+                .scratch_bytes,
+            0);
+}
+
+// Pieces that end within rows, at rows, and within strips of columns.
+TEST(Reduce, PiecesCoverEverything) {
+  for (const auto& [shape, axes] :
+       {std::pair(Shape{3, 700001}, 0b10u), std::pair(Shape{3, 700001}, 0b11u),
+        std::pair(Shape{150001, 3, 2}, 0b101u), std::pair(Shape{7, 2, 50021}, 0b101u),
+        std::pair(Shape{300007, 3}, 0b01u), std::pair(Shape{300, 1500}, 0b01u),
+        std::pair(Shape{2, 90001, 5}, 0b010u)}) {
+    std::vector<double> x(static_cast<size_t>(shape.size()));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 23);
+    RunOptions three;
+    three.cores = 3;
+    const Tensor data(shape, DType::int64, x);
+    const auto got = run_op("sum", {data}, {{"axis", axis_text(axes)}}, three);
+    EXPECT_EQ(got.out[0].values(), reference(kCases[0], x, shape, axes)) << shape.to_string();
+  }
+}
+
 TEST(Reduce, Norms) {
   const Tensor x({2, 2}, DType::float32, {3, -4, 0, 5});
   EXPECT_EQ(run_op("norm", {x}, {{"axis", "1"}}).out[0].values(), (std::vector<double>{5, 5}));
