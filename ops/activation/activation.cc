@@ -2,6 +2,7 @@
 #include "ops/activation/activation.h"
 
 #include "ops/families.h"
+#include "ops/grad_builder.h"
 #include "ops/rules.h"
 #include "ops/table.h"
 
@@ -13,8 +14,13 @@ namespace {
 
 using Params = ActivationParams;
 
-GradValue call(GradBuilder& g, const char* op, std::initializer_list<GradValue> inputs) {
-  return g.call(op, std::span(inputs.begin(), inputs.size()), g.attrs())[0];
+void activation_gradient(const Params& p, GradBuilder& g) {
+  const auto by = [&](auto kind) {
+    const GradValue kept = kind.kept == Kept::data ? g.in(0) : g.out(0);
+    g.set(0, g.call1(kind.backward, {g.grad_of(0), kept}));
+  };
+  auto place = static_cast<size_t>(p.act_type);
+  std::apply([&](const auto&... kind) { ((place-- == 0 ? by(kind) : void()), ...); }, kActivations);
 }
 
 }  // namespace
@@ -29,31 +35,7 @@ void register_activation(OpTable& table) {
       .types(kFloatingTypes)
       .inplace(0, 0)
       .element_cost(0.4)
-      .gradient([](const Params&, GradBuilder& g) {
-        g.set(0, call(g, "_backward_Activation", {g.grad_of(0), g.out(0)}));
-      });
-  table.add<Params>("_backward_Activation")
-      .hidden()
-      .inputs({"grad", "output"})
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .inplace(0, 0)
-      .inplace(1, 0)
-      .gradient([](const Params&, GradBuilder& g) {
-        const GradValue head = g.grad_of(0);
-        if (g.wants(0)) g.set(0, call(g, "_backward_Activation", {head, g.in(1)}));
-        if (g.wants(1)) g.set(1, call(g, "_backward_Activation_twice", {head, g.in(0), g.in(1)}));
-      });
-  table.add<Params>("_backward_Activation_twice")
-      .hidden()
-      .inputs({"head", "grad", "output"})
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .inplace(0, 0);
+      .gradient(activation_gradient);
   register_leaky_relu(table);
 }
 

@@ -7,20 +7,10 @@
 namespace loomix::ops {
 
 void kernels_activation_cpu(OpTable& table) {
-  using Act = ActivationParams;
   using Leaky = LeakyReluParams;
   constexpr DeviceType cpu = DeviceType::cpu;
-  table.kernel<Act, activation_simd, activation_simd_support>("Activation", "activation_simd", cpu);
-  table.kernel<Act, activation_cpu>("Activation", "activation_cpu", cpu);
-  table.kernel<Act, activation_backward_simd, activation_simd_support>("_backward_Activation",
-                                                                       "activation_backward_simd", cpu);
-  table.kernel<Act, activation_backward_cpu>("_backward_Activation", "activation_backward_cpu", cpu);
-  table.kernel<Act, activation_backward_twice_cpu>("_backward_Activation_twice",
-                                                   "activation_backward_twice_cpu", cpu);
-  table.kernel<Leaky, leaky_relu_simd, leaky_relu_simd_support>("LeakyReLU", "leaky_relu_simd", cpu);
+  table.kernel<ActivationParams, activation_cpu>("Activation", "activation_cpu", cpu);
   table.kernel<Leaky, leaky_relu_cpu>("LeakyReLU", "leaky_relu_cpu", cpu);
-  table.kernel<Leaky, leaky_relu_backward_simd, leaky_relu_simd_support>("_backward_LeakyReLU",
-                                                                         "leaky_relu_backward_simd", cpu);
   table.kernel<Leaky, leaky_relu_backward_cpu>("_backward_LeakyReLU", "leaky_relu_backward_cpu", cpu);
   table.kernel<Leaky, leaky_relu_gamma_cpu>("_backward_LeakyReLU_gamma", "leaky_relu_gamma_cpu", cpu);
   table.kernel<Leaky, leaky_relu_backward_twice_cpu>("_backward_LeakyReLU_twice",

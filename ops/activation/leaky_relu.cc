@@ -10,8 +10,9 @@ namespace {
 
 using Params = LeakyReluParams;
 
-bool is_prelu(const Params& p) { return p.act_type == LeakyType::prelu; }
-bool has_slopes(const Params& p) { return is_prelu(p) || p.act_type == LeakyType::rrelu; }
+bool is_prelu(const Params& p) { return slopes_of(p.act_type) == Slopes::gamma; }
+bool is_random(const Params& p) { return slopes_of(p.act_type) == Slopes::random; }
+bool has_slopes(const Params& p) { return is_prelu(p) || is_random(p); }
 
 GradValue call(GradBuilder& g, const char* op, std::initializer_list<GradValue> inputs) {
   return g.call(op, std::span(inputs.begin(), inputs.size()), g.attrs())[0];
@@ -31,7 +32,7 @@ void infer_gamma(ShapeInfer& s, const Shape& data, const Shape& gamma, int posit
 void infer_forward(const Params& p, ShapeInfer& s) {
   s.set_out(0, s.in(0));
   s.set_in(0, s.out(0));
-  if (p.act_type == LeakyType::rrelu) s.set_out(1, s.in(0));
+  if (is_random(p)) s.set_out(1, s.in(0));
   if (is_prelu(p)) infer_gamma(s, s.in(0), s.in(1), 1);
 }
 
@@ -40,7 +41,7 @@ void infer_backward(const Params& p, ShapeInfer& s) {
   s.set_out(0, s.in(1));
   s.set_in(0, s.out(0));
   s.set_in(1, s.out(0));
-  if (p.act_type == LeakyType::rrelu) s.set_in(2, s.out(0));
+  if (is_random(p)) s.set_in(2, s.out(0));
 }
 
 }  // namespace
@@ -52,13 +53,12 @@ void register_leaky_relu(OpTable& table) {
       .last_input_if(is_prelu)
       .output("output")
       .output("mask")
-      .num_outputs([](const Params& p) { return p.act_type == LeakyType::rrelu ? 2 : 1; })
+      .num_outputs([](const Params& p) { return is_random(p) ? 2 : 1; })
       .infer_shape(infer_forward)
       .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .uses_rng([](const Params& p, const KernelSpec& spec) {
-        return p.act_type == LeakyType::rrelu && spec.training ? static_cast<uint64_t>(spec.in[0].size())
-                                                               : uint64_t{0};
+        return is_random(p) && spec.training ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
       })
       .training_matters()
       .first_value([](const Params& p, int input) {

@@ -2,29 +2,22 @@
 #pragma once
 
 #include "base/params.h"
+#include "ops/activation/leaky_relus.h"
 #include "ops/kernel.h"
 
 namespace loomix::ops {
 
-enum class LeakyType { leaky, prelu, rrelu, elu, selu, gelu };
-
-inline constexpr float kSeluAlpha = 1.6732632423543772f;
-inline constexpr float kSeluScale = 1.0507009873554805f;
-
 struct LeakyReluParams {
-  LeakyType act_type = LeakyType::leaky;
+  LeakyType act_type = leaky_type("leaky");
   float slope = 0.25f;
   float lower_bound = 0.125f;
   float upper_bound = 0.334f;
 
   static void fields(FieldList<LeakyReluParams>& f) {
-    f("act_type", &LeakyReluParams::act_type, "The function to apply.")
-        .options({{"elu", LeakyType::elu},
-                  {"gelu", LeakyType::gelu},
-                  {"leaky", LeakyType::leaky},
-                  {"prelu", LeakyType::prelu},
-                  {"rrelu", LeakyType::rrelu},
-                  {"selu", LeakyType::selu}});
+    std::vector<std::pair<std::string, LeakyType>> types;
+    const auto add = [&](std::string_view name) { types.emplace_back(name, leaky_type(name)); };
+    std::apply([&](const auto&... kind) { (add(kind.name), ...); }, kLeakyRelus);
+    f("act_type", &LeakyReluParams::act_type, "The function to apply.").options(types);
     f("slope", &LeakyReluParams::slope, "Slope for negative values (leaky), or their scale (elu).");
     f("lower_bound", &LeakyReluParams::lower_bound, "Least random slope (rrelu).");
     f("upper_bound", &LeakyReluParams::upper_bound, "Largest random slope (rrelu).");
@@ -39,10 +32,5 @@ void leaky_relu_backward_cpu(const LeakyReluParams&, const KernelArgs&);
 void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs&);
 // head, grad, data -> head grad f''(data).
 void leaky_relu_backward_twice_cpu(const LeakyReluParams&, const KernelArgs&);
-
-// leaky, elu, selu and gelu in float32.
-void leaky_relu_simd(const LeakyReluParams&, const KernelArgs&);
-void leaky_relu_backward_simd(const LeakyReluParams&, const KernelArgs&);
-Support leaky_relu_simd_support(const LeakyReluParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

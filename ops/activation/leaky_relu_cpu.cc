@@ -1,144 +1,223 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation/leaky_relu.h"
 
-#include <cmath>
-#include <vector>
-
-#include "engine/parallel_for.h"
+#include "ops/activation/leaky_relu_loops.h"
+#include "ops/elemwise/apply.h"
+#include "ops/isa.h"
 #include "ops/random/philox.h"
 
 namespace loomix::ops {
+
+namespace isa_base {
+const LeakyTable& leaky_table();
+}
+#if LOOMIX_ISA_LEVELS > 1
+namespace isa_v3 {
+const LeakyTable& leaky_table();
+}
+namespace isa_v4 {
+const LeakyTable& leaky_table();
+}
+#else
+namespace isa_v3 = isa_base;
+namespace isa_v4 = isa_base;
+#endif
+
 namespace {
 
-constexpr int64_t kGrain = 4096;
-
-template <class A>
-A activate(LeakyType type, A slope, A x) {
-  switch (type) {
-    case LeakyType::gelu: return A(0.5) * x * (1 + std::erf(x * A(0.70710678118654752440)));
-    case LeakyType::elu: return x > 0 ? x : slope * std::expm1(x);
-    case LeakyType::selu: return A(kSeluScale) * (x > 0 ? x : A(kSeluAlpha) * std::expm1(x));
-    default: return x > 0 ? x : slope * x;
-  }
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+DType computed_in(DType dtype) {
+  return dispatch_floating(dtype, "LeakyReLU", []<class T>(Type<T>) { return dtype_of<Accum<T>>(); });
 }
 
-template <class A>
-A derivative(LeakyType type, A slope, A x) {
-  switch (type) {
-    case LeakyType::gelu: {
-      const A density = A(0.39894228040143267794) * std::exp(A(-0.5) * x * x);
-      return A(0.5) * (1 + std::erf(x * A(0.70710678118654752440))) + x * density;
-    }
-    case LeakyType::elu: return x > 0 ? A(1) : slope * std::exp(x);
-    // As MXNet has it: the scale stands twice in the exponential's part.
-    case LeakyType::selu:
-      return A(kSeluScale) * (x > 0 ? A(1) : A(kSeluAlpha) * (A(kSeluScale) * std::expm1(x) + 1));
-    default: return x > 0 ? A(1) : slope;
-  }
+const LeakyLoops& loops_of(LeakyType type, DType dtype, bool own_slopes) {
+  static const LeakyTable& table = pick_isa(isa_base::leaky_table, isa_v3::leaky_table, isa_v4::leaky_table);
+  const auto i = static_cast<size_t>(type);
+  if (dtype == DType::float64) return (own_slopes ? table.f64_slopes : table.f64)[i];
+  return (own_slopes ? table.f32_slopes : table.f32)[i];
 }
 
-template <class A>
-A second_derivative(LeakyType type, A slope, A x) {
-  switch (type) {
-    case LeakyType::gelu: return A(0.39894228040143267794) * std::exp(A(-0.5) * x * x) * (2 - x * x);
-    case LeakyType::elu: return x > 0 ? A(0) : slope * std::exp(x);
-    case LeakyType::selu: return x > 0 ? A(0) : A(kSeluScale) * A(kSeluScale) * A(kSeluAlpha) * std::exp(x);
-    default: return A(0);
+// A stretch of an array in the type that is computed in: halves pass through a block of floats.
+class Stretch {
+ public:
+  const void* read(const TensorView& x, int64_t first, int64_t count) {
+    if (!is_half(x.dtype)) return element(x, first);
+    convert_row(x.dtype, element(x, first), DType::float32, block_, count);
+    return block_;
   }
-}
+  void* target(const TensorView& y, int64_t first) {
+    return is_half(y.dtype) ? static_cast<void*>(block_) : mutable_element(y, first);
+  }
+  void finish(const TensorView& y, int64_t first, int64_t count) {
+    if (is_half(y.dtype)) convert_row(DType::float32, block_, y.dtype, mutable_element(y, first), count);
+  }
 
-// Where the slope of element i of the data stands in gamma.
-struct GammaIndex {
-  int64_t channels;
-  int64_t inner;
-  GammaIndex(const Shape& data, int64_t gamma_size)
-      : channels(gamma_size), inner(data.ndim() > 1 ? data.size_between(2, data.ndim()) : 1) {}
-  int64_t operator()(int64_t i) const { return channels == 1 ? 0 : i / inner % channels; }
+ private:
+  alignas(64) float block_[kLoopBlock];
 };
+
+// The slopes of elements of the data, which is seen as (outer, channels, inner).
+class SlopeReader {
+ public:
+  // Of all elements.
+  SlopeReader(double slope, DType dtype) : most_(longest(dtype)) {
+    convert_row(DType::float64, &slope, computed_in(dtype), one_, 1);
+  }
+  // Gamma's, or one an element.
+  SlopeReader(const TensorView& slopes, Slopes kind, const Shape& data)
+      : most_(longest(slopes.dtype)), slopes_(&slopes), kind_(kind) {
+    if (kind != Slopes::gamma) return;
+    channels_ = slopes.size();
+    if (data.ndim() > 1) inner_ = data.size_between(2, data.ndim());
+    if (channels_ == 1) inner_ = data.size();
+  }
+
+  // Calls fn(first, count, slopes, own) for pieces of [begin, end), with one slope for the piece or one an element of its
+  // own.
+  template <class Fn>
+  void each_piece(int64_t begin, int64_t end, Fn&& fn) const {
+    Stretch stretch;
+    for (int64_t i = begin; i < end;) {
+      int64_t count = std::min(most_, end - i);
+      if (slopes_ == nullptr) {
+        fn(i, count, one_, false);
+      } else if (kind_ != Slopes::gamma) {
+        fn(i, count, stretch.read(*slopes_, i, count), true);
+      } else if (inner_ == 1) {
+        count = std::min(count, channels_ - i % channels_);
+        fn(i, count, stretch.read(*slopes_, i % channels_, count), true);
+      } else {
+        count = std::min(count, inner_ - i % inner_);
+        fn(i, count, stretch.read(*slopes_, i / inner_ % channels_, 1), false);
+      }
+      i += count;
+    }
+  }
+
+ private:
+  // Elements of a piece, so that halves fit into a Stretch.
+  static int64_t longest(DType dtype) { return is_half(dtype) ? kLoopBlock : kGrain; }
+
+  int64_t most_;
+  alignas(8) char one_[8] = {};
+  const TensorView* slopes_ = nullptr;
+  Slopes kind_ = Slopes::attribute;
+  int64_t channels_ = 1, inner_ = 1;
+};
+
+// The slopes that the kernel's input `at` has, or the attribute.
+SlopeReader slopes_for(const LeakyReluParams& p, const KernelArgs& args, size_t at, const Shape& data) {
+  const Slopes kind = slopes_of(p.act_type);
+  if (kind == Slopes::attribute) return {p.slope, args.out[0].dtype};
+  return {args.in[at], kind, data};
+}
+
+void forward(const LeakyReluParams& p, const SlopeReader& slopes, const KernelArgs& args) {
+  const TensorView& y = args.out[0];
+  const DType dtype = computed_in(y.dtype);
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    Stretch x, out;
+    slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
+      loops_of(p.act_type, dtype, own)
+          .forward(x.read(args.in[0], first, count), slope, out.target(y, first), count);
+      out.finish(y, first, count);
+    });
+  });
+}
+
+template <class A>
+void random_forward(const LeakyReluParams& p, const KernelArgs& args) {
+  const TensorView& y = args.out[0];
+  const DType dtype = computed_in(y.dtype);
+  const A low = static_cast<A>(p.lower_bound), width = static_cast<A>(p.upper_bound) - low;
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    Stretch x, out;
+    for (int64_t first = begin; first < end; first += kLoopBlock) {
+      const int64_t count = std::min(kLoopBlock, end - first);
+      A slopes[kLoopBlock];
+      philox_words(args.random, first, first + count, [&](int64_t i, uint32_t word) {
+        slopes[i - first] = low + width * static_cast<A>(unit_float(word));
+      });
+      loops_of(p.act_type, dtype, true)
+          .forward(x.read(args.in[0], first, count), slopes, out.target(y, first), count);
+      out.finish(y, first, count);
+      if (args.out[1]) convert_row(dtype, slopes, y.dtype, mutable_element(args.out[1], first), count);
+    }
+  });
+}
 
 }  // namespace
 
 void leaky_relu_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
-  dispatch_floating(args.out[0].dtype, "LeakyReLU", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* in = args.in[0].as<T>();
-    T* out = args.out[0].mutable_as<T>();
-    const bool prelu = p.act_type == LeakyType::prelu;
-    const bool random = p.act_type == LeakyType::rrelu;
-    const T* gamma = prelu ? args.in[1].as<T>() : nullptr;
-    const GammaIndex index(args.in[0].shape, prelu ? args.in[1].size() : 1);
-    const A middle = (A(p.lower_bound) + A(p.upper_bound)) / 2;
-    engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&](int64_t begin, int64_t end) {
-      const auto each = [&](auto&& slope_of) {
-        for (int64_t i = begin; i < end; ++i) {
-          out[i] = static_cast<T>(activate(p.act_type, slope_of(i), static_cast<A>(in[i])));
-        }
-      };
-      if (prelu) return each([&](int64_t i) { return static_cast<A>(gamma[index(i)]); });
-      if (!random) return each([&](int64_t) { return A(p.slope); });
-      T* slopes = args.out[1].data ? args.out[1].mutable_as<T>() : nullptr;
-      if (!args.training) {
-        for (int64_t i = begin; slopes && i < end; ++i) slopes[i] = static_cast<T>(middle);
-        return each([&](int64_t) { return middle; });
-      }
-      philox_words(args.random, begin, end, [&](int64_t i, uint32_t word) {
-        const A slope = A(p.lower_bound) + (A(p.upper_bound) - A(p.lower_bound)) * A(unit_float(word));
-        if (slopes) slopes[i] = static_cast<T>(slope);
-        out[i] = static_cast<T>(activate(p.act_type, slope, static_cast<A>(in[i])));
-      });
-    });
-  });
+  if (slopes_of(p.act_type) != Slopes::random)
+    return forward(p, slopes_for(p, args, 1, args.in[0].shape), args);
+  if (args.training) {
+    return args.out[0].dtype == DType::float64 ? random_forward<double>(p, args)
+                                               : random_forward<float>(p, args);
+  }
+  const double middle = (static_cast<double>(p.lower_bound) + static_cast<double>(p.upper_bound)) / 2;
+  if (args.out[1]) apply_fill(middle, args.out[1], args);
+  forward(p, {middle, args.out[0].dtype}, args);
 }
 
 void leaky_relu_backward_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
-  dispatch_floating(args.out[0].dtype, "_backward_LeakyReLU", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* grad = args.in[0].as<T>();
-    const T* in = args.in[1].as<T>();
-    T* out = args.out[0].mutable_as<T>();
-    const bool prelu = p.act_type == LeakyType::prelu;
-    const T* slopes = prelu || p.act_type == LeakyType::rrelu ? args.in[2].as<T>() : nullptr;
-    const GammaIndex index(args.in[1].shape, prelu ? args.in[2].size() : 1);
-    engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const A slope = slopes ? static_cast<A>(slopes[prelu ? index(i) : i]) : A(p.slope);
-        out[i] =
-            static_cast<T>(static_cast<A>(grad[i]) * derivative(p.act_type, slope, static_cast<A>(in[i])));
-      }
+  const TensorView& y = args.out[0];
+  const DType dtype = computed_in(y.dtype);
+  const SlopeReader slopes = slopes_for(p, args, 2, args.in[1].shape);
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    Stretch grad, x, out;
+    slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
+      loops_of(p.act_type, dtype, own)
+          .backward(grad.read(args.in[0], first, count), x.read(args.in[1], first, count), slope,
+                    out.target(y, first), count);
+      out.finish(y, first, count);
+    });
+  });
+}
+
+void leaky_relu_backward_twice_cpu(const LeakyReluParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const TensorView& y = args.out[0];
+  const DType dtype = computed_in(y.dtype);
+  const SlopeReader slopes(p.slope, y.dtype);
+  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
+    Stretch head, grad, x, out;
+    slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
+      loops_of(p.act_type, dtype, own)
+          .backward_twice(head.read(args.in[0], first, count), grad.read(args.in[1], first, count),
+                          x.read(args.in[2], first, count), slope, out.target(y, first), count);
+      out.finish(y, first, count);
     });
   });
 }
 
 void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
+  const Shape& shape = args.in[1].shape;
+  const int64_t size = args.in[1].size(), channels = args.out[0].size();
+  const int64_t inner = channels == 1 ? size : shape.ndim() > 1 ? shape.size_between(2, shape.ndim()) : 1;
+  const int64_t outer = size == 0 ? 0 : size / (channels * inner);
+  const int64_t a_channel = std::max<int64_t>(1, outer * inner);
   dispatch_floating(args.out[0].dtype, "_backward_LeakyReLU_gamma", [&]<class T>(Type<T>) {
     const T* grad = args.in[0].as<T>();
     const T* in = args.in[1].as<T>();
-    const GammaIndex index(args.in[1].shape, args.out[0].size());
-    std::vector<double> sums(static_cast<size_t>(args.out[0].size()), 0.0);
-    for (int64_t i = 0; i < args.in[1].size(); ++i) {
-      const auto x = static_cast<double>(in[i]);
-      if (x <= 0) sums[static_cast<size_t>(index(i))] += x * static_cast<double>(grad[i]);
-    }
     T* out = args.out[0].mutable_as<T>();
-    for (size_t c = 0; c < sums.size(); ++c) out[c] = T(static_cast<Accum<T>>(sums[c]));
-  });
-}
-
-void leaky_relu_backward_twice_cpu(const LeakyReluParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.out[0].dtype, "_backward_LeakyReLU_twice", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* head = args.in[0].as<T>();
-    const T* grad = args.in[1].as<T>();
-    const T* in = args.in[2].as<T>();
-    T* out = args.out[0].mutable_as<T>();
-    for (int64_t i = 0; i < args.out[0].size(); ++i) {
-      out[i] = static_cast<T>(static_cast<A>(head[i]) * static_cast<A>(grad[i]) *
-                              second_derivative(p.act_type, A(p.slope), static_cast<A>(in[i])));
-    }
+    engine::parallel_for(
+        *args.context, channels, std::max<int64_t>(1, kGrain / a_channel), [&](int64_t begin, int64_t end) {
+          for (int64_t first = begin; first < end; first += kLoopBlock) {
+            const int64_t last = std::min(end, first + kLoopBlock);
+            double sums[kLoopBlock] = {};
+            for (int64_t o = 0; o < outer; ++o) {
+              for (int64_t i = (o * channels + first) * inner; i < (o * channels + last) * inner; ++i) {
+                const auto x = static_cast<double>(in[i]);
+                if (!(x > 0)) sums[i / inner - o * channels - first] += x * static_cast<double>(grad[i]);
+              }
+            }
+            for (int64_t c = first; c < last; ++c) out[c] = T(static_cast<Accum<T>>(sums[c - first]));
+          }
+        });
   });
 }
 

@@ -111,6 +111,10 @@ inline constexpr std::tuple kBinaryOps{
         "_backward_tanh", {}, "", {}, 0,
         [](auto h, auto, auto y, auto) { return h.call("_backward_tanh", y); },
         [](auto h, auto g, auto y, auto) { return h * g * y * -2.0; }, ""),
+    binary<fn::BackwardSoftrelu>(
+        "_backward_softrelu", {}, "", {}, 0.5,
+        [](auto h, auto, auto y, auto) { return h.call("_backward_softrelu", y); },
+        [](auto h, auto g, auto y, auto) { return h * g * (-y).call("exp"); }, ""),
     binary<fn::BackwardSoftsign>(
         "_backward_softsign", {}, "", {}, 0,
         [](auto h, auto, auto x, auto) { return h.call("_backward_softsign", x); },

@@ -160,11 +160,12 @@ struct SmoothL1Slope {
     return M::abs(x) > T(1) / square ? M::copysign(T(1), x) : square * x;
   }
 };
-// Gradients take (gradient, value that forward kept).
+// Gradients take (gradient, value that forward kept). As in MXNet, that of relu is NaN at NaN.
 struct BackwardRelu {
   template <class M, Real T>
   static constexpr T f(T g, T y) {
-    return y > T(0) ? g : T(0);
+    const T down = y != y ? y : T(0);
+    return y > T(0) ? g : down;
   }
 };
 struct BackwardSigmoid {
@@ -177,6 +178,12 @@ struct BackwardTanh {
   template <class M, Real T>
   static constexpr T f(T g, T y) {
     return g * (T(1) - y * y);
+  }
+};
+struct BackwardSoftrelu {
+  template <class M, Real T>
+  static constexpr T f(T g, T y) {
+    return -g * M::expm1(-y);
   }
 };
 struct BackwardSoftsign {

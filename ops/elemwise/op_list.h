@@ -5,8 +5,8 @@
 #include <tuple>
 #include <type_traits>
 
-// What the lists of elementwise operators (unary.h, binary.h, scalar.h) and others of their kind (reductions.h)
-// are made of. Every instruction set and CUDA read them, so nothing here makes code of its own: derivatives are generic lambdas, which only the schemas call.
+// What the lists of elementwise operators (unary.h, binary.h, scalar.h) and others of their kind (reductions.h,
+// activations.h, leaky_relus.h) are made of. Every instruction set and CUDA read them, so nothing here makes code of its own: derivatives are generic lambdas, which only the schemas call.
 namespace loomix::ops {
 
 // In place of a derivative.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/activation/leaky_relus.h"
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
 
@@ -85,6 +86,17 @@ __host__ __device__ T apply(T a, T b) {
   else return a;
 }
 
+// As a functor with one function, so that it is computed as the others are.
+template <class F>
+struct Derivatives {
+  template <class M, Real T>
+  static constexpr T f(T x, T slope) {
+    return F::template derivative<M>(x, slope) + F::template second_derivative<M>(x, slope);
+  }
+};
+template <class... F>
+Functors<Derivatives<F>...> derivatives_of(Functors<F...>);
+
 template <class T, class... F>
 __host__ __device__ void apply_all(Functors<F...>, T a, T b, T* out) {
   int i = 0;
@@ -136,6 +148,8 @@ TYPED_TEST(CudaFunctors, AreTheHosts) {
   }
   compare<TypeParam, UnaryFunctors>();
   compare<TypeParam, BinaryFunctors>();
+  compare<TypeParam, LeakyFunctors>();
+  compare<TypeParam, decltype(derivatives_of(LeakyFunctors{}))>();
 }
 
 }  // namespace

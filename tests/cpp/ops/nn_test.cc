@@ -340,54 +340,6 @@ TEST(Pooling, MaximaOfSpecialValues) {
   }
 }
 
-TEST(Activation, KernelsAndGradients) {
-  for (const char* type : {"relu", "sigmoid", "tanh", "softrelu", "softsign"}) {
-    for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
-      compare_kernels("Activation", {random_tensor({37}, 1, dtype, -6, 6)}, {{"act_type", type}});
-      compare_kernels("_backward_Activation",
-                      {random_tensor({37}, 2, dtype), random_tensor({37}, 3, dtype, 0.01, 0.99)},
-                      {{"act_type", type}});
-    }
-    check_gradient("Activation", {random_tensor({9}, 1)}, {{"act_type", type}}, {0});
-    check_gradient("_backward_Activation",
-                   {random_tensor({9}, 1), random_tensor({9}, 2, DType::float64, 0.1, 0.9)},
-                   {{"act_type", type}}, {0, 1});
-  }
-}
-
-TEST(LeakyReLU, KernelsAndGradients) {
-  for (const char* type : {"leaky", "elu", "selu", "gelu"}) {
-    const TextPairs attrs = {{"act_type", type}, {"slope", "0.3"}};
-    compare_kernels("LeakyReLU", {random_tensor({3, 13}, 1, DType::float32, -4, 4)}, attrs);
-    compare_kernels("_backward_LeakyReLU",
-                    {random_tensor({39}, 1, DType::float32), random_tensor({39}, 2, DType::float32, -4, 4)},
-                    attrs);
-    if (std::string(type) != "selu") check_gradient("LeakyReLU", {random_tensor({3, 4}, 1)}, attrs, {0});
-    check_gradient("_backward_LeakyReLU", {random_tensor({12}, 1), random_tensor({12}, 2)}, attrs, {0, 1});
-  }
-  const TextPairs prelu = {{"act_type", "prelu"}};
-  check_gradient("LeakyReLU", {random_tensor({2, 3, 2}, 1), random_tensor({3}, 2)}, prelu, {0, 1});
-  check_gradient("LeakyReLU", {random_tensor({2, 3, 2}, 1), random_tensor({1}, 2)}, prelu, {0, 1});
-}
-
-TEST(LeakyReLU, RandomSlopesStayInBounds) {
-  RunOptions options;
-  options.training = true;
-  std::vector<Tensor> inputs = {random_tensor({1000}, 1)};
-  const auto out = run_op("LeakyReLU", inputs,
-                          {{"act_type", "rrelu"}, {"lower_bound", "0.2"}, {"upper_bound", "0.3"}}, options)
-                       .out;
-  const auto x = inputs[0].values(), y = out[0].values(), slopes = out[1].values();
-  double mean = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_GE(slopes[i], 0.2 - 1e-6);
-    EXPECT_LE(slopes[i], 0.3 + 1e-6);
-    EXPECT_DOUBLE_EQ(y[i], x[i] > 0 ? x[i] : x[i] * slopes[i]);
-    mean += slopes[i] / 1000;
-  }
-  EXPECT_NEAR(mean, 0.25, 0.005);
-}
-
 TEST(Softmax, KernelsAndGradients) {
   for (const char* op : {"softmax", "softmin", "log_softmax"}) {
     for (const Shape& shape : {Shape{5, 33}, Shape{1, 1}, Shape{0, 4}, Shape{3, 16}}) {
