@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/conv/convolution.h"
@@ -51,6 +50,49 @@ void each_tap(const ConvGeometry& g, int64_t d, int64_t h, int64_t w, Fn&& fn) {
   }
 }
 
+// Calls fn(output pixel, tap) for every output that sees the input pixel, and the tap it does so with.
+template <class Fn>
+void each_reader(const ConvGeometry& g, int64_t pixel, Fn&& fn) {
+  const int64_t at[] = {pixel / (g.in[1] * g.in[2]), pixel / g.in[2] % g.in[1], pixel % g.in[2]};
+  const auto reader = [&](int axis, int64_t tap) {  // where the filter stands, or -1
+    const int64_t from = at[axis] + g.pad[axis] - tap * g.dilate[axis];
+    const bool stands = from >= 0 && from % g.stride[axis] == 0 && from / g.stride[axis] < g.out[axis];
+    return stands ? from / g.stride[axis] : -1;
+  };
+  int64_t tap = 0;
+  for (int64_t i = 0; i < g.kernel[0]; ++i) {
+    for (int64_t j = 0; j < g.kernel[1]; ++j) {
+      for (int64_t k = 0; k < g.kernel[2]; ++k, ++tap) {
+        const int64_t d = reader(0, i), h = reader(1, j), w = reader(2, k);
+        if (d >= 0 && h >= 0 && w >= 0) fn((d * g.out[1] + h) * g.out[2] + w, tap);
+      }
+    }
+  }
+}
+
+// Calls fn(input pixel, output pixel) wherever the tap lies on the data.
+template <class Fn>
+void each_meeting(const ConvGeometry& g, int64_t tap, Fn&& fn) {
+  const int64_t taps[] = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1],
+                          tap % g.kernel[2]};
+  const auto source = [&](int axis, int64_t stand) {
+    return stand * g.stride[axis] - g.pad[axis] + taps[axis] * g.dilate[axis];
+  };
+  for (int64_t d = 0; d < g.out[0]; ++d) {
+    const int64_t z = source(0, d);
+    if (z < 0 || z >= g.in[0]) continue;
+    for (int64_t h = 0; h < g.out[1]; ++h) {
+      const int64_t y = source(1, h);
+      if (y < 0 || y >= g.in[1]) continue;
+      for (int64_t w = 0; w < g.out[2]; ++w) {
+        const int64_t x = source(2, w);
+        if (x < 0 || x >= g.in[2]) continue;
+        fn((z * g.in[1] + y) * g.in[2] + x, (d * g.out[1] + h) * g.out[2] + w);
+      }
+    }
+  }
+}
+
 template <class Fn>
 void each_pixel(const ConvGeometry& g, Fn&& fn) {
   int64_t pixel = 0;
@@ -87,36 +129,28 @@ void forward(const ConvGeometry& g, const T* data, const T* weight, const T* bia
   });
 }
 
+// Each element adds up what the outputs that saw it send back.
 template <class T>
 void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engine::RunContext& context) {
   using A = Accum<T>;
   const Strides s(g);
-  engine::parallel_for(context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    std::vector<A> sums(static_cast<size_t>(g.channels * g.in_size()));
+  const int64_t channels = g.groups * g.channels;
+  engine::parallel_for(context, g.batch * channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t image = unit / g.groups;
-      const int64_t group = unit % g.groups;
-      std::fill(sums.begin(), sums.end(), A{0});
-      for (int64_t f = 0; f < g.filters; ++f) {
-        const int64_t filter = group * g.filters + f;
-        const T* from = grad + image * s.image_out + filter * s.channel_out;
-        const T* taps = weight + filter * s.filter;
-        each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
-          const A head = static_cast<A>(from[pixel * s.pixel_out]);
-          each_tap(g, d, h, w, [&](int64_t to, int64_t tap) {
-            for (int64_t c = 0; c < g.channels; ++c) {
-              sums[static_cast<size_t>(c * g.in_size() + to)] +=
-                  head * static_cast<A>(taps[c * s.channel + tap * s.tap]);
-            }
-          });
+      const int64_t channel = unit % channels;
+      const int64_t filter = channel / g.channels * g.filters;
+      const T* from = grad + unit / channels * s.image_out + filter * s.channel_out;
+      const T* taps = weight + filter * s.filter + channel % g.channels * s.channel;
+      T* to = out + unit / channels * s.image_in + channel * s.channel_in;
+      for (int64_t pixel = 0; pixel < g.in_size(); ++pixel) {
+        A sum{0};
+        each_reader(g, pixel, [&](int64_t reader, int64_t tap) {
+          for (int64_t f = 0; f < g.filters; ++f) {
+            sum += static_cast<A>(from[f * s.channel_out + reader * s.pixel_out]) *
+                   static_cast<A>(taps[f * s.filter + tap * s.tap]);
+          }
         });
-      }
-      T* to = out + image * s.image_in + group * g.channels * s.channel_in;
-      for (int64_t c = 0; c < g.channels; ++c) {
-        for (int64_t i = 0; i < g.in_size(); ++i) {
-          to[c * s.channel_in + i * s.pixel_in] =
-              static_cast<T>(sums[static_cast<size_t>(c * g.in_size() + i)]);
-        }
+        to[pixel * s.pixel_in] = static_cast<T>(sum);
       }
     }
   });
@@ -127,27 +161,21 @@ void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool
                engine::RunContext& context) {
   using A = Accum<T>;
   const Strides s(g);
-  engine::parallel_for(context, g.groups * g.filters, 1, [&](int64_t begin, int64_t end) {
-    std::vector<A> sums(static_cast<size_t>(g.depth()));
-    for (int64_t filter = begin; filter < end; ++filter) {
-      std::fill(sums.begin(), sums.end(), A{0});
-      for (int64_t n = 0; n < g.batch; ++n) {
-        const T* image = data + n * s.image_in + filter / g.filters * g.channels * s.channel_in;
-        const T* from = grad + n * s.image_out + filter * s.channel_out;
-        each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
-          const A head = static_cast<A>(from[pixel * s.pixel_out]);
-          each_tap(g, d, h, w, [&](int64_t at, int64_t tap) {
-            for (int64_t c = 0; c < g.channels; ++c) {
-              sums[static_cast<size_t>(c * s.channel + tap * s.tap)] +=
-                  head * static_cast<A>(image[c * s.channel_in + at * s.pixel_in]);
-            }
+  engine::parallel_for(context, g.groups * g.filters * g.channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t filter = unit / g.channels, channel = unit % g.channels;
+      const T* from = grad + filter * s.channel_out;
+      const T* image = data + (filter / g.filters * g.channels + channel) * s.channel_in;
+      T* to = out + filter * s.filter + channel * s.channel;
+      for (int64_t tap = 0; tap < g.kernel_size(); ++tap) {
+        A sum = add ? static_cast<A>(to[tap * s.tap]) : A{0};
+        for (int64_t n = 0; n < g.batch; ++n) {
+          each_meeting(g, tap, [&](int64_t in_pixel, int64_t out_pixel) {
+            sum += static_cast<A>(from[n * s.image_out + out_pixel * s.pixel_out]) *
+                   static_cast<A>(image[n * s.image_in + in_pixel * s.pixel_in]);
           });
-        });
-      }
-      T* to = out + filter * s.filter;
-      for (int64_t i = 0; i < g.depth(); ++i) {
-        const A before = add ? static_cast<A>(to[i]) : A{0};
-        to[i] = static_cast<T>(before + sums[static_cast<size_t>(i)]);
+        }
+        to[tap * s.tap] = static_cast<T>(sum);
       }
     }
   });

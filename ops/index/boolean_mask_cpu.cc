@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
-#include <vector>
 
 #include "ops/index/index.h"
 
 namespace loomix::ops {
 namespace {
 
-// Numbers of the slices whose entry is not zero.
-std::vector<int64_t> chosen_slices(const TensorView& index) {
-  std::vector<int64_t> chosen;
+// fn(i) for the slices whose entry is not zero.
+template <class Fn>
+void each_chosen(const TensorView& index, Fn&& fn) {
   dispatch_all(index.dtype, "boolean_mask", [&]<class T>(Type<T>) {
     const T* const entries = index.as<T>();
     for (int64_t i = 0; i < index.size(); ++i) {
-      if (static_cast<float>(entries[i]) != 0.0f) chosen.push_back(i);
+      if (static_cast<float>(entries[i]) != 0.0f) fn(i);
     }
   });
-  return chosen;
+}
+
+int64_t count_chosen(const TensorView& index) {
+  int64_t count = 0;
+  each_chosen(index, [&](int64_t) { ++count; });
+  return count;
 }
 
 struct Slices {
@@ -32,18 +36,17 @@ Slices slices_of(const TensorView& data, int axis) {
 void boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const int axis = normalize_axis(p.axis, data.shape.ndim(), "boolean_mask");
-  const std::vector<int64_t> chosen = chosen_slices(args.in[1]);
   Shape shape = data.shape;
-  shape[axis] = static_cast<int64_t>(chosen.size());
+  shape[axis] = count_chosen(args.in[1]);
   const TensorView out = args.deferred->allocate(0, shape);
   const Slices slices = slices_of(data, axis);
   const auto* from = static_cast<const std::byte*>(data.data);
   auto* to = static_cast<std::byte*>(out.data);
   for (int64_t o = 0; o < slices.outer; ++o) {
-    for (const int64_t i : chosen) {
+    each_chosen(args.in[1], [&](int64_t i) {
       std::memcpy(to, from + (o * slices.size + i) * slices.bytes, static_cast<size_t>(slices.bytes));
       to += slices.bytes;
-    }
+    });
   }
 }
 
@@ -51,19 +54,19 @@ void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   const TensorView& grad = args.in[0];
   const int axis = normalize_axis(p.axis, out.shape.ndim(), "boolean_mask");
-  const std::vector<int64_t> chosen = chosen_slices(args.in[1]);
-  LOOMIX_CHECK(grad.shape[axis] == static_cast<int64_t>(chosen.size()), ShapeError,
+  const int64_t chosen = count_chosen(args.in[1]);
+  LOOMIX_CHECK(grad.shape[axis] == chosen, ShapeError,
                "[boolean_mask] the gradient has shape {}; {} slices were chosen.", grad.shape.to_string(),
-               chosen.size());
+               chosen);
   const Slices slices = slices_of(out, axis);
   const auto* from = static_cast<const std::byte*>(grad.data);
   auto* const to = static_cast<std::byte*>(out.data);
   std::memset(to, 0, static_cast<size_t>(out.bytes()));
   for (int64_t o = 0; o < slices.outer; ++o) {
-    for (const int64_t i : chosen) {
+    each_chosen(args.in[1], [&](int64_t i) {
       std::memcpy(to + (o * slices.size + i) * slices.bytes, from, static_cast<size_t>(slices.bytes));
       from += slices.bytes;
-    }
+    });
   }
 }
 

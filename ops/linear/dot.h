@@ -27,19 +27,4 @@ struct DotParams {
   }
 };
 
-// lhs, rhs -> the product; grad, rhs, lhs (shape only) -> gradient of lhs; grad, lhs, rhs (shape only) -> of rhs.
-void dot_cpu(const DotParams&, const KernelArgs&);
-void dot_cblas(const DotParams&, const KernelArgs&);
-void dot_lhs_cpu(const DotParams&, const KernelArgs&);
-void dot_lhs_cblas(const DotParams&, const KernelArgs&);
-void dot_rhs_cpu(const DotParams&, const KernelArgs&);
-void dot_rhs_cblas(const DotParams&, const KernelArgs&);
-// The same for each item of a batch.
-void batch_dot_cpu(const DotParams&, const KernelArgs&);
-void batch_dot_cblas(const DotParams&, const KernelArgs&);
-void batch_dot_lhs_cpu(const DotParams&, const KernelArgs&);
-void batch_dot_lhs_cblas(const DotParams&, const KernelArgs&);
-void batch_dot_rhs_cpu(const DotParams&, const KernelArgs&);
-void batch_dot_rhs_cblas(const DotParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/linear/dot.h"
-#include "ops/linear/gemm.h"
+#include "ops/linear/product.h"
 
 namespace loomix::ops {
 
@@ -27,46 +27,31 @@ inline DotSizes batch_dot_sizes(const DotParams& p, const Shape& lhs, const Shap
 
 using DotSizesOf = DotSizes (*)(const DotParams&, const Shape&, const Shape&);
 
-inline void run_dot(MatMulFn matmul, const DotSizes& sizes, const MatMul& shape, const TensorView& a,
-                    const TensorView& b, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  MatMul task = shape;
-  task.add = args.req[0] == Req::add;
-  matmul_batch(matmul, sizes.batch, task, args.out[0].dtype, a.data, b.data, args.out[0].data, *args.context);
+template <DotSizesOf sizes_of>
+Product dot_product(const DotParams& p, Views in, Views) {
+  const DotSizes s = sizes_of(p, in[0].shape, in[1].shape);
+  return {{.m = s.m, .n = s.n, .k = s.k, .transpose_a = p.transpose_a, .transpose_b = p.transpose_b},
+          s.batch};
 }
 
-template <MatMulFn matmul, DotSizesOf sizes_of>
-void dot_product(const DotParams& p, const KernelArgs& args) {
-  const DotSizes s = sizes_of(p, args.in[0].shape, args.in[1].shape);
-  run_dot(matmul, s,
-          {.m = s.m, .n = s.n, .k = s.k, .transpose_a = p.transpose_a, .transpose_b = p.transpose_b},
-          args.in[0], args.in[1], args);
-}
-
-template <MatMulFn matmul, DotSizesOf sizes_of>
-void dot_to_lhs(const DotParams& p, const KernelArgs& args) {
-  const DotSizes s = sizes_of(p, args.out[0].shape, args.in[1].shape);
-  const TensorView& grad = args.in[0];  // (m, n)
-  const TensorView& rhs = args.in[1];
+// grad (m, n), rhs, lhs (shape only) -> gradient of lhs.
+template <DotSizesOf sizes_of>
+Product dot_lhs_product(const DotParams& p, Views in, Views out) {
+  const DotSizes s = sizes_of(p, out[0].shape, in[1].shape);
   if (p.transpose_a) {  // lhs is (k, m): op(rhs) grad^T
-    run_dot(matmul, s, {.m = s.k, .n = s.m, .k = s.n, .transpose_a = p.transpose_b, .transpose_b = true}, rhs,
-            grad, args);
-  } else {
-    run_dot(matmul, s, {.m = s.m, .n = s.k, .k = s.n, .transpose_b = !p.transpose_b}, grad, rhs, args);
+    return {{.m = s.k, .n = s.m, .k = s.n, .transpose_a = p.transpose_b, .transpose_b = true}, s.batch, 1, 0};
   }
+  return {{.m = s.m, .n = s.k, .k = s.n, .transpose_b = !p.transpose_b}, s.batch};
 }
 
-template <MatMulFn matmul, DotSizesOf sizes_of>
-void dot_to_rhs(const DotParams& p, const KernelArgs& args) {
-  const DotSizes s = sizes_of(p, args.in[1].shape, args.out[0].shape);
-  const TensorView& grad = args.in[0];  // (m, n)
-  const TensorView& lhs = args.in[1];
+// grad (m, n), lhs, rhs (shape only) -> gradient of rhs.
+template <DotSizesOf sizes_of>
+Product dot_rhs_product(const DotParams& p, Views in, Views out) {
+  const DotSizes s = sizes_of(p, in[1].shape, out[0].shape);
   if (p.transpose_b) {  // rhs is (n, k): grad^T op(lhs)
-    run_dot(matmul, s, {.m = s.n, .n = s.k, .k = s.m, .transpose_a = true, .transpose_b = p.transpose_a},
-            grad, lhs, args);
-  } else {
-    run_dot(matmul, s, {.m = s.k, .n = s.n, .k = s.m, .transpose_a = !p.transpose_a}, lhs, grad, args);
+    return {{.m = s.n, .n = s.k, .k = s.m, .transpose_a = true, .transpose_b = p.transpose_a}, s.batch};
   }
+  return {{.m = s.k, .n = s.n, .k = s.m, .transpose_a = !p.transpose_a}, s.batch, 1, 0};
 }
 
 }  // namespace loomix::ops

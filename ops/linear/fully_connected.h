@@ -19,19 +19,12 @@ struct FullyConnectedParams {
   }
 };
 
-// data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden).
-void fully_connected_cpu(const FullyConnectedParams&, const KernelArgs&);
-void fully_connected_cblas(const FullyConnectedParams&, const KernelArgs&);
+// FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). Its kernels are matrix products
+// (fully_connected_kernels.h), but for two.
 // For batches of some dozen rows: the weight is read in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);
 Support fully_connected_panels_support(const FullyConnectedParams&, const KernelSpec&);
 size_t fully_connected_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
-// grad, weight, data (shape only) -> gradient of the data.
-void fully_connected_data_cpu(const FullyConnectedParams&, const KernelArgs&);
-void fully_connected_data_cblas(const FullyConnectedParams&, const KernelArgs&);
-// grad, data, weight (shape only) -> gradient of the weight.
-void fully_connected_weight_cpu(const FullyConnectedParams&, const KernelArgs&);
-void fully_connected_weight_cblas(const FullyConnectedParams&, const KernelArgs&);
 // grad -> gradient of the bias.
 void fully_connected_bias_cpu(const FullyConnectedParams&, const KernelArgs&);
 

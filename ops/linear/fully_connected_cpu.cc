@@ -1,29 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/linear/fully_connected.h"
-
-#include "ops/linear/fully_connected_kernels.h"
+#include "ops/linear/gemm.h"
 
 namespace loomix::ops {
-void fully_connected_cpu(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_forward<matmul_reference>(p, args);
-}
-void fully_connected_cblas(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_forward<matmul_cblas>(p, args);
-}
-
-void fully_connected_data_cpu(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_backward_data<matmul_reference>(p, args);
-}
-void fully_connected_data_cblas(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_backward_data<matmul_cblas>(p, args);
-}
-
-void fully_connected_weight_cpu(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_backward_weight<matmul_reference>(p, args);
-}
-void fully_connected_weight_cblas(const FullyConnectedParams& p, const KernelArgs& args) {
-  fully_connected_backward_weight<matmul_cblas>(p, args);
-}
 
 void fully_connected_bias_cpu(const FullyConnectedParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];

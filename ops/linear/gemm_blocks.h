@@ -16,13 +16,14 @@ struct Leading {
   int64_t a, b, c;
 };
 
+inline constexpr double kFlopsForTeam = 400'000;  // smaller products are faster on one thread
+
 // A product as blocks, each by `gemm(shape, leading, a, b, c)` on one thread. Blocks wait for no one, where the threads of
 // one BLAS call wait for each other at every panel, which costs a multiple when something else wants a core.
 template <class T, class Gemm>
 void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunContext& context, Gemm&& gemm) {
-  constexpr double kFlopsForTeam = 400'000;  // smaller products are faster on one thread
-  constexpr int64_t kUnit = 32;              // blocks begin at full vectors
-  constexpr int64_t kBlocksPerCore = 2;      // each packs its rows of A and columns of B
+  constexpr int64_t kUnit = 32;          // blocks begin at full vectors
+  constexpr int64_t kBlocksPerCore = 2;  // each packs its rows of A and columns of B
   const Leading ld{s.transpose_a ? s.m : s.k, s.transpose_b ? s.k : s.n, s.n};
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   engine::set_omp_threads(1);

@@ -14,9 +14,14 @@ Support large_float(const P&, const KernelSpec& spec) {
   return Support::yes();
 }
 
-template <class P, void (*Run)(const P&, const KernelArgs&)>
+template <class P, void (*run)(const P&, const KernelArgs&)>
 void add(OpTable& table, const char* op, const char* name) {
-  table.kernel<P, Run, large_float<P>>(op, name, DeviceType::cpu);
+  table.kernel<P, run, large_float<P>>(op, name, DeviceType::cpu);
+}
+
+template <class P, ProductOf<P> product_of>
+void add_product(OpTable& table, const char* op, const char* name) {
+  add<P, product_kernel<P, product_of, matmul_dnnl>>(table, op, name);
 }
 
 }  // namespace
@@ -26,16 +31,16 @@ void kernels_linear_dnnl(OpTable& table) {
   using FC = FullyConnectedParams;
   using Dot = DotParams;
   add<FC, fully_connected_forward<matmul_dnnl>>(table, "FullyConnected", "fully_connected_dnnl");
-  add<FC, fully_connected_backward_data<matmul_dnnl>>(table, "_backward_FullyConnected_data",
-                                                      "fully_connected_data_dnnl");
-  add<FC, fully_connected_backward_weight<matmul_dnnl>>(table, "_backward_FullyConnected_weight",
-                                                        "fully_connected_weight_dnnl");
-  add<Dot, dot_product<matmul_dnnl, dot_sizes>>(table, "dot", "dot_dnnl");
-  add<Dot, dot_to_lhs<matmul_dnnl, dot_sizes>>(table, "_backward_dot_lhs", "dot_lhs_dnnl");
-  add<Dot, dot_to_rhs<matmul_dnnl, dot_sizes>>(table, "_backward_dot_rhs", "dot_rhs_dnnl");
-  add<Dot, dot_product<matmul_dnnl, batch_dot_sizes>>(table, "batch_dot", "batch_dot_dnnl");
-  add<Dot, dot_to_lhs<matmul_dnnl, batch_dot_sizes>>(table, "_backward_batch_dot_lhs", "batch_dot_lhs_dnnl");
-  add<Dot, dot_to_rhs<matmul_dnnl, batch_dot_sizes>>(table, "_backward_batch_dot_rhs", "batch_dot_rhs_dnnl");
+  add_product<FC, fully_connected_data_product>(table, "_backward_FullyConnected_data",
+                                                "fully_connected_data_dnnl");
+  add_product<FC, fully_connected_weight_product>(table, "_backward_FullyConnected_weight",
+                                                  "fully_connected_weight_dnnl");
+  add_product<Dot, dot_product<dot_sizes>>(table, "dot", "dot_dnnl");
+  add_product<Dot, dot_lhs_product<dot_sizes>>(table, "_backward_dot_lhs", "dot_lhs_dnnl");
+  add_product<Dot, dot_rhs_product<dot_sizes>>(table, "_backward_dot_rhs", "dot_rhs_dnnl");
+  add_product<Dot, dot_product<batch_dot_sizes>>(table, "batch_dot", "batch_dot_dnnl");
+  add_product<Dot, dot_lhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_lhs", "batch_dot_lhs_dnnl");
+  add_product<Dot, dot_rhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_rhs", "batch_dot_rhs_dnnl");
 }
 
 }  // namespace loomix::ops

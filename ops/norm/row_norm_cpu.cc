@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/norm/lane_sums.h"
@@ -124,48 +123,59 @@ void to_data(const NormRows& rows, const KernelArgs& args) {
   });
 }
 
-// Each thread adds up the rows for parameters of its own. Where all of a row goes to one parameter, rows are added first.
+// Each thread adds up the rows for parameters of its own: strips of elements that all rows have, or whole rows of one
+// parameter.
 template <class T, class Row>
 void to_parameters(const NormRows& rows, const KernelArgs& args) {
   using A = Accum<T>;
+  constexpr int64_t kStrip = 512, kParametersPerThread = 64;
   const Backward<T> b(args);
-  std::vector<double> to_gamma(static_cast<size_t>(rows.parameters), 0.0);
-  std::vector<double> to_beta(static_cast<size_t>(rows.parameters), 0.0);
+  const auto put = [&](size_t i, int64_t first, int64_t count, const double* values) {
+    if (args.req[i] == Req::null) return;
+    T* const out = args.out[i].mutable_as<T>() + first;
+    for (int64_t k = 0; k < count; ++k) out[k] = static_cast<T>(static_cast<A>(values[k]));
+  };
   if constexpr (std::is_same_v<Row, DenseRowOfOne>) {
-    for (int64_t index = 0; index < rows.rows; ++index) {
-      const Row row(rows, index);
-      const A mean = b.mean(index), inverse = b.inverse(index);
-      const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
-      const auto k = static_cast<size_t>(row.own_parameter);
-      to_beta[k] += static_cast<double>(sum_run<A>(0, rows.size, head));
-      to_gamma[k] += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
-        return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
-      }));
-    }
+    const int64_t elements =
+        std::max<int64_t>(1, rows.rows * rows.size / std::max<int64_t>(1, rows.parameters));
+    engine::parallel_for(*args.context, rows.parameters, std::max<int64_t>(1, kElementsPerThread / elements),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t k = begin; k < end; ++k) {
+                             double to_gamma = 0, to_beta = 0;
+                             for (int64_t index = k; index < rows.rows; index += rows.parameters) {
+                               const Row row(rows, index);
+                               const A mean = b.mean(index), inverse = b.inverse(index);
+                               const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
+                               to_beta += static_cast<double>(sum_run<A>(0, rows.size, head));
+                               to_gamma += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
+                                 return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
+                               }));
+                             }
+                             put(1, k, 1, &to_gamma);
+                             put(2, k, 1, &to_beta);
+                           }
+                         });
   } else {
-    constexpr int64_t kParametersPerThread = 64;
     engine::parallel_for(*args.context, rows.size, kParametersPerThread, [&](int64_t begin, int64_t end) {
-      double* gammas = to_gamma.data();
-      double* betas = to_beta.data();
-      for (int64_t index = 0; index < rows.rows; ++index) {
-        const Row row(rows, index);
-        const A mean = b.mean(index), inverse = b.inverse(index);
+      for (int64_t first = begin; first < end; first += kStrip) {
+        const int64_t count = std::min(kStrip, end - first);
+        double gammas[kStrip] = {}, betas[kStrip] = {};
+        for (int64_t index = 0; index < rows.rows; ++index) {
+          const Row row(rows, index);
+          const A mean = b.mean(index), inverse = b.inverse(index);
 #pragma omp simd
-        for (int64_t i = begin; i < end; ++i) {
-          const A head = static_cast<A>(b.grad[row.at(i)]);
-          gammas[i] += static_cast<double>(head * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse);
-          betas[i] += static_cast<double>(head);
+          for (int64_t i = 0; i < count; ++i) {
+            const A head = static_cast<A>(b.grad[row.at(first + i)]);
+            const A distance = static_cast<A>(b.x[row.at(first + i)]) - mean;
+            gammas[i] += static_cast<double>(head * distance * inverse);
+            betas[i] += static_cast<double>(head);
+          }
         }
+        put(1, first, count, gammas);
+        put(2, first, count, betas);
       }
     });
   }
-  const auto put = [&](size_t i, const std::vector<double>& values) {
-    if (args.req[i] == Req::null) return;
-    T* out = args.out[i].mutable_as<T>();
-    for (size_t k = 0; k < values.size(); ++k) out[k] = static_cast<T>(static_cast<A>(values[k]));
-  };
-  put(1, to_gamma);
-  put(2, to_beta);
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ enum : size_t { kWeight = 0, kGrad = 1 };
 
 // Makes a row_sparse array keep the rows with these ids, too; new ones are zero.
 void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t row_bytes) {
-  const std::vector<int64_t> own(storage.indices(), storage.indices() + storage.count());
-  if (std::includes(own.begin(), own.end(), ids.begin(), ids.end())) return;
+  const std::span<const int64_t> present{storage.indices(), static_cast<size_t>(storage.count())};
+  if (std::includes(present.begin(), present.end(), ids.begin(), ids.end())) return;
+  const std::vector<int64_t> own(present.begin(), present.end());  // resizing drops what is there
   const auto bytes = static_cast<size_t>(row_bytes);
   const auto kept = std::make_unique_for_overwrite<std::byte[]>(own.size() * bytes);
   std::memcpy(kept.get(), storage.data(), own.size() * bytes);

@@ -7,9 +7,9 @@ namespace loomix::ops {
 
 void kernels_ordering_cpu(OpTable& table) {
   constexpr DeviceType cpu = DeviceType::cpu;
-  table.kernel<SortParams, sort_cpu>("sort", "sort_cpu", cpu);
-  table.kernel<ArgsortParams, argsort_cpu>("argsort", "argsort_cpu", cpu);
-  table.kernel<TopkParams, topk_cpu>("topk", "topk_cpu", cpu);
+  table.kernel<SortParams, sort_cpu, nullptr, sort_scratch>("sort", "sort_cpu", cpu);
+  table.kernel<ArgsortParams, argsort_cpu, nullptr, argsort_scratch>("argsort", "argsort_cpu", cpu);
+  table.kernel<TopkParams, topk_cpu, nullptr, topk_scratch>("topk", "topk_cpu", cpu);
   table.kernel<SortParams, backward_order_cpu>("_backward_order", "backward_order_cpu", cpu);
 }
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
-#include <vector>
 
 #include "engine/parallel_for.h"
+#include "ops/scratch_slots.h"
 
 namespace loomix::ops {
 namespace {
@@ -35,30 +34,47 @@ bool less(T a, T b) {
   }
 }
 
+// What is sorted: an element and its place in the lane.
+template <class T>
+struct Entry {
+  T value;
+  int64_t index;
+};
+constexpr int64_t kEntryBytes = 16;  // of any type
+
+// Each thread sorts in a lane of its own.
+int64_t lane_bytes(const Lanes& lanes) { return (lanes.size * kEntryBytes + 63) / 64 * 64; }
+size_t order_scratch(const Lanes& lanes, int cores) {
+  const int64_t slots = std::min<int64_t>({cores, lanes.count(), ScratchSlots::kMost});
+  return static_cast<size_t>(std::max<int64_t>(slots, 1) * lane_bytes(lanes));
+}
+
 // Calls put(lane, rank, index, value) for the first k elements of every lane in order.
 template <class T, class Put>
 void order_lanes(const KernelArgs& args, const Lanes& lanes, int64_t k, bool ascending, const Put& put) {
+  static_assert(sizeof(Entry<T>) <= kEntryBytes);
   const T* const data = args.in[0].as<T>();
+  if (lanes.size == 0) return;
+  const auto slot_bytes = static_cast<size_t>(lane_bytes(lanes));
+  ScratchSlots slots(args.scratch, slot_bytes, static_cast<int>(args.scratch.size() / slot_bytes));
   const int64_t lane_grain = std::max<int64_t>(8192 / std::max<int64_t>(lanes.size, 1), 1);
   engine::parallel_for(*args.context, lanes.count(), lane_grain, [&](int64_t begin, int64_t end) {
-    std::vector<std::pair<T, int64_t>> lane(static_cast<size_t>(lanes.size));
+    const ScratchSlots::Use slot(slots);
+    Entry<T>* const lane = slot.as<Entry<T>>();
     for (int64_t number = begin; number < end; ++number) {
       const int64_t start = lanes.start(number, lanes.size);
-      for (int64_t i = 0; i < lanes.size; ++i)
-        lane[static_cast<size_t>(i)] = {data[start + i * lanes.inner], i};
+      for (int64_t i = 0; i < lanes.size; ++i) lane[i] = {data[start + i * lanes.inner], i};
       const auto before = [ascending](const auto& a, const auto& b) {
-        if (less(a.first, b.first)) return ascending;
-        if (less(b.first, a.first)) return !ascending;
-        return a.second < b.second;  // stable
+        if (less(a.value, b.value)) return ascending;
+        if (less(b.value, a.value)) return !ascending;
+        return a.index < b.index;  // stable
       };
       if (k < lanes.size) {
-        std::partial_sort(lane.begin(), lane.begin() + k, lane.end(), before);
+        std::partial_sort(lane, lane + k, lane + lanes.size, before);
       } else {
-        std::sort(lane.begin(), lane.end(), before);
+        std::sort(lane, lane + lanes.size, before);
       }
-      for (int64_t rank = 0; rank < k; ++rank) {
-        put(number, rank, lane[static_cast<size_t>(rank)].second, lane[static_cast<size_t>(rank)].first);
-      }
+      for (int64_t rank = 0; rank < k; ++rank) put(number, rank, lane[rank].index, lane[rank].value);
     }
   });
 }
@@ -79,6 +95,16 @@ class IndexWriter {
 };
 
 }  // namespace
+
+size_t sort_scratch(const SortParams& p, const KernelSpec& spec) {
+  return order_scratch(lanes_of(spec.in[0].shape, p.axis, "sort"), spec.cores);
+}
+size_t argsort_scratch(const ArgsortParams& p, const KernelSpec& spec) {
+  return order_scratch(lanes_of(spec.in[0].shape, p.axis, "argsort"), spec.cores);
+}
+size_t topk_scratch(const TopkParams& p, const KernelSpec& spec) {
+  return order_scratch(lanes_of(spec.in[0].shape, p.axis, "topk"), spec.cores);
+}
 
 void sort_cpu(const SortParams& p, const KernelArgs& args) {
   const Lanes lanes = lanes_of(args.in[0].shape, p.axis, "sort");

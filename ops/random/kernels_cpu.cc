@@ -27,10 +27,11 @@ void kernels_random_cpu(OpTable& table) {
   distribution<NegativeBinomial>(table);
   distribution<GeneralizedNegativeBinomial>(table);
   table.kernel<RandintParams, randint_cpu>("_random_randint", "randint_cpu", cpu);
-  table.kernel<MultinomialParams, multinomial_cpu>("_sample_multinomial", "multinomial_cpu", cpu);
+  table.kernel<MultinomialParams, multinomial_cpu, nullptr, multinomial_scratch>("_sample_multinomial",
+                                                                                 "multinomial_cpu", cpu);
   table.kernel<NoParams, backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu",
                                                    cpu);
-  table.kernel<NoParams, shuffle_cpu>("_shuffle", "shuffle_cpu", cpu);
+  table.kernel<NoParams, shuffle_cpu, nullptr, shuffle_scratch>("_shuffle", "shuffle_cpu", cpu);
 }
 
 }  // namespace loomix::ops

@@ -99,7 +99,9 @@ template <class D>
 void sample_cpu(const SampleParams<D>&, const KernelArgs& args);
 void randint_cpu(const RandintParams& p, const KernelArgs& args);
 void multinomial_cpu(const MultinomialParams& p, const KernelArgs& args);
+size_t multinomial_scratch(const MultinomialParams& p, const KernelSpec& spec);
 void backward_multinomial_cpu(const NoParams&, const KernelArgs& args);
 void shuffle_cpu(const NoParams&, const KernelArgs& args);
+size_t shuffle_scratch(const NoParams&, const KernelSpec& spec);
 
 }  // namespace loomix::ops

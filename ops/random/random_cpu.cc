@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/random/random.h"
@@ -134,6 +133,11 @@ void randint_cpu(const RandintParams& p, const KernelArgs& args) {
   });
 }
 
+size_t multinomial_scratch(const MultinomialParams&, const KernelSpec& spec) {
+  const Shape& data = spec.in[0].shape;
+  return static_cast<size_t>(data[data.ndim() - 1]) * sizeof(double);
+}
+
 void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const int64_t choices = data.shape[data.shape.ndim() - 1];
@@ -146,16 +150,14 @@ void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
     const T* const probability = data.as<T>();
     dispatch_numeric(args.out[0].dtype, "sample_multinomial", [&]<class I>(Type<I>) {
       I* const out = args.out[0].mutable_as<I>();
-      std::vector<double> cumulative(static_cast<size_t>(choices));
+      double* const cumulative = reinterpret_cast<double*>(args.scratch.data());
       for (int64_t row = 0; row < rows; ++row) {
         const T* const p = probability + row * choices;
         double total = 0;
-        for (int64_t i = 0; i < choices; ++i)
-          cumulative[static_cast<size_t>(i)] = total += static_cast<double>(p[i]);
+        for (int64_t i = 0; i < choices; ++i) cumulative[i] = total += static_cast<double>(p[i]);
         for (int64_t k = row * block; k < (row + 1) * block; ++k) {
           const double point = PhiloxStream(args.random, k).uniform() * total;
-          const auto found = std::upper_bound(cumulative.begin(), cumulative.end() - 1, point);
-          const int64_t index = found - cumulative.begin();
+          const int64_t index = std::upper_bound(cumulative, cumulative + choices - 1, point) - cumulative;
           out[k] = static_cast<I>(index);
           if (args.out.size() > 1 && args.out[1]) {
             args.out[1].mutable_as<T>()[k] = static_cast<T>(std::log(static_cast<double>(p[index])));
@@ -181,23 +183,26 @@ void backward_multinomial_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
+size_t shuffle_scratch(const NoParams&, const KernelSpec& spec) {
+  const Shape& data = spec.in[0].shape;
+  return static_cast<size_t>(data.ndim() == 0 ? 1 : data[0]) * sizeof(int64_t);
+}
+
 void shuffle_cpu(const NoParams&, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   if (data.size() == 0) return;
   const int64_t rows = data.shape.ndim() == 0 ? 1 : data.shape[0];
-  std::vector<int64_t> order(static_cast<size_t>(rows));
-  std::iota(order.begin(), order.end(), int64_t{0});
+  int64_t* const order = reinterpret_cast<int64_t*>(args.scratch.data());
+  std::iota(order, order + rows, int64_t{0});
   PhiloxStream stream(args.random, 0);
   for (int64_t i = rows - 1; i > 0; --i) {
     const auto range = static_cast<unsigned __int128>(i + 1);
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>((range * stream.next64()) >> 64)]);
+    std::swap(order[i], order[static_cast<int64_t>((range * stream.next64()) >> 64)]);
   }
   const auto bytes = static_cast<size_t>(data.bytes() / rows);
   for (int64_t i = 0; i < rows; ++i) {
-    std::memcpy(
-        static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
-        static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[static_cast<size_t>(i)]) * bytes,
-        bytes);
+    std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
+                static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[i]) * bytes, bytes);
   }
 }
 

@@ -2,49 +2,74 @@
 #include "ops/reduce/histogram.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 namespace loomix::ops {
 namespace {
 
-std::vector<double> edges_of(const HistogramParams& p, const KernelArgs& args) {
-  std::vector<double> edges;
-  if (p.bin_cnt) {
-    const double low = (*p.range)[0], high = (*p.range)[1];
-    const double width = (high - low) / *p.bin_cnt;
-    for (int i = 0; i < *p.bin_cnt; ++i) edges.push_back(low + i * width);
-    edges.push_back(high);
-    return edges;
+// Bins of equal width. The edges are those that the output holds, rounded to its type, so that counts and edges agree; they
+// are exact where range and width are whole numbers.
+template <class T>
+struct EvenBins {
+  double low, high;
+  int64_t count;
+
+  explicit EvenBins(const HistogramParams& p) : low((*p.range)[0]), high((*p.range)[1]), count(*p.bin_cnt) {}
+  T edge(int64_t i) const {
+    const auto bins = static_cast<double>(count), at = static_cast<double>(i);
+    const double exact = (high * at + (bins - at) * low) / bins;
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      return static_cast<T>(
+          std::clamp(exact, static_cast<double>(Limits::lowest()), static_cast<double>(Limits::max())));
+    } else {
+      return static_cast<T>(static_cast<Accum<T>>(exact));
+    }
   }
-  const TensorView& bins = args.in[1];
-  dispatch_numeric(bins.dtype, "histogram", [&]<class T>(Type<T>) {
-    const T* const given = bins.as<T>();
-    for (int64_t i = 0; i < bins.size(); ++i) edges.push_back(static_cast<double>(given[i]));
-  });
-  LOOMIX_CHECK(std::is_sorted(edges.begin(), edges.end()), ValueError,
-               "[histogram] the bins' edges fall somewhere; expected them in rising order.");
-  return edges;
+  int64_t bin_of(T item) const {
+    const double place = (static_cast<double>(item) - low) / (high - low) * static_cast<double>(count);
+    int64_t bin = static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(count - 1)));
+    while (bin > 0 && item < edge(bin)) --bin;
+    while (bin + 1 < count && item >= edge(bin + 1)) ++bin;
+    return bin;
+  }
+};
+
+template <class T>
+struct GivenBins {
+  const T* edges;
+  int64_t count;
+
+  T edge(int64_t i) const { return edges[i]; }
+  int64_t bin_of(T item) const { return std::upper_bound(edges, edges + count, item) - edges - 1; }
+};
+
+template <class T, class Bins>
+void count_items(const KernelArgs& args, const Bins& bins) {
+  if (args.req[0] != Req::null) {
+    const T* const items = args.in[0].as<T>();
+    int64_t* const counts = args.out[0].mutable_as<int64_t>();
+    std::fill_n(counts, bins.count, int64_t{0});
+    const T first = bins.edge(0), last = bins.edge(bins.count);
+    for (int64_t i = 0; i < args.in[0].size(); ++i) {
+      if (items[i] >= first && items[i] <= last) ++counts[bins.bin_of(items[i])];
+    }
+  }
+  if (args.req[1] == Req::null) return;
+  for (int64_t i = 0; i <= bins.count; ++i) args.out[1].mutable_as<T>()[i] = bins.edge(i);
 }
 
 }  // namespace
 
 void histogram_cpu(const HistogramParams& p, const KernelArgs& args) {
-  const TensorView& data = args.in[0];
-  const std::vector<double> edges = edges_of(p, args);
-  std::vector<int64_t> counts(edges.size() - 1, 0);
-  dispatch_numeric(data.dtype, "histogram", [&]<class T>(Type<T>) {
-    const T* const items = data.as<T>();
-    for (int64_t i = 0; i < data.size(); ++i) {
-      const double item = static_cast<double>(items[i]);
-      if (!(item >= edges.front() && item <= edges.back())) continue;
-      const auto above = std::upper_bound(edges.begin(), edges.end() - 1, item);
-      ++counts[static_cast<size_t>(above - edges.begin()) - 1];
-    }
-    if (args.req[1] == Req::null) return;
-    T* const out = args.out[1].mutable_as<T>();
-    for (size_t i = 0; i < edges.size(); ++i) out[i] = static_cast<T>(edges[i]);
+  dispatch_numeric(args.in[0].dtype, "histogram", [&]<class T>(Type<T>) {
+    if (p.bin_cnt) return count_items<T>(args, EvenBins<T>(p));
+    const T* const edges = args.in[1].as<T>();
+    const int64_t count = args.in[1].size();
+    LOOMIX_CHECK(std::is_sorted(edges, edges + count), ValueError,
+                 "[histogram] the bins' edges fall somewhere; expected them in rising order.");
+    count_items<T>(args, GivenBins<T>{edges, count - 1});
   });
-  if (args.req[0] != Req::null) std::memcpy(args.out[0].data, counts.data(), counts.size() * sizeof(int64_t));
 }
 
 }  // namespace loomix::ops

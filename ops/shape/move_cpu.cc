@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
+#include <type_traits>
 
+#include "base/inline_vector.h"
 #include "ops/elemwise/apply.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/shape.h"
@@ -87,11 +88,54 @@ void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, F
   }
 }
 
+// Where an element of the inner array shows in the padded one.
+struct PadPlaces {
+  PadMode mode;
+  const Shape& pad_width;
+  const Shape& inner;
+  const Shape& padded;
+
+  // fn(place) for the places of one axis that show its element `index`.
+  template <class Fn>
+  void each(int axis, int64_t index, Fn&& fn) const {
+    const int64_t size = inner[axis], before = pad_width[2 * axis], own = before + index;
+    if (mode == PadMode::edge) {
+      const int64_t last = index == size - 1 ? padded[axis] - 1 : own;
+      for (int64_t place = index == 0 ? 0 : own; place <= last; ++place) fn(place);
+      return;
+    }
+    fn(own);
+    if (mode == PadMode::constant) return;
+    const int64_t left = before - index, right = own + 2 * (size - 1 - index);
+    if (left >= 0 && left != own) fn(left);
+    if (right < padded[axis] && right != own) fn(right);
+  }
+
+  // fn(padded row) for the padded rows that show a row of the inner array.
+  template <class Fn>
+  void each_row(int64_t row, Fn&& fn) const {
+    int64_t index[Shape::kMaxDims];
+    for (int axis = inner.ndim() - 2; axis >= 0; --axis) {
+      index[axis] = row % inner[axis];
+      row /= inner[axis];
+    }
+    each_row_from(0, index, 0, fn);
+  }
+
+ private:
+  template <class Fn>
+  void each_row_from(int axis, const int64_t* index, int64_t row, Fn&& fn) const {
+    if (axis == inner.ndim() - 1) return fn(row);
+    each(axis, index[axis],
+         [&](int64_t place) { each_row_from(axis + 1, index, row * padded[axis] + place, fn); });
+  }
+};
+
 }  // namespace
 
 void transpose_cpu(const TransposeParams& p, const KernelArgs& args) {
   const int ndim = args.in[0].shape.ndim();
-  std::vector<int> axes;
+  InlineVector<int, Shape::kMaxDims> axes;
   for (int i = 0; i < ndim; ++i) {
     axes.push_back(p.axes.ndim() == 0 ? ndim - 1 - i : normalize_axis(p.axes[i], ndim, "transpose"));
   }
@@ -100,7 +144,7 @@ void transpose_cpu(const TransposeParams& p, const KernelArgs& args) {
 
 void swap_axis_cpu(const SwapAxisParams& p, const KernelArgs& args) {
   const int ndim = args.in[0].shape.ndim();
-  std::vector<int> axes;
+  InlineVector<int, Shape::kMaxDims> axes;
   for (int i = 0; i < ndim; ++i) axes.push_back(i);
   std::swap(axes[static_cast<size_t>(normalize_axis(p.dim1, ndim, "SwapAxis"))],
             axes[static_cast<size_t>(normalize_axis(p.dim2, ndim, "SwapAxis"))]);
@@ -187,25 +231,38 @@ void pad_cpu(const PadParams& p, const KernelArgs& args) {
   });
 }
 
-// Adds up the gradients of all places where an element shows.
 void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];
   const TensorView& y = args.out[0];
   if (y.size() == 0) return;
   if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
-  const int last = y.shape.ndim() - 1;
-  const int64_t width = grad.shape[last];
-  std::vector<double> sum(static_cast<size_t>(y.size()));
-  std::vector<double> row(static_cast<size_t>(width));
-  for_pad_rows(p, y.shape, grad.shape, [&](int64_t padded, int64_t inner) {
-    if (inner < 0) return;
-    convert_row(grad.dtype, element(grad, padded), DType::float64, row.data(), width);
-    for (int64_t i = 0; i < width; ++i) {
-      const int64_t source = pad_source(p.mode, i - p.pad_width[2 * last], y.shape[last]);
-      if (source >= 0) sum[static_cast<size_t>(inner + source)] += row[static_cast<size_t>(i)];
-    }
+  const int64_t width = y.shape[y.shape.ndim() - 1];
+  const PadPlaces places{p.mode, p.pad_width, y.shape, grad.shape};
+  dispatch_all(y.dtype, "Pad", [&]<class T>(Type<T>) {
+    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+    using Wide = std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, double>, Sum, float>;
+    const T* const from = grad.as<T>();
+    T* const to = y.mutable_as<T>();
+    engine::parallel_for(*args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t row = begin; row < end; ++row) {
+                             for (int64_t first = 0; first < width; first += kLoopBlock) {
+                               const int64_t count = std::min(kLoopBlock, width - first);
+                               Sum sums[kLoopBlock] = {};
+                               places.each_row(row, [&](int64_t padded) {
+                                 const T* const line = from + padded * grad.shape[grad.shape.ndim() - 1];
+                                 for (int64_t i = 0; i < count; ++i) {
+                                   places.each(y.shape.ndim() - 1, first + i, [&](int64_t place) {
+                                     sums[i] += static_cast<Sum>(line[place]);
+                                   });
+                                 }
+                               });
+                               for (int64_t i = 0; i < count; ++i)
+                                 to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));
+                             }
+                           }
+                         });
   });
-  convert_row(DType::float64, sum.data(), y.dtype, y.data, y.size());
 }
 
 void depth_to_space_cpu(const BlockParams& p, const KernelArgs& args) {

@@ -201,6 +201,54 @@ TEST(MatMul, BlocksForSeveralCores) {
   }
 }
 
+// Halves are multiplied in tiles: several along each side, edges that are no multiple, every form.
+TEST(MatMul, HalvesInTiles) {
+  constexpr int64_t m = 150, n = 300, k = 600;
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    for (int form = 0; form < 4; ++form) {
+      const bool left = (form & 1) != 0, right = (form & 2) != 0;
+      const Tensor a = random_tensor(left ? Shape{k, m} : Shape{m, k}, 1, dtype);
+      const Tensor b = random_tensor(right ? Shape{n, k} : Shape{k, n}, 2, dtype);
+      const TextPairs attrs = {{"transpose_a", left ? "1" : "0"}, {"transpose_b", right ? "1" : "0"}};
+      const auto x = a.values(), y = b.values();
+      std::vector<double> want(m * n);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += x[static_cast<size_t>(left ? l * m + i : i * k + l)] *
+                   y[static_cast<size_t>(right ? j * k + l : l * n + j)];
+          want[static_cast<size_t>(i * n + j)] = sum;
+        }
+      }
+      RunOptions add;
+      add.req = Req::add;
+      add.start = 2;
+      for (const auto& [options, start] : {std::pair(RunOptions(), 0.0), std::pair(add, 2.0)}) {
+        auto several = options;
+        several.cores = 3;
+        const auto got = run_op("dot", {a, b}, attrs, options);
+        EXPECT_EQ(got.kernel, "dot_cblas");
+        EXPECT_EQ(got.out[0].bytes, run_op("dot", {a, b}, attrs, several).out[0].bytes);
+        const auto z = got.out[0].values();
+        const double close = dtype == DType::float16 ? 1e-3 : 8e-3;  // one rounding
+        for (size_t i = 0; i < z.size(); ++i)
+          ASSERT_NEAR(z[i], want[i] + start, close * (std::abs(want[i] + start) + 0.01)) << "form " << form;
+      }
+    }
+  }
+}
+
+TEST(MatMul, TilesOfHalvesAreBounded) {
+  const auto scratch = [](Shape a, Shape b) {
+    return run_op("dot", {Tensor(std::move(a), DType::float16), Tensor(std::move(b), DType::float16)})
+        .scratch_bytes;
+  };
+  EXPECT_LE(scratch({700, 800}, {800, 900}), 512 * 1024);
+  EXPECT_LE(scratch({3, 4}, {4, 5}), 4 * 64);
+  EXPECT_EQ(run_op("dot", {Tensor({3, 4}, DType::float32), Tensor({4, 5}, DType::float32)}).scratch_bytes, 0);
+}
+
 TEST(FullyConnected, KernelsAndGradients) {
   for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
     for (int64_t rows : {0, 1, 5}) {
@@ -421,6 +469,27 @@ TEST(BatchNorm, MovingAveragesChangeInTheBackwardPass) {
   EXPECT_NEAR(backward[5].values()[0], 6.5, 1e-9);    // (10 + 3) / 2
   EXPECT_NEAR(backward[6].values()[0], 11.75, 1e-9);  // (20 + 3.5) / 2
   EXPECT_EQ(backward[4].values()[0], 1);              // fixed
+}
+
+// The gradients of the parameters of many elements, and of rows that share one.
+TEST(Norm, ParametersOnAnyCores) {
+  const Tensor grad = random_tensor({40, 1300}, 1, DType::float32);
+  const Tensor x = random_tensor({40, 1300}, 2, DType::float32);
+  const auto mean = Tensor({40, 1}, DType::float32, std::vector<double>(40, 0.25));
+  const auto deviation = Tensor({40, 1}, DType::float32, std::vector<double>(40, 2));
+  const Tensor gamma = random_tensor({1300}, 3, DType::float32);
+  compare_kernels("_backward_LayerNorm", {grad, x, gamma, mean, deviation}, {});
+  const auto out = run_op("_backward_LayerNorm", {grad, x, gamma, mean, deviation}).out;
+  const auto g = grad.values(), v = x.values(), to_gamma = out[1].values(), to_beta = out[2].values();
+  for (size_t k = 0; k < 1300; k += 7) {
+    double want_gamma = 0, want_beta = 0;
+    for (size_t row = 0; row < 40; ++row) {
+      want_gamma += g[row * 1300 + k] * (v[row * 1300 + k] - 0.25) / 2;
+      want_beta += g[row * 1300 + k];
+    }
+    ASSERT_NEAR(to_gamma[k], want_gamma, 1e-5) << k;
+    ASSERT_NEAR(to_beta[k], want_beta, 1e-5) << k;
+  }
 }
 
 TEST(Dropout, DropsAndScales) {

@@ -271,6 +271,29 @@ TEST(Reduce, PiecesCoverEverything) {
   }
 }
 
+TEST(Reduce, HistogramOfIntegers) {
+  const auto edges = [](const char* range, const char* bins, DType dtype) {
+    return run_op("_histogram", {Tensor({1}, dtype)}, {{"bin_cnt", bins}, {"range", range}}).out[1].values();
+  };
+  // Whole numbers, though a width times a number of bins falls short of some.
+  for (int bins = 1; bins < 200; ++bins) {
+    const auto got = edges(fmt::format("(0, {})", bins).c_str(), std::to_string(bins).c_str(), DType::int32);
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], static_cast<double>(i)) << bins;
+  }
+  for (const DType dtype : {DType::int32, DType::uint8, DType::float32}) {
+    const Tensor data({8}, dtype, {0, 3, 3, 5, 6, 9, 10, 11});
+    const auto got = run_op("_histogram", {data}, {{"bin_cnt", "3"}, {"range", "(0, 10)"}});
+    const auto at = got.out[1].values();
+    std::vector<double> want(3);
+    for (const double value : data.values()) {
+      for (size_t bin = 0; bin < 3; ++bin) {
+        if (value >= at[bin] && (value < at[bin + 1] || (bin == 2 && value == at[3]))) ++want[bin];
+      }
+    }
+    EXPECT_EQ(got.out[0].values(), want) << name_of(dtype) << ": counts are those of the edges given back";
+  }
+}
+
 TEST(Reduce, Norms) {
   const Tensor x({2, 2}, DType::float32, {3, -4, 0, 5});
   EXPECT_EQ(run_op("norm", {x}, {{"axis", "1"}}).out[0].values(), (std::vector<double>{5, 5}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels with a prepared state do in a run: no memory from the heap, no lock. Counted by putting this program's own
+// What kernels do in a run: no memory from the heap, no lock. Counted by putting this program's own
 // functions before the C library's; what oneDNN does inside of executing a primitive is its own and not counted.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -73,6 +73,8 @@ struct Case {
   TextPairs attrs;
   std::vector<Shape> inputs;
   std::vector<Shape> outputs;
+  DType dtype = DType::float32;   // of the inputs
+  std::vector<DType> types = {};  // of outputs that have others
 };
 
 TextPairs conv(const char* filters) {
@@ -107,6 +109,71 @@ const Case kCases[] = {
      {{"num_hidden", "128"}, {"no_bias", "True"}},
      {{64, 128}, {128, 128}},
      {{64, 128}}},
+    {"sum", "reduce_cpu", {{"axis", "0"}}, {{300000, 2}}, {{2}}},
+    {"moments", "moments_cpu", {{"axes", "(0, 1)"}}, {{600, 700}}, {{1}, {1}}},
+    {"_backward_mean", "backward_mean_cpu", {{"axis", "1"}}, {{50}, {50, 30}}, {{50, 30}}},
+    {"dot", "dot_cblas", {}, {{150, 300}, {300, 300}}, {{150, 300}}, DType::float16},
+    {"FullyConnected",
+     "fully_connected_cblas",
+     {{"num_hidden", "7"}, {"no_bias", "True"}},
+     {{5, 9}, {7, 9}},
+     {{5, 7}},
+     DType::bfloat16},
+    {"_backward_LayerNorm",
+     "row_norm_backward_cpu",
+     {},
+     {{8, 700}, {8, 700}, {700}, {8, 1}, {8, 1}},
+     {{8, 700}, {700}, {700}}},
+    {"_backward_Convolution_data",
+     "convolution_data_cpu",
+     conv("4"),
+     {{2, 4, 9, 9}, {4, 3, 3, 3}, {2, 3, 9, 9}},
+     {{2, 3, 9, 9}}},
+    {"_backward_Convolution_weight",
+     "convolution_weight_cpu",
+     conv("4"),
+     {{2, 4, 9, 9}, {2, 3, 9, 9}, {4, 3, 3, 3}},
+     {{4, 3, 3, 3}}},
+    {"transpose", "permute_cpu", {}, {{30, 40, 5}}, {{5, 40, 30}}},
+    {"_backward_pad",
+     "pad_cpu",
+     {{"mode", "reflect"}, {"pad_width", "(0, 0, 2, 2)"}},
+     {{3, 12}, {3, 8}},
+     {{3, 8}}},
+    {"sort",
+     "sort_cpu",
+     {},
+     {{4, 300}},
+     {{4, 300}, {4, 300}},
+     DType::float32,
+     {DType::float32, DType::int32}},
+    {"topk", "topk_cpu", {{"k", "3"}}, {{4, 300}}, {{4, 3}}},
+    {"_shuffle", "shuffle_cpu", {}, {{40, 3}}, {{40, 3}}},
+    {"_sample_multinomial",
+     "multinomial_cpu",
+     {{"shape", "5"}},
+     {{3, 8}},
+     {{3, 5}},
+     DType::float32,
+     {DType::int32}},
+    {"_histogram",
+     "histogram_cpu",
+     {{"bin_cnt", "4"}, {"range", "(0, 1)"}},
+     {{100}},
+     {{4}, {5}},
+     DType::float32,
+     {DType::int64, DType::float32}},
+    {"Activation", "activation_cpu", {{"act_type", "tanh"}}, {{999}}, {{999}}, DType::float16},
+    {"_backward_LeakyReLU",
+     "leaky_relu_backward_cpu",
+     {{"act_type", "prelu"}},
+     {{2, 3, 300}, {2, 3, 300}, {3}},
+     {{2, 3, 300}}},
+    {"_backward_LeakyReLU_gamma",
+     "leaky_relu_gamma_cpu",
+     {{"act_type", "prelu"}},
+     {{2, 3, 300}, {2, 3, 300}, {3}},
+     {{3}}},
 };
 
 class SteadyRun : public ::testing::TestWithParam<Case> {};
@@ -120,8 +187,9 @@ TEST_P(SteadyRun, TakesNoMemoryAndNoLock) {
   const auto attrs = builtin_table().parse(op, c.attrs);
   std::vector<Tensor> tensors;
   std::vector<TensorView> in, out;
-  for (const Shape& shape : c.inputs) tensors.emplace_back(shape, DType::float32);
-  for (const Shape& shape : c.outputs) tensors.emplace_back(shape, DType::float32);
+  for (const Shape& shape : c.inputs) tensors.emplace_back(shape, c.dtype);
+  for (size_t i = 0; i < c.outputs.size(); ++i)
+    tensors.emplace_back(c.outputs[i], c.types.empty() ? c.dtype : c.types[i]);
   for (size_t i = 0; i < tensors.size(); ++i) (i < c.inputs.size() ? in : out).push_back(tensors[i].view());
   const std::vector<Req> req(out.size(), Req::write);
   const KernelSpec spec{in, out, req, true, 1};
@@ -158,8 +226,9 @@ TEST_P(SteadyRun, TakesNoMemoryAndNoLock) {
 #endif
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SteadyRun, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.kernel); });
+INSTANTIATE_TEST_SUITE_P(Kernels, SteadyRun, ::testing::ValuesIn(kCases), [](const auto& info) {
+  return std::string(info.param.op) + "_" + info.param.kernel;
+});
 
 // The counters count.
 TEST(SteadyRunCounters, SeeAllocationsAndLocks) {
