@@ -42,9 +42,9 @@ void register_scalar(OpTable& table) {
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
   add_op<ClipParams>(table, "clip", "Limits the elements to [a_min, a_max].", "_sparse_clip")
       .gradient([](const ClipParams& p, GradBuilder& g) {
-        const E x{g, g.in(0)};
-        const E inside = x.call("_greater_equal_scalar", p.a_min) * x.call("_lesser_equal_scalar", p.a_max);
-        g.set(0, E{g, g.grad_of(0)} * inside);
+        const E x{g, g.in(0)}, grad{g, g.grad_of(0)};
+        const E outside = x.call("_lesser_scalar", p.a_min) + x.call("_greater_scalar", p.a_max);
+        g.set(0, g.call1("where", {outside, grad.call("zeros_like"), grad}));  // NaN is inside
       });
   add_op<HardSigmoidParams>(table, "hard_sigmoid", "min(max(alpha x + beta, 0), 1).")
       .gradient([](const HardSigmoidParams& p, GradBuilder& g) {

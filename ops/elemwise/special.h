@@ -37,11 +37,6 @@ constexpr double erfinv(double x) {
 }
 
 template <class M>
-constexpr double gamma(double x) {
-  return is_pole<M>(x) ? kNaN : M::tgamma(x);
-}
-
-template <class M>
 constexpr double digamma_right(double x) {  // of x >= 0
   double shifted = 0;
   for (; x < kAsymptotic; x += 1) shifted -= 1 / x;

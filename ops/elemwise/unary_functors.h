@@ -130,7 +130,7 @@ struct Floor {
 struct Gamma {
   template <class M, Real T>
   static constexpr T f(T x) {
-    return T(special::gamma<M>(x));
+    return T(M::tgamma(x));
   }
 };
 struct Gammaln {

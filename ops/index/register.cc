@@ -27,6 +27,12 @@ void typed_by_data(const P&, TypeInfer& t) {
   if (t.in(kIndex) == DType::unknown) t.set_in(kIndex, DType::float32);
 }
 
+void check_sizes(const ScatterParams& p, const char* who) {
+  for (const int64_t size : p.shape) {
+    LOOMIX_CHECK(size >= 0, ValueError, "[{}] shape has a size of {}; expected 0 or more.", who, size);
+  }
+}
+
 void take_shape(const TakeParams& p, ShapeInfer& s) {
   if (!s.in(0).ndim_known() || !s.in(1).ndim_known()) return;
   LOOMIX_CHECK(s.in(0).ndim() > 0, ShapeError, "[{}] a has shape (); expected at least one axis.", s.who());
@@ -258,6 +264,7 @@ void register_index(OpTable& table) {
       .inputs({"data", "indices"})
       .output("output")
       .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
+        check_sizes(p, s.who());
         s.set_out(0, p.shape);
         if (s.in(1).is_known()) s.set_in(0, gather_shape(p.shape, s.in(1), s.who()));
       })
@@ -272,6 +279,7 @@ void register_index(OpTable& table) {
       .output("output")
       .inplace(0, 0)
       .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
+        check_sizes(p, s.who());
         s.set_in(0, p.shape);
         s.set_out(0, p.shape);
         if (s.in(2).is_known()) s.set_in(1, gather_shape(p.shape, s.in(2), s.who()));

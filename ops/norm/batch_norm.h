@@ -25,7 +25,7 @@ struct BatchNormParams {
     f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
     f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
     f("use_global_stats", &P::use_global_stats, "Normalises by the moving averages in training, too.");
-    f("output_mean_var", &P::output_mean_var, "Returns mean and variance, too.");
+    f("output_mean_var", &P::output_mean_var, "Returns mean and 1 / sqrt(variance + eps), too.");
     f("axis", &P::axis, "The axis of the channels.");
     f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
     f("min_calib_range", &P::min_calib_range, "For quantised networks; has no effect here.");
@@ -46,7 +46,7 @@ struct BatchNormV1Params {
     f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
     f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
     f("use_global_stats", &P::use_global_stats, "Normalises by the moving averages in training, too.");
-    f("output_mean_var", &P::output_mean_var, "Returns mean and variance, too.");
+    f("output_mean_var", &P::output_mean_var, "Returns mean and 1 / sqrt(variance + eps), too.");
   }
 };
 
@@ -61,7 +61,8 @@ inline BatchNormParams full_params(const BatchNormV1Params& p) {
   return full;
 }
 
-// data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else the moving ones.
+// data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else of the moving ones.
+// `var` holds 1 / sqrt(variance + eps), as in MXNet.
 void batch_norm_cpu(const BatchNormParams&, const KernelArgs&);
 // grad, data, mean, var, gamma, moving_mean, moving_var -> gradients of data, gamma and beta. Here, once for each
 // recorded forward pass, the moving averages change, and a fixed gamma is set to 1.

@@ -45,6 +45,18 @@ double sum_channel(const Channels& channels, int64_t c, Fn&& fn) {
   return sum;
 }
 
+// What the third output holds: 1 / sqrt(variance + eps), and 0 where that would be infinite.
+template <class A>
+A inverse_deviation(A variance, double eps) {
+  const A shifted = variance + static_cast<A>(eps);
+  return shifted == 0 ? A{0} : 1 / std::sqrt(shifted);
+}
+template <class A>
+A variance_of(A inverse, double eps) {
+  const auto exact = static_cast<double>(inverse);
+  return inverse == 0 ? A{0} : static_cast<A>(std::max(1 / (exact * exact) - eps, 0.0));
+}
+
 template <class T>
 void forward(const BatchNormParams& p, const KernelArgs& args) {
   using A = Accum<T>;
@@ -56,7 +68,7 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
   const A* moving_mean = args.in[3].as<A>();
   const A* moving_var = args.in[4].as<A>();
   A* mean_out = args.out[1].data ? args.out[1].mutable_as<A>() : nullptr;
-  A* var_out = args.out[2].data ? args.out[2].mutable_as<A>() : nullptr;
+  A* inverse_out = args.out[2].data ? args.out[2].mutable_as<A>() : nullptr;
   const bool by_batch = args.training && !p.use_global_stats;
   each_channel(channels, *args.context, [&](int64_t c) {
     A mean = moving_mean[c];
@@ -72,8 +84,9 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
       var = static_cast<A>(sum_channel<T>(channels, c, square) / count);
     }
     if (mean_out) mean_out[c] = mean;
-    if (var_out) var_out[c] = var;
-    const A scale = (p.fix_gamma ? A{1} : gamma[c]) / std::sqrt(var + static_cast<A>(p.eps));
+    const A inverse = inverse_deviation(var, p.eps);
+    if (inverse_out) inverse_out[c] = inverse;
+    const A scale = (p.fix_gamma ? A{1} : gamma[c]) * inverse;
     const A shift = beta[c] - mean * scale;
     channels.each_run(c, [&](int64_t first, int64_t length) {
       for (int64_t i = first; i < first + length; ++i)
@@ -89,7 +102,7 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   const T* grad = args.in[0].as<T>();
   const T* x = args.in[1].as<T>();
   const A* means = args.in[2].as<A>();
-  const A* vars = args.in[3].as<A>();
+  const A* inverses = args.in[3].as<A>();
   const A* gamma = args.in[4].as<A>();
   A* fixed_gamma = p.fix_gamma ? args.in[4].mutable_as<A>() : nullptr;
   A* moving_mean = args.in[5].mutable_as<A>();
@@ -98,7 +111,7 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   const bool by_batch = args.training && !p.use_global_stats;
   each_channel(channels, *args.context, [&](int64_t c) {
     const A mean = means[c];
-    const A inverse = 1 / std::sqrt(vars[c] + static_cast<A>(p.eps));
+    const A inverse = inverses[c];
     if (fixed_gamma) fixed_gamma[c] = A{1};
     const A sum =
         static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(grad[i]); }));
@@ -122,7 +135,7 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
     if (by_batch) {
       const A kept = A(p.momentum);
       moving_mean[c] = moving_mean[c] * kept + mean * (1 - kept);
-      moving_var[c] = moving_var[c] * kept + vars[c] * (1 - kept);
+      moving_var[c] = moving_var[c] * kept + variance_of(inverse, p.eps) * (1 - kept);
     }
   });
 }

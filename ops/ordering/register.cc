@@ -11,6 +11,7 @@ Shape topk_shape(const TopkParams& p, const Shape& data, const char* who) {
   const int axis = p.axis ? normalize_axis(*p.axis, data.ndim(), who) : 0;
   LOOMIX_CHECK(p.k <= shape[axis], ValueError, "[{}] k is {}, but the axis has {} elements.", who, p.k,
                shape[axis]);
+  if (p.ret_typ == TopkReturn::mask) return data;
   if (p.k > 0) shape[axis] = p.k;
   return shape;
 }
@@ -67,7 +68,6 @@ void register_ordering(OpTable& table) {
       .num_visible_outputs([](const TopkParams& p) { return p.ret_typ == TopkReturn::both ? 2 : 1; })
       .infer_shape([](const TopkParams& p, ShapeInfer& s) {
         if (!s.in(0).is_known()) return;
-        if (p.ret_typ == TopkReturn::mask) return s.set_out(0, s.in(0));
         for (int i = 0; i < s.num_out(); ++i) s.set_out(i, topk_shape(p, s.in(0), s.who()));
       })
       .infer_type([](const TopkParams& p, TypeInfer& t) {

@@ -71,7 +71,7 @@ void search_axis(std::optional<int> axis, const KernelArgs& args, const char* wh
 void argmax_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Greater>(p.axis, args, "argmax"); }
 void argmin_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Less>(p.axis, args, "argmin"); }
 void argmax_channel_cpu(const NoParams&, const KernelArgs& args) {
-  search_axis<Greater>(-1, args, "argmax_channel");
+  search_axis<Greater>(1, args, "argmax_channel");
 }
 
 }  // namespace loomix::ops

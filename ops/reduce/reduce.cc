@@ -177,8 +177,8 @@ void register_reductions(OpTable& table) {
         .infer_type(same_type<ArgParams>)
         .zero_gradient();
   }
-  add_op<NoParams>(table, "argmax_channel", "Index of the first maximum along the last axis, in data's type.")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { arg_shape({.axis = -1, .keepdims = false}, s); })
+  add_op<NoParams>(table, "argmax_channel", "Index of the first maximum along axis 1, in data's type.")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { arg_shape({.axis = 1, .keepdims = false}, s); })
       .infer_type(same_type<NoParams>)
       .zero_gradient();
 }

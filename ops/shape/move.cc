@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bitset>
 
 #include "ops/rules.h"
 #include "ops/shape/shape.h"
@@ -75,7 +76,13 @@ void swap_axis_shape(const SwapAxisParams& p, ShapeInfer& s) {
 void reverse_shape(const ReverseParams& p, ShapeInfer& s) {
   s.unify_all();
   if (!s.in(0).ndim_known()) return;
-  for (int64_t axis : p.axis) normalize_axis(axis, s.in(0).ndim(), s.who());
+  std::bitset<Shape::kMaxDims> reversed;
+  for (int64_t given : p.axis) {
+    const auto axis = static_cast<size_t>(normalize_axis(given, s.in(0).ndim(), s.who()));
+    LOOMIX_CHECK(!reversed[axis], ValueError, "[{}] axis {} names axis {} more than once.", s.who(),
+                 p.axis.to_string(), axis);
+    reversed.set(axis);
+  }
 }
 
 void tile_shape(const TileParams& p, ShapeInfer& s) {

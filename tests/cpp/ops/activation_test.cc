@@ -180,6 +180,11 @@ TEST(LeakyReLU, NanStaysNan) {
       slopes("LeakyReLU", {{"act_type", "prelu"}}, {x, Tensor({1}, DType::float32, {0.5})}, 1)[0]));
 }
 
+TEST(Clip, GradientsAtTheBorders) {
+  const Tensor x({6}, DType::float32, {-2, -1, 0, 1, 2, kNaN});
+  EXPECT_EQ(slopes("clip", {{"a_min", "-1"}, {"a_max", "1"}}, {x}), (std::vector<double>{0, 1, 1, 1, 0, 1}));
+}
+
 TEST(LeakyReLU, RandomSlopesStayInBounds) {
   RunOptions options;
   options.training = true;

@@ -152,6 +152,11 @@ TEST(Unary, SpecialFunctions) {
   EXPECT_NEAR(erfinv[3], 2.326753765513525, 1e-13);
   EXPECT_TRUE(std::isinf(erfinv[4]));
   EXPECT_TRUE(std::isnan(erfinv[5]));
+  const auto gamma = run_op("gamma", {Tensor({4}, DType::float32, {0.0, -0.0, -1, 5})}).out[0].values();
+  EXPECT_EQ(gamma[0], INFINITY);
+  EXPECT_EQ(gamma[1], -INFINITY);
+  EXPECT_TRUE(std::isnan(gamma[2]));
+  EXPECT_EQ(gamma[3], 24);
   const auto digamma = run_op("_digamma", {Tensor({3}, DType::float64, {1, 0.25, -1.5})}).out[0].values();
   EXPECT_NEAR(digamma[0], -0.5772156649015329, 1e-14);
   EXPECT_NEAR(digamma[1], -4.2274535333762654, 1e-13);

@@ -98,6 +98,12 @@ TEST(GatherScatter, ElementsAndSlices) {
                   .out[0]
                   .values(),
               ElementsAre(1, 7, 3, 4, 5, 8));
+  for (const char* op : {"scatter_nd", "_scatter_set_nd"}) {
+    const Tensor values({2}, DType::float32, {7, 8});
+    auto inputs =
+        std::string(op) == "scatter_nd" ? std::vector{values, places} : std::vector{matrix(), values, places};
+    EXPECT_THROW(run_op(op, inputs, {{"shape", "(-1, 3)"}}), ValueError) << op;
+  }
   EXPECT_THAT(run_op("_backward_gather_nd",
                      {Tensor({2}, DType::float32, {3, 4}), Tensor({2, 2}, DType::float32, {0, 0, 1, 1}),
                       Tensor({2, 3}, DType::float32)})

@@ -90,7 +90,16 @@ TEST(Order, TopkReturnsBothAndGradient) {
   const auto grad = run_op("_backward_order", {Tensor({1, 3}, DType::float32, {7, 8, 9}), both.out[1], data},
                            {{"axis", "0"}});
   EXPECT_THAT(grad.out[0].values(), ElementsAre(0, 0, 0, 7, 8, 9));
-  EXPECT_THROW(run_op("topk", {data}, {{"k", "4"}}), ValueError);
+  for (const char* type : {"indices", "mask"})
+    EXPECT_THROW(run_op("topk", {data}, {{"k", "4"}, {"ret_typ", type}}), ValueError);
+  const auto mask = [&](const char* axis, const char* ascend) {
+    const TextPairs attrs = {{"k", "1"}, {"axis", axis}, {"ret_typ", "mask"}, {"is_ascend", ascend}};
+    return run_op("topk", {data}, attrs).out[0].values();
+  };
+  EXPECT_THAT(mask("0", "0"), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(mask("0", "1"), ElementsAre(1, 1, 1, 0, 0, 0));
+  EXPECT_THAT(mask("-1", "1"), ElementsAre(0, 1, 0, 0, 0, 1));
+  EXPECT_THAT(mask("None", "1"), ElementsAre(0, 1, 0, 0, 0, 0));
 }
 
 TEST(Order, NanIsLargestAndEmptyIsFine) {

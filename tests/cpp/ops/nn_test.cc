@@ -463,12 +463,25 @@ TEST(BatchNorm, MovingAveragesChangeInTheBackwardPass) {
   const TextPairs attrs = {{"momentum", "0.5"}};
   const auto out = run_op("BatchNorm", inputs, attrs, training).out;
   EXPECT_EQ(inputs[3].values()[0], 10);
+  EXPECT_EQ(out[1].values()[0], 3);
+  EXPECT_NEAR(out[2].values()[0], 1 / std::sqrt(3.5 + 1e-3), 1e-9);
   std::vector<Tensor> backward = {
       random_tensor({4, 1}, 1), inputs[0], out[1], out[2], inputs[1], inputs[3], inputs[4]};
   run_op("_backward_BatchNorm", backward, attrs, training);
   EXPECT_NEAR(backward[5].values()[0], 6.5, 1e-9);    // (10 + 3) / 2
   EXPECT_NEAR(backward[6].values()[0], 11.75, 1e-9);  // (20 + 3.5) / 2
   EXPECT_EQ(backward[4].values()[0], 1);              // fixed
+}
+
+TEST(BatchNorm, ConstantChannelsWithoutEps) {
+  RunOptions training;
+  training.training = true;
+  std::vector<Tensor> inputs = {Tensor({2, 1}, DType::float32, {4, 4}), Tensor({1}, DType::float32, {1}),
+                                Tensor({1}, DType::float32, {7}), Tensor({1}, DType::float32, {0}),
+                                Tensor({1}, DType::float32, {1})};
+  const auto out = run_op("BatchNorm", inputs, {{"eps", "0"}}, training).out;
+  EXPECT_EQ(out[0].values(), (std::vector<double>{7, 7}));
+  EXPECT_EQ(out[2].values()[0], 0);
 }
 
 // The gradients of the parameters of many elements, and of rows that share one.

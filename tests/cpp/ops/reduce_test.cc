@@ -312,6 +312,8 @@ TEST(Reduce, ArgumentsTakeTheFirstOfEqualElements) {
   EXPECT_EQ(run_op("argmax", {x}, {{"axis", "0"}}).out[0].values(), (std::vector<double>{0, 1, 1}));
   EXPECT_EQ(run_op("argmax", {x}).out[0].values(), std::vector<double>{4});
   EXPECT_EQ(run_op("argmax_channel", {x}).out[0].values(), (std::vector<double>{0, 1}));
+  const Tensor planes({1, 2, 3}, DType::float32, {1, 2, 3, 3, 1, 4});
+  EXPECT_EQ(run_op("argmax_channel", {planes}).out[0].values(), (std::vector<double>{1, 0, 1}));
 }
 
 TEST(Broadcast, CopiesInEveryType) {
