@@ -29,7 +29,7 @@ std::vector<NDArray> to_arrays(const py::list& list, const char* who, const char
   return arrays;
 }
 
-py::list to_list(std::vector<NDArray> arrays) {
+py::list list_of(std::vector<NDArray> arrays) {
   py::list list;
   for (NDArray& array : arrays) list.append(py::reinterpret_steal<py::object>(wrap(std::move(array))));
   return list;
@@ -72,7 +72,7 @@ py::list record_function(const py::object& backward, const std::string& name, co
     targets.push_back(&array);
   }
   autograd::record_custom(runtime(), make_ref<PythonFunction>(backward.ptr(), name, in.size()), in, targets);
-  return to_list(std::move(out));
+  return list_of(std::move(out));
 }
 
 void mark_variables(const py::list& variables, const py::list& gradients,
@@ -93,7 +93,7 @@ void backward(const py::list& heads, const py::list& head_grads, bool retain_gra
 
 py::list grad(const py::list& heads, const py::list& head_grads, const py::list& variables, bool retain_graph,
               bool create_graph, bool train_mode) {
-  return to_list(autograd::grad(
+  return list_of(autograd::grad(
       runtime(), to_arrays(heads, "grad", "a head"), to_arrays(variables, "grad", "a variable"),
       to_arrays(head_grads, "grad", "a head gradient"),
       {.retain_graph = retain_graph, .create_graph = create_graph, .train_mode = train_mode}));

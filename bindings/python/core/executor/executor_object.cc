@@ -36,7 +36,7 @@ std::vector<NDArray> to_arrays(const py::list& list, const char* what) {
   return arrays;
 }
 
-py::list to_list(std::span<const NDArray> arrays) {
+py::list list_with_none(std::span<const NDArray> arrays) {
   py::list list;
   for (const NDArray& array : arrays) {
     list.append(array.is_none() ? py::object(py::none()) : py::reinterpret_steal<py::object>(wrap(array)));
@@ -144,11 +144,13 @@ void add_executor_type(PyObject* module) {
            [](const Handle& handle, const Names& shapes, bool partial, bool grow) {
              return Handle{handle.executor->reshape(to_shapes(shapes), {.partial = partial, .grow = grow})};
            })
-      .def("outputs", [](const Handle& handle) { return to_list(handle.executor->outputs()); })
-      .def("arguments", [](const Handle& handle) { return to_list(handle.executor->arrays().arguments); })
-      .def("gradients", [](const Handle& handle) { return to_list(handle.executor->arrays().gradients); })
+      .def("outputs", [](const Handle& handle) { return list_with_none(handle.executor->outputs()); })
+      .def("arguments",
+           [](const Handle& handle) { return list_with_none(handle.executor->arrays().arguments); })
+      .def("gradients",
+           [](const Handle& handle) { return list_with_none(handle.executor->arrays().gradients); })
       .def("auxiliary_states",
-           [](const Handle& handle) { return to_list(handle.executor->arrays().auxiliary_states); })
+           [](const Handle& handle) { return list_with_none(handle.executor->arrays().auxiliary_states); })
       .def("set_monitor", &set_monitor)
       .def("planned_bytes",
            [](const Handle& handle, bool training) {
