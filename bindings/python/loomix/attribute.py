@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import MXNetValueError, classproperty
+from .base import string_types as string_types
 
 if TYPE_CHECKING:
     from typing_extensions import Self

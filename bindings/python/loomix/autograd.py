@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .base import MXNetTypeError, MXNetValueError
+from .base import string_types as string_types
 
 if TYPE_CHECKING:
     from .ndarray import NDArray

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from .base import MXNetTypeError, MXNetValueError
+from .base import py_str as py_str
 from .ndarray import NDArray, zeros
 
 if TYPE_CHECKING:
@@ -204,6 +205,11 @@ class Executor:
             Whether it gets the inputs of each operator, too, as ``"fc1_data"`` and ``"fc1_weight"``.
         """
         self._handle.set_monitor(callback, bool(monitor_all))
+
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol that runs: a copy of the one that was bound. What the compiler made of it is no symbol;
+        :meth:`debug_str` shows it."""
+        return self._symbol.__copy__()
 
     def debug_str(self) -> str:
         """What was compiled: the operations in order, their kernels and their memory; last the planned megabytes."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import registry
 from .base import MXNetValueError, ShapeError
+from .base import string_types as string_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

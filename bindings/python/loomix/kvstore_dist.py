@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import pickle
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -161,6 +162,21 @@ class DistKVStore(KVStore):
         else:
             self._handle.set_optimizer(*described)
         self._follow_rank_0()
+
+    def _send_command_to_servers(self, head: int, body: Any) -> None:
+        """Sends a command to all servers: 0 with a pickled optimizer, which is :meth:`set_optimizer`.
+
+        Raises
+        ------
+        NotImplementedError
+            For others: servers take no commands of MXNet's.
+        """
+        if head != 0:
+            raise MXNetNotImplementedError(
+                f"[KVStore] servers know no command {head}; set_optimizer, set_gradient_compression and "
+                f"`python -m loomix top` do what MXNet's commands did."
+            )
+        self.set_optimizer(pickle.loads(body.encode("latin1") if isinstance(body, str) else bytes(body)))
 
     def _send_code(self, code: Any, reason: Any) -> None:
         """``reason``: why it cannot be sent as data."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .base import as_list
+from .base import py_str as py_str
 from .log import progress
 
 if TYPE_CHECKING:

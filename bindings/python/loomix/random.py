@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .base import MXNetTypeError, MXNetValueError
+from .base import integer_types as integer_types
 from .context import Context
 
 __all__ = ["get_state", "seed", "set_state"]

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from .base import MXNetTypeError, MXNetValueError
+from .base import string_types as string_types
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 

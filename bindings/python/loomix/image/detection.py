@@ -17,7 +17,9 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
+from ..base import numeric_types as numeric_types
 from ..io.base import DataBatch, DataDesc
+from ..util import is_np_array as is_np_array
 from .augment import (
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -28,6 +30,12 @@ from .augment import (
     _plain,
     colour_augmenters,
 )
+from .augment import ColorJitterAug as ColorJitterAug
+from .augment import ColorNormalizeAug as ColorNormalizeAug
+from .augment import HueJitterAug as HueJitterAug
+from .augment import LightingAug as LightingAug
+from .augment import RandomGrayAug as RandomGrayAug
+from .augment import RandomOrderAug as RandomOrderAug
 from .functions import copyMakeBorder, fixed_crop
 from .iterators import ImageIter
 

@@ -97,9 +97,10 @@ class PearsonCorrelation(EvalMetric):
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
         if average == "micro":
-            self._reset_moments()
+            self.reset_micro()
 
-    def _reset_moments(self) -> None:
+    def reset_micro(self) -> None:
+        """Forgets what was seen of all instances."""
         self._count = 0
         self._means = numpy.zeros(2)
         self._moments = numpy.zeros(3)  # sums of label^2, prediction^2 and their product, about the means
@@ -107,7 +108,7 @@ class PearsonCorrelation(EvalMetric):
     def reset(self) -> None:
         super().reset()
         if self.average == "micro":
-            self._reset_moments()
+            self.reset_micro()
 
     def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core, autograd
 from ..base import (
+    MXNetIndexError,
     MXNetTypeError,
     MXNetValueError,
     numeric_types,
@@ -31,9 +32,12 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "get_indexing_dispatch_code",
+    "get_oshape_of_gather_nd_op",
     "greater",
     "greater_equal",
     "histogram",
+    "indexing_key_expand_implicit_axes",
     "lesser",
     "lesser_equal",
     "linspace",
@@ -791,7 +795,7 @@ multiply = _binary("multiply", "Product", "broadcast_mul", "_mul_scalar", "_mul_
 divide = _binary("divide", "Quotient", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv)
 true_divide = divide
 modulo = _binary("modulo", "Remainder", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod)
-power = _binary("power", "Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
+_power = _binary("power", "Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
 maximum = _binary("maximum", "Larger value", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max)
 minimum = _binary("minimum", "Smaller value", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min)
 equal = _compare("equal", "equal", "equal", operator.eq)
@@ -803,6 +807,53 @@ lesser_equal = _compare("lesser_equal", "lhs <= rhs", "greater_equal", operator.
 logical_and = _compare("logical_and", "both are true", "logical_and", lambda a, b: bool(a) and bool(b))
 logical_or = _compare("logical_or", "one is true", "logical_or", lambda a, b: bool(a) or bool(b))
 logical_xor = _compare("logical_xor", "exactly one is true", "logical_xor", lambda a, b: bool(a) != bool(b))
+
+
+def power(base: Any, exp: Any) -> Any:
+    """``base`` to the power ``exp``, for each element, with broadcasting; either side may be a number."""
+    return _power(base, exp)
+
+
+def get_oshape_of_gather_nd_op(dshape: Sequence[int], ishape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of ``gather_nd(data, indices)``, from those of data and indices.
+
+    >>> get_oshape_of_gather_nd_op((3, 4, 5), (2, 6))
+    (6, 5)
+    """
+    if not ishape or not 0 < ishape[0] <= len(dshape):
+        raise MXNetValueError(
+            f"[gather_nd] indices of shape {tuple(ishape)} do not fit data of shape {tuple(dshape)}."
+        )
+    return tuple(ishape[1:]) + tuple(dshape[ishape[0] :])
+
+
+def get_indexing_dispatch_code(key: Sequence[Any]) -> int:
+    """0 for a key of integers and slices, 1 for one with index arrays or lists."""
+    basic = (int, np.integer, slice, type(None), type(Ellipsis))
+    return 0 if all(isinstance(item, basic) for item in key) else 1
+
+
+def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[Any, int]:
+    """A key with an entry for each axis; and the place of a boolean array among them, or -1.
+
+    >>> indexing_key_expand_implicit_axes((1, ...), (3, 4))
+    ((1, slice(None, None, None)), -1)
+    """
+    items = list(key) if isinstance(key, tuple) else [key]
+    masks = [i for i, item in enumerate(items) if getattr(item, "dtype", None) == np.bool_]
+    used = sum(
+        item.ndim if i in masks else item is not None and item is not Ellipsis for i, item in enumerate(items)
+    )
+    if used > len(shape):
+        raise MXNetIndexError(f"[NDArray] too many indices: got {used} for an array of {len(shape)} axes.")
+    rest = [slice(None)] * (len(shape) - used)
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise MXNetIndexError("[NDArray] an index can only have a single ellipsis ('...').")
+    place = places[0] if places else len(items)
+    expanded = items[:place] + rest + items[place + 1 :]
+    mask = next((i for i, item in enumerate(expanded) if getattr(item, "dtype", None) == np.bool_), -1)
+    return tuple(expanded), mask
 
 
 def onehot_encode(indices: Any, out: NDArray) -> NDArray:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core, _operators
 from ..base import MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
 from ..context import current_context
+from . import ndarray as _dense
 from .ndarray import NDArray
 from .ndarray import array as _dense_array
 
@@ -31,7 +32,7 @@ __all__ += [
     "empty",
     "row_sparse_array",
 ]
-__all__ += ["zeros"]
+__all__ += ["add", "cast_storage", "divide", "multiply", "retain", "subtract", "zeros"]
 
 
 class BaseSparseNDArray(NDArray):
@@ -65,6 +66,10 @@ class BaseSparseNDArray(NDArray):
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         raise NotSupportedForSparseNDArray("reshape", "tostype('default')", *shape)
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raises an error when the index arrays are not those of such an array; they were checked when it was made."""
+        self.wait_to_read()
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """A dense NumPy array with the values; waits for them."""
@@ -119,10 +124,6 @@ class CSRNDArray(BaseSparseNDArray):
         parts = (self.data.asnumpy(), self.indices.asnumpy(), self.indptr.asnumpy())
         return scipy.sparse.csr_matrix(parts, shape=self.shape)
 
-    def check_format(self, full_check: bool = True) -> None:
-        """Raises an error when the index arrays are not those of a csr matrix."""
-        self.wait_to_read()
-
     def _get_item(self, key: Any) -> Any:
         if isinstance(key, (int, builtins.slice)):
             rows = range(self.shape[0])[key]
@@ -140,10 +141,6 @@ class RowSparseNDArray(BaseSparseNDArray):
     """An array that stores some of its rows; all others are zero."""
 
     __slots__ = ()
-
-    def check_format(self, full_check: bool = True) -> None:
-        """Raises an error when the row numbers are not sorted or out of range."""
-        self.wait_to_read()
 
     def retain(self, indices: Any) -> Any:
         """Only the rows in ``indices``."""
@@ -301,5 +298,59 @@ def zeros(
 
 
 empty = zeros
+
+
+def cast_storage(data: Any, stype: str) -> Any:
+    """The values of an array in another storage type: 'default', 'row_sparse' or 'csr'."""
+    return convert(data, stype)
+
+
+def retain(data: Any, indices: Any) -> Any:
+    """Only some rows of a row-sparse array.
+
+    >>> retain(row_sparse_array(([[1.0], [2.0]], [0, 2]), shape=(3, 1)), [2]).asnumpy().tolist()
+    [[0.0], [0.0], [2.0]]
+    """
+    if not isinstance(data, RowSparseNDArray):
+        raise MXNetTypeError(f"[retain] data is a {type(data).__name__}; expected a RowSparseNDArray.")
+    return data.retain(indices)
+
+
+def _storage(value: Any) -> str:
+    return value.stype if isinstance(value, NDArray) else "default"
+
+
+def _stored(result: Any, stype: str) -> Any:
+    return result if stype == "default" or not isinstance(result, NDArray) else convert(result, stype)
+
+
+def _common(lhs: Any, rhs: Any) -> str:
+    """The storage of a sum: that of both, if they have the same."""
+    return _storage(lhs) if _storage(lhs) == _storage(rhs) else "default"
+
+
+def add(lhs: Any, rhs: Any) -> Any:
+    """The sum, for each element; that of two arrays with the same storage has it, too."""
+    return _stored(_dense.add(lhs, rhs), _common(lhs, rhs))
+
+
+def subtract(lhs: Any, rhs: Any) -> Any:
+    """The difference, for each element; that of two arrays with the same storage has it, too."""
+    return _stored(_dense.subtract(lhs, rhs), _common(lhs, rhs))
+
+
+def multiply(lhs: Any, rhs: Any) -> Any:
+    """The product, for each element; it is stored as the sparse factor.
+
+    >>> multiply(csr_matrix(([2.0], [1], [0, 1, 1]), shape=(2, 2)), 3).stype
+    'csr'
+    """
+    return _stored(_dense.multiply(lhs, rhs), _storage(lhs) if _storage(lhs) != "default" else _storage(rhs))
+
+
+def divide(lhs: Any, rhs: Any) -> Any:
+    """The quotient, for each element; that of a sparse array and a number is stored as the array."""
+    return _stored(_dense.divide(lhs, rhs), "default" if isinstance(rhs, NDArray) else _storage(lhs))
+
 
 _core.set_array_classes(NDArray, RowSparseNDArray, CSRNDArray)

@@ -45,6 +45,9 @@ __all__ = [
 ]
 
 
+_BACKENDS = ("default", "MKLDNN")
+
+
 def _scalar(value: Any) -> Any:
     """A number as MXNet writes it into attributes."""
     return value if isinstance(value, (int, float)) else value.item()
@@ -400,6 +403,44 @@ class Symbol(_Base):
             kwargs,
         )
 
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Context | None = None,
+        shape_dict: Mapping[str, Any] | None = None,
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """The symbol for a backend: for those that are built in, a copy, since binding chooses among their kernels.
+
+        Parameters
+        ----------
+        backend : str
+            ``"default"`` or ``"MKLDNN"``.
+        args, aux, ctx, shape_dict, type_dict, stype_dict, skip_infer
+            What MXNet infers shapes and types from; a copy needs none of it.
+
+        Raises
+        ------
+        ValueError
+            For other backends, and for options, which these have not.
+        """
+        if kwargs:
+            raise MXNetValueError(f"[optimize_for] backend {backend!r} has no options {sorted(kwargs)}.")
+        return self.get_backend_symbol(backend)
+
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """The symbol for a backend; see :meth:`optimize_for`."""
+        if backend not in _BACKENDS:
+            raise MXNetValueError(
+                f"[Symbol] there is no backend {backend!r}; expected one of {', '.join(_BACKENDS)}."
+            )
+        return self.__copy__()
+
     def eval(self, ctx: Context | None = None, **kwargs: Any) -> Any:
         """The outputs for the given arrays, as a list."""
         return self.bind(ctx or current_context(), kwargs).forward()
@@ -603,7 +644,14 @@ def _function(name: str, what: str, on_symbols: Any, on_right: Any, on_left: Any
     return function
 
 
-power = _function("power", "Power", "_power", "_PowerScalar", "_rpower_scalar", lambda a, b: a**b)
+_power = _function("power", "Power", "_power", "_PowerScalar", "_rpower_scalar", lambda a, b: a**b)
+
+
+def power(base: Any, exp: Any) -> Any:
+    """``base`` to the power ``exp``: two symbols, or a symbol and a number, for each element."""
+    return _power(base, exp)
+
+
 pow = power
 maximum = _function("maximum", "Larger value", "_maximum", "_MaximumScalar", "_MaximumScalar", max)
 minimum = _function("minimum", "Smaller value", "_minimum", "_MinimumScalar", "_MinimumScalar", min)

@@ -9,73 +9,18 @@ return at once, and a gradient travels as soon as it is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from . import _core
-from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
-from .model import write_whole
+from .. import _core
+from ..base import MXNetTypeError, MXNetValueError, StateError
+from ..model import write_whole
+from .base import KVStoreBase
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
-    from .optimizer import Optimizer
+    from ..ndarray import NDArray
+    from ..optimizer import Optimizer
 
-__all__ = ["GroupKVStore", "KVStore", "KVStoreBase", "create"]
-
-_GROUP_TYPES = ("dist_mpi", "dist_nccl", "nccl")
-_OTHER_TYPES = ("p3", "horovod", "byteps")
-
-
-class KVStoreBase:
-    """The interface of a store; a class registered by :meth:`register` can be created by its name."""
-
-    OPTIMIZER = "optimizer"
-    kv_registry: ClassVar[dict] = {}
-
-    @staticmethod
-    def register(klass: type) -> Any:
-        """Class decorator: makes :func:`create` know the class by its name in lower case."""
-        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
-        return klass
-
-    def broadcast(self, key: Any, value: Any, out: NDArray, priority: int = 0) -> Any:
-        """Sets the first value of ``key`` and copies it to ``out``."""
-        raise NotImplementedError(f"[{type(self).__name__}] broadcast is not implemented.")
-
-    def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> Any:
-        """Adds up ``value`` over devices and copies the result to ``out`` (or back to ``value``)."""
-        raise NotImplementedError(f"[{type(self).__name__}] pushpull is not implemented.")
-
-    def set_optimizer(self, optimizer: Optimizer) -> Any:
-        """Makes the store update its values by an optimizer."""
-        raise NotImplementedError(f"[{type(self).__name__}] set_optimizer is not implemented.")
-
-    @staticmethod
-    def is_capable(capability: str) -> Any:
-        """Whether the store can do ``capability``; the one known is ``"optimizer"``."""
-        raise NotImplementedError("[KVStoreBase] is_capable is not implemented.")
-
-    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> Any:
-        """Writes the optimizer's states to a file."""
-        raise NotImplementedError(f"[{type(self).__name__}] save_optimizer_states is not implemented.")
-
-    def load_optimizer_states(self, fname: str) -> Any:
-        """Reads the optimizer's states from a file."""
-        raise NotImplementedError(f"[{type(self).__name__}] load_optimizer_states is not implemented.")
-
-    @property
-    def type(self) -> Any:
-        """Name of the kind of store."""
-        raise NotImplementedError
-
-    @property
-    def rank(self) -> Any:
-        """Number of this worker."""
-        raise NotImplementedError
-
-    @property
-    def num_workers(self) -> Any:
-        """How many workers there are."""
-        raise NotImplementedError
+__all__ = ["GroupKVStore", "KVStore"]
 
 
 def _by_key(key: Any, value: Any, what: str) -> list[Any]:
@@ -275,7 +220,7 @@ class KVStore(KVStoreBase):
         >>> import loomix as mx
         >>> mx.kv.create().set_optimizer(mx.optimizer.SGD(learning_rate=0.1))
         """
-        from .optimizer import get_updater
+        from ..optimizer import get_updater
 
         updater = get_updater(optimizer)
         self._handle.set_updater(updater)
@@ -303,6 +248,9 @@ class KVStore(KVStoreBase):
         """Reads what :meth:`save_optimizer_states` wrote."""
         with open(fname, "rb") as file:
             self._states_owner().set_states(file.read())
+
+    def _send_command_to_servers(self, head: int, body: Any) -> None:
+        """Sends a command to all servers; here there are none."""
 
     def barrier(self) -> Any:
         """Waits for all workers; here there is one."""
@@ -357,52 +305,3 @@ def write_bytes(path: str, data: Any) -> None:
     """Writes a file of these bytes."""
     with open(path, "wb") as file:
         file.write(data)
-
-
-def create(name: str = "local", **kwargs: Any) -> Any:
-    """A store by the name of its type.
-
-    Parameters
-    ----------
-    name : str
-        ``"local"`` or ``"device"`` for one machine; ``"dist_sync"``, ``"dist_async"``, ``"dist_ssp"`` or
-        ``"dist_device_sync"`` for a cluster with servers; ``"dist_mpi"`` or ``"dist_nccl"`` for the processes that
-        ``mpirun`` started, without servers; ``"nccl"`` for the GPUs of one process; or the name of a registered
-        class.
-    staleness : int, optional
-        For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
-
-    Raises
-    ------
-    NotImplementedError
-        For types that need NCCL where the build is without, and MXNet's that need other packages.
-    ValueError
-        For unknown types.
-    ConnectionError
-        When the cluster is not complete in time.
-
-    Examples
-    --------
-    >>> import loomix as mx
-    >>> mx.kv.create("device").type
-    'device'
-    """
-    if not isinstance(name, str):
-        raise MXNetTypeError(f"[kvstore] the type is a {type(name).__name__}; expected a str.")
-    kind = name.lower()
-    if kind in KVStoreBase.kv_registry:
-        return KVStoreBase.kv_registry[kind]()
-    if kind in _GROUP_TYPES and not kwargs:
-        return GroupKVStore(kind)
-    if kind.startswith("dist") and kind not in _GROUP_TYPES:
-        from . import kvstore_dist
-
-        return kvstore_dist.create(kind, **kwargs)
-    if kwargs:
-        raise MXNetTypeError(f"[kvstore] a store of type {name!r} takes no {', '.join(kwargs)}.")
-    if kind.startswith(_OTHER_TYPES):
-        raise MXNetNotImplementedError(
-            f"[kvstore] type {name!r} is not available in this version; expected 'local', 'device', "
-            f"'dist_sync', 'dist_async', 'dist_ssp', 'dist_mpi', 'dist_nccl' or 'nccl'."
-        )
-    return KVStore(kind)
