@@ -121,6 +121,24 @@ def test_arguments_of_the_other_im2rec(root, tmp_path):
     assert "there is no option sharpen" in err
 
 
+def test_a_run_without_records_leaves_what_is_there(root, tmp_path):
+    (root / "dog" / "broken.jpg").write_bytes(b"no picture")
+    loomix("im2rec", "a", root, "--recursive", cwd=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.glob("a.*")}
+    assert len(before) == 3
+
+    def refused(*arguments):
+        _, err = loomix("im2rec", *arguments, returncode=2, cwd=tmp_path)
+        assert {path: path.read_bytes() for path in tmp_path.glob("a.*")} == before
+        return err
+
+    assert "there is no folder " in refused("a", tmp_path / "typo")
+    (tmp_path / "empty").mkdir()
+    assert "0 of 13 pictures could be packed" in refused("a", tmp_path / "empty")
+    assert "12 of 13 pictures could be packed" in refused("a", root, "--min-kept", "1")
+    loomix("im2rec", "a", root, "--min-kept", "0.9", cwd=tmp_path)
+
+
 def test_an_interrupted_run_goes_on(tmp_path):
     root = tmp_path / "root"
     for i in range(100):

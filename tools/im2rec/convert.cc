@@ -122,6 +122,8 @@ Kept whole_records(const std::string& record, const std::string& index) {
 
 Converted convert(const std::vector<ListedImage>& images, const std::string& root, const std::string& record,
                   const std::string& index, const ConvertOptions& options) {
+  LOOMIX_CHECK(root.empty() || fs::is_directory(root), FileError,
+               "[im2rec] there is no folder {} to read the pictures of {} from.", root, record);
   const std::string partial_record = record + ".partial";
   const std::string partial_index = index + ".partial";
   const std::string run_path = record + ".run";
@@ -174,6 +176,15 @@ Converted convert(const std::vector<ListedImage>& images, const std::string& roo
   writer.close();
   index_out.close();
   LOOMIX_CHECK(index_out, FileError, "[im2rec] {} cannot be written.", partial_index);
+  if (done.written == 0 ||
+      static_cast<double>(done.written) < options.min_kept * static_cast<double>(images.size())) {
+    for (const std::string& path : {partial_index, partial_record, run_path}) fs::remove(path);
+    detail::throw_error<FileError>(
+        "[im2rec] {} of {} pictures could be packed; expected one at least, and the part {} of them "
+        "(--min-kept). "
+        "{} is left as it was.",
+        done.written, images.size(), options.min_kept, record);
+  }
   fs::rename(partial_index, index);
   fs::rename(partial_record, record);
   fs::remove(run_path);

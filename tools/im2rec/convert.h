@@ -18,7 +18,8 @@ struct ConvertOptions {
   std::string encoding = ".jpg";
   bool pack_label = false;  // all labels; else the first
   int interpolation = 1;
-  int threads = 0;  // 0: one for each core
+  int threads = 0;      // 0: one for each core
+  double min_kept = 0;  // the part of the pictures that must become records
 };
 
 struct Converted {
@@ -29,7 +30,8 @@ struct Converted {
 
 // Writes the listed pictures to `record` and its index to `index`, in the list's order for any number of threads. Until
 // it is done, both are called `.partial`; a run that was interrupted goes on there if it is started again with the same
-// list and options.
+// list and options. Throws FileError if there is no folder `root`, and if no picture, or fewer than `min_kept` of them, could
+// be packed: files of an earlier run are left as they are then.
 Converted convert(const std::vector<ListedImage>& images, const std::string& root, const std::string& record,
                   const std::string& index, const ConvertOptions& options);
 

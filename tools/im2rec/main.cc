@@ -19,15 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int report(const std::string& record, const Converted& done) {
-  fmt::print("{}: {} records", record, done.written);
-  if (done.skipped > 0) fmt::print(", {} pictures skipped", done.skipped);
-  fmt::print("\n");
-  return done.written == 0 && done.skipped > 0 ? 1 : 0;
-}
-
-int convert_list(const std::string& list, const std::string& root, const std::string& record,
-                 const ConvertOptions& options, size_t part = 0, size_t parts = 1) {
+void convert_list(const std::string& list, const std::string& root, const std::string& record,
+                  const ConvertOptions& options, size_t part = 0, size_t parts = 1) {
   ReadList read = read_list(list);
   for (const std::string& line : read.bad_lines) fmt::print(stderr, "left out {}\n", line);
   if (parts > 1) {
@@ -38,7 +31,10 @@ int convert_list(const std::string& list, const std::string& root, const std::st
                       read.images.begin() + static_cast<ptrdiff_t>(count * part / parts));
   }
   const std::string index = fs::path(record).replace_extension(".idx").string();
-  return report(record, convert(read.images, root, record, index, options));
+  const Converted done = convert(read.images, root, record, index, options);
+  fmt::print("{}: {} records", record, done.written);
+  if (done.skipped > 0) fmt::print(", {} pictures skipped", done.skipped);
+  fmt::print("\n");
 }
 
 // The lists whose path begins with the prefix; all of a folder if the prefix is one without a list beside it.
@@ -69,7 +65,7 @@ std::vector<std::string> make_lists(const std::string& prefix, const std::string
 }
 
 // `image.lst root output.rec [key=value ...]`
-int run_list_arguments(const std::vector<std::string>& arguments) {
+void run_list_arguments(const std::vector<std::string>& arguments) {
   std::map<std::string, std::string> values;
   for (size_t i = 3; i < arguments.size(); ++i) {
     const size_t cut = arguments[i].find('=');
@@ -108,8 +104,8 @@ int run_list_arguments(const std::vector<std::string>& arguments) {
                "[im2rec] label_width={} needs pack_label=1, or only the first label is kept.", label_width);
   std::string record = arguments[2];
   if (parts > 1) record += fmt::format(".part{:03d}", part);
-  return convert_list(arguments[0], arguments[1], record, options, static_cast<size_t>(part),
-                      static_cast<size_t>(parts));
+  convert_list(arguments[0], arguments[1], record, options, static_cast<size_t>(part),
+               static_cast<size_t>(parts));
 }
 
 int run(int argc, char** argv) {
@@ -162,6 +158,11 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({".jpg", ".png"}))
       ->capture_default_str();
   app.add_flag("--pack-label", options.pack_label, "Pack all labels of the list");
+  app.add_option(
+         "--min-kept", options.min_kept,
+         "Part of the pictures that must be packed, or the files of an earlier run stay; always one at least")
+      ->check(CLI::Range(0., 1.))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   // `--exts .jpg .png PREFIX ROOT` takes the places for endings.
   while (places.size() < 2 && listing.extensions.size() > 1 && !listing.extensions.back().starts_with('.')) {
@@ -170,7 +171,10 @@ int run(int argc, char** argv) {
   }
   listing.shuffle = !no_shuffle;
 
-  if (places.size() >= 3 && places[0].ends_with(".lst")) return run_list_arguments(places);
+  if (places.size() >= 3 && places[0].ends_with(".lst")) {
+    run_list_arguments(places);
+    return 0;
+  }
   LOOMIX_CHECK(places.size() == 2, ValueError,
                "[im2rec] {} places were given; expected PREFIX and ROOT. --help tells more.", places.size());
   const std::string prefix = fs::absolute(places[0]).string();
@@ -181,11 +185,9 @@ int run(int argc, char** argv) {
   }
   std::vector<std::string> lists = find_lists(prefix);
   if (lists.empty()) lists = make_lists(prefix, root, listing);
-  int status = 0;
-  for (const std::string& list : lists) {
-    status |= convert_list(list, root, fs::path(list).replace_extension(".rec").string(), options);
-  }
-  return status;
+  for (const std::string& list : lists)
+    convert_list(list, root, fs::path(list).replace_extension(".rec").string(), options);
+  return 0;
 }
 
 }  // namespace
