@@ -66,6 +66,9 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether every graph is checked after each pass, as in builds with assertions.");
   f("log_level", &Settings::log_level, "The least important messages to print.")
       .options({"debug", "info", "warning", "error", "off"});
+  f("profiler_autostart", &Settings::profiler_autostart,
+    "Whether the profiler runs from the import on; the profile is written to profile.json at the end of the "
+    "process.");
   f("kv_role", &Settings::kv_role,
     "This process's part in a cluster; `import loomix` in a server or scheduler runs it and then ends the "
     "process.")
@@ -131,6 +134,9 @@ constexpr std::string_view kPrefix = "LOOMIX_";
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_ENGINE_TYPE", "engine_type"},
     {"MXNET_CPU_WORKER_NTHREADS", "cpu_worker_nthreads"},
+    {"MXNET_OMP_MAX_THREADS", "cpu_worker_nthreads"},
+    {"OMP_NUM_THREADS", "cpu_worker_nthreads"},
+    {"MXNET_PROFILER_AUTOSTART", "profiler_autostart"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
     {"DMLC_ROLE", "kv_role"},
@@ -181,9 +187,11 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
   for (const auto& [alias, field] : kAliases) {
     for (const auto& [name, value] : environment) {
       if (name != alias || is_given(field)) continue;
+      // OpenMP's may be a list, whose first number is for teams that are not nested.
+      const std::string text = alias.starts_with("OMP_") ? value.substr(0, value.find(',')) : value;
       try {
-        schema.parse(name, TextPairs{{std::string(field), value}});
-        given.emplace_back(field, value);
+        schema.parse(name, TextPairs{{std::string(field), text}});
+        given.emplace_back(field, text);
       } catch (const ValueError& error) {
         result.warnings.push_back(fmt::format("{}; the variable is ignored.", error.what()));
       }

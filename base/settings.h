@@ -31,6 +31,7 @@ struct Settings {
   std::string dump_folder;
   bool verify_passes = false;
   std::string log_level = "warning";
+  bool profiler_autostart = false;
   std::string kv_role = "worker";
   std::string kv_scheduler_host = "127.0.0.1";
   int kv_scheduler_port = 0;

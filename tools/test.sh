@@ -12,6 +12,7 @@ echo "== C++ tests"
 cmake --build build || exit 1
 ctest --test-dir build --output-on-failure -j "$(nproc)" --output-junit results/cpp.xml | grep -v ' Passed '
 echo "== Python tests"
-OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} "$python" -m pytest -n "$(nproc)" --dist loadgroup --junitxml=$results/python.xml "$@"
+LOOMIX_CPU_WORKER_NTHREADS=${LOOMIX_CPU_WORKER_NTHREADS:-0} OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} \
+  "$python" -m pytest -n "$(nproc)" --dist loadgroup --junitxml=$results/python.xml "$@"
 case $? in 0 | 1 | 5) ;; *) echo "pytest did not run"; exit 1 ;; esac # 5: no tests were collected
 "$python" tools/test_summary.py $results/*.xml

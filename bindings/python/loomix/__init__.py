@@ -40,6 +40,7 @@ _MODULES = {
     "kvstore": "kvstore",
     "kvstore_server": "kvstore_server",
     "libinfo": "libinfo",
+    "library": "library",
     "log": "log",
     "lr_scheduler": "lr_scheduler",
     "metric": "metric",
@@ -95,7 +96,6 @@ _PLANNED = {
     "gluon": "networks as Python classes",
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
-    "library": "operators from other libraries",
     "onnx": "ONNX files",
     "operator": "operators written in Python",
     "rnn": "recurrent cells for symbols",
@@ -145,6 +145,16 @@ def _serve() -> None:
 
 
 _serve()
+
+
+def _start_profiler() -> None:
+    if "LOOMIX_PROFILER_AUTOSTART" in _os.environ or "MXNET_PROFILER_AUTOSTART" in _os.environ:
+        from . import profiler
+
+        profiler._autostart()
+
+
+_start_profiler()
 
 
 def __dir__() -> Any:

@@ -15,6 +15,7 @@ from . import io as io
 from . import kvstore as kvstore
 from . import kvstore_server as kvstore_server
 from . import libinfo as libinfo
+from . import library as library
 from . import log as log
 from . import lr_scheduler as lr_scheduler
 from . import metric as metric

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import platform
 import threading
@@ -19,6 +20,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .base import MXNetTypeError, MXNetValueError
+from .base import py_str as py_str
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,6 +113,20 @@ def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
         _core.waitall()
         _core.trace_stop()
         _running = False
+
+
+def _autostart() -> None:
+    """Starts the profiler at the import, if the settings say so; what it recorded is written at the end."""
+    from . import _core
+
+    if _core.profiler_autostart():
+        set_state("run")
+        atexit.register(_dump_at_end)
+
+
+def _dump_at_end() -> None:
+    if _running:
+        dump()
 
 
 def _start_trace() -> None:

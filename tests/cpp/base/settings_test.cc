@@ -41,6 +41,17 @@ TEST(Settings, OurNameWins) {
   EXPECT_EQ(read_settings(both).settings.cpu_worker_nthreads, 5);
 }
 
+TEST(Settings, ReadsOpenMpsNumberOfThreads) {
+  EXPECT_EQ(read_settings(TextPairs{{"OMP_NUM_THREADS", "3"}}).settings.cpu_worker_nthreads, 3);
+  EXPECT_EQ(read_settings(TextPairs{{"OMP_NUM_THREADS", "4,2"}}).settings.cpu_worker_nthreads, 4);
+  EXPECT_EQ(read_settings(TextPairs{{"OMP_NUM_THREADS", "4"}, {"MXNET_OMP_MAX_THREADS", "2"}})
+                .settings.cpu_worker_nthreads,
+            2);
+  const SettingsResult bad = read_settings(TextPairs{{"OMP_NUM_THREADS", "all"}});
+  EXPECT_EQ(bad.settings.cpu_worker_nthreads, 0);
+  EXPECT_THAT(bad.warnings, ElementsAre(HasSubstr("[OMP_NUM_THREADS] Invalid Parameter format")));
+}
+
 TEST(Settings, BadValuesThrowButForeignOnesWarn) {
   try {
     read_settings(TextPairs{{"LOOMIX_CPU_WORKER_NTHREADS", "many"}});

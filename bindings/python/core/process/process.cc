@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/process/runtime.h"
@@ -12,6 +13,7 @@
 #include "engine/device/device_runtime.h"
 #include "engine/omp_threads.h"
 #include "engine/trace.h"
+#include "ops/kernel_module.h"
 #include "ops/table.h"
 
 namespace loomix::python {
@@ -84,6 +86,8 @@ void add_process_functions(PyObject* module) {
   m.def("trace_start", [] { engine().trace().start(); });
   m.def("trace_stop", [] { engine().trace().stop(); });
   m.def("trace_json", [] { return engine().trace().to_json(); });
+  m.def("profiler_autostart", [] { return settings().profiler_autostart; });
+  m.def("load_kernel_module", [](const std::string& path) { ops::load_kernel_module(operators(), path); });
   m.def("random_seed", &seed);
   m.def("random_get_state", &random_state);
   m.def("random_set_state", &set_random_state);
