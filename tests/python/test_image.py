@@ -346,3 +346,23 @@ def test_operators_refuse_what_is_no_picture():
         mx.nd.image.resize(mx.nd.zeros((3, 4, 3)), size=(0, 3))
     with pytest.raises(ValueError, match="mean and std"):
         mx.nd.image.normalize(mx.nd.zeros((3, 4, 3)), mean=(1, 2), std=(1, 1))
+
+
+def test_boxes_are_drawn_into_pictures(tmp_path):
+    iterator = mx.image.ImageDetIter(
+        2, (3, 30, 40), path_imgrec=write_rec(tmp_path / "d.rec", BOXES), mean=True, std=True
+    )
+    pictures = list(iterator.draw_next(color=(255, 0, 0), thickness=1, mean=True, std=True))
+    assert len(pictures) == len(BOXES)
+    iterator.reset()
+    raw, encoded = iterator.next_sample()
+    label = iterator._parse_label(raw)
+    plain = iterator.augmentation_transform(iterator.imdecode(encoded), label)[0].asnumpy()
+    plain = plain * mx.image.detection.IMAGENET_STD + mx.image.detection.IMAGENET_MEAN
+    changed = np.abs(pictures[0] - plain).max(axis=2) > 1e-3
+    boxes = np.zeros(changed.shape, bool)
+    for left, top, right, bottom in (label[:, 1:5] * [40, 30, 40, 30]).astype(int):
+        boxes[top:bottom, left:right] = True
+        np.testing.assert_array_equal(pictures[0][top, left], [255, 0, 0])
+        np.testing.assert_array_equal(pictures[0][bottom - 1, right - 1], [255, 0, 0])
+    assert changed.any() and not (changed & ~boxes).any()

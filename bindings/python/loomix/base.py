@@ -154,13 +154,13 @@ def as_list(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 
-def py_str(value: Any) -> str:
+def py_str(x: Any) -> str:
     """The text in UTF-8 bytes; a text itself.
 
     >>> py_str(b"data")
     'data'
     """
-    return value.decode("utf-8") if isinstance(value, (bytes, bytearray)) else str(value)
+    return x.decode("utf-8") if isinstance(x, (bytes, bytearray)) else str(x)
 
 
 def data_dir_default() -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -500,6 +500,82 @@ class ImageDetIter(ImageIter):
         for augmenter in self.auglist:
             data, label = augmenter(data, label)
         return data, label
+
+    def draw_next(
+        self,
+        color: Any = None,
+        thickness: int = 2,
+        mean: Any = None,
+        std: Any = None,
+        clip: bool = True,
+        waitKey: int | None = None,
+        window_name: str = "draw_next",
+        id2labels: Any = None,
+    ) -> Iterator[Any]:
+        """Yields the pictures that come next, with the boxes of their labels drawn into them.
+
+        Parameters
+        ----------
+        color : tuple of int, optional
+            Colour (R, G, B) of the boxes; a random one for each by default.
+        thickness : int
+            Width of their lines.
+        mean, std : True or array, optional
+            What the augmentation has taken away and divided by, which is undone; True is ImageNet's.
+        clip : bool
+            Whether values are limited to 0 to 255.
+        waitKey : int, optional
+            Shows each picture in a window for so many milliseconds; needs OpenCV's Python package.
+        window_name : str
+            The window's title.
+        id2labels : dict or list, optional
+            Names of the classes, which are written beside the boxes; needs OpenCV's Python package.
+
+        Yields
+        ------
+        numpy.ndarray
+            (height, width, channels).
+        """
+        mean = np.array(IMAGENET_MEAN) if mean is True else mean
+        std = np.array(IMAGENET_STD) if std is True else std
+        while True:
+            try:
+                raw, encoded = self.next_sample()
+            except StopIteration:
+                return
+            data, label = self.augmentation_transform(self.imdecode(encoded), self._parse_label(raw))
+            image = np.array(data.asnumpy(), np.float32)
+            image = image if std is None else image * std
+            image = image if mean is None else image + mean
+            image = np.clip(image, 0, 255) if clip else image
+            for box in label:
+                self._draw(image, box, color, thickness, id2labels)
+            if waitKey is not None:
+                import cv2
+
+                cv2.imshow(window_name, image[:, :, ::-1].astype(np.uint8))
+                cv2.waitKey(waitKey)
+            yield image
+
+    @staticmethod
+    def _draw(image: Any, box: Any, color: Any, thickness: int, names: Any) -> None:
+        """Draws the box of one object, and if there are names, that of its class."""
+        colour = np.random.rand(3) * 255 if color is None else np.asarray(color)
+        height, width = image.shape[:2]
+        left, right = (min(max(int(share * width), 0), width) for share in (box[1], box[3]))
+        top, bottom = (min(max(int(share * height), 0), height) for share in (box[2], box[4]))
+        part = image[top:bottom, left:right]
+        inside = part[thickness:-thickness, thickness:-thickness].copy()
+        part[:] = colour
+        if inside.size:
+            part[thickness:-thickness, thickness:-thickness] = inside
+        if names is not None:
+            import cv2
+
+            place = (left + 5, top + 20)
+            cv2.putText(
+                image, str(names[int(box[0])]), place, cv2.FONT_HERSHEY_SIMPLEX, 0.5, colour.tolist(), 2
+            )
 
     def _make(self, label: Any, encoded: Any) -> Any:
         data, label = self.augmentation_transform(self.imdecode(encoded), self._parse_label(label))

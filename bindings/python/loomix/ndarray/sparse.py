@@ -305,15 +305,16 @@ def cast_storage(data: Any, stype: str) -> Any:
     return convert(data, stype)
 
 
-def retain(data: Any, indices: Any) -> Any:
-    """Only some rows of a row-sparse array.
+def retain(data: Any = None, indices: Any = None, out: Any = None, name: str | None = None) -> Any:
+    """Only some rows of a row-sparse array; ``out`` gets them, if it is given.
 
     >>> retain(row_sparse_array(([[1.0], [2.0]], [0, 2]), shape=(3, 1)), [2]).asnumpy().tolist()
     [[0.0], [0.0], [2.0]]
     """
     if not isinstance(data, RowSparseNDArray):
         raise MXNetTypeError(f"[retain] data is a {type(data).__name__}; expected a RowSparseNDArray.")
-    return data.retain(indices)
+    rows = data.retain(indices)
+    return rows if out is None else rows.copyto(out)
 
 
 def _storage(value: Any) -> str:
