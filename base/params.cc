@@ -101,7 +101,8 @@ void ParamSchema::finish(const void* defaults) {
     for (const auto& choice : rules.choices) field.options.push_back(choice.name);
     std::sort(field.options.begin(), field.options.end());
     if (field.optional && !field.options.empty()) field.options.insert(field.options.begin(), "None");
-    if (field.kind == FieldKind::shape && field.optional) rules.scalar_is_tuple = true;
+    // As in MXNet, a bare number is a tuple of one wherever numbers are expected.
+    if (field.kind >= FieldKind::shape && field.kind <= FieldKind::double_list) rules.scalar_is_tuple = true;
 
     if (!field.type_override_.empty()) {
       field.type = field.type_override_;

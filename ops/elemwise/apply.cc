@@ -97,8 +97,13 @@ void apply_scalar(Binary op, Spread side, const TensorView& x, double scalar, co
   alignas(8) char number[8];
   convert_row(DType::float64, &scalar, y.dtype, number, 1);
   parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
-    const void* left = side == Spread::left ? number : element(x, begin);
-    const void* right = side == Spread::left ? element(x, begin) : number;
+    const void* data = element(x, begin);
+    if (x.dtype != y.dtype) {  // booleans: converted in place
+      convert_row(x.dtype, data, y.dtype, mutable_element(y, begin), end - begin);
+      data = element(y, begin);
+    }
+    const void* left = side == Spread::left ? number : data;
+    const void* right = side == Spread::left ? data : number;
     binary_row(op, y.dtype, side, left, right, mutable_element(y, begin), end - begin);
   });
 }

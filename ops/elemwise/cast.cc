@@ -28,6 +28,11 @@ void cast_back(const P&, GradBuilder& g) {
   g.set(0, g.call1("_cast_like", {g.grad_of(0), g.in(0)}));
 }
 
+void shape_of_data(const NoParams&, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+}
+
 void amp_cast_type(const AmpCastParams& p, TypeInfer& t) {
   if (t.in(0) == DType::unknown) return;
   t.set_out(0, is_floating(t.in(0)) ? p.dtype : t.in(0));
@@ -89,7 +94,7 @@ void register_casts(OpTable& table) {
       .hidden()
       .inputs({"data", "like"})
       .output("output")
-      .infer_shape(same_shape<NoParams>)
+      .infer_shape(shape_of_data)
       .infer_type(like_second)
       .shape_only(1)
       .gradient([](const NoParams&, GradBuilder& g) {

@@ -22,9 +22,16 @@ OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc, const cha
   return builder;
 }
 
+// Booleans and a number give int64, as in MXNet; other arrays keep their type.
+void type_with_number(const ScalarParams&, TypeInfer& t) {
+  if (t.in(0) == DType::boolean) t.set_out(0, DType::int64);
+  else t.unify_all();
+}
+
 template <class F, Spread side, class P, class Gradient>
 void add_scalar(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
   auto builder = add_op<P>(table, op.name, op.doc, op.alias);
+  if constexpr (std::is_same_v<P, ScalarParams>) builder.infer_type(type_with_number);
   builder.element_cost(op.element_ns);
   if constexpr (std::is_same_v<Gradient, ZeroGradient>) {
     builder.zero_gradient();

@@ -9,15 +9,20 @@ namespace {
 
 using Params = RegressionOutputParams;
 
-// The label is shaped like the data; for one column it may leave that axis out.
+// A label may have any shape with as many rows and elements as the data. Where it is not known, it is shaped like the
+// data; for one column it leaves that axis out.
 void infer_regression(const Params&, ShapeInfer& s) {
   s.set_out(0, s.in(0));
   s.set_in(0, s.out(0));
   const Shape& data = s.in(0);
+  const Shape& label = s.in(1);
   if (!data.ndim_known()) return;
-  if (data.ndim() == 2 && data[1] == 1) {
-    if (s.in(1).ndim() != 2) s.set_in(1, Shape{data[0]});
-    else s.set_in(1, data);
+  if (data.is_known() && label.is_known() && data.ndim() > 0 && label.ndim() > 0 && label[0] == data[0] &&
+      label.size() == data.size()) {
+    return;
+  }
+  if (data.ndim() == 2 && data[1] == 1 && label.ndim() != 2) {
+    s.set_in(1, Shape{data[0]});
     return;
   }
   s.set_in(1, data);

@@ -260,3 +260,202 @@ def test_schedules_say_what_they_do(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "Update[3]: Change learning rate to 5.00000e-01"
     ] * 2
+
+
+# Types and shapes by other names
+
+DTYPES = {
+    "int": np.int64,
+    "float": np.float64,
+    "double": np.float64,
+    "half": np.float16,
+    "single": np.float32,
+    "f4": np.float32,
+    "<f8": np.float64,
+    "i4": np.int32,
+    "u1": np.uint8,
+    "?": np.bool_,
+}
+
+
+@pytest.mark.parametrize("name, dtype", DTYPES.items())
+def test_element_types_have_numpys_names(name, dtype):
+    nd = mx.nd
+    assert nd.zeros((1,), dtype=name).dtype == nd.array([1], dtype=name).dtype == dtype
+    assert nd.ones((1,)).astype(name).dtype == nd.cast(nd.ones((1,)), dtype=name).dtype == dtype
+    assert nd.empty((1,), dtype=name).dtype == nd.full((1,), 1, dtype=name).dtype == dtype
+    assert nd.sparse.zeros("csr", (1, 2), dtype=name).dtype == dtype
+    x = mx.sym.Variable("x", dtype=name)
+    assert x.attr("__dtype__") == str(nd._DTYPE_NP_TO_MX[dtype])
+    assert mx.sym.zeros((1,), dtype=name).eval()[0].dtype == dtype
+    bound = mx.sym.identity(mx.sym.Variable("x")).simple_bind(mx.cpu(), type_dict={"x": name}, x=(1,))
+    assert bound.arg_dict["x"].dtype == dtype
+    assert mx.sym.identity(mx.sym.Variable("x")).infer_type(x=name)[1] == [dtype]
+
+
+def test_types_that_do_not_exist_are_errors():
+    for name in ("int16", "complex64", "nonsense"):
+        with pytest.raises((TypeError, ValueError), match=name):
+            mx.nd.zeros((1,), dtype=name)
+        with pytest.raises(TypeError, match=name):
+            mx.nd.array([1], dtype=name)
+    with pytest.raises(ValueError, match="float16"):  # as the operator has it
+        mx.nd.random.uniform(shape=(1,), dtype="int")
+    assert mx.nd.random.uniform(shape=(1,), dtype="double").dtype == np.float64
+
+
+def test_one_number_is_a_shape():
+    x = mx.nd.arange(8).reshape((1, 1, 8))
+    assert mx.nd.Pooling(x, kernel=2, pool_type="max").shape == (1, 1, 7)
+    assert (
+        mx.nd.Convolution(x, mx.nd.ones((1, 1, 3)), num_filter=1, kernel=3, stride=2, no_bias=True).shape[2]
+        == 3
+    )
+    assert mx.nd.slice(mx.nd.arange(5), begin=1, end=3).asnumpy().tolist() == [1, 2]
+    assert mx.nd.broadcast_to(mx.nd.ones((1,)), shape=3).shape == (3,)
+    assert mx.nd.transpose(mx.nd.ones((3,)), axes=0).shape == (3,)
+    net = mx.sym.Pooling(mx.sym.Variable("x"), kernel=2, name="pool")
+    assert net.infer_shape(x=(1, 1, 8))[1] == [(1, 1, 7)]
+    assert mx.sym.load_json(net.tojson()).infer_shape(x=(1, 1, 8))[1] == [(1, 1, 7)]
+    with pytest.raises(ValueError, match="kernel"):
+        mx.nd.Pooling(x, kernel="2,")
+
+
+# Gradients
+
+
+def heads_of(names):
+    a, b, label = (mx.sym.Variable(name) for name in "abl")
+    parts = {
+        "loss": mx.sym.LinearRegressionOutput(a, label),
+        "block": mx.sym.BlockGrad(a * 2),
+        "plain": a * b,
+    }
+    net = mx.sym.Group([parts[name] for name in names])
+    known = {"a": mx.nd.ones(2), "b": mx.nd.ones(2) * 3, "l": mx.nd.zeros(2)}
+    args = {name: known[name] for name in net.list_arguments()}
+    bound = net.bind(mx.cpu(), args, args_grad={name: mx.nd.zeros(2) for name in args})
+    bound.forward(is_train=True)
+    return bound
+
+
+@pytest.mark.parametrize(
+    "names, expected", [(("plain", "block"), 15), (("plain", "loss"), 16), (("loss",), 1)]
+)
+def test_losses_at_the_end_need_no_gradient(names, expected):
+    bound = heads_of(names)
+    bound.backward([mx.nd.ones(2) * 5] if "plain" in names else [])
+    assert bound.grad_dict["a"].asnumpy().tolist() == [expected] * 2
+
+
+def test_gradients_that_are_needed_are_missed():
+    for names in (("plain", "plain"), ("block", "plain")):
+        with pytest.raises(ValueError, match="is no loss"):
+            heads_of(names).backward([mx.nd.ones(2)])
+    with pytest.raises(ValueError, match="3 head gradients; the symbol has 2"):
+        heads_of(("plain", "block")).backward([mx.nd.ones(2)] * 3)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    "dtype, out", [("float32", "float64"), ("float16", "float32"), ("float32", "float32")]
+)
+def test_norms_of_another_type_have_gradients(order, dtype, out):
+    x = mx.nd.array([[3, 4], [-4, 3]], dtype=dtype)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.norm(x, ord=order, axis=0, out_dtype=out)
+    y.backward()
+    assert y.dtype == np.dtype(out) and x.grad.dtype == np.dtype(dtype)
+    expected = np.sign(x.asnumpy()) if order == 1 else x.asnumpy() / 5
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("shapes", [((4,), (4, 1)), ((2, 2), (2, 2, 1)), ((2, 4), (2, 2, 2)), ((4, 1), (4,))])
+@pytest.mark.parametrize(
+    "name", ["LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"]
+)
+def test_labels_of_regression_may_have_another_shape(name, shapes):
+    data = mx.nd.arange(1, 1 + int(np.prod(shapes[0]))).reshape(shapes[0])
+    data.attach_grad()
+    operator = getattr(mx.nd, name)
+    gradients = []
+    for shape in shapes[::-1]:
+        with mx.autograd.record():
+            y = operator(data, mx.nd.full(shape, 0.5))
+        y.backward()
+        assert y.shape == shapes[0]
+        gradients.append(data.grad.asnumpy())
+    np.testing.assert_array_equal(*gradients)
+    net = getattr(mx.sym, name)(mx.sym.Variable("data"), mx.sym.Variable("label"))
+    assert net.infer_shape(data=shapes[0], label=shapes[1])[1] == [shapes[0]]
+    for wrong in ((3,), (8, 1), (1, *shapes[0])):
+        if wrong[0] != shapes[0][0] or np.prod(wrong) != np.prod(shapes[0]):
+            with pytest.raises(ValueError, match="label"):
+                operator(data, mx.nd.zeros(wrong))
+
+
+# Booleans
+
+
+def test_booleans_and_numbers_give_integers():
+    b = mx.nd.array([0, 1, 1], dtype="bool")
+    cases = {
+        "b + 1": [1, 2, 2],
+        "b % 2": [0, 1, 1],
+        "b != 2.5": [1, 1, 1],  # the number becomes an integer, too
+        "b * 2": [0, 2, 2],
+        "b - 1": [-1, 0, 0],
+        "1 - b": [1, 0, 0],
+        "b / 2": [0, 0, 0],
+        "b ** 2": [0, 1, 1],
+        "2 ** b": [1, 2, 2],
+        "b == 1": [0, 1, 1],
+        "b > 0": [0, 1, 1],
+        "b + 1.5": [1, 2, 2],
+        "-b": [0, -1, -1],
+        "mx.nd.maximum(b, 2)": [2, 2, 2],
+    }
+    for text, expected in cases.items():
+        result = eval(text)
+        assert result.dtype == np.int64 and result.asnumpy().tolist() == expected, text
+    large = mx.nd.ones((100000,), dtype="bool")
+    assert (large + 1).asnumpy().sum() == 200000
+    assert (mx.sym.Variable("b") + 1).eval(b=b)[0].asnumpy().tolist() == [1, 2, 2]
+    assert (mx.sym.Variable("b") + 1).infer_type(b="bool")[1] == [np.int64]
+
+
+# Settings
+
+
+def test_openmps_number_of_threads_is_that_of_the_engine():
+    code = "import loomix as mx, os; mx.nd.ones(2).wait_to_read(); print(len(os.listdir('/proc/self/task')))"
+    many = int(run_python(code, LOOMIX_CPU_WORKER_NTHREADS="6").stdout)
+    assert int(run_python(code, OMP_NUM_THREADS="2").stdout) == many - 4
+    assert int(run_python(code, OMP_NUM_THREADS="2", LOOMIX_CPU_WORKER_NTHREADS="6").stdout) == many
+
+
+def test_the_profiler_starts_by_itself(tmp_path):
+    code = f"import os; os.chdir({str(tmp_path)!r}); import loomix as mx; mx.nd.ones(2).wait_to_read()"
+    run_python(code)
+    run_python(code, MXNET_PROFILER_AUTOSTART="0")
+    assert not (tmp_path / "profile.json").exists()
+    run_python(code, MXNET_PROFILER_AUTOSTART="1")
+    assert "_ones" in (tmp_path / "profile.json").read_text()
+    (tmp_path / "profile.json").unlink()
+    run_python(code + "; mx.profiler.set_config(filename='other.json')", LOOMIX_PROFILER_AUTOSTART="1")
+    assert (tmp_path / "other.json").exists() and not (tmp_path / "profile.json").exists()
+
+
+def test_libraries_of_kernels(tmp_path):
+    with pytest.raises(ValueError, match="absolute"):
+        mx.library.load("kernels.so")
+    with pytest.raises(OSError, match="no file"):
+        mx.library.load(str(tmp_path / "kernels.so"))
+    (tmp_path / "kernels.so").write_bytes(b"no library")
+    with pytest.raises(mx.MXNetError):
+        mx.library.load(str(tmp_path / "kernels.so"))
+    from loomix import _record
+
+    with pytest.raises(ValueError, match="loomix_kernel_module|kernel"):
+        mx.library.load(_record.__file__)

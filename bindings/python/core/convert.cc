@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -45,10 +46,15 @@ const NumPy& numpy() {
   return names;
 }
 
-DType named_dtype(std::string_view name, PyObject* object, const char* who) {
+std::optional<DType> find_dtype(std::string_view name) {
   for (DType dtype : kDTypes) {
     if (name_of(dtype) == name) return dtype;
   }
+  return std::nullopt;
+}
+
+DType named_dtype(std::string_view name, PyObject* object, const char* who) {
+  if (const auto dtype = find_dtype(name)) return *dtype;
   detail::throw_error<TypeError>(
       "[{}] {} is not an element type; expected float16, bfloat16, float32, float64, int8, uint8, int32, "
       "int64 or bool.",
@@ -84,9 +90,12 @@ DType to_dtype(PyObject* object, const char* who) {
       return dtype;
     }
   }
-  if (PyUnicode_Check(object)) return named_dtype(to_text(object), object, who);
-  if (object == Py_None || !is_dtype_object(object)) return named_dtype("", object, who);
-  const Owned dtype(PyObject_CallOneArg(names.dtype_type, object));
+  const bool text = PyUnicode_Check(object) != 0;
+  if (text) {
+    if (const auto dtype = find_dtype(to_text(object))) return *dtype;
+  }
+  if (object == Py_None || !(text || is_dtype_object(object))) return named_dtype("", object, who);
+  const Owned dtype(PyObject_CallOneArg(names.dtype_type, object));  // "int", "f4" and the like, too
   if (!dtype) {
     PyErr_Clear();
     return named_dtype("", object, who);

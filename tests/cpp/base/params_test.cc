@@ -157,6 +157,9 @@ TEST(Params, ParsesTuples) {
   EXPECT_EQ(value(parse({{"kernel", "()"}})).kernel, Shape());
   EXPECT_EQ(value(parse({{"kernel", "(-1, 0)"}})).kernel, Shape({-1, 0}));
   EXPECT_EQ(value(parse({{"stride", "2"}})).stride, Shape({2}));
+  EXPECT_EQ(value(parse({{"kernel", "3"}})).kernel, Shape({3}));
+  EXPECT_THAT(value(parse({{"begin", "-1"}})).begin, ElementsAre(std::optional<int64_t>(-1)));
+  EXPECT_THAT(value(parse({{"scales", "2.5"}})).scales, ElementsAre(2.5f));
   EXPECT_EQ(value(parse({{"axes", "-1"}})).axes, Shape({-1}));
   EXPECT_EQ(value(parse({{"axes", "None"}})).axes, std::nullopt);
   EXPECT_EQ(value(parse({{"axes", "()"}})).axes, Shape());
@@ -165,7 +168,7 @@ TEST(Params, ParsesTuples) {
   EXPECT_THAT(value(parse({{"scales", "(1, 2.5, 1e-3)"}})).scales, ElementsAre(1.0f, 2.5f, 1e-3f));
   EXPECT_THAT(value(parse({{"names", "('a', \"b\", c)"}})).names, ElementsAre("a", "b", "c"));
   for (const char* text :
-       {"3", "", "(", "(3", "3)", "(3]", "(3,,4)", "(,)", "(a, b)", "(3.0, 3)", "(3 4)", "3, 4"}) {
+       {"3.0", "", "(", "(3", "3)", "(3]", "(3,,4)", "(,)", "(a, b)", "(3.0, 3)", "(3 4)", "3, 4"}) {
     EXPECT_THAT(error_of({{"kernel", text}}),
                 HasSubstr("Invalid Parameter format for kernel expect Shape(tuple)"))
         << text;

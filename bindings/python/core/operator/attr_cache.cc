@@ -113,6 +113,17 @@ std::string attr_text(PyObject* value) {
   return to_text(value);
 }
 
+std::string attr_text(PyObject* value, FieldKind kind) {
+  if (kind != FieldKind::dtype || !PyUnicode_Check(value)) return attr_text(value);
+  std::string text = to_text(value);
+  if (text == "None") return text;
+  try {
+    return std::string(name_of(to_dtype(value, "dtype")));
+  } catch (const TypeError&) {
+    return text;  // whoever parses it knows what is allowed there
+  }
+}
+
 AttrCache::AttrCache(const ops::OpDef& op)
     : op_(op), scalar_field_(ops::is_scalar_schema(*op.params) ? field_position(op, "scalar") : -1) {}
 
@@ -151,7 +162,7 @@ Ref<const AttrsBase> AttrCache::parse(std::span<const GivenAttr> given, int num_
       continue;  // MXNet's wrappers take None there for "the default"
     }
     counted = counted || name == op_.variadic_count;
-    texts.emplace_back(name, attr_text(attr.value));
+    texts.emplace_back(name, attr_text(attr.value, fields[attr.field].kind));
   }
   if (!counted) texts.emplace_back(op_.variadic_count, std::to_string(num_args));
   return operators().parse(op_, texts);

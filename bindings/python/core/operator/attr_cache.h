@@ -25,6 +25,8 @@ struct GivenAttr {
 
 // The text of a Python value as MXNet would print it: "(3, 3)", "True", "float32" for NumPy's types.
 std::string attr_text(PyObject* value);
+// The same for a parameter of this kind: NumPy's other names of element types, such as "int" and "f4", are translated.
+std::string attr_text(PyObject* value, FieldKind kind);
 
 // Python attribute values of one operator to parsed attributes: each combination of values is parsed once. Keyed by
 // kind and value, so that 1, 1.0 and True differ. Guarded by the GIL.

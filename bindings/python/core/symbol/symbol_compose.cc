@@ -48,10 +48,11 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
   TextPairs attrs;
   bool counted = false;
   for (const GivenAttr& attr : call.attrs) {
-    const std::string& name = op.params->fields()[attr.field].name;
+    const FieldInfo& field = op.params->fields()[attr.field];
+    const std::string& name = field.name;
     if (attr.value == Py_None && (name == "dtype" || name == "ctx")) continue;
     counted = counted || name == op.variadic_count;
-    attrs.emplace_back(name, attr_text(attr.value));
+    attrs.emplace_back(name, attr_text(attr.value, field.kind));
   }
   std::vector<NamedSymbol> inputs;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
