@@ -209,7 +209,7 @@ print("good")
 
 def test_a_worker_is_started_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run("-n", "2", "-s", "1", "--restart", "1", "--", sys.executable, "-c", RESTARTED)
+    code, out, err = run("-n", "2", "-s", "1", "--restart", sys.executable, "-c", RESTARTED)
     assert code == 0, err
     assert "worker 1 ended with -9 and is started again" in err
     assert sorted(out.splitlines()) == ["[worker 0] good", "[worker 1] good"]

@@ -10,8 +10,9 @@ import sys
 import threading
 
 import loomix as mx
+import numpy as np
 import pytest
-from loomix import base, engine, log, registry, util
+from loomix import base, engine, log, recordio, registry, util
 
 
 def run_python(code, **environment):
@@ -25,6 +26,18 @@ def run_python(code, **environment):
 def test_import_loads_neither_extension_nor_submodules():
     code = "import loomix, sys; print([m for m in sys.modules if m.startswith('loomix.') or m == 'numpy'])"
     assert run_python(code).strip() == "[]"
+
+
+def test_iterators_give_whole_arrays_before_anything_else_is_used(tmp_path):
+    with recordio.MXIndexedRecordIO(tmp_path / "a.idx", tmp_path / "a.rec", "w") as record:
+        image = np.zeros((8, 8, 3), "uint8")
+        record.write_idx(0, recordio.pack_img(recordio.IRHeader(0, 0, 0, 0), image))
+    code = f"""
+import loomix as mx
+batch = next(mx.io.ImageRecordIter(path_imgrec={str(tmp_path / "a.rec")!r}, data_shape=(3, 8, 8), batch_size=1))
+print(type(batch.data[0]) is mx.nd.NDArray, batch.data[0].sum().asscalar())
+"""
+    assert run_python(code).split() == ["True", "0.0"]
 
 
 def test_openmp_threads_do_not_spin_unless_asked_to():

@@ -53,7 +53,7 @@ def cluster_environment(args: Any, host: str, port: int) -> dict[str, Any]:
         "DMLC_NUM_SERVER": str(args.servers),
         "LOOMIX_KV_CLUSTER": f"{args.name}-{secrets.token_hex(4)}",
         "LOOMIX_KV_REPLICAS": str(args.replicas),
-        "LOOMIX_KV_POLICY": args.policy or ("wait" if args.restart else "fail"),
+        "LOOMIX_KV_POLICY": args.policy or ("wait" if args.restarts else "fail"),
         "PYTHONUNBUFFERED": "1",
     }
     if args.keys:
@@ -100,7 +100,7 @@ def part_name(role: str, rank: int | None) -> str:
 
 def run_group(args: Any, nodes: Any) -> Any:
     """Runs processes as the arguments say."""
-    return run_to_end(Group(nodes, args.restart, args.policy == "continue", args.grace))
+    return run_to_end(Group(nodes, args.restarts, args.policy == "continue", args.grace))
 
 
 def run_to_end(group: Any) -> Any:
@@ -309,15 +309,8 @@ def parse(arguments: Sequence[str]) -> Any:
     add("--launcher", choices=sorted(LAUNCHERS), default="local")
     add("--replicas", type=int, default=2, help="on how many servers each value lives (2)")
     add("--policy", choices=["fail", "wait", "continue"], help="what to do when a worker dies (fail)")
-    add(
-        "--restart",
-        type=int,
-        nargs="?",
-        const=3,
-        default=0,
-        metavar="TIMES",
-        help="start a process that failed again, up to 3 times, or so often; the policy is wait then",
-    )
+    add("--restart", action="store_true", help="start a process that failed again; the policy is wait then")
+    add("--restart-limit", type=int, metavar="N", help="how often each process may start again (3)")
     add(
         "--snapshot-dir", metavar="DIR", help="write the cluster's state there; a folder that all servers see"
     )
@@ -344,6 +337,7 @@ def parse(arguments: Sequence[str]) -> Any:
     add("--part", action="store_true", help=argparse.SUPPRESS)
     add("command", nargs=argparse.REMAINDER, help="what workers run")
     args = parser.parse_args(arguments)
+    args.restarts = (3 if args.restart_limit is None else args.restart_limit) if args.restart else 0
     if args.command[:1] == ["--"]:
         del args.command[0]
     if not args.command:
@@ -355,6 +349,8 @@ def parse(arguments: Sequence[str]) -> Any:
         parser.error("--launcher ssh needs --hosts FILE")
     if args.port is not None and not 0 < args.port < 65536:
         parser.error(f"--port is {args.port}; expected 1 to 65535")
+    if args.restart_limit is not None and (not args.restart or args.restart_limit < 1):
+        parser.error(f"--restart-limit is {args.restart_limit}; it needs --restart, and at least 1")
     if args.snapshot_every is not None and args.snapshot_every < 1:
         parser.error(f"--snapshot-every is {args.snapshot_every}; at least 1 is needed")
     if not args.snapshot_dir and (args.restore or args.snapshot_every is not None):
