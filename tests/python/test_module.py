@@ -539,3 +539,13 @@ def test_groups_on_devices_of_their_own(context, groups):
     one, two = numpy_params(plain), numpy_params(spread)
     for name, array in one.items():
         np.testing.assert_allclose(two[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_labels_of_another_name_are_refused_for_training():
+    data = mx.sym.Variable("data")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=2), name="softmax")
+    batches = mx.io.NDArrayIter(np.zeros((4, 3)), np.zeros(4), 2, label_name="lable")
+    module = mx.mod.Module(net)
+    with pytest.raises(ValueError, match=r"\['lable'\].*\['softmax_label'\]"):
+        module.fit(batches, num_epoch=1)
+    module.bind(batches.provide_data, batches.provide_label, for_training=False)  # prediction only warns

@@ -289,6 +289,17 @@ class Module(BaseModule):
             return data, None
         return data, as_descriptions(self._label_names, label_shapes, "label", throw=False)
 
+    def _check_labels(self) -> None:
+        """Labels of which the symbol uses none would be left out, and training would go on without."""
+        used = sorted(set(self._label_names) & set(self._symbol.list_arguments()))
+        given = [item.name for item in self._label_shapes or ()]
+        if used and given and not set(used) & set(given):
+            raise MXNetValueError(
+                f"[bind] label_shapes are for {given}, but the labels that the symbol uses are {used}: it would "
+                "be trained without labels. Name the iterator's labels so (`label_name=` of NDArrayIter), or give "
+                "the Module their names (`label_names=`)."
+            )
+
     def bind(
         self,
         data_shapes: Any,
@@ -318,6 +329,8 @@ class Module(BaseModule):
             if len(shared_module._context) < len(self._context):
                 raise MXNetValueError("[bind] shared_module has fewer contexts than this module.")
         self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
+        if for_training:
+            self._check_labels()
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req
