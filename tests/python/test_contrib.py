@@ -260,3 +260,21 @@ def test_operators_have_their_place_in_contrib():
     assert operators.boolean_mask is mx.nd.contrib.boolean_mask
     with pytest.raises(AttributeError, match="its parts are"):
         _ = mx.contrib.none
+
+
+def test_candidates_are_drawn():
+    mx.random.seed(1)
+    true = mx.nd.array([3, 0])
+    samples, expected_true, expected = mx.nd.contrib.rand_zipfian(true, 20000, 5)
+    assert samples.dtype == np.int64 and expected_true.dtype == expected.dtype == np.float64
+    probabilities = np.log(np.arange(2, 7) / np.arange(1, 6)) / np.log(6)
+    np.testing.assert_allclose(expected_true.asnumpy(), 20000 * probabilities[[3, 0]], rtol=1e-9)
+    drawn = samples.asnumpy()
+    np.testing.assert_allclose(expected.asnumpy(), 20000 * probabilities[drawn], rtol=1e-9)
+    found = np.bincount(drawn, minlength=5) / 20000
+    np.testing.assert_allclose(found, probabilities, atol=0.015)
+    parts = mx.sym.Group(list(mx.sym.contrib.rand_zipfian(mx.sym.Variable("true"), 4, 5)))
+    outputs = parts.bind(mx.cpu(), {"true": true}).forward()
+    assert [output.shape for output in outputs] == [(4,), (2,), (4,)]
+    with pytest.raises(ValueError):
+        mx.nd.contrib.rand_zipfian(true, 0, 5)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import _operators
+from .. import _operators, candidates
 from . import op as _op
 
 if TYPE_CHECKING:
+    from ..context import Context
     from ..ndarray import NDArray
     from ._generated_contrib import *  # noqa: F403
 
 globals().update(_operators.functions("ndarray", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["isfinite", "isinf", "isnan"]
+__all__ += ["isfinite", "isinf", "isnan", "rand_zipfian"]
 
 
 def isfinite(data: NDArray) -> NDArray:
@@ -36,3 +37,30 @@ def isinf(data: NDArray) -> NDArray:
 def isnan(data: NDArray) -> NDArray:
     """1 where an element is NaN, else 0."""
     return data != data
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Draws classes of which the first are frequent, with replacement: ``c`` has the probability
+    ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
+
+    Parameters
+    ----------
+    true_classes : NDArray
+        The classes of the data.
+    num_sampled : int
+        How many are drawn.
+    range_max : int
+        How many classes there are.
+    ctx : Context, optional
+        The device.
+
+    Returns
+    -------
+    tuple of NDArray
+        The classes drawn (int64); how often each true class, and each class drawn, is expected (float64).
+    """
+    from .. import ndarray as nd
+
+    return candidates.rand_zipfian(nd, true_classes, num_sampled, range_max, ctx=ctx)
