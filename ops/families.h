@@ -35,6 +35,9 @@ void kernels_linear_dnnl(OpTable& table);  // called by the one above
 void register_linalg(OpTable& table);
 void kernels_linalg_cpu(OpTable& table);
 
+void register_sequence(OpTable& table);
+void kernels_sequence_cpu(OpTable& table);
+
 void register_conv(OpTable& table);
 void kernels_conv_cpu(OpTable& table);
 void kernels_conv_dnnl(OpTable& table);

@@ -25,7 +25,7 @@ constexpr Family kFamilies[] = {
     {register_norm, kernels_norm_cpu},         {register_activation, kernels_activation_cpu},
     {register_softmax, kernels_softmax_cpu},   {register_loss, kernels_loss_cpu},
     {register_dropout, kernels_dropout_cpu},   {register_optimizer, kernels_optimizer_cpu},
-    {register_linalg, kernels_linalg_cpu},
+    {register_linalg, kernels_linalg_cpu},     {register_sequence, kernels_sequence_cpu},
 };
 
 // Levenshtein's distance, for suggestions.

@@ -35,6 +35,9 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_Convolution_v1_weight", {{filtered, image, filters}, {}}},
       {"_linalg_potrf", {{Shape{2, 1, 1}}, {}}},  // of ones, larger matrices have no such factor
       {"_linalg_inverse", {{Shape{2, 1, 1}}, {}}},
+      {"CTCLoss", {{Shape{3, 2, 4}, Shape{2, 2}}, {}}},
+      {"_backward_CTCLoss", {{Shape{2}, Shape{3, 2, 4}}, {}}},
+      {"_backward_SequenceLast", {{Shape{3}, Shape{2, 3}}, {}}},
       {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
       {"Pooling_v1", {{image}, {{"kernel", "(2, 2)"}}}},
