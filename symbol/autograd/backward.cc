@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -106,7 +108,10 @@ class BackwardRun {
     return results;
   }
   // Whether `run` has written the gradient to its target.
-  bool delivered(size_t i) const { return grads_[i] && targets_.contains(grads_[i].node) && target_of(i); }
+  bool delivered(size_t i) const {
+    return grads_[i] && (written_by_custom_.contains({grads_[i].node, grads_[i].index}) ||
+                         (targets_.contains(grads_[i].node) && target_of(i)));
+  }
 
   void free_tape() {
     for (const Ref<TapeNode>& node : tape_.nodes) {
@@ -122,6 +127,7 @@ class BackwardRun {
   };
 
   using Storages = std::unordered_set<const Storage*>;
+  using Value = std::pair<NodeId, int32_t>;
 
   NodeId first_added() const { return forward_size_ + static_cast<NodeId>(seeds_.size()); }
   bool target_of(size_t i) const { return targets_.at(grads_[i].node).index == grads_[i].index; }
@@ -129,19 +135,29 @@ class BackwardRun {
   // Counts how often each added node's values are used by added nodes that are needed themselves.
   void count_uses() {
     uses_.assign(static_cast<size_t>(tape_.graph.size()), 0);
+    const auto count = [&](ValueRef value) {
+      ++uses_[static_cast<size_t>(value.node)];
+      const ops::OpDef* const op = tape_.graph[value.node].op;
+      if (op && op->runs_on_caller) ++custom_uses_[{value.node, value.index}];
+    };
     for (const ValueRef& grad : grads_) {
-      if (grad) ++uses_[static_cast<size_t>(grad.node)];
+      if (grad) count(grad);
     }
     for (NodeId id = tape_.graph.size() - 1; id >= first_added(); --id) {
       if (uses_[static_cast<size_t>(id)] == 0) continue;
-      for (const ValueRef& input : tape_.graph.inputs(id)) ++uses_[static_cast<size_t>(input.node)];
+      for (const ValueRef& input : tape_.graph.inputs(id)) count(input);
     }
   }
 
   // A node that only makes this one gradient may write it where it belongs.
   void offer_target(ValueRef grad, const NDArray& target, ops::Req req) {
-    if (grad.node < first_added() || uses_[static_cast<size_t>(grad.node)] != 1) return;
-    if (tape_.graph[grad.node].op->runs_on_caller || !target.is_dense()) return;
+    if (grad.node < first_added() || !target.is_dense()) return;
+    if (tape_.graph[grad.node].op->runs_on_caller) {
+      const Value value{grad.node, grad.index};
+      if (req == ops::Req::write && custom_uses_.at(value) == 1) custom_targets_.emplace(value, target);
+      return;
+    }
+    if (uses_[static_cast<size_t>(grad.node)] != 1) return;
     targets_.emplace(grad.node, Target{grad.index, target, req});
   }
 
@@ -236,7 +252,7 @@ class BackwardRun {
     }
     NDArrays& outputs = values_[static_cast<size_t>(id)];
     if (node.op->runs_on_caller) {
-      outputs = run_custom(node, inputs);
+      outputs = run_custom(id, node, inputs);
     } else {
       outputs = run_operator(id, node, inputs);
     }
@@ -280,9 +296,14 @@ class BackwardRun {
     return run_node(runtime_, *node.op, node.attrs, in, options);
   }
 
-  NDArrays run_custom(const Node& node, const NDArrays& inputs) const {
+  NDArrays run_custom(NodeId id, const Node& node, const NDArrays& inputs) {
     const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
-    const std::vector<NDArray> grads = recorded->custom->backward(inputs);
+    std::vector<NDArray> targets(recorded->inputs.size());
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const auto known = custom_targets_.find({id, static_cast<int32_t>(i)});
+      if (known != custom_targets_.end()) targets[i] = known->second.detach();
+    }
+    const std::vector<NDArray> grads = recorded->custom->backward(inputs, targets);
     LOOMIX_CHECK(grads.size() == recorded->inputs.size(), ValueError,
                  "[{}] its backward returned {} gradients; expected {}, one an input.", recorded->name,
                  grads.size(), recorded->inputs.size());
@@ -292,9 +313,14 @@ class BackwardRun {
       LOOMIX_CHECK(grads[i].is_none() || grads[i].shape() == input.shape(), ShapeError,
                    "[{}] its backward returned a gradient of shape {} for input {} of shape {}.",
                    recorded->name, grads[i].shape().to_string(), i, input.shape().to_string());
-      outputs.push_back(grads[i].is_none()
+      // What is not on the tape has no use for a gradient.
+      outputs.push_back(grads[i].is_none() && input.tape()
                             ? zeros(input.engine(), input.shape(), input.dtype(), input.device())
                             : grads[i]);
+      const bool written = !targets[i].is_none() && !grads[i].is_none() &&
+                           grads[i].storage_ref() == targets[i].storage_ref() &&
+                           grads[i].offset() == targets[i].offset();
+      if (written) written_by_custom_.insert({id, static_cast<int32_t>(i)});
     }
     return outputs;
   }
@@ -308,6 +334,9 @@ class BackwardRun {
   std::vector<int> uses_;
   std::vector<NDArrays> values_;
   std::unordered_map<NodeId, Target> targets_;
+  std::map<Value, int> custom_uses_;  // of the values that custom functions give
+  std::map<Value, NDArray> custom_targets_;
+  std::set<Value> written_by_custom_;
   std::vector<Ref<TapeNode>> updated_;  // whose states this run changes
 };
 

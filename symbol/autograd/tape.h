@@ -70,8 +70,10 @@ std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads,
 // A node whose gradient somebody else computes, on the thread that calls backward.
 class CustomFunction : public RefCounted {
  public:
-  // Gradients to the inputs, none where there is none, from those to the outputs.
-  virtual std::vector<NDArray> backward(std::span<const NDArray> output_grads) = 0;
+  // Gradients to the inputs, none where there is none, from those to the outputs. `targets`, one an input, are where the
+  // gradients belong, none arrays where that is not known: one that is written there and returned is not copied.
+  virtual std::vector<NDArray> backward(std::span<const NDArray> output_grads,
+                                        std::span<const NDArray> targets) = 0;
   virtual std::string name() const = 0;
 };
 // Records that `outputs` were made from `inputs`; does nothing if this thread does not record.

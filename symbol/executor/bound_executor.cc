@@ -171,11 +171,35 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optio
       "must be the same, or leave it out.",
       training ? "True" : "False", training ? "False" : "True");
   inference_gradients_ = inference_gradients_ || !training;
-  Program& own = program(training ? RunMode::training : RunMode::inference_with_gradients);
+  program(training ? RunMode::training : RunMode::inference_with_gradients);
   check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
   }
+  run_backward(training);
+}
+
+void BoundExecutor::backward_from(std::span<const NDArray> head_gradients) {
+  if (!wants_gradients()) return;
+  program(last_.training ? RunMode::training : RunMode::inference_with_gradients);
+  check_head_gradients(head_gradients);
+  for (size_t i = 0; i < head_gradients_.size(); ++i) {
+    const NDArray& own = head_gradients_[i];
+    const NDArray& given = own.is_none() ? own : head_gradients[i];
+    if (own.is_none()) continue;
+    if (given.is_dense() && given.dtype() == own.dtype() && given.device() == own.device()) {
+      head_gradients_[i] = given.detach();
+      for (int mode = 0; mode < 3; ++mode)
+        replace_in(programs_[mode], places_[mode].heads, i, given.detach());
+    } else {
+      copy(given, own);
+    }
+  }
+  run_backward(last_.training);
+}
+
+void BoundExecutor::run_backward(bool training) {
+  Program& own = program(training ? RunMode::training : RunMode::inference_with_gradients);
   if (!last_.program) forward(training ? RunMode::training : RunMode::inference);
   std::vector<NDArray> states;
   if (last_.states_updated) {
@@ -186,6 +210,39 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optio
   for (size_t i = 0; i < states.size(); ++i) copy(states[i], arrays_.auxiliary_states[i]);
   last_.program = Ref<Program>(&own);
   last_.states_updated = true;
+}
+
+void BoundExecutor::replace_in(const Ref<Program>& program, const std::vector<ValueRef>& places, size_t i,
+                               const NDArray& array) {
+  if (program && places[i]) program->replace(places[i], array);
+}
+
+void BoundExecutor::replace_argument(size_t i, const NDArray& array) {
+  arrays_.arguments[i] = array;
+  for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].arguments, i, array);
+}
+
+void BoundExecutor::replace_auxiliary_state(size_t i, const NDArray& array) {
+  arrays_.auxiliary_states[i] = array;
+  for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].auxiliary_states, i, array);
+}
+
+void BoundExecutor::replace_gradient(size_t i, const NDArray& array) {
+  arrays_.gradients[i] = array;
+  for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].gradients, i, array);
+}
+
+void BoundExecutor::replace_outputs(std::span<const NDArray> arrays) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    outputs_[i] = arrays[i];
+    for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].outputs, i, arrays[i]);
+  }
+}
+
+bool BoundExecutor::backward_reads(size_t argument, RunMode mode) {
+  const Program& compiled = program(mode);
+  const ValueRef place = places_[static_cast<int>(mode)].arguments[argument];
+  return place && compiled.backward_reads(place);
 }
 
 void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {

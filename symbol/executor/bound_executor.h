@@ -84,6 +84,18 @@ class BoundExecutor final : public RefCounted {
   };
   Ref<BoundExecutor> reshape(std::span<const std::pair<std::string, Shape>> shapes, ReshapePolicy policy);
 
+  // Put other arrays of the same shape, type and device in the place of those that passes used so far; passes from now on
+  // use them. Nothing is compiled again.
+  void replace_argument(size_t i, const NDArray& array);
+  void replace_auxiliary_state(size_t i, const NDArray& array);
+  void replace_gradient(size_t i, const NDArray& array);
+  // One array an output; outputs that share memory share it in the new arrays, too.
+  void replace_outputs(std::span<const NDArray> arrays);
+  // backward() that reads the head gradients where they are, not from a copy.
+  void backward_from(std::span<const NDArray> head_gradients);
+  // Whether the gradients of a pass in this mode read the elements of an argument.
+  bool backward_reads(size_t argument, RunMode mode);
+
   std::span<const NDArray> outputs() const { return outputs_; }
   const BoundArrays& arrays() const { return arrays_; }
   const Symbol& symbol() const { return symbol_; }
@@ -104,8 +116,16 @@ class BoundExecutor final : public RefCounted {
   void check_arrays() const;
   void make_outputs();
   void check_head_gradients(std::span<const NDArray> head_gradients) const;
+  void run_backward(bool training);
   Program& program(RunMode mode);
+  // Where the arrays are used in a compiled graph; empty where they are not.
+  struct Places {
+    std::vector<ValueRef> arguments, auxiliary_states, gradients, outputs, heads;
+  };
+  static void replace_in(const Ref<Program>& program, const std::vector<ValueRef>& places, size_t i,
+                         const NDArray& array);
   Ref<Program> compile(RunMode mode);
+  Places find_places(const Graph& graph) const;
   void install_monitor(Program& program) const;
   Graph training_graph();
   Graph add_gradients(Graph graph);
@@ -133,6 +153,7 @@ class BoundExecutor final : public RefCounted {
   std::vector<NDArray> head_gradients_;     // none where a gradient is not used
   Ref<Arena> arena_;
   Ref<Program> programs_[3];  // by mode
+  Places places_[3];          // in their graphs
   struct Pass {
     Ref<Program> program;  // none: there was no pass
     bool training = true;

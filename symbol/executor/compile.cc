@@ -157,6 +157,35 @@ PlaceRequest BoundExecutor::place_request(const Graph& graph, const Constants& c
   return request;
 }
 
+BoundExecutor::Places BoundExecutor::find_places(const Graph& graph) const {
+  Places places;
+  places.arguments.resize(arrays_.arguments.size());
+  places.auxiliary_states.resize(arrays_.auxiliary_states.size());
+  places.gradients.resize(arrays_.arguments.size());
+  places.outputs.resize(outputs_.size());
+  places.heads.resize(outputs_.size());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
+    if (const auto found = variables_.find(graph[id].info.get()); found != variables_.end()) {
+      const Variable& known = found->second;
+      (known.mutated ? places.auxiliary_states : places.arguments)[known.position] = {id, 0};
+    }
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (heads_[i] == graph[id].info) places.heads[i] = {id, 0};
+    }
+  }
+  size_t argument = 0;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (i < outputs_.size()) {
+      if (!graph[graph.outputs[i].node].is_variable()) places.outputs[i] = graph.outputs[i];
+      continue;
+    }
+    while (arrays_.requests[argument] == ops::Req::null) ++argument;
+    places.gradients[argument++] = graph.outputs[i];
+  }
+  return places;
+}
+
 Program& BoundExecutor::program(RunMode mode) {
   Ref<Program>& program = programs_[static_cast<int>(mode)];
   if (!program) program = compile(mode);
@@ -190,6 +219,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
       bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
     }
   }
+  places_[static_cast<int>(mode)] = find_places(graph);
   size_t argument = 0;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const ValueRef output = graph.outputs[i];

@@ -30,13 +30,17 @@ void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::V
 Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
                  const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options)
     : runtime_(runtime),
+      training_(training),
+      poison_(options.poison),
       graph_(std::move(graph)),
       index_(graph_),
       known_(std::move(known)),
       devices_(std::move(devices)) {
   std::vector<char> pinned(index_.size(), options.own_memory);
   for (const auto& [value, array] : bindings.arrays) pinned[index_[value]] = true;
-  choose_kernels(bindings, training);
+  requests_.assign(index_.size(), ops::Req::write);
+  for (const auto& [value, request] : bindings.requests) requests_[index_[value]] = request;
+  choose_kernels();
   plan_ = plan_memory(graph_, known_, devices_, pinned,
                       options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
                       {.inplace = options.inplace && !options.own_memory,
@@ -46,14 +50,12 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
     blocks_.push_back(arena.block(runtime_.engine(), needed.device, needed.bytes));
   }
   runs_.resize(blocks_.size());
-  make_steps(bindings, training, options);
+  make_steps(bindings);
   find_gates();
 }
 
 // What a node needs beside its values must be known before memory is planned.
-void Program::choose_kernels(const Bindings& bindings, bool training) {
-  std::vector<ops::Req> requests(index_.size(), ops::Req::write);
-  for (const auto& [value, request] : bindings.requests) requests[index_[value]] = request;
+void Program::choose_kernels() {
   choices_.resize(graph_.size());
   scratch_bytes_.resize(graph_.size());
   std::vector<TensorView> in, out;
@@ -70,15 +72,15 @@ void Program::choose_kernels(const Bindings& bindings, bool training) {
     for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(index_[input]));
     for (int i = 0; i < node.num_outputs; ++i) {
       out.push_back(view(index_(id, i)));
-      req.push_back(kernel_request(*node.op, requests[index_(id, i)]));
+      req.push_back(kernel_request(*node.op, requests_[index_(id, i)]));
     }
     try {
-      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, {in, out, req, training}, devices_[id]);
+      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, {in, out, req, training_}, devices_[id]);
     } catch (Error& error) {
       error.add_context(fmt::format("in node '{}'", graph_.name_of(id)));
       throw;
     }
-    for (int i = 0; i < node.num_outputs; ++i) req[i] = requests[index_(id, i)];
+    for (int i = 0; i < node.num_outputs; ++i) req[i] = requests_[index_(id, i)];
     scratch_bytes_[id] = static_cast<int64_t>(scratch_bytes(*node.op, choices_[id], out, req));
   }
 }
@@ -112,61 +114,100 @@ void Program::place_values(NodeId id) {
       block_of(id).place(plan_.memory.offset[scratch], Shape{scratch_bytes_[id]}, DType::uint8);
 }
 
-void Program::make_steps(const Bindings& bindings, bool training, const PlanOptions& options) {
+void Program::make_steps(const Bindings& bindings) {
   arrays_.resize(index_.size() + graph_.size());
-  std::vector<ops::Req> requests(index_.size(), ops::Req::write);
   for (const auto& [value, array] : bindings.arrays) arrays_[index_[value]] = array;
-  for (const auto& [value, request] : bindings.requests) requests[index_[value]] = request;
   std::vector<std::vector<int32_t>> reused(graph_.size());  // values that a step must wait for
   for (const memplan::Edge& edge : plan_.memory.edges) reused[edge.after].push_back(edge.value);
-  std::vector<engine::Var*> order;
-  std::vector<const NDArray*> in;
   first_backward_ = graph_.size();
   for (NodeId id = 0; id < graph_.size(); ++id) {
     const Node& node = graph_[id];
     if (node.is_variable()) continue;
     place_values(id);
     if (plan_.elided[id]) continue;
-    order.clear();
-    for (int32_t value : reused[id]) {
-      engine::Var* var = &arrays_[value].var();
-      if (std::find(order.begin(), order.end(), var) == order.end()) order.push_back(var);
-    }
-    in.clear();
-    for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index_[input]]);
-    const auto values = std::span<const NDArray>(arrays_).subspan(index_(id, 0), node.num_values());
     if (node.forward >= 0) first_backward_ = std::min(first_backward_, steps_.size());
     Step& step = steps_.emplace_back();
     step.node = id;
+    for (int32_t value : reused[id]) {
+      engine::Var* var = &arrays_[value].var();
+      if (std::find(step.order.begin(), step.order.end(), var) == step.order.end()) step.order.push_back(var);
+    }
     if (is_transfer(graph_, devices_, id)) {
       step.from = index_[graph_.inputs(id)[0]];
       step.to = index_(id, 0);
-      step.order = order;
-    } else {
-      step.call = OpCall::make(
-          runtime_, {.op = *node.op,
-                     .attrs = node.attrs,
-                     .in = in,
-                     .out = values.first(node.num_outputs),
-                     .saved = values.subspan(node.num_outputs),
-                     .req = std::span<const ops::Req>(requests).subspan(index_(id, 0), node.num_outputs),
-                     .device = devices_[id],
-                     .training = training,
-                     .node_name = graph_.name_of(id),
-                     .order = order,
-                     .choice = &choices_[id],
-                     .scratch = &arrays_[scratch_value(id)]});
-      address_random_numbers(step);
     }
-    if (options.poison) add_poison(step, in, order);
+    make_call(step);
+    if (step.call) address_random_numbers(step);
   }
   first_backward_ = std::min(first_backward_, steps_.size());
 }
 
+void Program::make_call(Step& step) {
+  const NodeId id = step.node;
+  const Node& node = graph_[id];
+  std::vector<const NDArray*> in;
+  for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index_[input]]);
+  if (step.from < 0) {
+    const auto values = std::span<const NDArray>(arrays_).subspan(index_(id, 0), node.num_values());
+    step.call = OpCall::make(
+        runtime_, {.op = *node.op,
+                   .attrs = node.attrs,
+                   .in = in,
+                   .out = values.first(node.num_outputs),
+                   .saved = values.subspan(node.num_outputs),
+                   .req = std::span<const ops::Req>(requests_).subspan(index_(id, 0), node.num_outputs),
+                   .device = devices_[id],
+                   .training = training_,
+                   .node_name = graph_.name_of(id),
+                   .order = step.order,
+                   .choice = &choices_[id],
+                   .scratch = &arrays_[scratch_value(id)]});
+  }
+  if (poison_) add_poison(step, in);
+  step.outdated = false;
+}
+
+void Program::find_users() {
+  users_.resize(index_.size());
+  const auto add = [&](int value, uint32_t step) {
+    std::vector<uint32_t>& users = users_[plan_.root[value]];
+    if (users.empty() || users.back() != step) users.push_back(step);
+  };
+  for (uint32_t step = 0; step < steps_.size(); ++step) {
+    const NodeId id = steps_[step].node;
+    for (const ValueRef& input : graph_.inputs(id)) add(index_[input], step);
+    for (int i = 0; i < graph_[id].num_values(); ++i) add(index_(id, i), step);
+  }
+}
+
+void Program::replace(ValueRef value, const NDArray& array) {
+  if (users_.empty()) find_users();
+  const int bound = index_[value];
+  for (int view = 0; view < index_.size(); ++view) {
+    if (view != bound && plan_.root[view] == bound) arrays_[view] = array.reshape(known_.shapes[view]);
+  }
+  arrays_[bound] = array;
+  for (uint32_t step : users_[bound]) steps_[step].outdated = true;
+}
+
+bool Program::backward_reads(ValueRef value) const {
+  const int bound = index_[value];
+  for (size_t i = first_backward_; i < steps_.size(); ++i) {
+    const NodeId id = steps_[i].node;
+    const auto inputs = graph_.inputs(id);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      if (plan_.root[index_[inputs[k]]] != bound) continue;
+      if (!graph_[id].op->is_shape_only(*graph_[id].attrs, static_cast<int>(k))) return true;
+    }
+  }
+  return false;
+}
+
 // The same tags as the call's own, so that poisoning waits for just what the call waits for.
-void Program::add_poison(Step& step, std::span<const NDArray* const> in,
-                         std::span<engine::Var* const> order) const {
+void Program::add_poison(Step& step, std::span<const NDArray* const> in) const {
   const Node& node = graph_[step.node];
+  step.poisoned.clear();
+  step.poison_tags.clear();
   const auto poison = [&](int value, engine::Access access) {
     if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) return;
     step.poisoned.push_back(arrays_[value].view());
@@ -182,7 +223,7 @@ void Program::add_poison(Step& step, std::span<const NDArray* const> in,
     if (std::any_of(step.poison_tags.begin(), step.poison_tags.end(), same)) continue;
     step.poison_tags.push_back({var, engine::Access::read});
   }
-  for (engine::Var* var : order) step.poison_tags.push_back({var, engine::Access::use});
+  for (engine::Var* var : step.order) step.poison_tags.push_back({var, engine::Access::use});
 }
 
 void Program::address_random_numbers(Step& step) {
@@ -266,12 +307,13 @@ void Program::push_gate() {
   for (size_t i = 0; i < blocks_.size(); ++i) runs_[i] = ++blocks_[i]->run;
 }
 
-void Program::push(const Step& step, bool visit) {
+void Program::push(Step& step, bool visit) {
+  if (step.outdated) make_call(step);
   if (!step.poisoned.empty()) {
     engine::TaskInfo info;
     info.device = devices_[step.node];
-    runtime_.engine().push(std::move(info), step.poison_tags, [views = &step.poisoned](engine::RunContext&) {
-      for (const TensorView& view : *views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
+    runtime_.engine().push(std::move(info), step.poison_tags, [views = step.poisoned](engine::RunContext&) {
+      for (const TensorView& view : views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
     });
   }
   if (visit && before_) {

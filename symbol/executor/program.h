@@ -49,6 +49,12 @@ class Program final : public RefCounted {
   // While keeps_values(); it uses them up.
   void run_backward();
 
+  // Puts another array of the same shape, type and device in the place of one of Bindings, for runs from now on. What is
+  // pushed already keeps the old one.
+  void replace(ValueRef value, const NDArray& array);
+  // Whether the backward segment reads the elements of a value.
+  bool backward_reads(ValueRef value) const;
+
   // Called around the push of each call, with its inputs before and its outputs after.
   using Visit = std::function<void(NodeId, const Graph&, std::span<const NDArray>)>;
   void set_visitors(Visit before, Visit after) {
@@ -67,18 +73,21 @@ class Program final : public RefCounted {
     Ref<OpCall> call;        // none: a transfer between devices
     int from = -1, to = -1;  // of a transfer: values
     std::vector<engine::Var*> order = {};
+    bool outdated = false;                 // an array was replaced since the call was made
     size_t random_device = 0;              // in random_devices_
     uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<TensorView> poisoned;
   };
-  void make_steps(const Bindings& bindings, bool training, const PlanOptions& options);
+  void make_steps(const Bindings& bindings);
+  void make_call(Step& step);
   void place_values(NodeId id);
-  void add_poison(Step& step, std::span<const NDArray* const> in, std::span<engine::Var* const> order) const;
+  void add_poison(Step& step, std::span<const NDArray* const> in) const;
   void find_gates();
-  void choose_kernels(const Bindings& bindings, bool training);
+  void choose_kernels();
+  void find_users();
   void address_random_numbers(Step& step);
-  void push(const Step& step, bool visit = true);
+  void push(Step& step, bool visit = true);
   void push_gate();
   void end_segment(int segment);
 
@@ -86,6 +95,8 @@ class Program final : public RefCounted {
   int scratch_value(NodeId id) const { return index_.size() + id; }
 
   Runtime& runtime_;
+  const bool training_;
+  const bool poison_;
   Graph graph_;
   const ValueIndex index_;
   Inference known_;
@@ -97,7 +108,10 @@ class Program final : public RefCounted {
   std::vector<uint64_t> runs_;  // of each block: this program's last run
   std::vector<NDArray>
       arrays_;  // one a value, then one a node for its scratch memory; none where there is none
+  std::vector<ops::Req> requests_;  // one a value
   std::vector<Step> steps_;
+  std::vector<std::vector<uint32_t>>
+      users_;                             // steps that use a value, or a view of it; made when first needed
   size_t first_backward_ = 0;             // in steps_
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment

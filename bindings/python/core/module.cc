@@ -6,6 +6,7 @@
 #include "bindings/python/core/data/data_iter.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/executor/autograd.h"
+#include "bindings/python/core/executor/cached_graph_object.h"
 #include "bindings/python/core/executor/executor_object.h"
 #include "bindings/python/core/operator/op_function.h"
 #include "bindings/python/core/process/process.h"
@@ -36,6 +37,7 @@ PYBIND11_MODULE(_core, m) {
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());
     add_executor_type(m.ptr());
+    add_cached_graph_type(m.ptr());
     add_data_iter(m.ptr());
     add_store_type(m.ptr());
   } catch (...) {

@@ -220,7 +220,7 @@ TEST_F(TapeTest, DeepTapesAreReleasedWithoutRecursion) {
 class Doubler final : public autograd::CustomFunction {
  public:
   explicit Doubler(Runtime& runtime) : runtime_(runtime) {}
-  std::vector<NDArray> backward(std::span<const NDArray> grads) override {
+  std::vector<NDArray> backward(std::span<const NDArray> grads, std::span<const NDArray>) override {
     return {run_node(runtime_, "elemwise_add", {grads[0], grads[0]})[0], NDArray()};
   }
   std::string name() const override { return "Doubler"; }

@@ -76,6 +76,12 @@ PyObject* get_stype(PyObject* self, void*) {
   return PyUnicode_InternFromString(name_of(array_of(self).stype()));
 }
 PyObject* get_self(PyObject* self, void*) { return Py_NewRef(self); }
+PyObject* get_version(PyObject* self, void*) {
+  return guarded([&] {
+    LOOMIX_CHECK(!array_of(self).is_none(), ValueError, "[NDArray] an empty handle has no memory.");
+    return checked(PyLong_FromUnsignedLongLong(array_of(self).storage().version()));
+  });
+}
 PyObject* get_is_none(PyObject* self, void*) { return PyBool_FromLong(array_of(self).is_none()); }
 
 PyObject* wait_to_read(PyObject* self, PyObject*) {
@@ -239,6 +245,7 @@ PyGetSetDef kProperties[] = {
     {"stype", get_stype, nullptr, "The storage type: 'default', 'row_sparse' or 'csr'.", nullptr},
     {"handle", get_self, nullptr, "The array itself, for code that passes handles.", nullptr},
     {"_is_none", get_is_none, nullptr, "Whether this is an empty handle.", nullptr},
+    {"_version", get_version, nullptr, "Grows with each write that is pushed to the memory.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // Tells the extension the public classes: set_array_classes(dense, row_sparse, csr).

@@ -42,7 +42,7 @@ class PythonFunction final : public autograd::CustomFunction {
       : backward_(keep(backward)), name_(std::move(name)), num_inputs_(num_inputs) {}
 
   std::string name() const override { return name_; }
-  std::vector<NDArray> backward(std::span<const NDArray> output_grads) override {
+  std::vector<NDArray> backward(std::span<const NDArray> output_grads, std::span<const NDArray>) override {
     const py::gil_scoped_acquire gil;
     py::tuple args(output_grads.size());
     for (size_t i = 0; i < output_grads.size(); ++i) {

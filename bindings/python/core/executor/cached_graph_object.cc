@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python/core/executor/cached_graph_object.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "base/settings.h"
+#include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/errors.h"
+#include "bindings/python/core/kept.h"
+#include "bindings/python/core/process/runtime.h"
+#include "symbol/executor/cached_graph.h"
+
+namespace loomix::python {
+namespace {
+
+namespace py = pybind11;
+
+// What Python holds; pybind11 has no holder for counted handles that live in the object.
+struct GraphHandle {
+  Ref<CachedGraph> graph;
+};
+
+GraphHandle make(const Symbol& symbol, const std::string& name) {
+  PlanOptions plan;
+  plan.inplace = settings().inplace;
+  plan.co_share = settings().coshare;
+  return {CachedGraph::make(runtime(), symbol, name, plan)};
+}
+
+py::list call(const GraphHandle& handle, const py::list& inputs) {
+  std::vector<NDArray> arrays;
+  arrays.reserve(inputs.size());
+  for (const py::handle input : inputs)
+    arrays.push_back(to_array(input.ptr(), "hybridized block", "an input"));
+  py::list outputs;
+  for (NDArray& output : handle.graph->call(arrays))
+    outputs.append(py::reinterpret_steal<py::object>(wrap(std::move(output))));
+  return outputs;
+}
+
+void set_graph_monitor(const GraphHandle& handle, const py::object& callback, bool inputs) {
+  if (callback.is_none()) return handle.graph->set_monitor({}, false);
+  handle.graph->set_monitor(
+      [kept = keep(callback.ptr())](const std::string& name, const NDArray& array) {
+        const py::gil_scoped_acquire gil;
+        py::handle(kept.get())(name, py::reinterpret_steal<py::object>(wrap(array)));
+      },
+      inputs);
+}
+
+}  // namespace
+
+void add_cached_graph_type(PyObject* module) {
+  auto m = py::reinterpret_borrow<py::module_>(module);
+  py::class_<GraphHandle>(m, "CachedGraph")
+      .def(py::init(&make))
+      .def("__call__", &call)
+      .def_property_readonly("num_signatures",
+                             [](const GraphHandle& handle) { return handle.graph->num_signatures(); })
+      .def_property_readonly("num_executors",
+                             [](const GraphHandle& handle) { return handle.graph->num_executors(); })
+      .def("set_monitor", &set_graph_monitor);
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/cached_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/error.h"
+#include "symbol/autograd/tape.h"
+
+namespace loomix {
+namespace {
+
+bool same_place(const NDArray& a, const NDArray& b) {
+  return a.storage_ref() == b.storage_ref() && a.offset() == b.offset();
+}
+
+// An output that is a variable is copied: its array is the caller's own.
+Symbol with_own_outputs(const ops::OpTable& table, const Symbol& symbol) {
+  std::vector<Symbol> outputs;
+  for (int i = 0; i < symbol.num_outputs(); ++i) {
+    Symbol output = symbol[i];
+    if (output.outputs()[0].node->is_variable()) {
+      const NamedSymbol input{"", output};
+      output = Symbol::create(table, table.core().copy->name, {}, {&input, 1},
+                              output.outputs()[0].node->name + "_out");
+    }
+    outputs.push_back(std::move(output));
+  }
+  return Symbol::group(outputs);
+}
+
+// New arrays like the outputs; those that share memory share it again.
+std::vector<NDArray> fresh_outputs(const BoundExecutor& executor) {
+  const auto old = executor.outputs();
+  std::vector<NDArray> fresh;
+  for (size_t i = 0; i < old.size(); ++i) {
+    const auto twin = std::find_if(old.begin(), old.begin() + static_cast<ptrdiff_t>(i),
+                                   [&](const NDArray& array) { return same_place(array, old[i]); });
+    const auto at = static_cast<size_t>(twin - old.begin());
+    if (at < i) fresh.push_back(fresh[at]);
+    else fresh.emplace_back(old[i].engine(), old[i].shape(), old[i].dtype(), old[i].device());
+  }
+  return fresh;
+}
+
+}  // namespace
+
+// A recorded call on the tape.
+class CachedGraph::Call final : public autograd::CustomFunction {
+ public:
+  Call(Ref<CachedGraph> graph, CompiledRef compiled, Ref<BoundExecutor> executor)
+      : graph_(std::move(graph)), compiled_(std::move(compiled)), executor_(std::move(executor)) {
+    for (const NDArray& argument : executor_->arrays().arguments)
+      versions_.push_back(argument.storage().version());
+  }
+  ~Call() override {
+    const std::lock_guard lock(compiled_->mutex);
+    compiled_->free.push_back(std::move(executor_));
+  }
+
+  std::string name() const override { return graph_->name_; }
+
+  std::vector<NDArray> backward(std::span<const NDArray> output_grads,
+                                std::span<const NDArray> targets) override {
+    LOOMIX_CHECK(!autograd::is_recording(), NotImplementedError,
+                 "[{}] gradients of gradients do not go through a hybridized block; call hybridize(False).",
+                 graph_->name_);
+    check_unchanged();
+    if (ran_)
+      executor_->replace_outputs(fresh_outputs(*executor_));  // the caller's arrays are not written again
+    std::vector<NDArray> gradients = place_gradients(targets);
+    executor_->backward_from(output_grads);
+    ran_ = true;
+    return gradients;
+  }
+
+ private:
+  // Throws if an array was overwritten that the gradient needs; everything is needed if the pass must run again.
+  void check_unchanged() const {
+    const auto& arguments = executor_->arrays().arguments;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].storage().version() == versions_[i]) continue;
+      if (!ran_ && !compiled_->backward_reads[i]) continue;
+      detail::throw_error<StateError>(
+          "[backward] input '{}' (shape {}) of the hybridized block '{}' was overwritten after the call, and "
+          "its gradient needs it; write to a new array, or call backward first.",
+          graph_->inputs_[graph_->arguments_[i]].name, arguments[i].shape().to_string(), graph_->name_);
+    }
+  }
+
+  // Where the gradients go: to their targets, else to new arrays.
+  std::vector<NDArray> place_gradients(std::span<const NDArray> targets) {
+    const BoundArrays& arrays = executor_->arrays();
+    std::unordered_set<const Storage*> read;
+    for (const NDArray& argument : arrays.arguments) read.insert(&argument.storage());
+    const auto& arguments = graph_->arguments_;
+    std::vector<NDArray> gradients(arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arrays.requests[i] == ops::Req::null) continue;
+      const NDArray& argument = arrays.arguments[i];
+      const NDArray& target = targets[i];
+      const bool fits = !target.is_none() && target.is_dense() && target.shape() == argument.shape() &&
+                        target.dtype() == argument.dtype() && target.device() == argument.device() &&
+                        !read.contains(&target.storage());
+      gradients[i] =
+          fits ? target : NDArray(argument.engine(), argument.shape(), argument.dtype(), argument.device());
+      if (!same_place(gradients[i], arrays.gradients[i])) executor_->replace_gradient(i, gradients[i]);
+    }
+    return gradients;
+  }
+
+  Ref<CachedGraph> graph_;
+  CompiledRef compiled_;
+  Ref<BoundExecutor> executor_;
+  std::vector<uint64_t> versions_;  // of the arguments, when the call was pushed
+  bool ran_ = false;
+};
+
+CachedGraph::CachedGraph(Runtime& runtime, Symbol symbol, std::string name, PlanOptions plan)
+    : runtime_(runtime), symbol_(std::move(symbol)), name_(std::move(name)), plan_(plan) {
+  const auto states = symbol_.list_auxiliary_states();
+  std::map<std::string, int> seen;
+  size_t argument = 0, state = 0;
+  for (const std::string& input : symbol_.list_inputs()) {
+    LOOMIX_CHECK(++seen[input] == 1, ValueError, "[{}] two inputs of the graph are called '{}'.", name_,
+                 input);
+    const bool mutated = std::find(states.begin(), states.end(), input) != states.end();
+    if (!mutated) arguments_.push_back(inputs_.size());
+    inputs_.push_back({input, mutated ? state++ : argument++, mutated});
+  }
+}
+
+Ref<CachedGraph> CachedGraph::make(Runtime& runtime, const Symbol& symbol, std::string name,
+                                   PlanOptions plan) {
+  BoundExecutor::check_can_run(symbol);
+  return Ref<CachedGraph>(
+      new CachedGraph(runtime, with_own_outputs(runtime.table(), symbol), std::move(name), plan));
+}
+
+void CachedGraph::check(std::span<const NDArray> inputs) const {
+  LOOMIX_CHECK(inputs.size() == inputs_.size(), ValueError, "[{}] got {} arrays; the graph has {} inputs.",
+               name_, inputs.size(), inputs_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    LOOMIX_CHECK(inputs[i].is_dense(), NotImplementedError,
+                 "[{}] input '{}' is {}; a hybridized block takes dense arrays.", name_, inputs_[i].name,
+                 inputs[i].is_none() ? "empty (none)" : loomix::name_of(inputs[i].stype()));
+    LOOMIX_CHECK(inputs[i].device() == inputs[0].device(), DeviceError,
+                 "[{}] input '{}' is on {}, '{}' on {}; all must be on one device.", name_, inputs_[i].name,
+                 inputs[i].device().to_string(), inputs_[0].name, inputs[0].device().to_string());
+  }
+}
+
+CachedGraph::Signature CachedGraph::signature_of(std::span<const NDArray> inputs, bool recording) const {
+  Signature signature;
+  bool wants_gradients = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    signature.shapes.push_back(inputs[i].shape());
+    signature.dtypes.push_back(inputs[i].dtype());
+    signature.devices.push_back(inputs[i].device());
+    if (inputs_[i].mutated) continue;
+    const bool wanted = recording && inputs[i].tape();
+    signature.requests.push_back(wanted ? ops::Req::write : ops::Req::null);
+    wants_gradients = wants_gradients || wanted;
+  }
+  signature.mode = autograd::is_training() ? RunMode::training
+                   : wants_gradients       ? RunMode::inference_with_gradients
+                                           : RunMode::inference;
+  return signature;
+}
+
+CachedGraph::CompiledRef CachedGraph::find(Signature signature) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(compiled_.begin(), compiled_.end(), [&](const CompiledRef& compiled) {
+    return compiled->signature == signature;
+  });
+  if (known != compiled_.end()) {
+    compiled_.splice(compiled_.begin(), compiled_, known);
+    return compiled_.front();
+  }
+  if (compiled_.size() == kMostSignatures) compiled_.pop_back();
+  compiled_.push_front(std::make_shared<Compiled>());
+  compiled_.front()->signature = std::move(signature);
+  return compiled_.front();
+}
+
+Ref<BoundExecutor> CachedGraph::bind(const Signature& signature, std::span<const NDArray> inputs) const {
+  BoundArrays arrays;
+  arrays.requests = signature.requests;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    (inputs_[i].mutated ? arrays.auxiliary_states : arrays.arguments).push_back(inputs[i].detach());
+  }
+  for (size_t i = 0; i < arrays.arguments.size(); ++i) {
+    const NDArray& argument = arrays.arguments[i];
+    arrays.gradients.push_back(
+        arrays.requests[i] == ops::Req::null
+            ? NDArray()
+            : NDArray(argument.engine(), argument.shape(), argument.dtype(), argument.device()));
+  }
+  BindOptions options;
+  options.plan = plan_;
+  return BoundExecutor::bind(runtime_, symbol_,
+                             signature.devices.empty() ? runtime_.default_device : signature.devices[0],
+                             std::move(arrays), std::move(options));
+}
+
+void CachedGraph::put_in_place(BoundExecutor& executor, std::span<const NDArray> inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input& input = inputs_[i];
+    const auto& arrays = input.mutated ? executor.arrays().auxiliary_states : executor.arrays().arguments;
+    if (same_place(arrays[input.position], inputs[i])) continue;
+    if (input.mutated) executor.replace_auxiliary_state(input.position, inputs[i].detach());
+    else executor.replace_argument(input.position, inputs[i].detach());
+  }
+}
+
+// An executor that nobody uses, on these arrays.
+Ref<BoundExecutor> CachedGraph::take(Compiled& compiled, std::span<const NDArray> inputs) {
+  Ref<BoundExecutor> executor;
+  {
+    const std::lock_guard lock(compiled.mutex);
+    if (!compiled.free.empty()) {
+      executor = std::move(compiled.free.back());
+      compiled.free.pop_back();
+    }
+  }
+  if (executor) {
+    put_in_place(*executor, inputs);
+    executor->replace_outputs(fresh_outputs(*executor));
+    return executor;
+  }
+  executor = bind(compiled.signature, inputs);
+  if (monitor_) executor->set_monitor(monitor_, monitor_inputs_);
+  const std::lock_guard lock(compiled.mutex);
+  ++compiled.made;
+  return executor;
+}
+
+std::vector<NDArray> CachedGraph::call(std::span<const NDArray> inputs) {
+  check(inputs);
+  std::vector<const NDArray*> pointers;
+  for (const NDArray& input : inputs) pointers.push_back(&input);
+  const bool recording = autograd::should_record(pointers);
+  const CompiledRef compiled = find(signature_of(inputs, recording));
+  const RunMode mode = compiled->signature.mode;
+  Ref<BoundExecutor> executor = take(*compiled, inputs);
+  if (recording && compiled->backward_reads.empty()) {
+    std::vector<char> reads;
+    for (size_t i = 0; i < arguments_.size(); ++i) reads.push_back(executor->backward_reads(i, mode));
+    const std::lock_guard lock(compiled->mutex);
+    if (compiled->backward_reads.empty()) compiled->backward_reads = std::move(reads);
+  }
+  executor->forward(mode);
+  std::vector<NDArray> outputs(executor->outputs().begin(), executor->outputs().end());
+  if (!recording) {
+    const std::lock_guard lock(compiled->mutex);
+    compiled->free.push_back(std::move(executor));
+    return outputs;
+  }
+  std::vector<NDArray> arguments;
+  for (size_t i : arguments_) arguments.push_back(inputs[i]);
+  std::vector<NDArray*> targets;
+  for (NDArray& output : outputs) targets.push_back(&output);
+  autograd::record_custom(runtime_, make_ref<Call>(Ref<CachedGraph>(this), compiled, std::move(executor)),
+                          arguments, targets);
+  return outputs;
+}
+
+size_t CachedGraph::num_signatures() const {
+  const std::lock_guard lock(mutex_);
+  return compiled_.size();
+}
+
+size_t CachedGraph::num_executors() const {
+  const std::lock_guard lock(mutex_);
+  size_t sum = 0;
+  for (const CompiledRef& compiled : compiled_) {
+    const std::lock_guard own(compiled->mutex);
+    sum += compiled->made;
+  }
+  return sum;
+}
+
+void CachedGraph::set_monitor(BoundExecutor::Monitor monitor, bool inputs) {
+  const std::lock_guard lock(mutex_);
+  monitor_ = std::move(monitor);
+  monitor_inputs_ = inputs;
+  compiled_.clear();
+}
+
+}  // namespace loomix
