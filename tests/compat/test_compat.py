@@ -40,7 +40,7 @@ def operator_of(case):
 CASES = [case for case in ALL_CASES if "expr" in case or operator_of(case) not in MISSING]
 KINDS = {
     "ndarray", "ndarray_bad", "symbol", "mnist", "checkpoint", "states", "record_raw", "record_images",
-    "record_multilabel",
+    "record_multilabel", "gluon_export", "gluon_params", "trainer_states",
 }  # fmt: skip
 ENTRIES = [
     e for e in json.loads((HERE / "files" / "manifest.json").read_text())["entries"] if e["kind"] in KINDS

@@ -31,6 +31,7 @@ _MODULES = {
     "error": "error",
     "executor": "executor",
     "executor_manager": "executor_manager",
+    "gluon": "gluon",
     "image": "image",
     "img": "image",
     "init": "initializer",
@@ -93,7 +94,6 @@ _OBJECTS = {
 
 # What MXNet has and Loomix has not: planned parts by what they are for, and what is not planned by what to use instead.
 _PLANNED = {
-    "gluon": "networks as Python classes",
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
     "onnx": "ONNX files",

@@ -9,6 +9,7 @@ from . import engine as engine
 from . import error as error
 from . import executor as executor
 from . import executor_manager as executor_manager
+from . import gluon as gluon
 from . import image as image
 from . import initializer as initializer
 from . import io as io

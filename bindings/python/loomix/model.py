@@ -125,7 +125,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     return (symbol, *load_params(prefix, epoch))
 
 
-def _create_kvstore(kvstore: str | KVStore, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
+def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
     """The store for a training loop, and whether the optimizer runs on it.
 
     Parameters

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of any kind: names, parameters, files, children and hooks."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import warnings
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from .. import initializer, name
+from .. import ndarray as nd
+from ..base import MXNetTypeError, MXNetValueError
+from ..model import write_whole
+from .parameter import Parameter, ParameterDict
+from .parameter_dict import brief
+from .utils import HookHandle, block_tree, indented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import DTypeLike
+    from typing_extensions import Self
+
+    from ..context import Context
+
+__all__ = ["Block"]
+
+
+class _Naming(threading.local):
+    """The innermost name scope of a thread."""
+
+    scope: _BlockScope | None = None
+
+
+class _BlockScope:
+    """Gives the blocks made inside ``with block.name_scope()`` names that begin with that block's."""
+
+    _naming = _Naming()
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._counters: dict[str, int] = {}
+        self._outer: list[Any] = []
+
+    @classmethod
+    def create(cls, prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
+        """Prefix and parameters of a new block."""
+        scope = cls._naming.scope
+        if prefix is None:
+            if scope is None:
+                prefix = name.current().get(None, hint) + "_"
+            else:
+                count = scope._counters.get(hint, 0)
+                scope._counters[hint] = count + 1
+                prefix = f"{hint}{count}_"
+        if params is not None:
+            made = ParameterDict(params.prefix, params)
+        elif scope is None:
+            made = ParameterDict(prefix)
+        else:
+            parent = scope._block.params
+            made = ParameterDict(parent.prefix + prefix, parent._shared)
+        return (prefix if scope is None else scope._block.prefix + prefix), made
+
+    def __enter__(self) -> Self:
+        if not self._block._empty_prefix:
+            manager = name.Prefix(self._block.prefix)
+            self._outer.append((_BlockScope._naming.scope, manager))
+            _BlockScope._naming.scope = self
+            manager.__enter__()
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        if not self._block._empty_prefix:
+            _BlockScope._naming.scope, manager = self._outer.pop()
+            manager.__exit__(*exc_info)
+
+
+class Block:
+    """A part of a network: parameters, children, and a ``forward`` that computes on arrays.
+
+    Children and parameters are registered when they are assigned as attributes.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        What the names of its parameters begin with; by default the class in lower case and a number.
+    params : ParameterDict, optional
+        Where to take parameters from that another block has, too.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon import nn
+    >>> class Net(mx.gluon.Block):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         with self.name_scope():
+    ...             self.first = nn.Dense(4, in_units=3)
+    ...             self.second = nn.Dense(2, in_units=4)
+    ...     def forward(self, x):
+    ...         return self.second(mx.nd.relu(self.first(x)))
+    >>> net = Net(prefix="net_")
+    >>> net.initialize()
+    >>> net(mx.nd.ones((5, 3))).shape
+    (5, 2)
+    >>> list(net.collect_params(".*bias").keys())
+    ['net_dense0_bias', 'net_dense1_bias']
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        self._empty_prefix = prefix == ""
+        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix[:-1] if self._prefix.endswith("_") else self._prefix
+        self._scope = _BlockScope(self)
+        self._children: OrderedDict[str, Block] = OrderedDict()
+        self._reg_params: dict[str, Parameter] = {}
+        self._forward_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self._forward_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+    def __repr__(self) -> str:
+        lines = "\n".join(
+            f"  ({key}): {indented(repr(block), 2)}"
+            for key, block in self.__dict__.items()
+            if isinstance(block, Block)
+        )
+        return f"{type(self).__name__}(\n{lines}\n)"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        existing = getattr(self, name, None)
+        if isinstance(existing, (Parameter, Block)) and not isinstance(value, type(existing)):
+            raise MXNetTypeError(
+                f"Changing attribute type for {self.name} from {type(existing)} to {type(value)} is not allowed."
+            )
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            own = self._reg_params.get(name)
+            if own is not None and own is not value:
+                raise MXNetValueError(
+                    f"Overriding Parameter attribute {name} is not allowed. If you want to share parameters "
+                    "by setting attributes, you must pass params=... when the Blocks are made, or assign the "
+                    "shared Parameter before."
+                )
+            self._reg_params[name] = value
+        super().__setattr__(name, value)
+
+    def _alias(self) -> str:
+        return type(self).__name__.lower()
+
+    # ---- names ----
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its parameters begin with."""
+        return self._prefix
+
+    @property
+    def name(self) -> str:
+        """The prefix without the underscore at its end."""
+        return self._name
+
+    def name_scope(self) -> Any:
+        """A ``with`` scope: what is made inside it gets names that begin with this block's prefix."""
+        return self._scope
+
+    # ---- parameters ----
+
+    @property
+    def params(self) -> ParameterDict:
+        """The block's own parameters, without those of its children."""
+        return self._params
+
+    def collect_params(self, select: str | None = None) -> ParameterDict:
+        """The parameters of this block and its children.
+
+        Parameters
+        ----------
+        select : str, optional
+            A regular expression: only parameters whose names it matches, from their start.
+        """
+        found = ParameterDict(self._params.prefix)
+        if select is None:
+            found.update(self.params)
+        else:
+            pattern = re.compile(select)
+            found._params.update((key, param) for key, param in self.params.items() if pattern.match(key))
+        for child in self._children.values():
+            found.update(child.collect_params(select))
+        return found
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """Parameters by their places in the tree of blocks: "0.weight"."""
+        if prefix:
+            prefix += "."
+        found = {prefix + key: param for key, param in self._reg_params.items()}
+        for key, child in self._children.items():
+            found.update(child._collect_params_with_prefix(prefix + key))
+        return found
+
+    def initialize(
+        self,
+        init: Any = initializer.Uniform(),
+        ctx: Context | Sequence[Context] | None = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+    ) -> None:
+        """Initialises all parameters; those of unknown shape in the first forward pass.
+
+        Parameters
+        ----------
+        init : Initializer or str
+            For parameters without an own one.
+        ctx : Context or list of Context, optional
+        verbose : bool
+            Whether each initialisation is logged.
+        force_reinit : bool
+            Whether parameters that have values get new ones.
+        """
+        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Casts all parameters to another element type."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for param in self.params.values():
+            param.cast(dtype)
+
+    def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
+        """Writes all parameters to a file, named by their places: "0.weight".
+
+        Parameters
+        ----------
+        filename : str
+        deduplicate : bool
+            Whether parameters that are shared are written once.
+        """
+        params = self._collect_params_with_prefix()
+        if deduplicate:
+            first: dict[int, str] = {}
+            params = {key: param for key, param in params.items() if first.setdefault(id(param), key) == key}
+        nd.save(filename, {key: param._reduce() for key, param in params.items()})
+
+    def save_params(self, filename: str) -> None:
+        """Older form of :meth:`save_parameters`, under the full names without the block's prefix."""
+        warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_parameters(
+        self,
+        filename: str,
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Reads parameters from a file of any of the forms that Gluon writes.
+
+        Parameters
+        ----------
+        filename : str
+        ctx : Context or list of Context, optional
+            Devices of parameters that are not initialised yet.
+        allow_missing : bool
+            Whether the file may lack parameters, which then keep their values.
+        ignore_extra : bool
+            Whether it may have others.
+        cast_dtype : bool
+            Whether element types may differ.
+        dtype_source : {'current', 'saved'}
+            Whose type is then kept.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter and its place, when names, shapes or types do not fit.
+        """
+        loaded = nd.load(filename)
+        if not isinstance(loaded, dict):
+            raise MXNetValueError(f"[load_parameters] the arrays in {filename} have no names.")
+        params = self._collect_params_with_prefix()
+        if not loaded and not params:
+            return
+        if not any("." in key for key in loaded) and not set(params) & set(loaded):
+            del loaded  # names of another form: "net0_dense0_weight", or a checkpoint's
+            self.collect_params().load(
+                filename, ctx, allow_missing, ignore_extra, self.prefix, cast_dtype, dtype_source
+            )
+            return
+        if not allow_missing:
+            in_file = {id(params[key]) for key in loaded if key in params}
+            for key, param in params.items():
+                if id(param) not in in_file:
+                    raise MXNetValueError(
+                        f"Parameter '{key}' ({param.name}) of block '{self.name}' is missing in file "
+                        f"'{filename}', which contains parameters: {brief(loaded)}. Set allow_missing=True "
+                        "to ignore missing parameters."
+                    )
+        for key, value in loaded.items():
+            if key in params:
+                params[key]._load_init(value, ctx, cast_dtype, dtype_source, where=key)
+            elif not ignore_extra:
+                raise MXNetValueError(
+                    f"Parameter '{key}' loaded from file '{filename}' is not present in block '{self.name}', "
+                    f"which contains parameters {brief(params)}. Set ignore_extra=True to ignore."
+                )
+
+    def load_params(
+        self,
+        filename: str,
+        ctx: Context | Sequence[Context] | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> None:
+        """Older name of :meth:`load_parameters`."""
+        warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix: str) -> None:
+        """Writes the parameters to PREFIX-model.params and the tree of blocks to PREFIX-model.json, for
+        :meth:`load`."""
+        text = json.dumps(block_tree(self), indent=2)
+        self.save_parameters(f"{prefix}-model.params")
+
+        def write(path: str) -> None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+        write_whole(f"{prefix}-model.json", write)
+
+    def load(self, prefix: str) -> None:
+        """Reads what :meth:`save` wrote, into a network with the same tree of blocks.
+
+        Raises
+        ------
+        ValueError
+            When the trees differ.
+        """
+        with open(f"{prefix}-model.json", encoding="utf-8") as file:
+            saved = json.load(file)
+        if saved != block_tree(self):
+            raise MXNetValueError(
+                f"[Block.load] {prefix}-model.json holds another network than block '{self.name}': the "
+                "classes of the blocks, their places or their parameters differ."
+            )
+        self.load_parameters(f"{prefix}-model.params")
+
+    # ---- children and hooks ----
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Makes a block a child; assigning it as an attribute does the same."""
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook(block, inputs, output)`` after each forward pass; the result has ``detach()``."""
+        return HookHandle(self._forward_hooks, hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Calls ``hook(block, inputs)`` before each forward pass; the result has ``detach()``."""
+        return HookHandle(self._forward_pre_hooks, hook)
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Calls ``callback(name, operator, array)`` after the operators of the hybridized blocks below run.
+
+        Parameters
+        ----------
+        callback : function
+        monitor_all : bool
+            Whether it sees inputs, too.
+        """
+        for child in self._children.values():
+            child.register_op_hook(callback, monitor_all)
+
+    def apply(self, fn: Callable[[Block], Any]) -> Self:
+        """Calls ``fn(block)`` for all children, however deep, and then this block."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Compiles the :class:`HybridBlock` parts below (``active=False``: no longer)."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    # ---- running ----
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs ``forward``, with the hooks around it."""
+        for hook in list(self._forward_pre_hooks.values()):
+            hook(self, args)
+        out = self.forward(*args)
+        for hook in list(self._forward_hooks.values()):
+            hook(self, args, out)
+        return out
+
+    def forward(self, *args: Any) -> Any:
+        """Computes the outputs from arrays; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward.")
+
+    def summary(self, *inputs: Any) -> None:
+        """Prints the layers, the shapes of their outputs and the numbers of their parameters for these inputs."""
+        from .summary import print_summary
+
+        print_summary(self, inputs)

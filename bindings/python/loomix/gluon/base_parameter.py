@@ -1,0 +1,506 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of Gluon blocks: arrays on one or several devices, with their gradients."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core, autograd, initializer, symbol
+from .. import ndarray as nd
+from ..base import MXNetError, MXNetNotImplementedError, MXNetValueError, ShapeError
+from ..context import Context, cpu, current_context
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from ..ndarray import NDArray
+    from ..symbol import Symbol
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter", "tensor_types"]
+
+tensor_types = (symbol.Symbol, nd.NDArray)
+
+_NOT_INITIALIZED = (
+    "Parameter '{}' has not been initialized. Call initialize() first, on what Block.collect_params() "
+    "gives: Block.params leaves the parameters of children out."
+)
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter is asked for whose shape is not known yet: it gets its values in the first forward pass."""
+
+
+def _known(shape: Sequence[int] | None) -> bool:
+    return shape is not None and all(size > 0 for size in shape)
+
+
+def _same_shape(known: Sequence[int], given: Sequence[int]) -> bool:
+    return len(known) == len(given) and all(size in (0, -1, other) for size, other in zip(known, given))
+
+
+def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
+    if ctx is None:
+        return [current_context()]
+    return [ctx] if isinstance(ctx, Context) else list(ctx)
+
+
+class Parameter:
+    """A weight of a network: one array a device, and one gradient each.
+
+    Parameters
+    ----------
+    name : str
+        Its name; that of the block comes first.
+    grad_req : {'write', 'add', 'null'}
+        Whether a backward pass overwrites the gradient, adds to it, or computes none.
+    shape : int or tuple of int, optional
+        0 stands for a size that the first forward pass finds out.
+    dtype : NumPy type or str
+    lr_mult, wd_mult : float
+        Factors of the learning rate and of the weight decay.
+    init : Initializer or str, optional
+        Initializer instead of the one that ``initialize`` is called with.
+    allow_deferred_init : bool
+        Whether ``initialize`` may be called before the shape is known.
+    differentiable : bool
+        False for what has no gradient, such as moving averages.
+    stype, grad_stype : {'default'}
+        Storage types. Gradients are dense, whatever `grad_stype` says.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> weight = mx.gluon.Parameter("fc_weight", shape=(2, 3))
+    >>> weight.initialize(init="ones")
+    >>> weight.data().asnumpy().tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        for key, value in (("stype", stype), ("grad_stype", grad_stype)):
+            if value not in ("default", "row_sparse", "csr"):
+                raise MXNetValueError(
+                    f"[Parameter] invalid {key} for Parameter '{name}': {value!r}; expected 'default', "
+                    "'row_sparse' or 'csr'."
+                )
+        if stype != "default":
+            raise MXNetNotImplementedError(
+                f"[Parameter] Parameter '{name}' has stype {stype!r}; parameters are dense: leave it out."
+            )
+        self.name = name
+        self._shape: tuple[int, ...] | None = None
+        self._data: list[NDArray] | None = None
+        self._grad: list[NDArray] | None = None
+        self._seen: list[int] = []  # versions of the gradients that an update has used
+        self._deferred: tuple[Any, list[Context], Any, NDArray | None] | None = None
+        self._var: Symbol | None = None
+        self._trainer: Any = None
+        self._differentiable = differentiable
+        self._allow_deferred_init = allow_deferred_init
+        self._stype, self._grad_stype = stype, grad_stype
+        self._dtype = dtype
+        self._grad_req = "null"
+        if shape is not None:
+            self._shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        self.grad_req = grad_req
+        self.lr_mult, self.wd_mult = lr_mult, wd_mult
+        self.init = init
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    # ---- what it is ----
+
+    @property
+    def grad_req(self) -> str:
+        """What a backward pass does with the gradient: 'write', 'add' or 'null'."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in ("write", "add", "null"):
+            raise MXNetValueError(
+                f"[Parameter] grad_req of '{self.name}' is {req!r}; expected 'write', 'add' or 'null'."
+            )
+        if not self._differentiable:
+            req = "null"
+        if req == self._grad_req:
+            return
+        self._grad_req = req
+        if req == "null" and self._grad is not None:
+            self._grad = None
+            self._data = [array.detach() for array in self._data or []]
+        elif self._data is not None:
+            self._init_grad()
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """The element type; setting it casts the values."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: DTypeLike) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> Any:
+        """The shape; 0 stands for sizes that are not known yet."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Sequence[int]) -> None:
+        if self._shape is not None and not _same_shape(self._shape, shape):
+            raise ShapeError(
+                f"[Parameter] the shape of '{self.name}' is {self._shape}; it cannot become {tuple(shape)}: "
+                "only sizes that are 0 may change."
+            )
+        self._shape = tuple(shape)
+
+    @property
+    def stype(self) -> str:
+        """The storage type."""
+        return self._stype
+
+    @property
+    def grad_stype(self) -> str:
+        """The storage type that was asked for the gradient."""
+        return self._grad_stype
+
+    def var(self) -> Symbol:
+        """The variable that stands for this parameter in symbols; always the same one."""
+        if self._var is None:
+            self._var = symbol.var(
+                self.name,
+                shape=self.shape,
+                dtype=self.dtype,
+                lr_mult=self.lr_mult,
+                wd_mult=self.wd_mult,
+                init=self.init,
+                stype=self._stype,
+            )
+        return self._var
+
+    # ---- initialisation ----
+
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
+        default_init: Any = initializer.Uniform(),
+        force_reinit: bool = False,
+    ) -> None:
+        """Makes the arrays and fills them; where the shape is not known yet, in the first forward pass.
+
+        Parameters
+        ----------
+        init : Initializer or str, optional
+            By default the parameter's own `init`, else `default_init`.
+        ctx : Context or list of Context, optional
+            The devices.
+        default_init : Initializer or str
+        force_reinit : bool
+            Whether values that are there already are replaced.
+        """
+        if self._data is not None and not force_reinit:
+            warnings.warn(
+                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to "
+                "re-initialize.",
+                stacklevel=2,
+            )
+            return
+        self._data = self._grad = None
+        contexts = _contexts(ctx)
+        if init is None:
+            init = default_init if self.init is None else self.init
+        if not _known(self.shape):
+            if not self._allow_deferred_init:
+                raise MXNetValueError(
+                    f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}."
+                )
+            self._deferred = (init, contexts, default_init, None)
+            return
+        self._deferred = (init, contexts, default_init, None)
+        self._finish_deferred_init()
+
+    def _finish_deferred_init(self) -> None:
+        if self._deferred is None:
+            return
+        init, contexts, default_init, data = self._deferred
+        if not _known(self.shape):
+            raise MXNetValueError(
+                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}. "
+                "Please specify in_units, in_channels, etc for Blocks."
+            )
+        self._deferred = None
+        with autograd.pause():
+            if data is None:
+                data = nd.zeros(self.shape, dtype=self.dtype, ctx=cpu())
+                desc = initializer.InitDesc(self.name, {"__init__": init})
+                initializer.create(default_init)(desc, data)
+            self._init_data(data, contexts)
+
+    def _init_data(self, data: NDArray, contexts: list[Context]) -> None:
+        self._data = [data.copyto(ctx) for ctx in contexts]
+        self._init_grad()
+
+    def _init_grad(self) -> None:
+        if self._grad_req == "null" or self._data is None:
+            self._grad = None
+            return
+        self._grad = [nd.zeros(array.shape, array.context, array.dtype) for array in self._data]
+        autograd.mark_variables(self._data, self._grad, self._grad_req)
+        self._mark_used()
+
+    def _is_stale(self, i: int) -> bool:
+        """Whether nothing has written the gradient on the i-th device since the last update."""
+        assert self._grad is not None
+        return self._grad[i]._version == self._seen[i]
+
+    def _mark_used(self) -> None:
+        self._seen = [array._version for array in self._grad or []]
+
+    def _load_init(
+        self,
+        data: NDArray,
+        ctx: Context | Sequence[Context] | None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+        where: str | None = None,
+    ) -> None:
+        """Takes over values from a file."""
+        where = f"'{self.name}'" if where is None else f"'{where}' ({self.name})"
+        if self.shape is not None and not _same_shape(self.shape, data.shape):
+            raise ShapeError(
+                f"Failed loading Parameter {where} from saved params: shape incompatible "
+                f"expected {self.shape} vs saved {data.shape}"
+            )
+        self._shape = data.shape
+        if cast_dtype:
+            if dtype_source not in ("current", "saved"):
+                raise MXNetValueError(f"dtype_source is {dtype_source!r}; expected 'current' or 'saved'.")
+            if dtype_source == "current":
+                data = data.astype(self.dtype, copy=False)
+            else:
+                self.dtype = data.dtype
+        elif not _core.same_dtype(self.dtype, data.dtype):
+            raise MXNetValueError(
+                f"Failed loading Parameter {where} from saved params: dtype incompatible "
+                f"expected {np.dtype(self.dtype)} vs saved {np.dtype(data.dtype)}. Set cast_dtype=True to "
+                "cast the dtype of saved params."
+            )
+        contexts = None if ctx is None else _contexts(ctx)
+        if self._data is None:
+            if self._deferred is not None:
+                if contexts is not None and set(contexts) != set(self._deferred[1]):
+                    raise MXNetValueError(
+                        f"Failed to load Parameter {where} on {contexts} because it was "
+                        f"previously initialized on {self.list_ctx()}."
+                    )
+                contexts = self._deferred[1]
+            self._deferred = None
+            self._init_data(data, contexts or [cpu()])
+            return
+        if contexts is not None and set(contexts) != set(self.list_ctx()):
+            raise MXNetValueError(
+                f"Failed to load Parameter {where} on {contexts} because it was previously "
+                f"initialized on {self.list_ctx()}."
+            )
+        self.set_data(data)
+
+    # ---- values ----
+
+    def _check(self, arrays: list[NDArray] | None) -> list[NDArray]:
+        if arrays is not None:
+            return arrays
+        if self._deferred is not None:
+            raise DeferredInitializationError(
+                f"Parameter '{self.name}' has not been initialized yet because initialization was deferred. "
+                "Actual initialization happens during the first forward pass. Please pass one batch of data "
+                "through the network before accessing Parameters. You can also avoid deferred "
+                "initialization by specifying in_units, num_features, etc., for network layers."
+            )
+        raise MXNetError(_NOT_INITIALIZED.format(self.name))
+
+    def _at(self, arrays: list[NDArray] | None, ctx: Context | None) -> NDArray:
+        arrays = self._check(arrays)
+        if ctx is None:
+            if len(arrays) == 1:
+                return arrays[0]
+            ctx = current_context()
+        for array in arrays:
+            if array.context == ctx:
+                return array
+        raise MXNetError(
+            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on "
+            f"{[array.context for array in arrays]}."
+        )
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """The array on a device, by default the only one or that of the current device."""
+        return self._at(self._data, ctx)
+
+    def list_data(self) -> list[NDArray]:
+        """The arrays on all devices."""
+        return self._check(self._data)
+
+    def _no_sparse(self, what: str, instead: str) -> MXNetError:
+        return MXNetError(
+            f"Cannot return a copy of Parameter {self.name} via {what}() because its storage type is "
+            f"{self._stype}. Please use {instead}() instead."
+        )
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """Rows of a parameter that is stored by rows, which none is here."""
+        raise self._no_sparse("row_sparse_data", "data")
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """As :meth:`row_sparse_data`, on all devices."""
+        raise self._no_sparse("list_row_sparse_data", "list_data")
+
+    def _check_grad(self) -> None:
+        if self._data is not None and self._grad is None:
+            raise MXNetError(f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'")
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """The gradient on a device."""
+        self._check_grad()
+        return self._at(self._grad, ctx)
+
+    def list_grad(self) -> list[NDArray]:
+        """The gradients on all devices."""
+        self._check_grad()
+        return self._check(self._grad)
+
+    def list_ctx(self) -> list[Context]:
+        """The devices."""
+        if self._data is None:
+            if self._deferred is not None:
+                return self._deferred[1]
+            raise MXNetError(f"Parameter '{self.name}' has not been initialized")
+        return [array.context for array in self._data]
+
+    def set_data(self, data: Any) -> None:
+        """Writes these values on all devices."""
+        self.shape = data.shape
+        if self._data is None:
+            if self._deferred is None:
+                raise MXNetError(_NOT_INITIALIZED.format(self.name))
+            if not isinstance(data, nd.NDArray):
+                data = nd.array(data, dtype=self.dtype)
+            self._deferred = (*self._deferred[:3], data)
+            return
+        trainer = self._trainer
+        if trainer is not None and trainer._kv_initialized and trainer._update_on_kvstore:
+            if self not in trainer._params_to_init:
+                trainer._reset_kvstore()
+        with autograd.pause():
+            for array in self._data:
+                array[:] = data
+
+    def zero_grad(self) -> None:
+        """Sets the gradients to 0; nothing happens where there are none."""
+        if self._grad is None:
+            return
+        stale = [self._is_stale(i) for i in range(len(self._grad))]
+        for i, array in enumerate(self._grad):
+            array[:] = 0
+            if stale[i]:
+                self._seen[i] = array._version
+
+    def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
+        """Moves the parameter to other devices."""
+        contexts = _contexts(ctx)
+        if self._data is not None:
+            self._init_data(self._reduce(), contexts)
+        elif self._deferred is not None:
+            init, _, default_init, data = self._deferred
+            self._deferred = (init, contexts, default_init, data)
+        else:
+            raise MXNetValueError(
+                f"Cannot reset context for Parameter '{self.name}' because it has not been initialized."
+            )
+
+    def _reduce(self) -> NDArray:
+        """The mean of the arrays on all devices, on the host."""
+        arrays = [array.copyto(cpu()) for array in self._check(self._data)]
+        return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Turns values and gradients into another element type."""
+        self._dtype = dtype
+        self._var = None
+        if self._data is None:
+            return
+        with autograd.pause():
+            self._data = [array.astype(dtype) for array in self._data]
+            self._init_grad()
+
+
+class Constant(Parameter):
+    """A parameter that training does not change.
+
+    Parameters
+    ----------
+    name : str
+    value : NDArray or what :func:`nd.array` takes
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> one = mx.gluon.Constant("one", [1.0, 1.0])
+    >>> one.initialize()
+    >>> one.data().asnumpy()
+    array([1., 1.], dtype=float32)
+    """
+
+    def __init__(self, name: str, value: Any) -> None:
+        if not isinstance(value, nd.NDArray):
+            value = nd.array(value)
+        self.value = value
+
+        class Init(initializer.Initializer):
+            def _init_weight(self, _: Any, arr: NDArray) -> None:
+                value.copyto(arr)
+
+        super().__init__(name, grad_req="null", shape=value.shape, dtype=value.dtype, init=Init())
+
+    def __repr__(self) -> str:
+        return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    @property
+    def grad_req(self) -> str:
+        """Always 'null'."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req != "null":
+            warnings.warn(
+                f'Constant parameter "{self.name}" does not support grad_req other than "null", and new '
+                f'value "{req}" is ignored.',
+                stacklevel=2,
+            )
+
+    def var(self) -> Symbol:
+        """The variable that stands for this constant in symbols."""
+        if self._var is None:
+            self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype)
+        return self._var

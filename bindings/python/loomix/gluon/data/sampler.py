@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Orders in which samples are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base import MXNetValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+
+
+class Sampler:
+    """Base of the samplers: something with a length that gives the numbers of samples."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler):
+    """The numbers from `start` on, in order.
+
+    Parameters
+    ----------
+    length : int
+    start : int
+
+    Examples
+    --------
+    >>> list(SequentialSampler(3, start=1))
+    [1, 2, 3]
+    """
+
+    def __init__(self, length: int, start: int = 0) -> None:
+        self._length, self._start = length, start
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._start, self._start + self._length))
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class RandomSampler(Sampler):
+    """All numbers below `length` in an order that ``numpy.random.seed`` decides, another one each time.
+
+    Parameters
+    ----------
+    length : int
+    """
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __iter__(self) -> Iterator[int]:
+        indices = np.arange(self._length)
+        np.random.shuffle(indices)
+        return iter(indices)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class FilterSampler(Sampler):
+    """The numbers of samples for which a function is true.
+
+    Parameters
+    ----------
+    fn : function
+    dataset : Dataset
+
+    Examples
+    --------
+    >>> list(FilterSampler(lambda sample: sample > 1, [0, 2, 1, 3]))
+    [1, 3]
+    """
+
+    def __init__(self, fn: Callable[[Any], bool], dataset: Any) -> None:
+        self._indices: Sequence[int] = [i for i in range(len(dataset)) if fn(dataset[i])]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+
+class BatchSampler(Sampler):
+    """Lists of what another sampler gives.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    batch_size : int
+    last_batch : {'keep', 'discard', 'rollover'}
+        What becomes of a batch that is not full: it comes, is left out, or begins the next epoch.
+
+    Examples
+    --------
+    >>> list(BatchSampler(SequentialSampler(5), 2, "discard"))
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(self, sampler: Sampler, batch_size: int, last_batch: str = "keep") -> None:
+        if last_batch not in ("keep", "discard", "rollover"):
+            raise MXNetValueError(
+                "last_batch must be one of 'keep', 'discard', or 'rollover', but got " + str(last_batch)
+            )
+        if batch_size < 1:
+            raise MXNetValueError(f"[BatchSampler] batch_size is {batch_size}; expected 1 or more.")
+        self._sampler, self._batch_size, self._last_batch = sampler, batch_size, last_batch
+        self._left: list[Any] = []
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        batch, self._left = self._left, []
+        for i in self._sampler:
+            batch.append(i)
+            if len(batch) == self._batch_size:
+                yield batch
+                batch = []
+        if batch and self._last_batch == "keep":
+            yield batch
+        elif self._last_batch == "rollover":
+            self._left = batch
+
+    def __len__(self) -> int:
+        if self._last_batch == "keep":
+            return (len(self._sampler) + self._batch_size - 1) // self._batch_size
+        left = len(self._left) if self._last_batch == "rollover" else 0
+        return (len(self._sampler) + left) // self._batch_size

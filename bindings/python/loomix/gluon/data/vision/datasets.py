@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets of pictures, from local files. Nothing is downloaded."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .... import image, recordio
+from .... import ndarray as nd
+from ....base import MXNetFileError
+from ..dataset import Dataset, RecordFileDataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageRecordDataset"]
+
+
+class _InMemory(Dataset):
+    """Pictures and labels that are read whole when the data set is made."""
+
+    _folders: tuple[str, ...] = ()  # tried after the given one
+
+    def __init__(self, root: str, transform: Callable[..., Any] | None) -> None:
+        self._root = os.path.expanduser(root)
+        self._transform = transform
+        self._data, self._label = self._read()
+
+    def _read(self) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, idx: int) -> Any:
+        if self._transform is not None:
+            return self._transform(self._data[idx], self._label[idx])
+        return self._data[idx], self._label[idx]
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def _find(self, *names: str) -> str:
+        """The first file that exists, in the given folder before others."""
+        folders = (self._root, *self._folders)
+        for folder in folders:
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.exists(path):
+                    return path
+        raise MXNetFileError(
+            f"[{type(self).__name__}] {' or '.join(names)} is not in {' or '.join(folders)}; put the data set's "
+            "files there, or give root. Nothing is downloaded."
+        )
+
+
+def _read_idx(path: str) -> Any:
+    """An array of bytes from a file of MNIST's format, compressed or not."""
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        data = file.read()
+    if len(data) < 8 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
+        raise MXNetFileError(f"[MNIST] {path} is no file of this format: its first bytes are {data[:4]!r}.")
+    shape = struct.unpack(f">{data[3]}I", data[4 : 4 + 4 * data[3]])
+    values = np.frombuffer(data, np.uint8, offset=4 + 4 * data[3])
+    if values.size != np.prod(shape, dtype=np.int64):
+        raise MXNetFileError(f"[MNIST] {path} has {values.size} values; its header says {shape}.")
+    return values.reshape(shape)
+
+
+class MNIST(_InMemory):
+    """Handwritten digits: 28 x 28 x 1 pictures of uint8, and labels of int32.
+
+    Parameters
+    ----------
+    root : str
+        The folder of the four files, compressed with gzip or not.
+    train : bool
+        Whether the 60,000 samples for training are read, not the 10,000 for tests.
+    transform : function, optional
+        Makes a sample from a picture and a label.
+    """
+
+    def __init__(
+        self,
+        root: str = os.path.join("~", ".mxnet", "datasets", "mnist"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    def _read(self) -> tuple[Any, Any]:
+        part = "train" if self._train else "t10k"
+        images = f"{part}-images-idx3-ubyte"
+        labels = f"{part}-labels-idx1-ubyte"
+        data = _read_idx(self._find(images + ".gz", images))
+        label = _read_idx(self._find(labels + ".gz", labels)).astype(np.int32)
+        if data.ndim != 3 or label.shape != data.shape[:1]:
+            raise MXNetFileError(
+                f"[{type(self).__name__}] the pictures have shape {data.shape}, the labels {label.shape}."
+            )
+        return nd.array(data[..., None], dtype=np.uint8), label
+
+
+class FashionMNIST(MNIST):
+    """Pictures of clothes, in the form of :class:`MNIST`. Debian's package ``dataset-fashion-mnist`` has them.
+
+    Parameters
+    ----------
+    root : str
+        The folder of the four files; Debian's is looked at, too.
+    train : bool
+    transform : function, optional
+    """
+
+    _folders = ("/usr/share/datasets/fashion-mnist",)
+
+    def __init__(
+        self,
+        root: str = os.path.join("~", ".mxnet", "datasets", "fashion-mnist"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(root, train, transform)
+
+
+class CIFAR10(_InMemory):
+    """32 x 32 x 3 pictures of ten kinds of things, from the files of the binary version.
+
+    Parameters
+    ----------
+    root : str
+        The folder of ``data_batch_1.bin`` and so on, or of the folder ``cifar-10-batches-bin``.
+    train : bool
+        Whether the 50,000 samples for training are read, not the 10,000 for tests.
+    transform : function, optional
+    """
+
+    _labels = 1  # bytes in front of each picture
+    _inside = "cifar-10-batches-bin"
+
+    def __init__(
+        self,
+        root: str = os.path.join("~", ".mxnet", "datasets", "cifar10"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    def _files(self) -> list[str]:
+        return [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
+
+    def _label_of(self, rows: Any) -> Any:
+        return rows[:, 0]
+
+    def _read(self) -> tuple[Any, Any]:
+        parts = [
+            self._read_file(self._find(name, os.path.join(self._inside, name))) for name in self._files()
+        ]
+        rows = np.concatenate(parts)
+        pictures = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        return nd.array(np.ascontiguousarray(pictures), dtype=np.uint8), self._label_of(rows).astype(np.int32)
+
+    def _read_file(self, path: str) -> Any:
+        values = np.fromfile(path, np.uint8)
+        size = 3072 + self._labels
+        if values.size == 0 or values.size % size:
+            raise MXNetFileError(
+                f"[{type(self).__name__}] {path} has {values.size} bytes; expected a multiple of {size}."
+            )
+        return values.reshape(-1, size)
+
+
+class CIFAR100(CIFAR10):
+    """As :class:`CIFAR10`, with a hundred kinds of things in twenty groups.
+
+    Parameters
+    ----------
+    root : str
+        The folder of ``train.bin`` and ``test.bin``.
+    fine_label : bool
+        Whether labels are kinds, not groups.
+    train : bool
+    transform : function, optional
+    """
+
+    _labels = 2
+    _inside = "cifar-100-binary"
+
+    def __init__(
+        self,
+        root: str = os.path.join("~", ".mxnet", "datasets", "cifar100"),
+        fine_label: bool = False,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._fine_label = fine_label
+        super().__init__(root, train, transform)
+
+    def _files(self) -> list[str]:
+        return ["train.bin" if self._train else "test.bin"]
+
+    def _label_of(self, rows: Any) -> Any:
+        return rows[:, int(self._fine_label)]
+
+
+class ImageRecordDataset(RecordFileDataset):
+    """Pictures and labels from a RecordIO file.
+
+    Parameters
+    ----------
+    filename : str
+        The ``.rec`` file; its index lies beside it.
+    flag : {0, 1}
+        1 for pictures in colour, 0 for grey ones.
+    transform : function, optional
+        Makes a sample from a picture and a label.
+    """
+
+    def __init__(self, filename: str, flag: int = 1, transform: Callable[..., Any] | None = None) -> None:
+        super().__init__(filename)
+        self._flag = flag
+        self._transform = transform
+
+    def __getitem__(self, idx: int) -> Any:
+        header, data = recordio.unpack(super().__getitem__(idx))
+        picture = image.imdecode(data, self._flag)
+        if self._transform is not None:
+            return self._transform(picture, header.label)
+        return picture, header.label
+
+
+class ImageFolderDataset(Dataset):
+    """Pictures in folders, one for each label: ``root/cat/1.jpg``.
+
+    Parameters
+    ----------
+    root : str
+    flag : {0, 1}
+        1 for pictures in colour, 0 for grey ones.
+    transform : function, optional
+        Makes a sample from a picture and a label.
+
+    Attributes
+    ----------
+    synsets : list of str
+        The names of the labels.
+    items : list of (str, int)
+        Files and labels.
+    """
+
+    _suffixes = (".jpg", ".jpeg", ".png")
+
+    def __init__(self, root: str, flag: int = 1, transform: Callable[..., Any] | None = None) -> None:
+        self._root = os.path.expanduser(root)
+        self._flag = flag
+        self._transform = transform
+        self.synsets: list[str] = []
+        self.items: list[tuple[str, int]] = []
+        for folder in sorted(os.listdir(self._root)):
+            path = os.path.join(self._root, folder)
+            if not os.path.isdir(path):
+                warnings.warn(f"Ignoring {path}, which is not a directory.", stacklevel=2)
+                continue
+            self.synsets.append(folder)
+            self._add(path)
+
+    def _add(self, path: str) -> None:
+        label = len(self.synsets) - 1
+        for name in sorted(os.listdir(path)):
+            if os.path.splitext(name)[1].lower() in self._suffixes:
+                self.items.append((os.path.join(path, name), label))
+            else:
+                warnings.warn(
+                    f"Ignoring {os.path.join(path, name)} of type {os.path.splitext(name)[1]}. Only support "
+                    f"{', '.join(self._suffixes)}",
+                    stacklevel=3,
+                )
+
+    def __getitem__(self, idx: int) -> Any:
+        name, label = self.items[idx]
+        picture = image.imread(name, self._flag)
+        return (picture, label) if self._transform is None else self._transform(picture, label)
+
+    def __len__(self) -> int:
+        return len(self.items)

@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms of pictures, as blocks: height x width x channel arrays before :class:`ToTensor`."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from .... import image
+from ....base import MXNetValueError, numeric_types
+from ....util import is_np_array
+from ...block import Block, HybridBlock
+from ...nn import HybridSequential, Sequential
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+__all__ = [
+    "Block",
+    "Cast",
+    "CenterCrop",
+    "Compose",
+    "CropResize",
+    "HybridBlock",
+    "HybridSequential",
+    "Normalize",
+    "RandomApply",
+    "RandomBrightness",
+    "RandomColorJitter",
+    "RandomContrast",
+    "RandomFlipLeftRight",
+    "RandomFlipTopBottom",
+    "RandomHue",
+    "RandomLighting",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSaturation",
+    "Resize",
+    "Rotate",
+    "Sequential",
+    "ToTensor",
+    "is_np_array",
+    "numeric_types",
+]
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    return (size, size) if isinstance(size, numeric_types) else tuple(size)
+
+
+def _tuple(values: Any) -> tuple[Any, ...]:
+    return (values,) if isinstance(values, numeric_types) else tuple(values)
+
+
+class Compose(Sequential):
+    """Several transforms, one after the other.
+
+    Parameters
+    ----------
+    transforms : list of Block
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> steps = Compose([Resize(4), ToTensor()])
+    >>> steps(mx.nd.zeros((8, 6, 3), dtype="uint8")).shape
+    (3, 4, 4)
+    """
+
+    def __init__(self, transforms: Sequence[Any]) -> None:
+        super().__init__()
+        hybrid: list[Any] = []
+        for step in [*transforms, None]:
+            if isinstance(step, HybridBlock):
+                hybrid.append(step)
+                continue
+            # Not compiled: pictures tend to have many sizes, each of which would be a graph of its own.
+            if len(hybrid) == 1:
+                self.add(hybrid[0])
+            elif hybrid:
+                part = HybridSequential()
+                part.add(*hybrid)
+                self.add(part)
+            hybrid = []
+            if step is not None:
+                self.add(step)
+
+
+class Cast(HybridBlock):
+    """Another element type.
+
+    Parameters
+    ----------
+    dtype : NumPy type or str
+    """
+
+    def __init__(self, dtype: DTypeLike = "float32") -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.cast(x, self._dtype)
+
+
+class ToTensor(HybridBlock):
+    """From height x width x channel of uint8 to channel x height x width of float32 between 0 and 1."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.to_tensor(x)
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Normalize(HybridBlock):
+    """``(x - mean) / std`` for each channel of what :class:`ToTensor` gives.
+
+    Parameters
+    ----------
+    mean, std : float or tuple of float
+    """
+
+    def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
+        super().__init__()
+        self._mean, self._std = _tuple(mean), _tuple(std)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.normalize(x, self._mean, self._std)
+
+
+class Rotate(Block):
+    """Turns channel x height x width pictures of float32.
+
+    Parameters
+    ----------
+    rotation_degrees : float
+    zoom_in : bool
+        Whether the picture is enlarged until no corner is empty.
+    zoom_out : bool
+        Whether it is made smaller until all of it is seen.
+    """
+
+    def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
+        super().__init__()
+        self._args = (rotation_degrees, zoom_in, zoom_out)
+
+    def forward(self, x: Any) -> Any:
+        """Turns the picture, or a batch of them."""
+        return image.imrotate(x, *self._args)
+
+
+class RandomRotation(Block):
+    """Turns pictures by a random angle; see :class:`Rotate`.
+
+    Parameters
+    ----------
+    angle_limits : tuple of float
+        The smallest and the largest angle.
+    zoom_in, zoom_out : bool
+    rotate_with_proba : float
+        How probable it is that a picture is turned at all.
+    """
+
+    def __init__(
+        self,
+        angle_limits: tuple[float, float],
+        zoom_in: bool = False,
+        zoom_out: bool = False,
+        rotate_with_proba: float = 1.0,
+    ) -> None:
+        super().__init__()
+        lower, upper = angle_limits
+        if lower >= upper:
+            raise MXNetValueError("`angle_limits` must be an ordered tuple")
+        if not 0 <= rotate_with_proba <= 1:
+            raise MXNetValueError("Probability of rotating the image should be between 0 and 1")
+        self._args = (angle_limits, zoom_in, zoom_out)
+        self._probability = rotate_with_proba
+
+    def forward(self, x: Any) -> Any:
+        """Turns the picture, or a batch of them."""
+        return x if random.random() > self._probability else image.random_rotate(x, *self._args)
+
+
+class RandomResizedCrop(Block):
+    """A random part of the picture, resized.
+
+    Parameters
+    ----------
+    size : int or tuple of (width, height)
+    scale : tuple of float
+        Smallest and largest share of the area.
+    ratio : tuple of float
+        Smallest and largest width over height.
+    interpolation : int
+        See :func:`loomix.image.imresize`.
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: int = 1,
+    ) -> None:
+        super().__init__()
+        self._args = (_pair(size), scale, ratio, interpolation)
+
+    def forward(self, x: Any) -> Any:
+        """Crops the picture."""
+        return image.random_size_crop(x, *self._args)[0]
+
+
+class CropResize(HybridBlock):
+    """A part of the picture, resized if a size is given.
+
+    Parameters
+    ----------
+    x, y : int
+        The left upper corner.
+    width, height : int
+    size : int or tuple of (width, height), optional
+    interpolation : int, optional
+    """
+
+    def __init__(
+        self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: int | None = None
+    ) -> None:
+        super().__init__()
+        self._crop = {"x": x, "y": y, "width": width, "height": height}
+        self._size = size
+        self._interpolation = 1 if interpolation is None else interpolation
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        out = F.image.crop(x, **self._crop)
+        return F.image.resize(out, self._size, False, self._interpolation) if self._size else out
+
+
+class CenterCrop(Block):
+    """The middle of the picture; one that is too small is enlarged first.
+
+    Parameters
+    ----------
+    size : int or tuple of (width, height)
+    interpolation : int
+    """
+
+    def __init__(self, size: Any, interpolation: int = 1) -> None:
+        super().__init__()
+        self._args = (_pair(size), interpolation)
+
+    def forward(self, x: Any) -> Any:
+        """Crops the picture."""
+        return image.center_crop(x, *self._args)[0]
+
+
+class Resize(HybridBlock):
+    """Another size.
+
+    Parameters
+    ----------
+    size : int or tuple of (width, height)
+    keep_ratio : bool
+        Whether an int is the size of the shorter side only.
+    interpolation : int
+    """
+
+    def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
+        super().__init__()
+        self._args = (size, keep_ratio, interpolation)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.resize(x, *self._args)
+
+
+class RandomFlipLeftRight(HybridBlock):
+    """Mirrors every other picture, at random."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_flip_left_right(x)
+
+
+class RandomFlipTopBottom(HybridBlock):
+    """Turns every other picture upside down, at random."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_flip_top_bottom(x)
+
+
+class _RandomFactor(HybridBlock):
+    """Changes something by a random factor between ``1 - amount`` and ``1 + amount``."""
+
+    _operator: str
+
+    def __init__(self, amount: float) -> None:
+        super().__init__()
+        if amount < 0:
+            raise MXNetValueError(f"[{type(self).__name__}] got {amount}; expected 0 or more.")
+        self._limits = (max(0, 1 - amount), 1 + amount)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return getattr(F.image, self._operator)(x, *self._limits)
+
+
+class RandomBrightness(_RandomFactor):
+    """Changes the brightness.
+
+    Parameters
+    ----------
+    brightness : float
+        The factor lies between 1 minus and 1 plus this.
+    """
+
+    _operator = "random_brightness"
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__(brightness)
+
+
+class RandomContrast(_RandomFactor):
+    """Changes the contrast.
+
+    Parameters
+    ----------
+    contrast : float
+        The factor lies between 1 minus and 1 plus this.
+    """
+
+    _operator = "random_contrast"
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__(contrast)
+
+
+class RandomSaturation(_RandomFactor):
+    """Changes the saturation of the colours.
+
+    Parameters
+    ----------
+    saturation : float
+        The factor lies between 1 minus and 1 plus this.
+    """
+
+    _operator = "random_saturation"
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__(saturation)
+
+
+class RandomHue(_RandomFactor):
+    """Changes the hue of the colours.
+
+    Parameters
+    ----------
+    hue : float
+        The factor lies between 1 minus and 1 plus this.
+    """
+
+    _operator = "random_hue"
+
+    def __init__(self, hue: float) -> None:
+        super().__init__(hue)
+
+
+class RandomColorJitter(HybridBlock):
+    """Changes brightness, contrast, saturation and hue, in random order.
+
+    Parameters
+    ----------
+    brightness, contrast, saturation, hue : float
+        As for the transforms of one of them.
+    """
+
+    def __init__(
+        self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0
+    ) -> None:
+        super().__init__()
+        self._args = (brightness, contrast, saturation, hue)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_color_jitter(x, *self._args)
+
+
+class RandomLighting(HybridBlock):
+    """Adds noise along the main directions of the colours of natural pictures.
+
+    Parameters
+    ----------
+    alpha : float
+        Its strength.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_lighting(x, self._alpha)
+
+
+class RandomApply(Sequential):
+    """Applies transforms with some probability.
+
+    Parameters
+    ----------
+    transforms : Block
+    p : float
+    """
+
+    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The picture, transformed or as it is."""
+        return x if self.p < random.random() else self.transforms(x, *args)

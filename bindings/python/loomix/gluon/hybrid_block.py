@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks that can be compiled."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import _core, symbol
+from .. import ndarray as nd
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
+from ..context import Context
+from ..model import write_whole
+from .base_block import Block
+from .parameter import DeferredInitializationError, Parameter, ParameterDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike
+
+    from ..symbol import Symbol
+
+__all__ = ["HybridBlock", "flatten", "regroup"]
+
+
+def flatten(args: Any, what: str, kinds: tuple[type, ...]) -> tuple[list[Any], Any]:
+    """The leaves of nested lists and tuples, and the form that :func:`regroup` takes.
+
+    A leaf is 0, one without a value -1, a Symbol with several outputs their number, and a list a list of forms.
+    """
+    if isinstance(args, kinds):
+        outputs = len(args) if isinstance(args, symbol.Symbol) else 1
+        return [args], outputs if outputs > 1 else 0
+    if args is None:
+        return [None], -1
+    if not isinstance(args, (list, tuple)):
+        raise MXNetValueError(
+            f"When hybridized, the {what} of HybridBlock must be (nested) list of Symbol or NDArray, "
+            f"but got {args!r} of type {type(args).__name__}."
+        )
+    leaves, forms = [], []
+    for item in args:
+        some, form = flatten(item, what, kinds)
+        leaves.extend(some)
+        forms.append(form)
+    return leaves, forms
+
+
+def regroup(leaves: list[Any], form: Any) -> Any:
+    """Takes from the front of `leaves` what makes up the form."""
+    if form == 0:
+        return leaves.pop(0)
+    if form == -1:
+        leaves.pop(0)
+        return None
+    if isinstance(form, int):
+        return [leaves.pop(0) for _ in range(form)]
+    return [regroup(leaves, item) for item in form]
+
+
+_FLAGS = ("static_alloc", "static_shape", "inline_limit", "forward_bulk_size", "backward_bulk_size")
+
+
+class HybridBlock(Block):
+    """A block whose computation can be compiled: it is written once, in ``hybrid_forward``, for arrays and symbols.
+
+    After :meth:`hybridize`, a call traces ``hybrid_forward`` once with symbols; what comes out is compiled for each
+    combination of input shapes and types, and runs as one operator.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Double(mx.gluon.HybridBlock):
+    ...     def hybrid_forward(self, F, x):
+    ...         return F.relu(x) * 2
+    >>> net = Double()
+    >>> net.hybridize()
+    >>> net(mx.nd.array([-1.0, 3.0])).asnumpy()
+    array([0., 6.], dtype=float32)
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._op_hook: tuple[Callable[..., Any], bool] | None = None
+        self._clear_cached_op()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._clear_cached_op()
+
+    def _clear_cached_op(self) -> None:
+        self._graph: tuple[list[Symbol | None], Symbol] | None = None
+        self._cached: _core.CachedGraph | None = None
+        self._sources: list[Any] = []  # of the graph's inputs: a number of an argument, or a parameter
+        self._in_format: Any = None
+        self._out_format: Any = None
+        self._out_leaves: list[int] = []  # outputs of each symbol that hybrid_forward gave; 0 for None
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Makes a block a child, which must be a HybridBlock, too."""
+        if not isinstance(block, HybridBlock):
+            raise MXNetValueError(
+                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. If you "
+                "are using Sequential, please try HybridSequential instead."
+            )
+        super().register_child(block, name)
+        self._clear_cached_op()
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Compiles what this block computes (``active=False``: no longer).
+
+        Parameters
+        ----------
+        active : bool
+        backend : str, optional
+            There are none: anything but None is an error.
+        clear : bool
+            Whether what is compiled already is forgotten.
+        static_alloc, static_shape : bool
+            Memory is always planned, and graphs are always compiled for their shapes.
+        inline_limit, forward_bulk_size, backward_bulk_size : int
+            How operators are grouped elsewhere; here they need no groups.
+        """
+        _no_backend("hybridize", backend)
+        if kwargs:
+            raise MXNetTypeError(
+                f"[hybridize] unknown argument {', '.join(kwargs)}; expected active, backend, clear, "
+                f"{', '.join(_FLAGS)}."
+            )
+        self._active = active
+        if clear:
+            self._clear_cached_op()
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            warnings.warn(
+                f'"{self.name}" is being hybridized while still having forward hook/pre-hook. If "{self.name}" '
+                "is a child of HybridBlock, the hooks will not take effect.",
+                stacklevel=2,
+            )
+        super().hybridize(
+            active,
+            clear=clear,
+            static_alloc=static_alloc,
+            static_shape=static_shape,
+            inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size,
+        )
+
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Partitions the graph for a backend; there are none, so every name is an error."""
+        if not backend:
+            raise MXNetValueError('[optimize_for] must specify "backend".')
+        _no_backend("optimize_for", backend)
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Casts all parameters to another element type."""
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Calls ``callback(name, operator, array)`` for the results of each operator once this block is hybridized;
+        see :meth:`Block.register_op_hook`."""
+        self._op_hook = (callback, monitor_all)
+        if self._cached is not None:
+            self._install_hook()
+        super().register_op_hook(callback, monitor_all)
+
+    def _install_hook(self) -> None:
+        assert self._op_hook is not None and self._cached is not None
+        callback, monitor_all = self._op_hook
+        self._cached.set_monitor(lambda name, array: callback(name, "", array), monitor_all)
+
+    # ---- tracing ----
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol | None], Symbol]:
+        """The inputs and the outputs as symbols."""
+        if self._graph is None:
+            leaves, self._in_format = flatten(args, "input", (nd.NDArray, symbol.Symbol))
+            names = ["data"] if len(leaves) == 1 else [f"data{i}" for i in range(len(leaves))]
+            inputs = [None if leaf is None else symbol.var(item) for leaf, item in zip(leaves, names)]
+            grouped = regroup(list(inputs), self._in_format)
+            params = {key: param.var() for key, param in self._reg_params.items()}
+            with self.name_scope():
+                out = self.hybrid_forward(symbol, *grouped, **params)
+            outputs, self._out_format = flatten(out, "output", (symbol.Symbol,))
+            known = [item for item in outputs if item is not None]
+            self._graph = inputs, symbol.Group(known) if len(known) != 1 else known[0]
+            self._out_leaves = [len(item) if item is not None else 0 for item in outputs]
+        return self._graph
+
+    def _build_cache(self, *args: Any) -> None:
+        inputs, out = self._get_graph(*args)
+        positions = {item.name: i for i, item in enumerate(inputs) if item is not None}
+        params = self.collect_params()
+        used = out.list_inputs()
+        unused = [key for key in params if key not in set(used)]
+        if unused:
+            warnings.warn(
+                f"Parameter {', '.join(unused)} of block '{self.name}' is not used by any computation. "
+                "Is this intended?",
+                stacklevel=5,
+            )
+        self._sources = []
+        for item in used:
+            if item not in positions and item not in params:
+                raise MXNetValueError(
+                    f"Unknown input to HybridBlock '{self.name}': {item}; its inputs are {list(positions)}."
+                )
+            self._sources.append(positions[item] if item in positions else params[item])
+        self._cached = _core.CachedGraph(out.handle, self.name)
+        if self._op_hook is not None:
+            self._install_hook()
+
+    def _call_cached_op(self, *args: Any) -> Any:
+        leaves, form = flatten(args, "input", (nd.NDArray,))
+        if self._cached is None:
+            self._build_cache(*args)
+        if form != self._in_format:
+            raise MXNetValueError(
+                f"The argument structure of HybridBlock '{self.name}' does not match the one that it was "
+                f"traced with: got {form}, expected {self._in_format}. Call hybridize() again before calls "
+                "with other arguments."
+            )
+        ctx = next(leaf for leaf in leaves if leaf is not None).context
+        try:
+            inputs = [leaves[s] if isinstance(s, int) else s.data(ctx) for s in self._sources]
+        except DeferredInitializationError:
+            self._deferred_infer_shape(*args)
+            for source in self._sources:
+                if isinstance(source, Parameter):
+                    source._finish_deferred_init()
+            inputs = [leaves[s] if isinstance(s, int) else s.data(ctx) for s in self._sources]
+        assert self._cached is not None
+        flat = iter(self._cached(inputs))
+        outputs: list[Any] = []
+        for count in self._out_leaves:
+            outputs.extend([next(flat) for _ in range(count)] if count else [None])
+        return regroup(outputs, self._out_format)
+
+    # ---- inference ----
+
+    def _infer_attrs(self, what: str, *args: Any) -> None:
+        inputs, out = self._get_graph(*args)
+        leaves, _ = flatten(args, "input", (nd.NDArray,))
+        pairs = [(item, leaf) for item, leaf in zip(inputs, leaves) if item is not None]
+        known = {item.name: getattr(leaf, what) for item, leaf in pairs}
+        infer = out.infer_shape_partial if what == "shape" else out.infer_type_partial
+        arguments, _, states = infer(**known)
+        found = dict(zip(out.list_arguments(), arguments))
+        found.update(zip(out.list_auxiliary_states(), states))
+        for key, param in self.collect_params().items():
+            value = found.get(key)
+            if value is None:
+                continue
+            if what == "dtype":
+                param.cast(value)
+            elif value and all(size > 0 for size in value):
+                param.shape = value
+            elif param.shape is not None and not all(size > 0 for size in param.shape):
+                raise ShapeError(
+                    f"the shape of Parameter '{key}' of block '{self.name}' does not follow from the inputs of "
+                    f"shape {[leaf.shape for _, leaf in pairs]}; so far it is {tuple(value or ())}."
+                )
+
+    def infer_shape(self, *args: Any) -> None:
+        """Finds the shapes of the parameters from inputs."""
+        self._infer_attrs("shape", *args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Finds the element types of the parameters from inputs."""
+        self._infer_attrs("dtype", *args)
+
+    def _deferred_infer_shape(self, *args: Any) -> None:
+        try:
+            self.infer_shape(*args)
+        except (MXNetError, ValueError) as error:
+            raise ShapeError(
+                f"Deferred initialization of block '{self.name}' failed because shape cannot be inferred. {error}"
+            ) from error
+
+    # ---- running ----
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs ``forward``, with the hooks around it."""
+        return super().__call__(*args)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Runs ``hybrid_forward`` on arrays or symbols."""
+        first = next((leaf for leaf in _leaves((x, *args)) if leaf is not None), None)
+        if isinstance(first, nd.NDArray):
+            if self._active:
+                return self._call_cached_op(x, *args)
+            return self._forward_arrays(first.context, x, *args)
+        if not isinstance(first, symbol.Symbol):
+            raise MXNetTypeError(
+                f"HybridBlock requires the first argument to forward be either Symbol or NDArray, but block "
+                f"'{self.name}' got {type(first)}."
+            )
+        params = {key: param.var() for key, param in self._reg_params.items()}
+        with self.name_scope():
+            return self.hybrid_forward(symbol, x, *args, **params)
+
+    def _forward_arrays(self, ctx: Context, *args: Any) -> Any:
+        with Context(ctx):  # one of this thread: others may be inside the same object
+            try:
+                params = {key: param.data(ctx) for key, param in self._reg_params.items()}
+            except DeferredInitializationError:
+                self._deferred_infer_shape(*args)
+                for param in self._reg_params.values():
+                    param._finish_deferred_init()
+                self._clear_cached_op()
+                params = {key: param.data(ctx) for key, param in self._reg_params.items()}
+            try:
+                return self.hybrid_forward(nd, *args, **params)
+            except MXNetError as error:
+                _name_block(error, self)
+                raise
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs; `F` is ``mx.nd`` or ``mx.sym``, and parameters come by keyword. Subclasses define
+        it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward.")
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Writes PATH-symbol.json and PATH-EPOCH.params, which :class:`SymbolBlock` and modules load.
+
+        Returns
+        -------
+        tuple of str
+            The names of the two files.
+        """
+        if self._graph is None:
+            raise MXNetError(
+                "Please first call block.hybridize() and then run forward with this block at least once before "
+                "calling export."
+            )
+        out = self._graph[1]
+        files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+        write_whole(files[0], lambda name: out.save(name, remove_amp_cast=remove_amp_cast))
+        kinds = dict.fromkeys(out.list_arguments(), "arg") | dict.fromkeys(out.list_auxiliary_states(), "aux")
+        arrays = {
+            f"{kinds[key]}:{key}": param._reduce()
+            for key, param in self.collect_params().items()
+            if key in kinds
+        }
+        write_whole(files[1], lambda name: nd.save(name, arrays))
+        return files
+
+
+def _leaves(args: Any) -> Any:
+    for item in args:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _name_block(error: MXNetError, block: Block) -> None:
+    """Adds to an error of an operator the innermost block that it ran in, and its parameters."""
+    if getattr(error, "block", None) is None and error.args:
+        params = ", ".join(f"'{param.name}' {param.shape}" for param in block._reg_params.values())
+        where = f"in block '{block.name}'" + (f" with the parameters {params}" if params else "")
+        error.args = (f"{error.args[0]} ({where})", *error.args[1:])
+        error.block = block.name  # type: ignore[attr-defined]
+
+
+def _no_backend(who: str, backend: str | None) -> None:
+    if backend is not None:
+        raise MXNetValueError(f"[{who}] unknown backend {backend!r}; there are none.")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that apply one function to each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import initializer
+from ...base import MXNetValueError
+from ..block import HybridBlock
+
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+
+
+class Activation(HybridBlock):
+    """An activation by its name.
+
+    Parameters
+    ----------
+    activation : {'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.Activation("relu")(mx.nd.array([-1.0, 2.0])).asnumpy()
+    array([0., 2.], dtype=float32)
+    """
+
+    def __init__(self, activation: str, **kwargs: Any) -> None:
+        self._act_type = activation
+        super().__init__(**kwargs)
+
+    def _alias(self) -> str:
+        return self._act_type
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._act_type})"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.Activation(x, act_type=self._act_type, name="fwd")
+
+
+class LeakyReLU(HybridBlock):
+    """The identity above 0, `alpha` times the input below.
+
+    Parameters
+    ----------
+    alpha : float
+        The slope below 0; not negative.
+    """
+
+    def __init__(self, alpha: float, **kwargs: Any) -> None:
+        if alpha < 0:
+            raise MXNetValueError(f"[LeakyReLU] the slope is {alpha}; expected 0 or more.")
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
+
+
+class PReLU(HybridBlock):
+    """A leaky ReLU whose slope below 0 is learned.
+
+    Parameters
+    ----------
+    alpha_initializer : Initializer
+    in_channels : int
+        1 for one slope, or the channels (the second axis) for one each.
+    """
+
+    def __init__(
+        self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
+
+
+class ELU(HybridBlock):
+    """``alpha * (exp(x) - 1)`` below 0, the identity above.
+
+    Parameters
+    ----------
+    alpha : float
+    """
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+
+
+class SELU(HybridBlock):
+    """The ELU that keeps mean 0 and variance 1."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
+
+
+class GELU(HybridBlock):
+    """The input times the normal distribution function of it."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+
+
+class Swish(HybridBlock):
+    """``x * sigmoid(beta * x)``.
+
+    Parameters
+    ----------
+    beta : float
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x * F.sigmoid(self._beta * x, name="fwd")

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trainer: applies an optimizer to the parameters of a network, on all their devices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import optimizer as opt
+from ..base import MXNetError, MXNetValueError
+from ..model import _create_kvstore, write_whole
+from .parameter import Parameter, ParameterDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..context import Context
+    from ..kvstore import KVStore
+    from ..optimizer import Optimizer
+
+__all__ = ["Trainer"]
+
+
+class Trainer:
+    """Updates parameters from their gradients.
+
+    Parameters
+    ----------
+    params : ParameterDict, dict or list of Parameter
+        What :meth:`Block.collect_params` gives.
+    optimizer : str or Optimizer
+    optimizer_params : dict, optional
+        Arguments of the optimizer, if it is given by name.
+    kvstore : str or KVStore, optional
+        Where gradients of several devices or machines are added up; not used for one device.
+    compression_params : dict, optional
+        How the store compresses gradients.
+    update_on_kvstore : bool, optional
+        Whether the optimizer runs in the store; by default as the store decides.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> with mx.autograd.record():
+    ...     loss = net(mx.nd.ones((4, 2))).sum()
+    >>> loss.backward()
+    >>> trainer.step(batch_size=4)
+    """
+
+    def __init__(
+        self,
+        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+        optimizer: str | Optimizer,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: str | KVStore | None = "device",
+        compression_params: Mapping[str, Any] | None = None,
+        update_on_kvstore: bool | None = None,
+    ) -> None:
+        if isinstance(params, (dict, ParameterDict)):
+            params = [params[key] for key in sorted(params.keys())]
+        if not isinstance(params, (list, tuple)):
+            raise MXNetValueError(
+                f"First argument must be a list or dict of Parameters, got {type(params).__name__}."
+            )
+        self._params: list[Parameter] = []
+        self._param2idx: dict[int, int] = {}
+        for i, param in enumerate(params):
+            if not isinstance(param, Parameter):
+                raise MXNetValueError(
+                    "First argument must be a list or dict of Parameters, got list of "
+                    f"{type(param).__name__}."
+                )
+            if id(param) in self._param2idx:
+                raise MXNetValueError(f"[Trainer] Parameter '{param.name}' is given twice.")
+            self._param2idx[id(param)] = i
+            self._params.append(param)
+            param._trainer = self
+        self._compression_params = compression_params
+        self._contexts = self._check_contexts()
+        self._init_optimizer(optimizer, dict(optimizer_params or {}))
+        self._scale = self._optimizer.rescale_grad
+        self._kvstore_asked, self._update_asked = kvstore, update_on_kvstore
+        self._reset_kvstore()
+
+    def _check_contexts(self) -> list[Context]:
+        contexts: list[Context] | None = None
+        for param in self._params:
+            own = param.list_ctx()
+            if contexts is not None and contexts != own:
+                raise MXNetValueError(
+                    "All Parameters must be initialized on the same set of contexts, but Parameter "
+                    f"{param.name} is initialized on {own} while previous Parameters are initialized on "
+                    f"{contexts}."
+                )
+            contexts = own
+        return contexts or []
+
+    def _init_optimizer(self, optimizer: str | Optimizer, settings: dict[str, Any]) -> None:
+        params = dict(enumerate(self._params))
+        if isinstance(optimizer, opt.Optimizer):
+            if settings:
+                raise MXNetValueError(
+                    "optimizer_params must be None if optimizer is an instance of Optimizer instead of str"
+                )
+            self._optimizer = optimizer
+            self._optimizer.param_dict = params
+        else:
+            self._optimizer = opt.create(optimizer, param_dict=params, **settings)
+        self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
+
+    # ---- the store ----
+
+    def _reset_kvstore(self) -> None:
+        """The store is made when it is needed first."""
+        if getattr(self, "_kvstore", None) is not None and "dist" in self._kvstore.type:
+            raise MXNetError("Cannot reset distributed KVStore.")
+        self._kv_initialized = False
+        self._kvstore: Any = None
+        self._distributed: bool | None = None
+        self._update_on_kvstore: bool | None = None
+        self._params_to_init = list(self._params)
+
+    def _init_kvstore(self) -> None:
+        wanted = self._update_asked
+        arrays = {param.name: param.list_data()[0] for param in self._params if param._data is not None}
+        store, on_store = _create_kvstore(self._kvstore_asked, len(self._contexts), arrays)
+        self._distributed = store is not None and "dist" in store.type
+        if store is not None:
+            is_async = self._distributed and "async" in store.type
+            if is_async and wanted is False:
+                raise MXNetValueError(
+                    "Please set update_on_kvstore=True when training with an asynchronous store."
+                )
+            on_store = is_async or (on_store if wanted is None else wanted)
+            if on_store and not store.is_capable("optimizer"):
+                if wanted:
+                    raise MXNetValueError(
+                        f"Please set update_on_kvstore=False when training with {type(store).__name__}."
+                    )
+                on_store = False
+            if self._compression_params:
+                store.set_gradient_compression(self._compression_params)
+            if on_store:
+                store.set_optimizer(self._optimizer)
+        self._kvstore, self._update_on_kvstore = store, bool(store is not None and on_store)
+        self._kv_initialized = True
+
+    def _init_params(self) -> None:
+        """Brings parameters to the store; those that are deferred later."""
+        later = []
+        for param in self._params_to_init:
+            if param._deferred is not None:
+                later.append(param)
+            elif self._kvstore is not None:
+                arrays = param.list_data()
+                self._kvstore.broadcast(self._param2idx[id(param)], arrays[0], arrays)
+        self._params_to_init = later
+
+    def _prepare(self) -> None:
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    # ---- the learning rate ----
+
+    @property
+    def learning_rate(self) -> float:
+        """The current learning rate of the optimizer."""
+        return self._optimizer.learning_rate
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer."""
+        return self._optimizer
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Sets the learning rate."""
+        self._optimizer.set_learning_rate(lr)
+
+    # ---- steps ----
+
+    def _set_scale(self, batch_size: int) -> None:
+        scale = self._scale / batch_size
+        if self._update_on_kvstore and self._distributed and self._kv_initialized:
+            if self._optimizer.rescale_grad != scale:
+                warnings.warn(
+                    "Possible change in the `batch_size` from previous `step` detected. Optimizer gradient "
+                    "normalizing factor will not change w.r.t new batch_size when update_on_kvstore=True and "
+                    "when distributed kvstore is used.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        self._optimizer.rescale_grad = scale
+
+    def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
+        """Adds up the gradients of all devices and updates the parameters; call it after ``backward``.
+
+        Parameters
+        ----------
+        batch_size : int
+            Gradients are divided by it.
+        ignore_stale_grad : bool
+            Whether parameters without a new gradient are left alone, instead of warned of.
+        """
+        self._set_scale(batch_size)
+        self._prepare()
+        self._allreduce_grads(ignore_stale_grad)
+        self._update(ignore_stale_grad)
+
+    def allreduce_grads(self) -> None:
+        """Adds up the gradients of all devices, for code that changes the sums before it calls :meth:`update`."""
+        self._prepare()
+        if self._kvstore is not None and self._update_on_kvstore:
+            raise MXNetError(
+                "allreduce_grads() when parameters are updated on kvstore is not supported. Try setting "
+                "`update_on_kvstore` to False when creating trainer."
+            )
+        self._allreduce_grads(True)
+
+    def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
+        """Updates the parameters from gradients that :meth:`allreduce_grads` has added up; see :meth:`step`."""
+        self._prepare()
+        if self._kvstore is not None and self._update_on_kvstore:
+            raise MXNetError(
+                "update() when parameters are updated on kvstore is not supported. Try setting "
+                "`update_on_kvstore` to False when creating trainer."
+            )
+        self._set_scale(batch_size)
+        self._update(ignore_stale_grad)
+
+    def _trained(self) -> list[tuple[int, Parameter]]:
+        return [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
+
+    def _allreduce_grads(self, ignore_stale_grad: bool) -> None:
+        if self._kvstore is None:
+            return
+        for i, param in self._trained():
+            gradients = param.list_grad()
+            stale = [param._is_stale(k) for k in range(len(gradients))]
+            if self._update_on_kvstore:
+                self._check_stale(param, ignore_stale_grad)
+                if all(stale) and not self._distributed:
+                    continue
+                self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
+                param._mark_used()
+                continue
+            self._kvstore.pushpull(i, gradients, out=gradients, priority=-i)
+            for k, was_stale in enumerate(stale):  # the sum is no new gradient where none came
+                if was_stale:
+                    param._seen[k] = gradients[k]._version
+
+    def _check_stale(self, param: Parameter, ignore_stale_grad: bool) -> None:
+        for k, array in enumerate(param.list_data() if not ignore_stale_grad else ()):
+            if param._is_stale(k):
+                raise UserWarning(
+                    f"Gradient of Parameter `{param.name}` on context {array.context} has not been updated by "
+                    "backward since last `step`. This could mean a bug in your model that made it only use a "
+                    "subset of the Parameters (Blocks) for this iteration. If you are intentionally only using "
+                    "a subset, call step with ignore_stale_grad=True to suppress this warning and skip updating "
+                    "of Parameters with stale gradient"
+                )
+
+    def _update(self, ignore_stale_grad: bool) -> None:
+        if self._kvstore is not None and self._update_on_kvstore:
+            return
+        trained = self._trained()
+        for _, param in trained:
+            self._check_stale(param, ignore_stale_grad)
+        for k, updater in enumerate(self._updaters):
+            todo = [
+                (i, param.list_grad()[k], param.list_data()[k])
+                for i, param in trained
+                if not param._is_stale(k)
+            ]
+            if updater.aggregate_updates and todo:
+                indices, gradients, weights = (list(items) for items in zip(*todo))
+                updater(indices, gradients, weights)
+            else:
+                for i, gradient, weight in todo:
+                    updater(i, gradient, weight)
+        for _, param in trained:
+            param._mark_used()
+
+    # ---- states ----
+
+    def save_states(self, fname: str) -> None:
+        """Writes the states of the optimizer, such as momenta, to a file."""
+        self._prepare()
+        if self._update_on_kvstore:
+            if self._params_to_init:
+                raise MXNetError(
+                    "Cannot save trainer states when some parameters are not yet initialized in kvstore."
+                )
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
+        data = self._updaters[0].get_states(dump_optimizer=True)
+
+        def write(path: str) -> None:
+            with open(path, "wb") as file:
+                file.write(data)
+
+        write_whole(fname, write)
+
+    def load_states(self, fname: str) -> None:
+        """Reads what :meth:`save_states` wrote."""
+        self._prepare()
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            owner = getattr(self._kvstore, "_optimizer_updater", None)
+            if owner is not None:
+                self._optimizer = owner.optimizer
+        else:
+            with open(fname, "rb") as file:
+                states = file.read()
+            for updater in self._updaters:
+                updater.set_states(states)
+                updater.optimizer = self._updaters[0].optimizer
+            self._optimizer = self._updaters[0].optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))

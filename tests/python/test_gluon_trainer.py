@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gluon's trainer and helpers, and whole trainings."""
+
+import os
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix import autograd, gluon
+from loomix.gluon import nn
+
+nd = mx.nd
+FASHION = "/usr/share/datasets/fashion-mnist"
+
+
+def parameter(value=1.0, ctx=None, name="w"):
+    param = gluon.Parameter(name, shape=(2,))
+    param.initialize(init=mx.init.Constant(value), ctx=ctx)
+    return param
+
+
+def record(param, factor=1.0):
+    with autograd.record():
+        heads = [(array * factor).sum() for array in param.list_data()]
+    autograd.backward(heads)
+
+
+def test_a_step():
+    param = parameter()
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 0.5, "momentum": 0.5})
+    for expected in (0.5, -0.25):  # 1 - 0.5, then 0.5 * 0.5 more
+        record(param, 4)
+        trainer.step(batch_size=4)
+        np.testing.assert_allclose(param.data().asnumpy(), expected)
+    assert trainer.learning_rate == 0.5
+    trainer.set_learning_rate(0.1)
+    assert trainer.learning_rate == 0.1 == trainer.optimizer.learning_rate
+
+
+def test_factors_of_parameters():
+    fast, slow = parameter(name="fast"), parameter(name="slow")
+    slow.lr_mult = 0.1
+    frozen = parameter(name="frozen")
+    frozen.grad_req = "null"
+    params = gluon.ParameterDict()
+    params._params.update({param.name: param for param in (fast, slow, frozen)})
+    trainer = gluon.Trainer(params, "sgd", {"learning_rate": 1.0})
+    for param in (fast, slow):
+        record(param)
+    trainer.step(1)
+    assert [param.data().asnumpy()[0] for param in (fast, frozen)] == [0, 1]
+    np.testing.assert_allclose(slow.data().asnumpy(), 0.9)
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device", None])
+@pytest.mark.parametrize("on_store", [True, False, None])
+def test_several_devices(kvstore, on_store):
+    if kvstore is None and on_store:
+        return
+    devices = [mx.cpu(0), mx.cpu(1)]
+    param = parameter(ctx=devices)
+    trainer = gluon.Trainer(
+        [param], "sgd", {"learning_rate": 0.5}, kvstore=kvstore, update_on_kvstore=on_store
+    )
+    for step in range(1, 3):
+        record(param)
+        trainer.step(2)
+        expected = 1 - step * (0.5 if kvstore else 0.25)  # without a store each device is on its own
+        for array in param.list_data():
+            np.testing.assert_allclose(array.asnumpy(), expected)
+
+
+def test_gradients_are_added_up_and_changed_before_the_update():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    param = parameter(ctx=devices)
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1.0}, update_on_kvstore=False)
+    record(param, 3)
+    trainer.allreduce_grads()
+    assert [grad.asnumpy().tolist() for grad in param.list_grad()] == [[6, 6]] * 2
+    for grad in param.list_grad():
+        grad[:] = 0.5
+    trainer.update(1)
+    assert [array.asnumpy().tolist() for array in param.list_data()] == [[0.5, 0.5]] * 2
+    on_store = gluon.Trainer([param], "sgd", update_on_kvstore=True)
+    with pytest.raises(RuntimeError, match="update_on_kvstore"):
+        on_store.allreduce_grads()
+    with pytest.raises(RuntimeError, match="update_on_kvstore"):
+        on_store.update(1)
+
+
+@pytest.mark.parametrize("devices", [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]])
+def test_old_gradients(devices):
+    used, unused = parameter(ctx=devices, name="used"), parameter(ctx=devices, name="unused")
+    trainer = gluon.Trainer([used, unused], "sgd", {"learning_rate": 0.5, "wd": 0.1})
+    record(used)
+    record(unused)
+    trainer.step(1)
+    before = unused.data(devices[0]).asnumpy()
+    record(used)
+    with pytest.raises(UserWarning, match="`unused` on context cpu.0. has not been updated by backward"):
+        trainer.step(1)
+    record(used)
+    trainer.step(1, ignore_stale_grad=True)
+    assert (unused.data(devices[0]).asnumpy() == before).all()
+
+
+@pytest.mark.parametrize("devices", [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]])
+@pytest.mark.parametrize("on_store", [True, False])
+def test_states_are_saved(tmp_path, devices, on_store):
+    if on_store and len(devices) == 1:
+        return
+    path = str(tmp_path / "states")
+    values = []
+    for resumed in (False, True):
+        param = parameter(ctx=devices)
+        trainer = gluon.Trainer([param], "adam", {"learning_rate": 0.1}, update_on_kvstore=on_store)
+        for step in range(4):
+            if step == 2 and not resumed:
+                trainer.save_states(path)
+                saved = param.data(devices[0]).asnumpy()
+            if resumed and step < 2:
+                continue
+            if resumed and step == 2:
+                param.set_data(nd.array(saved))
+                trainer.load_states(path)
+            record(param, step + 1)
+            trainer.step(1)
+        values.append(param.data(devices[0]).asnumpy())
+        assert trainer.optimizer.num_update == 4
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-6)
+
+
+def test_deferred_parameters():
+    net = nn.Dense(1)
+    net.initialize(init="ones", ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    for _ in range(2):
+        with autograd.record():
+            heads = [net(nd.ones((2, 3), ctx=ctx)).sum() for ctx in (mx.cpu(0), mx.cpu(1))]
+        autograd.backward(heads)
+        trainer.step(4)
+    for array in net.weight.list_data():
+        np.testing.assert_allclose(array.asnumpy(), 0.8, rtol=1e-6)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="list or dict of Parameters"):
+        gluon.Trainer("w", "sgd")
+    with pytest.raises(ValueError, match="list of int"):
+        gluon.Trainer([1], "sgd")
+    with pytest.raises(RuntimeError, match="'w' has not been initialized"):
+        gluon.Trainer([gluon.Parameter("w", shape=(1,))], "sgd")
+    with pytest.raises(ValueError, match="same set of contexts.*other"):
+        gluon.Trainer([parameter(), parameter(ctx=mx.cpu(1), name="other")], "sgd")
+    with pytest.raises(ValueError, match="optimizer_params must be None"):
+        gluon.Trainer([parameter()], mx.optimizer.SGD(), {"learning_rate": 1})
+    param = parameter()
+    with pytest.raises(ValueError, match="'w' is given twice"):
+        gluon.Trainer([param, param], "sgd")
+
+
+# ---- helpers ----
+
+
+def test_splitting():
+    x = nd.arange(10).reshape((5, 2))
+    assert [part.shape for part in gluon.utils.split_data(x, 2, even_split=False)] == [(2, 2), (3, 2)]
+    assert gluon.utils.split_data(x, 2, batch_axis=1)[1].asnumpy().tolist() == [[1], [3], [5], [7], [9]]
+    with pytest.raises(ValueError, match="cannot be evenly split into 2"):
+        gluon.utils.split_data(x, 2)
+    with pytest.raises(ValueError, match="Too many slices"):
+        gluon.utils.split_data(x, 6, even_split=False)
+    parts = gluon.utils.split_and_load(np.ones((4, 2)), [mx.cpu(0), mx.cpu(1)])
+    assert [(part.shape, part.context) for part in parts] == [((2, 2), mx.cpu(0)), ((2, 2), mx.cpu(1))]
+
+
+def test_clipping():
+    arrays = [nd.array([3.0]), nd.array([4.0], ctx=mx.cpu(1))]
+    assert gluon.utils.clip_global_norm(arrays, 1.0) == pytest.approx(5)
+    np.testing.assert_allclose([a.asscalar() for a in arrays], [0.6, 0.8], rtol=1e-6)
+    assert gluon.utils.clip_global_norm(arrays, 10.0, check_isfinite=False).shape == (1,)
+    np.testing.assert_allclose([a.asscalar() for a in arrays], [0.6, 0.8], rtol=1e-6)
+    with pytest.warns(UserWarning, match="nan or inf"):
+        gluon.utils.clip_global_norm([nd.array([np.inf])], 1.0)
+
+
+def test_files(tmp_path):
+    source = tmp_path / "source"
+    source.write_bytes(b"hello")
+    sha1 = "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"
+    assert gluon.utils.check_sha1(str(source), sha1) and not gluon.utils.check_sha1(str(source), "b" * 40)
+    target = str(tmp_path / "folder" / "target")
+    assert gluon.utils.download(source.as_uri(), target, sha1_hash=sha1) == target
+    assert open(target, "rb").read() == b"hello"
+    source.write_bytes(b"changed")
+    gluon.utils.download(source.as_uri(), target)
+    assert open(target, "rb").read() == b"hello", "it was there"
+    gluon.utils.download(source.as_uri(), target, overwrite=True)
+    assert open(target, "rb").read() == b"changed"
+    with pytest.raises(OSError, match="does not have the SHA-1"):
+        gluon.utils.download(source.as_uri(), target, sha1_hash="b" * 40, retries=0)
+    assert sorted(os.listdir(tmp_path / "folder")) == ["target"]
+
+
+# ---- trainings ----
+
+
+def lenet():
+    net = nn.HybridSequential()
+    with net.name_scope():
+        net.add(nn.Conv2D(8, 5, activation="relu"), nn.MaxPool2D(2, 2), nn.Conv2D(16, 5, activation="relu"))
+        net.add(nn.MaxPool2D(2, 2), nn.Flatten(), nn.Dense(64, activation="relu"), nn.Dense(10))
+    return net
+
+
+def mlp():
+    net = nn.HybridSequential()
+    with net.name_scope():
+        net.add(nn.Dense(64, activation="relu"), nn.BatchNorm(), nn.Dense(10))
+    return net
+
+
+@pytest.mark.skipif(not os.path.isdir(FASHION), reason="needs Debian's dataset-fashion-mnist")
+@pytest.mark.parametrize("make", [mlp, lenet])
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_networks_learn_fashion_mnist(make, hybrid):
+    mx.random.seed(1)
+    np.random.seed(1)
+    transform = gluon.data.vision.transforms.ToTensor()
+    images = gluon.data.vision.FashionMNIST(train=True).take(2500).transform_first(transform, lazy=False)
+    loader = gluon.data.DataLoader(images.take(2000), 50, shuffle=True)
+    net = make()
+    net.initialize(mx.init.Xavier())
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    if hybrid:
+        net.hybridize(static_alloc=True, static_shape=True)
+        loss.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.003})
+    for _ in range(3):
+        for x, y in loader:
+            with autograd.record():
+                value = loss(net(x), y)
+            value.backward()
+            trainer.step(x.shape[0])
+    metric = mx.metric.Accuracy()
+    for x, y in gluon.data.DataLoader(gluon.data.SimpleDataset([images[i] for i in range(2000, 2500)]), 100):
+        metric.update([y], [net(x)])
+    assert metric.get()[1] > 0.7
