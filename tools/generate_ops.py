@@ -65,7 +65,6 @@ def stub(name, info, kind, method=False):
     hints = {param["name"]: hint(param) for param in info["params"]}
     inputs = {item["name"] for item in info["inputs"]}
     parts = []
-    keyword_only = False
     parameters = list(_operators.signature(info, kind == "Symbol").parameters.values())
     if method:
         parts.append("self")
@@ -73,7 +72,9 @@ def stub(name, info, kind, method=False):
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             parts.append(f"*{parameter.name}: {kind}")
-            keyword_only = True
+            continue
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            parts.append(f"**{parameter.name}: Any")
             continue
         if parameter.name in inputs:
             text = kind
@@ -87,8 +88,6 @@ def stub(name, info, kind, method=False):
             text += " | None"
         default = "" if parameter.default is inspect.Parameter.empty else f" = {quoted(parameter.default)}"
         parts.append(f"{parameter.name}: {text}{default}")
-    if kind == "Symbol" and not keyword_only:
-        parts.append("**attrs: Any")
     many = len(info["outputs"]) != 1 or "num_outputs" in hints or "ret_typ" in hints
     # Most callers know which of the two they get: with the Any they need not say so.
     result = f"{kind} | Any" if many and kind == "NDArray" else kind

@@ -141,7 +141,7 @@ def test_a_manager_trains_like_a_module(data):
 
     assert _split_input_slice(10, [1, 4]) == [slice(0, 2), slice(2, 10)]
     source = mx.io.NDArrayIter(*data, batch_size=10)
-    manager = DataParallelExecutorManager(network(), [mx.cpu(0), mx.cpu(1)], source)
+    manager = DataParallelExecutorManager(network(), [mx.cpu(0), mx.cpu(1)], source, None, None, None)
     assert manager.param_names == ["fc_weight", "fc_bias"]
     manager.set_params({"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros((2,))}, {})
     metric = mx.metric.Accuracy()
@@ -165,7 +165,7 @@ def test_a_manager_trains_like_a_module(data):
     manager.copy_to(copied, {})
     assert (copied["fc_weight"].asnumpy() == 1).all()
     with pytest.raises(ValueError, match="work_load_list"):
-        DataParallelExecutorManager(network(), [mx.cpu()], source, work_load_list=[1, 1])
+        DataParallelExecutorManager(network(), [mx.cpu()], source, None, None, None, work_load_list=[1, 1])
 
 
 def test_groups_show_their_inputs(data):

@@ -211,3 +211,11 @@ def test_surroundings(monkeypatch):
     assert tu.default_context() == mx.cpu(1)
     tu.set_default_context(mx.cpu(0))
     assert list(tu.list_gpus()) == list(range(mx.context.num_gpus()))
+
+
+def test_servers_are_not_profiled_from_workers():
+    for call in (profiler.set_config, profiler.set_state, profiler.pause, profiler.resume, profiler.dump):
+        with pytest.raises(NotImplementedError, match="loomix top"):
+            call(profile_process="server")
+        with pytest.raises(ValueError, match="expected 'worker'"):
+            call(profile_process="other")

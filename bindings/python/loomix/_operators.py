@@ -96,6 +96,10 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     names = {p.name for p in parameters}
     extras = ("name", "attr") if is_symbol else ("out", "name")
     parameters += [Parameter(extra, kind, default=None) for extra in extras if extra not in names]
+    if is_symbol and not info["variadic"]:
+        parameters.append(
+            Parameter("attrs", Parameter.VAR_KEYWORD)
+        )  # attributes of the node, such as lr_mult
     return inspect.Signature(parameters)
 
 

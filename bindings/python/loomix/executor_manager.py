@@ -152,9 +152,8 @@ class DataParallelExecutorManager:
         The devices.
     train_data : DataIter
         The data, which describe their batches.
-    arg_names, param_names, aux_names : list of str, optional
-        The symbol's arguments, those that are parameters (by default all but inputs and labels), and its auxiliary
-        states.
+    arg_names, param_names, aux_names : list of str or None
+        The symbol's arguments, those that are parameters (None: all but inputs and labels), and its auxiliary states.
     work_load_list : list of float, optional
         The devices' shares of a batch.
     logger : Logger, optional
@@ -168,9 +167,9 @@ class DataParallelExecutorManager:
         symbol: Symbol,
         ctx: Any,
         train_data: Any,
-        arg_names: Sequence[str] | None = None,
-        param_names: Sequence[str] | None = None,
-        aux_names: Sequence[str] | None = None,
+        arg_names: Sequence[str] | None,
+        param_names: Sequence[str] | None,
+        aux_names: Sequence[str] | None,
         work_load_list: Sequence[float] | None = None,
         logger: Any = None,
         sym_gen: Any = None,

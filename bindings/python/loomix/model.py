@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 import math
 import os
@@ -25,6 +26,7 @@ __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "sa
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])  # type: ignore[name-match]
 BatchEndParam.__doc__ = "What batch-end and evaluation-end callbacks get."
 
+SKLEARN_INSTALLED = importlib.util.find_spec("sklearn") is not None
 _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
 
 

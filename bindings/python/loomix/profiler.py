@@ -19,7 +19,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from .base import MXNetTypeError, MXNetValueError
+from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from .base import py_str as py_str
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def set_config(**kwargs: Any) -> None:
     unknown = sorted(set(kwargs) - set(_OPTIONS))
     if unknown:
         raise MXNetTypeError(f"[profiler] unknown options {unknown}; expected some of {sorted(_OPTIONS)}.")
+    _check_process(kwargs.get("profile_process", "worker"))
     _config.update(kwargs)
 
 
@@ -89,6 +90,18 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
     """An old form of :func:`set_config`."""
     warnings.warn("profiler_set_config is deprecated; use set_config", DeprecationWarning, stacklevel=2)
     set_config(filename=filename, profile_all=mode == "all")
+
+
+def _check_process(profile_process: str) -> None:
+    """Raises NotImplementedError for other processes than this one."""
+    if profile_process == "server":
+        raise MXNetNotImplementedError(
+            "[profiler] servers are not profiled from workers; `python -m loomix top` shows what they do."
+        )
+    if profile_process != "worker":
+        raise MXNetValueError(
+            f"[profiler] profile_process is {profile_process!r}; expected 'worker' or 'server'."
+        )
 
 
 def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
@@ -102,6 +115,7 @@ def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
     from . import _core
 
     global _running
+    _check_process(profile_process)
     if state not in ("run", "stop"):
         raise MXNetValueError(f"[profiler] state is {state!r}; expected 'run' or 'stop'.")
     if state == "run" and not _running:
@@ -146,12 +160,14 @@ def profiler_set_state(state: Any = "stop") -> None:
 def pause(profile_process: str = "worker") -> None:
     """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced."""
     global _paused
+    _check_process(profile_process)
     _paused = True
 
 
 def resume(profile_process: str = "worker") -> None:
     """Ends :func:`pause`."""
     global _paused
+    _check_process(profile_process)
     _paused = False
 
 
@@ -182,6 +198,7 @@ def _boot_id() -> str:
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes the trace to the file of :func:`set_config`; with ``finished`` the profile ends, too."""
+    _check_process(profile_process)
     if finished:
         set_state("stop")
     with open(_config["filename"], "w", encoding="utf-8") as file:

@@ -15,6 +15,7 @@ from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import cpu
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
+from ..io import DataIter as DataIter
 from ..log import of, progress
 from ..model import BatchEndParam
 

@@ -11,6 +11,7 @@ from ..base import MXNetTypeError, MXNetValueError
 from ..initializer import Uniform
 from ..log import of
 from ..model import load_params, save_checkpoint
+from ..name import NameManager as NameManager
 from .base_module import BaseModule
 from .module import Module
 
