@@ -32,6 +32,18 @@ void register_linear(OpTable& table);
 void kernels_linear_cpu(OpTable& table);
 void kernels_linear_dnnl(OpTable& table);  // called by the one above
 
+void register_linalg(OpTable& table);
+void kernels_linalg_cpu(OpTable& table);
+
+void register_sequence(OpTable& table);
+void kernels_sequence_cpu(OpTable& table);
+
+void register_attention(OpTable& table);
+void kernels_attention_cpu(OpTable& table);
+
+void register_contrib(OpTable& table);
+void kernels_contrib_cpu(OpTable& table);
+
 void register_conv(OpTable& table);
 void kernels_conv_cpu(OpTable& table);
 void kernels_conv_dnnl(OpTable& table);

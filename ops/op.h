@@ -178,6 +178,17 @@ class OpBuilder {
     op_.num_inputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
     return *this;
   }
+  // Which of the inputs, by their place in the schema, exist.
+  OpBuilder& inputs_if(bool (*present)(const P&, int input)) {
+    const int declared = static_cast<int>(op_.inputs.size());
+    op_.has_input = [present](const AttrsBase& attrs, int input) { return present(attrs.as<P>(), input); };
+    op_.num_inputs = [present, declared](const AttrsBase& attrs) {
+      int count = 0;
+      for (int input = 0; input < declared; ++input) count += present(attrs.as<P>(), input) ? 1 : 0;
+      return count;
+    };
+    return *this;
+  }
   OpBuilder& output(std::string name) {
     op_.output_names.push_back(std::move(name));
     return *this;

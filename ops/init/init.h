@@ -121,6 +121,14 @@ struct ArangeLikeParams {
   }
 };
 
+// _set_value: the array to fill is the one given as `out`.
+struct SetValueParams {
+  std::optional<float> src;
+  static void fields(FieldList<SetValueParams>& f) {
+    f("src", &SetValueParams::src, "Value of every element.").type("real_t");
+  }
+};
+
 void zeros_cpu(const FillParams&, const KernelArgs& args);
 void ones_cpu(const FillParams&, const KernelArgs& args);
 void zeros_without_dtype_cpu(const ZerosWithoutDtypeParams&, const KernelArgs& args);
@@ -128,6 +136,7 @@ void full_cpu(const FullParams& p, const KernelArgs& args);
 void arange_cpu(const RangeParams& p, const KernelArgs& args);
 void linspace_cpu(const LinspaceParams& p, const KernelArgs& args);
 void eye_cpu(const EyeParams& p, const KernelArgs& args);
+void set_value_cpu(const SetValueParams& p, const KernelArgs& args);
 void arange_like_cpu(const ArangeLikeParams& p, const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -37,6 +37,7 @@ void progression(const KernelArgs& args, int repeat, Value value) {
 
 void zeros_cpu(const FillParams&, const KernelArgs& args) { fill(args, 0); }
 void ones_cpu(const FillParams&, const KernelArgs& args) { fill(args, 1); }
+void set_value_cpu(const SetValueParams& p, const KernelArgs& args) { fill(args, double(*p.src)); }
 void zeros_without_dtype_cpu(const ZerosWithoutDtypeParams&, const KernelArgs& args) { fill(args, 0); }
 void full_cpu(const FullParams& p, const KernelArgs& args) { fill(args, p.value); }
 

@@ -15,6 +15,7 @@ void kernels_init_cpu(OpTable& table) {
   table.kernel<RangeParams, arange_cpu>("_arange", "arange_cpu", cpu);
   table.kernel<LinspaceParams, linspace_cpu>("_linspace", "linspace_cpu", cpu);
   table.kernel<EyeParams, eye_cpu>("_eye", "eye_cpu", cpu);
+  table.kernel<SetValueParams, set_value_cpu>("_set_value", "set_value_cpu", cpu);
   table.kernel<ArangeLikeParams, arange_like_cpu>("_contrib_arange_like", "arange_like_cpu", cpu);
 }
 

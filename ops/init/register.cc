@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/families.h"
 #include "ops/init/init.h"
 #include "ops/shape_rule.h"
@@ -91,6 +92,19 @@ void register_init(OpTable& table) {
       })
       .infer_type(typed_by_attribute<EyeParams>)
       .zero_gradient();
+  table.add<SetValueParams>("_set_value")
+      .doc(
+          "Sets every element of the array given as `out` to `src`; without one, of a new array of one "
+          "element.")
+      .output("output")
+      .infer_shape([](const SetValueParams& p, ShapeInfer& s) {
+        LOOMIX_CHECK(p.src, ValueError, "[{}] parameter src is missing; expected a number.", s.who());
+        if (!s.out(0).ndim_known()) s.set_out(0, Shape{1});
+      })
+      .infer_type([](const SetValueParams&, TypeInfer& t) {
+        if (t.out(0) == DType::unknown) t.set_out(0, DType::float32);
+      })
+      .no_symbol();
   table.add<ArangeLikeParams>("_contrib_arange_like")
       .doc("Makes evenly spaced values, as many as data has elements, or as long as one of its axes.")
       .input("data")

@@ -46,12 +46,16 @@ void infer_backward(const BatchNormParams& p, ShapeInfer& s) {
 }
 
 template <class P>
+constexpr bool kRelu = std::is_same_v<P, BatchNormReluParams>;
+
+template <class P>
 void forward_type(const P&, TypeInfer& t) {
   t.set_out(0, t.in(0));
   t.set_in(0, t.out(0));
   const DType parameters = parameter_type(t.in(0));
   for (int i = 1; i < 5; ++i) t.set_in(i, parameters);
   for (int i = 1; i < 3; ++i) t.set_out(i, parameters);
+  if (kRelu<P>) t.set_out(3, DType::uint8);
 }
 
 template <class P>
@@ -79,6 +83,18 @@ struct Names<BatchNormV1Params> {
   static constexpr const char* backward_free = "_backward_BatchNorm_v1_free_gamma";
 };
 
+template <>
+struct Names<SyncBatchNormParams> {
+  static constexpr const char* forward = "_contrib_SyncBatchNorm";
+  static constexpr const char* backward = "_backward_SyncBatchNorm";
+  static constexpr const char* backward_free = "_backward_SyncBatchNorm_free_gamma";
+};
+template <>
+struct Names<BatchNormReluParams> {
+  static constexpr const char* forward = "_contrib_BatchNormWithReLU";
+  static constexpr const char* backward = "_backward_BatchNormWithReLU";
+  static constexpr const char* backward_free = "_backward_BatchNormWithReLU_free_gamma";
+};
 // A gamma that is fixed is set to 1, so it is a state then; the gradient does not need its value.
 template <class P>
 void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
@@ -100,8 +116,8 @@ void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
 
 template <class P>
 void add(OpTable& table, const char* doc) {
-  table.add<P>(Names<P>::forward)
-      .doc(doc)
+  auto op = table.add<P>(Names<P>::forward);
+  op.doc(doc)
       .inputs({"data", "gamma", "beta"})
       .state("moving_mean")
       .state("moving_var")
@@ -109,7 +125,10 @@ void add(OpTable& table, const char* doc) {
       .output("mean")
       .output("var")
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
-      .infer_shape([](const P& p, ShapeInfer& s) { infer_forward(full_params(p), s); })
+      .infer_shape([](const P& p, ShapeInfer& s) {
+        infer_forward(full_params(p), s);
+        if (kRelu<P>) s.set_out(3, s.in(0));
+      })
       .infer_type(forward_type<P>)
       .types(kFloatingTypes)
       .training_matters()
@@ -118,13 +137,16 @@ void add(OpTable& table, const char* doc) {
       })
       .element_cost(0.3)
       .gradient([](const P& p, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(1), g.out(2), g.in(1), g.in(3), g.in(4)};
+        const GradValue head = kRelu<P> ? g.call1("_backward_relu", {g.grad_of(0), g.out(0)}) : g.grad_of(0);
+        const GradValue inputs[] = {head, g.in(0), g.out(1), g.out(2), g.in(1), g.in(3), g.in(4)};
         const auto grads =
             g.call(p.fix_gamma ? Names<P>::backward : Names<P>::backward_free, inputs, g.attrs());
         for (int i = 0; i < 3; ++i) {
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
+  // As in MXNet, there is an output that says where the result is positive.
+  if (kRelu<P>) op.output("mask").output_types(3, {DType::uint8});
   add_backward<P>(table, Names<P>::backward, true);
   add_backward<P>(table, Names<P>::backward_free, false);
 }
@@ -134,6 +156,9 @@ void add(OpTable& table, const char* doc) {
 void register_batch_norm(OpTable& table) {
   add<BatchNormParams>(table, "Normalises each channel over the batch, then scales by gamma and adds beta.");
   add<BatchNormV1Params>(table, "BatchNorm over axis 1, for old files.");
+  add<SyncBatchNormParams>(table,
+                           "BatchNorm over axis 1 whose batch may lie on several devices; here, on one.");
+  add<BatchNormReluParams>(table, "BatchNorm, then max(x, 0).");
 }
 
 }  // namespace loomix::ops

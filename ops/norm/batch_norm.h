@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/params.h"
 #include "ops/kernel.h"
@@ -19,8 +20,9 @@ struct BatchNormParams {
   std::optional<float> min_calib_range;
   std::optional<float> max_calib_range;
 
-  static void fields(FieldList<BatchNormParams>& f) {
-    using P = BatchNormParams;
+  static void fields(FieldList<BatchNormParams>& f) { all_fields(f); }
+  template <class P>
+  static void all_fields(FieldList<P>& f) {
     f("eps", &P::eps, "Added to the variance.");
     f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
     f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
@@ -40,13 +42,33 @@ struct BatchNormV1Params {
   bool use_global_stats = false;
   bool output_mean_var = false;
 
-  static void fields(FieldList<BatchNormV1Params>& f) {
-    using P = BatchNormV1Params;
+  static void fields(FieldList<BatchNormV1Params>& f) { all_fields(f); }
+  template <class P>
+  static void all_fields(FieldList<P>& f) {
     f("eps", &P::eps, "Added to the variance.");
     f("momentum", &P::momentum, "How much of the moving averages is kept at an update.");
     f("fix_gamma", &P::fix_gamma, "Keeps gamma at 1.");
     f("use_global_stats", &P::use_global_stats, "Normalises by the moving averages in training, too.");
     f("output_mean_var", &P::output_mean_var, "Returns mean and 1 / sqrt(variance + eps), too.");
+  }
+};
+
+struct BatchNormReluParams : BatchNormParams {
+  static void fields(FieldList<BatchNormReluParams>& f) { all_fields(f); }
+};
+
+struct SyncBatchNormParams : BatchNormV1Params {
+  int ndev = 1;
+  std::string key;
+
+  static void fields(FieldList<SyncBatchNormParams>& f) {
+    using P = SyncBatchNormParams;
+    all_fields(f);
+    f("ndev", &P::ndev, "Number of devices whose batches are one; 1 is all that is supported.")
+        .at_least(1)
+        .at_most(1)
+        .type("int");
+    f("key", &P::key, "Names what devices share; has no effect on one.").required("key");
   }
 };
 
@@ -64,6 +86,8 @@ inline BatchNormParams full_params(const BatchNormV1Params& p) {
 // data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else of the moving ones.
 // `var` holds 1 / sqrt(variance + eps), as in MXNet.
 void batch_norm_cpu(const BatchNormParams&, const KernelArgs&);
+// max(output, 0) in place, and where it is positive in output 3.
+void positive_part_cpu(const KernelArgs&);
 // grad, data, mean, var, gamma, moving_mean, moving_var -> gradients of data, gamma and beta. Here, once for each
 // recorded forward pass, the moving averages change, and a fixed gamma is set to 1.
 void batch_norm_backward_cpu(const BatchNormParams&, const KernelArgs&);

@@ -147,6 +147,22 @@ void batch_norm_cpu(const BatchNormParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "BatchNorm", [&]<class T>(Type<T>) { forward<T>(p, args); });
 }
 
+void positive_part_cpu(const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "BatchNormWithReLU", [&]<class T>(Type<T>) {
+    T* y = args.out[0].mutable_as<T>();
+    uint8_t* mask = args.req[3] == Req::null ? nullptr : args.out[3].mutable_as<uint8_t>();
+    engine::parallel_for(*args.context, args.out[0].size(), kElementsPerThread,
+                         [=](int64_t begin, int64_t end) {
+                           for (int64_t i = begin; i < end; ++i) {
+                             const bool positive = static_cast<Accum<T>>(y[i]) > 0;
+                             if (!positive) y[i] = T{};
+                             if (mask) mask[i] = positive;
+                           }
+                         });
+  });
+}
+
 void batch_norm_backward_cpu(const BatchNormParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, "BatchNorm", [&]<class T>(Type<T>) { backward<T>(p, args); });
 }

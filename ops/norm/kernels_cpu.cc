@@ -14,17 +14,26 @@ template <class P>
 void batch_norm(const P& p, const KernelArgs& args) {
   batch_norm_cpu(full_params(p), args);
 }
+void batch_norm_relu(const BatchNormReluParams& p, const KernelArgs& args) {
+  batch_norm_cpu(p, args);
+  positive_part_cpu(args);
+}
 template <class P>
 void batch_norm_backward(const P& p, const KernelArgs& args) {
   batch_norm_backward_cpu(full_params(p), args);
 }
 
 template <class P>
-void add_batch_norm(OpTable& table, const std::string& name) {
-  table.kernel<P, batch_norm<P>>(name, "batch_norm_cpu", DeviceType::cpu);
+void add_batch_norm_backward(OpTable& table, const std::string& name) {
   for (const char* ending : {"", "_free_gamma"})
     table.kernel<P, batch_norm_backward<P>>("_backward_" + name + ending, "batch_norm_backward_cpu",
                                             DeviceType::cpu);
+}
+
+template <class P>
+void add_batch_norm(OpTable& table, const std::string& name, const std::string& base) {
+  table.kernel<P, batch_norm<P>>(name, "batch_norm_cpu", DeviceType::cpu);
+  add_batch_norm_backward<P>(table, base);
 }
 
 template <class P>
@@ -36,8 +45,12 @@ void add_row_norm(OpTable& table, const std::string& name) {
 }  // namespace
 
 void kernels_norm_cpu(OpTable& table) {
-  add_batch_norm<BatchNormParams>(table, "BatchNorm");
-  add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1");
+  add_batch_norm<BatchNormParams>(table, "BatchNorm", "BatchNorm");
+  add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm_v1");
+  add_batch_norm<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "SyncBatchNorm");
+  table.kernel<BatchNormReluParams, batch_norm_relu>("_contrib_BatchNormWithReLU", "batch_norm_relu_cpu",
+                                                     DeviceType::cpu);
+  add_batch_norm_backward<BatchNormReluParams>(table, "BatchNormWithReLU");
   add_row_norm<LayerNormParams>(table, "LayerNorm");
   add_row_norm<InstanceNormParams>(table, "InstanceNorm");
   add_row_norm<GroupNormParams>(table, "GroupNorm");

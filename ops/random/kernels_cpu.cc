@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
+#include "ops/random/pdf.h"
 #include "ops/random/random.h"
 #include "ops/table.h"
 
@@ -32,6 +33,9 @@ void kernels_random_cpu(OpTable& table) {
   table.kernel<NoParams, backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu",
                                                    cpu);
   table.kernel<NoParams, shuffle_cpu, nullptr, shuffle_scratch>("_shuffle", "shuffle_cpu", cpu);
+  table.kernel<ZipfianParams, unique_zipfian_cpu, nullptr, unique_zipfian_scratch>("_sample_unique_zipfian",
+                                                                                   "unique_zipfian_cpu", cpu);
+  kernels_pdf_cpu(table);
 }
 
 }  // namespace loomix::ops

@@ -91,6 +91,16 @@ struct MultinomialParams {
   }
 };
 
+struct ZipfianParams {
+  int range_max = 1;
+  std::optional<Shape> shape;
+  static void fields(FieldList<ZipfianParams>& f) {
+    f("range_max", &ZipfianParams::range_max, "The number of classes.").required("4").at_least(1).type("int");
+    f("shape", &ZipfianParams::shape, "Rows, each of different classes, and their length.")
+        .type("Shape(tuple)");
+  }
+};
+
 template <class D>
 void draw_cpu(const DrawParams<D>& p, const KernelArgs& args);
 template <class D>
@@ -103,5 +113,8 @@ size_t multinomial_scratch(const MultinomialParams& p, const KernelSpec& spec);
 void backward_multinomial_cpu(const NoParams&, const KernelArgs& args);
 void shuffle_cpu(const NoParams&, const KernelArgs& args);
 size_t shuffle_scratch(const NoParams&, const KernelSpec& spec);
+// The classes, and how many draws each row took.
+void unique_zipfian_cpu(const ZipfianParams& p, const KernelArgs& args);
+size_t unique_zipfian_scratch(const ZipfianParams& p, const KernelSpec& spec);
 
 }  // namespace loomix::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
+#include "ops/random/pdf.h"
 #include "ops/random/random.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
@@ -154,6 +155,31 @@ void register_random(OpTable& table) {
       .infer_type([](const NoParams&, TypeInfer& t) { t.unify_all(); })
       .uses_rng([](const NoParams&, const KernelSpec&) { return uint64_t{1}; })
       .zero_gradient();
+  table.add<ZipfianParams>("_sample_unique_zipfian")
+      .doc(
+          "Draws rows of different classes, class k with probability log((k + 2) / (k + 1)) / log(range_max "
+          "+ 1), and "
+          "counts the draws that each row took.")
+      .output("output0")
+      .output("output1")
+      .infer_shape([](const ZipfianParams& p, ShapeInfer& s) {
+        LOOMIX_CHECK(p.shape && p.shape->ndim() == 2 && (*p.shape)[0] >= 0 && (*p.shape)[1] >= 0, ValueError,
+                     "[{}] shape is {}; expected two sizes, rows and their length.", s.who(),
+                     p.shape ? p.shape->to_string() : "None");
+        LOOMIX_CHECK((*p.shape)[1] <= p.range_max, ValueError,
+                     "[{}] shape {} asks for rows of {} different classes of {}.", s.who(),
+                     p.shape->to_string(), (*p.shape)[1], p.range_max);
+        s.set_out(0, *p.shape);
+        s.set_out(1, Shape{(*p.shape)[0]});
+      })
+      .infer_type([](const ZipfianParams&, TypeInfer& t) {
+        for (int i : {0, 1}) t.set_out(i, DType::int64);
+      })
+      .uses_rng([](const ZipfianParams&, const KernelSpec& spec) {
+        return 2 * static_cast<uint64_t>(spec.out[0].size());
+      })
+      .zero_gradient();
+  register_pdf(table);
 }
 
 }  // namespace loomix::ops

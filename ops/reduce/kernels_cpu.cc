@@ -2,6 +2,7 @@
 #include "ops/elemwise/apply.h"
 #include "ops/elemwise/binary.h"
 #include "ops/families.h"
+#include "ops/reduce/cumsum.h"
 #include "ops/reduce/histogram.h"
 #include "ops/reduce/reduce.h"
 #include "ops/table.h"
@@ -114,6 +115,8 @@ void kernels_reduce_cpu(OpTable& table) {
   table.kernel<NoParams, broadcast_copy_cpu<NoParams>>("_broadcast_to_like", "broadcast_copy_cpu", cpu);
   table.kernel<NoParams, reduce_to_like_cpu, nullptr, reduce_to_like_scratch>("_broadcast_reduce_to_like",
                                                                               "reduce_cpu", cpu);
+  table.kernel<CumsumParams, cumsum_cpu>("_np_cumsum", "cumsum_cpu", cpu);
+  table.kernel<CumsumParams, backward_cumsum_cpu>("_backward_np_cumsum", "backward_cumsum_cpu", cpu);
 }
 
 }  // namespace loomix::ops

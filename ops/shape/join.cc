@@ -180,10 +180,9 @@ void backward_concat_shape(const ConcatParams& p, ShapeInfer& s) {
   s.set_in(0, whole);
 }
 
-void register_concat(OpTable& table) {
-  table.add<ConcatParams>("Concat")
-      .aliases({"_sparse_concat", "concat"})
-      .doc("Joins arrays along an axis.")
+OpBuilder<ConcatParams> add_concat(OpTable& table, const char* name, const char* doc) {
+  auto op = table.add<ConcatParams>(name);
+  op.doc(doc)
       .variadic("data", "num_args", &ConcatParams::num_args)
       .output("output")
       .infer_shape(concat_shape)
@@ -195,6 +194,12 @@ void register_concat(OpTable& table) {
         const auto grads = g.call("_backward_concat", inputs, g.attrs());
         for (int i = 0; i < p.num_args; ++i) g.set(i, grads[static_cast<size_t>(i)]);
       });
+  return op;
+}
+
+void register_concat(OpTable& table) {
+  add_concat(table, "Concat", "Joins arrays along an axis.").aliases({"_sparse_concat", "concat"});
+  add_concat(table, "_rnn_param_concat", "Joins the parameters of a recurrent network along an axis.");
   auto backward = table.add<ConcatParams>("_backward_concat");
   backward.hidden()
       .inputs({"grad", "data"})

@@ -31,6 +31,7 @@ void kernels_shape_cpu(OpTable& table) {
   table.kernel<SliceAssignScalarParams, slice_assign_scalar_cpu>("_slice_assign_scalar", "slice_assign_cpu",
                                                                  cpu);
   table.kernel<ConcatParams, concat_cpu>("Concat", "concat_cpu", cpu);
+  table.kernel<ConcatParams, concat_cpu>("_rnn_param_concat", "concat_cpu", cpu);
   table.kernel<ConcatParams, backward_concat_cpu>("_backward_concat", "split_cpu", cpu);
   table.kernel<StackParams, stack_cpu>("stack", "concat_cpu", cpu);
   table.kernel<SplitParams, split_cpu>("SliceChannel", "split_cpu", cpu);

@@ -17,6 +17,8 @@ TABLE = {operator for _, operator in _core.operator_names(False)}
 # Where the table says something else than MXNet's, or MXNet tells less than it does: what is not compared.
 DIFFERENT = {
     "BatchNorm_v1": {"inputs"},  # MXNet leaves its states out
+    "IdentityAttachKLSparseReg": {"inputs"},  # MXNet leaves its state out
+    "khatri_rao": {"parameters"},  # MXNet does not list num_args
     "_linspace": {"parameters", "stop"},  # MXNet lists those of _arange, and takes these
     "_random_negative_binomial": {"k"},  # any positive number
     "_random_negative_binomial_like": {"k"},

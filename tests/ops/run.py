@@ -42,6 +42,8 @@ def inputs_of(case, dtype):
     """Values that `dtype` can hold; those of half types as float64, for the reference."""
     random = np.random.RandomState(zlib.crc32(case.id.encode()))
     values = [random.uniform(case.low, case.high, shape) for shape in case.shapes]
+    if case.prepare:
+        values = as_list(case.prepare(*values))
     if dtype in HALF:
         return [numbers(array) for array in arrays_of(case, values, dtype)]
     return [v.astype(dtype) if np.dtype(dtype).kind == "f" else np.rint(v).astype(dtype) for v in values]
@@ -177,6 +179,8 @@ def check_gradients(case):
     for i, grad in grads.items():
         for _ in range(2):
             direction = random.uniform(-1, 1, values[i].shape)
+            if case.direction:
+                direction = case.direction(direction)
             sides = [values[:i] + [values[i] + sign * step * direction] + values[i + 1 :] for sign in (1, -1)]
             numeric = (loss(sides[0]) - loss(sides[1])) / (2 * step)
             atol = loose * max(1, values[i].size) ** 0.5

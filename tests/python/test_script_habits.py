@@ -293,6 +293,18 @@ def test_element_types_have_numpys_names(name, dtype):
     assert mx.sym.identity(mx.sym.Variable("x")).infer_type(x=name)[1] == [dtype]
 
 
+def test_iterators_take_numpys_names_of_types(tmp_path, csv):
+    (tmp_path / "rows").write_text("1 0:2\n")
+    assert mx.io.LibSVMIter(data_libsvm=str(tmp_path / "rows"), data_shape=(2,), dtype="f4").next()
+    with pytest.raises(ValueError, match="expected float32"):
+        mx.io.LibSVMIter(data_libsvm=str(tmp_path / "rows"), data_shape=(2,), dtype="double")
+    from loomix.io.image_record import _to_text
+
+    assert _to_text("dtype", "float") == "float64" and _to_text("dtype", "bfloat16") == "bfloat16"
+    source = mx.io.CSVIter(data_csv=str(tmp_path / "data.csv"), data_shape=(2,), batch_size=1, dtype="i4")
+    assert source.next().data[0].dtype == np.int32
+
+
 def test_types_that_do_not_exist_are_errors():
     for name in ("int16", "complex64", "nonsense"):
         with pytest.raises((TypeError, ValueError), match=name):

@@ -43,6 +43,8 @@ def test_plot_network():
     picture = mx.viz.plot_network(lenet(), shape={"data": (1, 1, 28, 28)})
     assert "Convolution\n5x5/1, 6" in picture.source and '"6x24x24"' in picture.source
     assert "c1_weight" not in picture.source
+    typed = mx.viz.plot_network(lenet(), shape={"data": (1, 1, 28, 28)}, dtype={"data": "float16"})
+    assert '"6x24x24(float16)"' in typed.source
     assert "c1_weight" in mx.viz.plot_network(lenet(), hide_weights=False).source
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 
 if TYPE_CHECKING:
@@ -44,8 +46,21 @@ def _internal_shapes(who: str, symbol: Symbol, shape: Mapping[str, Sequence[int]
     return dict(zip(internals.list_outputs(), shapes))
 
 
+def _internal_types(who: str, symbol: Symbol, dtype: Mapping[str, DTypeLike]) -> dict[str, str]:
+    """Types of all arguments and of all outputs, by name."""
+    internals = symbol.get_internals()
+    if not isinstance(dtype, dict):
+        raise MXNetTypeError(f"[{who}] dtype is a {type(dtype).__name__}; expected a dict of types by name.")
+    _, types, _ = internals.infer_type(**dtype)
+    if types is None:
+        raise MXNetValueError(f"[{who}] the types {dtype} do not determine all others.")
+    known = [np.dtype(one) for one in types]
+    names = ["bfloat16" if one.names else one.name for one in known]
+    return dict(zip(internals.list_outputs(), names))
+
+
 def _output_of(shapes: Any, name: str) -> Any:
-    """Shape of a node's first output."""
+    """Shape, or type, of a node's first output."""
     for key in (name + "_output", name + "_output0", name):
         if key in shapes:
             return shapes[key]
@@ -175,7 +190,7 @@ def plot_network(
     title: str = "plot",
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: Mapping[str, DTypeLike] | None = None,
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
@@ -192,7 +207,7 @@ def plot_network(
     shape : dict of str to tuple, optional
         Shapes of the inputs; they make the arrows tell shapes.
     dtype : dict of str to dtype, optional
-        Accepted as in MXNet; shapes do not depend on it.
+        Types of the inputs; they make the arrows tell types, too.
     node_attrs : dict of str to str, optional
         Attributes of graphviz for all nodes.
     hide_weights : bool
@@ -216,6 +231,7 @@ def plot_network(
             "[plot_network] the package graphviz is missing; install it with: pip install graphviz"
         ) from None
     shapes = _internal_shapes("plot_network", symbol, shape) if shape is not None else {}
+    types = _internal_types("plot_network", symbol, dtype) if dtype is not None else {}
     style = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
     style.update(node_attrs or {})
     nodes = json.loads(symbol.tojson())["nodes"]
@@ -237,5 +253,7 @@ def plot_network(
                 continue
             other = nodes[source[0]]["name"]
             label = "x".join(str(size) for size in (_output_of(shapes, other) or ())[1:])
+            if types:
+                label += f"({_output_of(types, other)})"
             picture.edge(tail_name=node["name"], head_name=other, dir="back", arrowtail="open", label=label)
     return picture

@@ -26,6 +26,10 @@ class Case:
     train: bool = False  # run as in training
     states: tuple = ()  # inputs that a training pass changes,
     new_states: Callable | None = None  # to what this function of (inputs, **attrs) returns
+    prepare: Callable | None = None  # makes the inputs out of random ones, such as positive definite matrices
+    direction: Callable | None = (
+        None  # makes what inputs may be changed by out of random numbers, such as symmetric
+    )
 
     @property
     def id(self) -> str:

@@ -87,13 +87,21 @@ BATCH_NORM = [
 ]
 
 
-def _batch_norm_case(shape, attrs, train):
+def batch_norm_relu(*inputs, **attrs):
+    return np.maximum(batch_norm(*inputs, **attrs), 0)
+
+
+def sync_batch_norm(*inputs, key, **attrs):
+    return batch_norm(*inputs, **attrs)
+
+
+def _batch_norm_case(shape, attrs, train, op="BatchNorm", reference=batch_norm):
     channels = (shape[attrs.get("axis", 1)],)
     grad = (0, 1, 2) if attrs["fix_gamma"] is False else (0, 2)  # a fixed gamma has none
     return Case(
-        "BatchNorm",
+        op,
         [shape, *[channels] * 4],
-        functools.partial(batch_norm, train=train),
+        functools.partial(reference, train=train),
         attrs,
         low=0.3,  # of the variance, too
         grad=grad if train else (),
@@ -107,6 +115,17 @@ def _batch_norm_case(shape, attrs, train):
 
 CASES = [
     *[_batch_norm_case(shape, attrs, train) for shape, attrs in BATCH_NORM for train in (True, False)],
+    *[
+        _batch_norm_case(shape, attrs, train, "contrib.BatchNormWithReLU", batch_norm_relu)
+        for shape, attrs in BATCH_NORM
+        for train in (True, False)
+    ],
+    *[
+        _batch_norm_case(
+            (3, 2, 4), {"fix_gamma": fixed, "key": "bn"}, True, "contrib.SyncBatchNorm", sync_batch_norm
+        )
+        for fixed in (True, False)
+    ],
     Case("LayerNorm", [(3, 8), (8,), (8,)], layer_norm, {"eps": 1e-3}, loose=10),
     Case("LayerNorm", [(3, 4, 5), (4,), (4,)], layer_norm, {"axis": 1, "eps": 1e-2}, loose=10),
     Case("InstanceNorm", [(2, 3, 4, 2), (3,), (3,)], instance_norm, {"eps": 1e-2}, loose=10),

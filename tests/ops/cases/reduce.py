@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from . import Case
+from . import ALL, Case
 
 SHAPE = (2, 3, 4)
 AXES = [{}, {"axis": 1}, {"axis": (0, 2)}, {"axis": -1, "keepdims": True}, {"axis": 1, "exclude": True}]
@@ -93,4 +93,17 @@ CASES += [
         {"axis": (1, 2), "size": (3, 4)},
     ),
     Case("broadcast_like", [(2, 1), (2, 5)], lambda x, y: np.broadcast_to(x, y.shape), grad=(0,)),
+]
+CASES += [
+    Case("cumsum", [(2, 3)], lambda x: np.cumsum(x)),
+    Case("cumsum", [(7,)], lambda x, axis: np.cumsum(x, axis), {"axis": 0}, low=0, dtypes=ALL),
+    Case("cumsum", [(2, 3, 70)], lambda x, axis: np.cumsum(x, axis), {"axis": 1}, loose=4),
+    Case("cumsum", [(3, 2)], lambda x, axis: np.cumsum(x, axis), {"axis": -1}),
+    Case("cumsum", [(2, 0)], lambda x, axis: np.cumsum(x, axis), {"axis": 1}),
+    Case(
+        "cumsum",
+        [(3, 2)],
+        lambda x, axis, dtype: np.cumsum(x, axis).astype(dtype),
+        {"axis": 0, "dtype": "float32"},
+    ),
 ]

@@ -23,7 +23,7 @@ __all__ = [
 
 def _to_text(name: str, value: Any) -> Any:
     if name == "dtype":
-        return value if isinstance(value, str) else np.dtype(value).name
+        return value if value == "bfloat16" else np.dtype(value).name
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, (bytes, bytearray)):

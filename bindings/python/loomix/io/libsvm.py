@@ -151,7 +151,7 @@ class LibSVMIter(MXDataIter):
             raise MXNetValueError("[LibSVMIter] round_batch is False; expected True.")
         if not 0 <= part_index < num_parts:
             raise MXNetValueError(f"[LibSVMIter] part_index {part_index} is not below num_parts {num_parts}.")
-        if dtype not in (None, "float32", np.float32, np.dtype("float32")):
+        if dtype is not None and np.dtype(dtype) != np.float32:
             raise MXNetValueError(f"[LibSVMIter] dtype is {dtype}; expected float32.")
         self._data = _Rows(data_libsvm, _width(data_shape, "data_shape"))
         label_width = _width(label_shape, "label_shape")

@@ -138,7 +138,7 @@ class _BinaryCounts:
         self.overall = numpy.zeros(4, numpy.int64)
 
     def fscore(self, counts: Any) -> Any:
-        tp, fn, fp, _ = counts
+        tp, fn, fp, _ = (float(count) for count in counts)
         precision = tp / (tp + fp) if tp + fp else 0.0
         recall = tp / (tp + fn) if tp + fn else 0.0
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

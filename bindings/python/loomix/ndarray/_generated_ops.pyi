@@ -51,6 +51,17 @@ def BlockGrad(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def CTCLoss(
+    data: NDArray,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def Cast(
     data: NDArray,
     dtype: DTypeLike,
@@ -148,6 +159,15 @@ def GroupNorm(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def IdentityAttachKLSparseReg(
+    data: NDArray,
+    moving_avg: NDArray,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def InstanceNorm(
     data: NDArray,
     gamma: NDArray,
@@ -270,6 +290,31 @@ def SVMOutput(
     margin: float = 1.0,
     regularization_coefficient: float = 1.0,
     use_linear: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def SequenceLast(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def SequenceMask(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def SequenceReverse(
+    data: NDArray,
+    sequence_length: NDArray | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -606,6 +651,24 @@ def crop(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def ctc_loss(
+    data: NDArray,
+    label: NDArray | None = None,
+    data_lengths: NDArray | None = None,
+    label_lengths: NDArray | None = None,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
+def cumsum(
+    a: NDArray,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def degrees(
     data: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -668,6 +731,13 @@ def expand_dims(
     name: str | None = None,
 ) -> NDArray: ...
 def expm1(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def fill_element_0index(
+    lhs: NDArray,
+    mhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def fix(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def flatten(
     data: NDArray,
@@ -736,6 +806,11 @@ def identity(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def khatri_rao(
+    *args: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,
@@ -760,6 +835,116 @@ def lamb_update_phase2(
     lr: float,
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_det(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
+def linalg_extractdiag(
+    A: NDArray,
+    offset: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_extracttrian(
+    A: NDArray,
+    offset: int = 0,
+    lower: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_gelqf(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
+def linalg_gemm(
+    A: NDArray,
+    B: NDArray,
+    C: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    axis: int = -2,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_gemm2(
+    A: NDArray,
+    B: NDArray,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_inverse(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_makediag(
+    A: NDArray,
+    offset: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_maketrian(
+    A: NDArray,
+    offset: int = 0,
+    lower: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_potrf(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_potri(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_slogdet(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
+def linalg_sumlogdiag(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_syrk(
+    A: NDArray,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_trmm(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_trsm(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1127,6 +1312,67 @@ def random_normal(
     shape: int | Sequence[int] | None = None,
     ctx: Context | str = "",
     dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_dirichlet(
+    sample: NDArray,
+    alpha: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_exponential(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_gamma(
+    sample: NDArray,
+    alpha: NDArray,
+    beta: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_generalized_negative_binomial(
+    sample: NDArray,
+    mu: NDArray,
+    alpha: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_negative_binomial(
+    sample: NDArray,
+    k: NDArray,
+    p: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_normal(
+    sample: NDArray,
+    mu: NDArray,
+    sigma: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_poisson(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_uniform(
+    sample: NDArray,
+    low: NDArray,
+    high: NDArray,
+    is_log: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

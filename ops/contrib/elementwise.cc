@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "ops/contrib/contrib.h"
+#include "ops/grad_expr.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+template <class P>
+OpBuilder<P> add_unary(OpTable& table, const char* name, const char* doc) {
+  auto op = table.add<P>(name);
+  op.doc(doc)
+      .input("data")
+      .output("output")
+      .infer_shape(same_shape<P>)
+      .infer_type(same_type<P>)
+      .inplace(0, 0);
+  return op;
+}
+
+// The moving mean has one element a column.
+void columns_shape(ShapeInfer& s, const Shape& data, int mean) {
+  LOOMIX_CHECK(!data.ndim_known() || data.ndim() >= 2, ShapeError,
+               "[{}] data has shape {}; expected two axes or more, the first one counting samples.", s.who(),
+               data.to_string());
+  if (data.is_known()) s.set_in(mean, Shape{data.size_between(1, data.ndim())});
+}
+
+// What MXNet computes for the stored elements of sparse arrays only; of dense arrays, all are stored.
+void register_scatter_forms(OpTable& table) {
+  const auto with_scalar = [&](const char* name, const char* doc) {
+    add_unary<ScalarParams>(table, name, doc).gradient([](const ScalarParams&, GradBuilder& g) {
+      g.set(0, g.grad_of(0));
+    });
+  };
+  with_scalar("_scatter_plus_scalar", "data + scalar, for the stored elements of sparse data.");
+  with_scalar("_scatter_minus_scalar", "data - scalar, for the stored elements of sparse data.");
+  table.add<NoParams>("_scatter_elemwise_div")
+      .doc("lhs / rhs, for the stored elements of a sparse lhs.")
+      .inputs({"lhs", "rhs"})
+      .output("output")
+      .infer_shape(same_shape<NoParams>)
+      .infer_type(same_type<NoParams>)
+      .inplace(0, 0)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        const GradExpr head{g, g.grad_of(0)}, rhs{g, g.in(1)};
+        if (g.wants(0)) g.set(0, head / rhs);
+        if (g.wants(1)) g.set(1, -(head * GradExpr{g, g.out(0)} / rhs));
+      });
+}
+
+void register_sparsity(OpTable& table) {
+  table.add<SparsityParams>("IdentityAttachKLSparseReg")
+      .doc(
+          "The data as they are; their gradient gets that of a penalty on mean activations that differ from "
+          "`sparseness_target`.")
+      .input("data")
+      .state("moving_avg")
+      .output("output")
+      .infer_shape([](const SparsityParams&, ShapeInfer& s) {
+        s.set_out(0, s.in(0));
+        s.set_in(0, s.out(0));
+        columns_shape(s, s.in(0), 1);
+      })
+      .infer_type(same_type<SparsityParams>)
+      .types(kFloatingTypes)
+      .inplace(0, 0)
+      .identity(0, 0)
+      .first_value([](const SparsityParams&, int input) { return input == 1 ? R"(["zero", {}])" : nullptr; })
+      .gradient([](const SparsityParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
+        if (g.wants(0)) g.set(0, g.call("_backward_IdentityAttachKLSparseReg", inputs, g.attrs())[0]);
+      });
+  table.add<SparsityParams>("_backward_IdentityAttachKLSparseReg")
+      .hidden()
+      .inputs({"grad", "data"})
+      .state("moving_avg")
+      .output("output")
+      .infer_shape([](const SparsityParams&, ShapeInfer& s) {
+        for (int i : {0, 1}) s.set_out(0, s.in(i));
+        for (int i : {0, 1}) s.set_in(i, s.out(0));
+        columns_shape(s, s.in(0), 2);
+      })
+      .infer_type(same_type<SparsityParams>)
+      .types(kFloatingTypes);
+}
+
+}  // namespace
+
+void register_contrib_elementwise(OpTable& table) {
+  add_unary<QuadraticParams>(table, "_contrib_quadratic", "a data^2 + b data + c.")
+      .types(kNumericTypes)
+      .gradient([](const QuadraticParams& p, GradBuilder& g) {
+        g.set(0, GradExpr{g, g.grad_of(0)} * (GradExpr{g, g.in(0)} * (2.0 * p.a) + p.b));
+      });
+  add_unary<NoParams>(table, "_contrib_div_sqrt_dim",
+                      "The data over the square root of the size of the last axis.")
+      .types(kFloatingTypes)
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        s.unify_all();
+        LOOMIX_CHECK(s.in(0).ndim() != 0, ShapeError, "[{}] data has shape (); expected at least one axis.",
+                     s.who());
+      })
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("_contrib_div_sqrt_dim", {g.grad_of(0)}));
+      });
+  add_unary<ScalarParams>(table, "_contrib_gradientmultiplier",
+                          "The data as they are; their gradient is multiplied by `scalar`.")
+      .identity(0, 0)
+      .gradient([](const ScalarParams& p, GradBuilder& g) {
+        g.set(0, GradExpr{g, g.grad_of(0)} * p.scalar);
+      });
+  const auto straight_through = [&](const char* name, const char* alias, const char* doc) {
+    add_unary<NoParams>(table, name, doc).aliases({alias}).gradient([](const NoParams&, GradBuilder& g) {
+      g.set(0, g.grad_of(0));
+    });
+  };
+  straight_through(
+      "_contrib_round_ste", "_sparse__contrib_round_ste",
+      "Rounds to the nearest integer; the gradient passes as it is (straight-through estimator).");
+  straight_through("_contrib_sign_ste", "_sparse__contrib_sign_ste",
+                   "The sign of each element; the gradient passes as it is (straight-through estimator).");
+  register_scatter_forms(table);
+  table.add<AllcloseParams>("_contrib_allclose")
+      .doc("1 if all elements of two arrays are equal within tolerances, else 0.")
+      .inputs({"a", "b"})
+      .output("output")
+      .infer_shape([](const AllcloseParams&, ShapeInfer& s) {
+        s.set_in(0, s.in(1));
+        s.set_in(1, s.in(0));
+        s.set_out(0, Shape());
+      })
+      .infer_type([](const AllcloseParams&, TypeInfer& t) {
+        t.set_in(0, t.in(1));
+        t.set_in(1, t.in(0));
+        t.set_out(0, DType::uint8);
+      })
+      .zero_gradient();
+  register_sparsity(table);
+}
+
+}  // namespace loomix::ops

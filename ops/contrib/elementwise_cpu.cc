@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "engine/parallel_for.h"
+#include "ops/contrib/contrib.h"
+#include "ops/elemwise/apply.h"
+#include "ops/elemwise/binary.h"
+#include "ops/elemwise/unary.h"
+
+namespace loomix::ops {
+namespace {
+
+// What elements are computed in: floats in their own accumulator, whole numbers in double.
+template <class T>
+using Wide = std::conditional_t<std::is_integral_v<T>, double, Accum<T>>;
+
+void copy(const KernelArgs& args) {
+  if (args.req[0] != Req::null && args.in[0].data != args.out[0].data && args.out[0].size() > 0)
+    std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
+}
+
+}  // namespace
+
+void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_numeric(args.out[0].dtype, "quadratic", [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    const auto a = static_cast<Wide<T>>(p.a), b = static_cast<Wide<T>>(p.b), c = static_cast<Wide<T>>(p.c);
+    parallel_blocks(args, args.out[0].size(), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto x = static_cast<Wide<T>>(in[i]);
+        out[i] = static_cast<T>((a * x + b) * x + c);
+      }
+    });
+  });
+}
+
+void div_sqrt_dim_cpu(const NoParams&, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const Shape& shape = args.in[0].shape;
+  const double root = std::sqrt(double(shape[shape.ndim() - 1]));
+  apply_scalar(binary_code<fn::Div>, Spread::right, args.in[0], root, args.out[0], args);
+}
+
+void round_ste_cpu(const NoParams&, const KernelArgs& args) {
+  apply_unary(unary_code<fn::Round>, args.in[0], args.out[0], args);
+}
+void sign_ste_cpu(const NoParams&, const KernelArgs& args) {
+  apply_unary(unary_code<fn::Sign>, args.in[0], args.out[0], args);
+}
+void scatter_plus_scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
+  apply_scalar(binary_code<fn::Add>, Spread::right, args.in[0], p.scalar, args.out[0], args);
+}
+void scatter_minus_scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
+  apply_scalar(binary_code<fn::Sub>, Spread::right, args.in[0], p.scalar, args.out[0], args);
+}
+void scatter_elemwise_div_cpu(const NoParams&, const KernelArgs& args) {
+  apply_binary(binary_code<fn::Div>, args.in[0], args.in[1], args.out[0], args);
+}
+void gradientmultiplier_cpu(const ScalarParams&, const KernelArgs& args) { copy(args); }
+
+void allclose_cpu(const AllcloseParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  std::atomic<bool> close = true;
+  dispatch_all(args.in[0].dtype, "allclose", [&]<class T>(Type<T>) {
+    const T* a = args.in[0].as<T>();
+    const T* b = args.in[1].as<T>();
+    parallel_blocks(args, args.in[0].size(), [&](int64_t begin, int64_t end) {
+      bool all = true;
+      for (int64_t i = begin; i < end; ++i) {
+        const auto x = static_cast<double>(static_cast<Accum<T>>(a[i]));
+        const auto y = static_cast<double>(static_cast<Accum<T>>(b[i]));
+        const bool both_nan = p.equal_nan && std::isnan(x) && std::isnan(y);
+        all &= x == y || both_nan || std::abs(x - y) <= double(p.atol) + double(p.rtol) * std::abs(y);
+      }
+      if (!all) close.store(false, std::memory_order_relaxed);
+    });
+  });
+  *args.out[0].mutable_as<uint8_t>() = close.load(std::memory_order_relaxed) ? 1 : 0;
+}
+
+void sparsity_cpu(const SparsityParams&, const KernelArgs& args) { copy(args); }
+
+// The slope of KL(target || mean) to the mean, for each column, where the mean moves towards that of the batch first.
+void backward_sparsity_cpu(const SparsityParams& p, const KernelArgs& args) {
+  dispatch_floating(args.in[1].dtype, "IdentityAttachKLSparseReg", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* grad = args.in[0].as<T>();
+    const T* x = args.in[1].as<T>();
+    T* moving = args.in[2].mutable_as<T>();
+    T* out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    const int64_t rows = args.in[1].shape[0], columns = args.in[2].size();
+    const A kept = A(p.momentum), target = A(p.sparseness_target);
+    engine::parallel_for(*args.context, columns, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows)),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t j = begin; j < end; ++j) {
+                             A sum = 0;
+                             for (int64_t i = 0; i < rows; ++i) sum += static_cast<A>(x[i * columns + j]);
+                             const A mean = kept * static_cast<A>(moving[j]) + (1 - kept) * (sum / A(rows));
+                             if (rows > 0) moving[j] = static_cast<T>(mean);
+                             const A slope = A(p.penalty) * ((1 - target) / (1 - mean) - target / mean);
+                             for (int64_t i = 0; out && i < rows; ++i) {
+                               out[i * columns + j] =
+                                   static_cast<T>(static_cast<A>(grad[i * columns + j]) + slope);
+                             }
+                           }
+                         });
+  });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "ops/contrib/contrib.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+// lda (N, K), alpha (K), beta (K), state (N, K), lags (N, T), marks (N, T), valid_length (N), max_time (N), at `first`.
+void infer_inputs(ShapeInfer& s, int first) {
+  const auto in = [&](int i) -> const Shape& { return s.in(first + i); };
+  int64_t sequences = kUnknownDim, marks = kUnknownDim, time = kUnknownDim;
+  const auto learn = [](int64_t& size, const Shape& shape, int ndim, int axis) {
+    if (shape.ndim() == ndim && shape[axis] >= 0) size = shape[axis];
+  };
+  for (int i : {0, 3}) {
+    learn(sequences, in(i), 2, 0);
+    learn(marks, in(i), 2, 1);
+  }
+  for (int i : {1, 2}) learn(marks, in(i), 1, 0);
+  for (int i : {4, 5}) {
+    learn(sequences, in(i), 2, 0);
+    learn(time, in(i), 2, 1);
+  }
+  for (int i : {0, 3}) s.set_in(first + i, Shape{sequences, marks});
+  for (int i : {1, 2}) s.set_in(first + i, Shape{marks});
+  for (int i : {4, 5}) s.set_in(first + i, Shape{sequences, time});
+  for (int i : {6, 7}) s.set_in(first + i, Shape{sequences});
+}
+
+void infer_input_types(TypeInfer& t, int first) {
+  constexpr int kMarks = 5;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 1; i < 8; ++i) {
+      if (i == kMarks) continue;
+      t.set_in(first, t.in(first + i));
+      t.set_in(first + i, t.in(first));
+    }
+  }
+  t.set_in(first + kMarks, DType::int32);
+}
+
+const std::vector<std::string> kInputs = {"lda",  "alpha", "beta",         "state",
+                                          "lags", "marks", "valid_length", "max_time"};
+
+}  // namespace
+
+void register_hawkes(OpTable& table) {
+  table.add<NoParams>("_contrib_hawkesll")
+      .doc(
+          "The log likelihood of sequences of marked events under Hawkes processes with exponential decay, "
+          "and the "
+          "states at `max_time`. `lda` are background intensities, `alpha` the weights and `beta` the rates "
+          "of decay of "
+          "each mark, `lags` the times between events. No gradient flows to lags, marks, lengths and times.")
+      .inputs(kInputs)
+      .output("output")
+      .output("out_state")
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        infer_inputs(s, 0);
+        s.set_out(0, s.in(6));
+        s.set_out(1, s.in(0));
+      })
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        t.set_in(0, t.out(0));
+        infer_input_types(t, 0);
+        for (int i : {0, 1}) t.set_out(i, t.in(0));
+      })
+      .types({DType::float32, DType::float64})
+      .input_types(5, {DType::int32})
+      .element_cost(1000)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        std::vector<GradValue> inputs = {g.grad_of(0), g.grad_of(1)};
+        for (int i = 0; i < 8; ++i) inputs.push_back(g.in(i));
+        const auto grads = g.call("_backward_hawkesll", inputs, g.attrs());
+        for (int i = 0; i < 4; ++i) {
+          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
+        }
+      });
+  auto backward = table.add<NoParams>("_backward_hawkesll");
+  backward.hidden()
+      .inputs({"grad", "grad_state"})
+      .inputs(kInputs)
+      .infer_shape([](const NoParams&, ShapeInfer& s) {
+        infer_inputs(s, 2);
+        s.set_in(0, s.in(8));
+        s.set_in(1, s.in(2));
+        for (int i = 0; i < 4; ++i) s.set_out(i, s.in(i + 2));
+      })
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        infer_input_types(t, 2);
+        for (int i : {0, 1}) t.set_in(i, t.in(2));
+        for (int i = 0; i < 4; ++i) t.set_out(i, t.in(2));
+      })
+      .types({DType::float32, DType::float64})
+      .input_types(7, {DType::int32})
+      .element_cost(1000);
+  for (int i = 0; i < 4; ++i) backward.output(kInputs[static_cast<size_t>(i)]);
+}
+
+}  // namespace loomix::ops

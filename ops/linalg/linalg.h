@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/op.h"
+
+// Products, factorisations and parts of matrices. An array is a batch of them: the last two axes are rows and columns,
+// those before count matrices. Types are float32 and float64.
+namespace loomix::ops {
+
+class OpTable;
+
+inline constexpr DTypeSet kMatrixTypes{DType::float32, DType::float64};
+
+struct Gemm2Params {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  double alpha = 1;
+  int axis = -2;
+  static void fields(FieldList<Gemm2Params>& f) {
+    using P = Gemm2Params;
+    f("transpose_a", &P::transpose_a, "Multiplies the transpose of A.");
+    f("transpose_b", &P::transpose_b, "Multiplies by the transpose of B.");
+    f("alpha", &P::alpha, "Factor of the product.");
+    f("axis", &P::axis, "Axis of the rows; the columns are the last one.");
+  }
+};
+
+struct GemmParams : Gemm2Params {
+  double beta = 1;
+  static void fields(FieldList<GemmParams>& f) {
+    using P = GemmParams;
+    f("transpose_a", &P::transpose_a, "Multiplies the transpose of A.");
+    f("transpose_b", &P::transpose_b, "Multiplies by the transpose of B.");
+    f("alpha", &P::alpha, "Factor of the product.");
+    f("beta", &P::beta, "Factor of C.");
+    f("axis", &P::axis, "Axis of the rows; the columns are the last one.");
+  }
+};
+
+// trmm and trsm.
+struct TriangularParams {
+  bool transpose = false;
+  bool rightside = false;
+  bool lower = true;
+  double alpha = 1;
+  static void fields(FieldList<TriangularParams>& f) {
+    using P = TriangularParams;
+    f("transpose", &P::transpose, "Uses the transpose of A.");
+    f("rightside", &P::rightside, "A stands on the right of the other matrix.");
+    f("lower", &P::lower, "A is its lower triangle, else its upper one; the rest is not read.");
+    f("alpha", &P::alpha, "Factor of the result.");
+  }
+};
+
+struct SyrkParams {
+  bool transpose = false;
+  double alpha = 1;
+  static void fields(FieldList<SyrkParams>& f) {
+    f("transpose", &SyrkParams::transpose, "Multiplies the transpose of A by A.");
+    f("alpha", &SyrkParams::alpha, "Factor of the product.");
+  }
+};
+
+struct DiagonalParams {
+  int offset = 0;
+  static void fields(FieldList<DiagonalParams>& f) {
+    f("offset", &DiagonalParams::offset, "Which diagonal: 0 is the main one, 1 the one above, -1 below.");
+  }
+};
+
+struct TriangleParams {
+  int offset = 0;
+  bool lower = true;
+  static void fields(FieldList<TriangleParams>& f) {
+    f("offset", &TriangleParams::offset,
+      "The diagonal where the triangle begins; above 0 it is an upper triangle, below 0 a lower one.");
+    f("lower", &TriangleParams::lower, "Whether it is the lower triangle; read where offset is 0.");
+  }
+};
+
+// Linear maps of a square matrix that gradients are made of.
+//   lower, upper: the triangle with its diagonal, zeros elsewhere
+//   mirrored: half of the symmetric matrix with that lower triangle
+//   folded: the transpose of that map, the symmetric part of the matrix written to its lower triangle
+enum class TrianglePart { lower, upper, mirrored, folded };
+
+struct TrianglePartParams {
+  TrianglePart part = TrianglePart::lower;
+  static void fields(FieldList<TrianglePartParams>& f) {
+    f("part", &TrianglePartParams::part, "Which map.")
+        .options({{"lower", TrianglePart::lower},
+                  {"upper", TrianglePart::upper},
+                  {"mirrored", TrianglePart::mirrored},
+                  {"folded", TrianglePart::folded}});
+  }
+};
+
+void register_linalg_products(OpTable& table);
+void register_linalg_factors(OpTable& table);
+void register_linalg_parts(OpTable& table);
+
+void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args);
+void linalg_gemm2_cblas(const Gemm2Params& p, const KernelArgs& args);
+void linalg_trmm_cblas(const TriangularParams& p, const KernelArgs& args);
+void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args);
+void linalg_syrk_cblas(const SyrkParams& p, const KernelArgs& args);
+
+void linalg_potrf_cblas(const NoParams&, const KernelArgs& args);
+void linalg_potri_cblas(const NoParams&, const KernelArgs& args);
+void linalg_gelqf_cblas(const NoParams&, const KernelArgs& args);
+size_t linalg_gelqf_scratch(const NoParams&, const KernelSpec& spec);
+void linalg_syevd_cblas(const NoParams&, const KernelArgs& args);
+size_t linalg_syevd_scratch(const NoParams&, const KernelSpec& spec);
+void linalg_inverse_cblas(const NoParams&, const KernelArgs& args);
+size_t linalg_inverse_scratch(const NoParams&, const KernelSpec& spec);
+void linalg_det_cblas(const NoParams&, const KernelArgs& args);
+size_t linalg_det_scratch(const NoParams&, const KernelSpec& spec);
+void linalg_slogdet_cblas(const NoParams&, const KernelArgs& args);
+size_t linalg_slogdet_scratch(const NoParams&, const KernelSpec& spec);
+void linalg_inverse_of_lu_cblas(const NoParams&, const KernelArgs& args);
+
+void linalg_sumlogdiag_cpu(const NoParams&, const KernelArgs& args);
+void linalg_extractdiag_cpu(const DiagonalParams& p, const KernelArgs& args);
+void linalg_makediag_cpu(const DiagonalParams& p, const KernelArgs& args);
+void linalg_extracttrian_cpu(const TriangleParams& p, const KernelArgs& args);
+void linalg_maketrian_cpu(const TriangleParams& p, const KernelArgs& args);
+void linalg_triangle_part_cpu(const TrianglePartParams& p, const KernelArgs& args);
+void linalg_scale_cpu(const NoParams&, const KernelArgs& args);
+void linalg_inner_cpu(const NoParams&, const KernelArgs& args);
+void linalg_gap_quotient_cpu(const NoParams&, const KernelArgs& args);
+
+}  // namespace loomix::ops

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/linalg/linalg.h"
+#include "ops/linalg/matrices.h"
+
+namespace loomix::ops {
+namespace {
+
+// Where element i of a diagonal of a matrix of order n lies.
+struct Diagonal {
+  int64_t first, step, length;
+  Diagonal(int64_t n, int64_t offset)
+      : first(offset >= 0 ? offset : -offset * n), step(n + 1), length(n - std::abs(offset)) {}
+};
+
+// A triangle, packed: row i of it has i + 1 elements. A lower one's rows are rows of the matrix, an upper one's columns.
+struct Triangle {
+  bool lower;
+  int64_t distance, length, n;
+  Triangle(const TriangleParams& p, int64_t n)
+      : lower(p.offset < 0 || (p.offset == 0 && p.lower)),
+        distance(std::abs(int64_t{p.offset})),
+        length(n - distance),
+        n(n) {}
+  int64_t size() const { return length * (length + 1) / 2; }
+  // Calls fn(place in the vector, place in the matrix).
+  template <class Fn>
+  void each(Fn&& fn) const {
+    int64_t packed = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      for (int64_t j = 0; j <= i; ++j) {
+        fn(packed++, lower ? (i + distance) * n + j : j * n + i + distance);
+      }
+    }
+  }
+};
+
+template <class Fn>
+void each_of(const char* who, const KernelArgs& args, const TensorView& matrices, Fn&& fn) {
+  if (args.req[0] == Req::null) return;
+  const Matrices a(matrices.shape);
+  dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    each_matrix(args, a.count, double(a.size()), [&](int64_t item) { fn(a, item, in, out); });
+  });
+}
+
+template <class T>
+void mirrored(const T* from, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) to[i * n + j] = to[j * n + i] = from[i * n + j] / 2;
+  }
+}
+
+template <class T>
+void folded(const T* from, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < i; ++j) {
+      to[i * n + j] = (from[i * n + j] + from[j * n + i]) / 2;
+      to[j * n + i] = 0;
+    }
+    to[i * n + i] = from[i * n + i] / 2;
+  }
+}
+
+template <class T>
+void triangle(const T* from, T* to, int64_t n, bool lower) {
+  for (int64_t i = 0; i < n; ++i, from += n, to += n) {
+    const int64_t begin = lower ? 0 : i, end = lower ? i + 1 : n;
+    std::fill(to, to + begin, T{0});
+    std::copy(from + begin, from + end, to + begin);
+    std::fill(to + end, to + n, T{0});
+  }
+}
+
+}  // namespace
+
+void linalg_sumlogdiag_cpu(const NoParams&, const KernelArgs& args) {
+  each_of("linalg_sumlogdiag", args, args.in[0],
+          [](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            std::remove_reference_t<decltype(out[0])> sum = 0;
+            for (int64_t i = 0; i < a.rows; ++i) sum += std::log(in[item * a.size() + i * (a.rows + 1)]);
+            out[item] = sum;
+          });
+}
+
+void linalg_extractdiag_cpu(const DiagonalParams& p, const KernelArgs& args) {
+  each_of("linalg_extractdiag", args, args.in[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            const Diagonal d(a.rows, p.offset);
+            for (int64_t i = 0; i < d.length; ++i)
+              out[item * d.length + i] = in[item * a.size() + d.first + i * d.step];
+          });
+}
+
+void linalg_makediag_cpu(const DiagonalParams& p, const KernelArgs& args) {
+  each_of("linalg_makediag", args, args.out[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            const Diagonal d(a.rows, p.offset);
+            auto* matrix = out + item * a.size();
+            std::fill_n(matrix, a.size(), 0);
+            for (int64_t i = 0; i < d.length; ++i) matrix[d.first + i * d.step] = in[item * d.length + i];
+          });
+}
+
+void linalg_extracttrian_cpu(const TriangleParams& p, const KernelArgs& args) {
+  each_of("linalg_extracttrian", args, args.in[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            const Triangle t(p, a.rows);
+            t.each([&](int64_t packed, int64_t place) {
+              out[item * t.size() + packed] = in[item * a.size() + place];
+            });
+          });
+}
+
+void linalg_maketrian_cpu(const TriangleParams& p, const KernelArgs& args) {
+  each_of("linalg_maketrian", args, args.out[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            const Triangle t(p, a.rows);
+            auto* matrix = out + item * a.size();
+            std::fill_n(matrix, a.size(), 0);
+            t.each([&](int64_t packed, int64_t place) { matrix[place] = in[item * t.size() + packed]; });
+          });
+}
+
+void linalg_triangle_part_cpu(const TrianglePartParams& p, const KernelArgs& args) {
+  each_of("linalg_triangle_part", args, args.in[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            in += item * a.size();
+            out += item * a.size();
+            switch (p.part) {
+              case TrianglePart::mirrored: return mirrored(in, out, a.rows);
+              case TrianglePart::folded: return folded(in, out, a.rows);
+              default: return triangle(in, out, a.rows, p.part == TrianglePart::lower);
+            }
+          });
+}
+
+void linalg_scale_cpu(const NoParams&, const KernelArgs& args) {
+  each_of("linalg_scale", args, args.in[0], [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+    const auto factor = static_cast<decltype(in)>(args.in[1].data)[item];
+    for (int64_t i = item * a.size(); i < (item + 1) * a.size(); ++i) out[i] = in[i] * factor;
+  });
+}
+
+void linalg_inner_cpu(const NoParams&, const KernelArgs& args) {
+  each_of("linalg_inner", args, args.in[0], [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+    const auto* other = static_cast<decltype(in)>(args.in[1].data);
+    std::remove_reference_t<decltype(out[0])> sum = 0;
+    for (int64_t i = item * a.size(); i < (item + 1) * a.size(); ++i) sum += in[i] * other[i];
+    out[item] = sum;
+  });
+}
+
+void linalg_gap_quotient_cpu(const NoParams&, const KernelArgs& args) {
+  each_of("linalg_gap_quotient", args, args.in[0],
+          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+            const auto* values = static_cast<decltype(in)>(args.in[1].data) + item * a.rows;
+            for (int64_t i = 0; i < a.rows; ++i) {
+              for (int64_t j = 0; j < a.rows; ++j) {
+                const auto gap = values[i] - values[j];
+                const int64_t place = item * a.size() + i * a.rows + j;
+                out[place] = gap == 0 ? 0 : in[place] / gap;
+              }
+            }
+          });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "ops/linalg/blas.h"
+#include "ops/linalg/linalg.h"
+#include "ops/linalg/matrices.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kBlock = 128;  // rows or columns of a result that are one piece of work
+
+int64_t blocks_of(int64_t length) { return std::max<int64_t>(1, (length + kBlock - 1) / kBlock); }
+
+// Matrices whose rows lie along any axis but the last one:
+//   (outer, rows, inner, columns): the rows of one matrix are inner * columns elements apart.
+struct RowAxis {
+  int64_t outer, rows, inner, columns;
+  RowAxis(const Shape& shape, int axis) {
+    const int ndim = shape.ndim();
+    if (axis < 0) axis += ndim;
+    outer = shape.size_between(0, axis);
+    rows = shape[axis];
+    inner = shape.size_between(axis + 1, ndim - 1);
+    columns = shape[ndim - 1];
+  }
+  int64_t count() const { return outer * inner; }
+  int64_t leading() const { return inner * columns; }
+  int64_t offset(int64_t item) const { return item / inner * rows * leading() + item % inner * columns; }
+};
+
+// out = alpha op(A) op(B) + beta out, in blocks of rows whose size depends on nothing but the shape.
+template <class T>
+void multiply(const Gemm2Params& p, double beta, const TensorView& left, const TensorView& right,
+              const TensorView& out, const KernelArgs& args) {
+  const RowAxis a(left.shape, p.axis), b(right.shape, p.axis), c(out.shape, p.axis);
+  const int64_t k = p.transpose_a ? a.rows : a.columns;
+  const int64_t blocks = blocks_of(c.rows);
+  const double flops = 2.0 * double(std::min(c.rows, kBlock)) * double(c.columns) * double(k);
+  if (out.size() == 0) return;
+  each_matrix(args, c.count() * blocks, flops, [&](int64_t piece) {
+    const int64_t item = piece / blocks;
+    const int64_t top = piece % blocks * kBlock;
+    const int64_t rows = std::min(c.rows - top, kBlock);
+    Blas<T>::gemm(CblasRowMajor, transposed(p.transpose_a), transposed(p.transpose_b), blas_size(rows),
+                  blas_size(c.columns), blas_size(k), static_cast<T>(p.alpha),
+                  left.as<T>() + a.offset(item) + top * (p.transpose_a ? 1 : a.leading()),
+                  leading(a.leading()), right.as<T>() + b.offset(item), leading(b.leading()),
+                  static_cast<T>(beta), out.mutable_as<T>() + c.offset(item) + top * c.leading(),
+                  leading(c.leading()));
+  });
+}
+
+void copy_bytes(const TensorView& from, const TensorView& to) {
+  if (from.data != to.data && from.size() > 0)
+    std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
+}
+
+// trmm or trsm: the other matrix is worked on in place, in blocks of what A does not mix.
+template <auto Float, auto Double>
+void triangular(const char* who, const TriangularParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  copy_bytes(args.in[1], args.out[0]);
+  dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+    const Matrices b(args.out[0].shape);
+    if (args.out[0].size() == 0) return;
+    const int64_t n = p.rightside ? b.columns : b.rows;
+    const int64_t free = p.rightside ? b.rows : b.columns;
+    const int64_t blocks = blocks_of(free);
+    const double flops = double(n) * double(n) * double(std::min(free, kBlock));
+    each_matrix(args, b.count * blocks, flops, [&](int64_t piece) {
+      const int64_t item = piece / blocks;
+      const int64_t first = piece % blocks * kBlock;
+      const int64_t length = std::min(free - first, kBlock);
+      constexpr auto call = [] {
+        if constexpr (std::is_same_v<T, float>) return Float;
+        else return Double;
+      }();
+      call(CblasRowMajor, p.rightside ? CblasRight : CblasLeft, p.lower ? CblasLower : CblasUpper,
+           transposed(p.transpose), CblasNonUnit, blas_size(p.rightside ? length : n),
+           blas_size(p.rightside ? n : length), static_cast<T>(p.alpha), args.in[0].as<T>() + item * n * n,
+           leading(n), args.out[0].mutable_as<T>() + item * b.size() + first * (p.rightside ? n : 1),
+           leading(b.columns));
+    });
+  });
+}
+
+template <class T>
+void mirror_lower(T* c, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < i; ++j) c[j * n + i] = c[i * n + j];
+  }
+}
+
+}  // namespace
+
+void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  copy_bytes(args.in[2], args.out[0]);
+  dispatch_matrix(args.out[0].dtype, "linalg_gemm", [&]<class T>(Type<T>) {
+    multiply<T>(p, p.beta, args.in[0], args.in[1], args.out[0], args);
+  });
+}
+
+void linalg_gemm2_cblas(const Gemm2Params& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_matrix(args.out[0].dtype, "linalg_gemm2", [&]<class T>(Type<T>) {
+    multiply<T>(p, args.req[0] == Req::add ? 1 : 0, args.in[0], args.in[1], args.out[0], args);
+  });
+}
+
+void linalg_trmm_cblas(const TriangularParams& p, const KernelArgs& args) {
+  triangular<cblas_strmm, cblas_dtrmm>("linalg_trmm", p, args);
+}
+
+void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args) {
+  triangular<cblas_strsm, cblas_dtrsm>("linalg_trsm", p, args);
+}
+
+void linalg_syrk_cblas(const SyrkParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  dispatch_matrix(args.out[0].dtype, "linalg_syrk", [&]<class T>(Type<T>) {
+    const Matrices a(args.in[0].shape);
+    const int64_t n = p.transpose ? a.columns : a.rows;
+    const int64_t k = p.transpose ? a.rows : a.columns;
+    const int64_t blocks = blocks_of(n);
+    const T* in = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    // A block of rows ends at its last diagonal element.
+    each_matrix(args, a.count * blocks, 2.0 * double(std::min(n, kBlock)) * double(n) * double(k),
+                [&](int64_t piece) {
+                  const int64_t item = piece / blocks;
+                  const int64_t top = piece % blocks * kBlock;
+                  const int64_t rows = std::min(n - top, kBlock);
+                  const T* matrix = in + item * a.size();
+                  Blas<T>::gemm(CblasRowMajor, transposed(p.transpose), transposed(!p.transpose),
+                                blas_size(rows), blas_size(top + rows), blas_size(k), static_cast<T>(p.alpha),
+                                matrix + top * (p.transpose ? 1 : k), leading(a.columns), matrix,
+                                leading(a.columns), T{0}, out + item * n * n + top * n, leading(n));
+                });
+    each_matrix(args, a.count, double(n) * double(n),
+                [&](int64_t item) { mirror_lower(out + item * n * n, n); });
+  });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/random/pdf.h"
+
+#include "engine/parallel_for.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kSamplesPerThread = 512;
+
+// Calls fn(element) for each element of the parameters, which have `block` samples each.
+template <class Fn>
+void each_element(const KernelArgs& args, int64_t elements, int64_t block, Fn&& fn) {
+  const int64_t grain = std::max<int64_t>(1, kSamplesPerThread / std::max<int64_t>(1, block));
+  engine::parallel_for(*args.context, elements, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(i);
+  });
+}
+
+template <class T>
+double number(const T* data, int64_t i) {
+  return static_cast<double>(static_cast<Accum<T>>(data[i]));
+}
+template <class T>
+void put(T* data, int64_t i, double value) {
+  data[i] = static_cast<T>(static_cast<Accum<T>>(value));
+}
+
+// What the slopes of the logarithm are multiplied by; 0 where there is no density.
+double chain(double head, double log, bool is_log) {
+  if (log == kImpossible) return 0;
+  return is_log ? head : head * std::exp(log);
+}
+
+template <class T>
+T* wanted(const KernelArgs& args, size_t i) {
+  return i < args.out.size() && args.req[i] != Req::null ? args.out[i].mutable_as<T>() : nullptr;
+}
+
+struct Vectors {  // of the Dirichlet distribution
+  int64_t elements, block, size;
+  Vectors(const Shape& sample, const Shape& alpha)
+      : elements(alpha.size_between(0, alpha.ndim() - 1)),
+        block(sample.size_between(alpha.ndim() - 1, sample.ndim() - 1)),
+        size(alpha[alpha.ndim() - 1]) {}
+};
+
+template <class T>
+double dirichlet_log(const T* x, const T* alpha, int64_t size) {
+  double log = 0, total = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const double a = number(alpha, i);
+    if (a != 1) log += (a - 1) * std::log(number(x, i));
+    log -= log_gamma(a);
+    total += a;
+  }
+  return log + log_gamma(total);
+}
+
+}  // namespace
+
+template <class D>
+void pdf_cpu(const PdfParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  constexpr bool two = D::parameters.size() == 2;
+  const int64_t elements = args.in[1].size(), block = args.in[0].size() / elements;
+  dispatch_floating(args.out[0].dtype, D::name, [&]<class T>(Type<T>) {
+    const T* sample = args.in[0].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    each_element(args, elements, block, [&](int64_t i) {
+      const double first = number(args.in[1].as<T>(), i);
+      const double second = two ? number(args.in[two ? 2 : 1].as<T>(), i) : 0;
+      for (int64_t j = i * block; j < (i + 1) * block; ++j) {
+        const double log = D::log(number(sample, j), first, second);
+        put(out, j, p.is_log ? log : std::exp(log));
+      }
+    });
+  });
+}
+
+template <class D>
+void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
+  constexpr bool two = D::parameters.size() == 2;
+  const int64_t elements = args.in[2].size();
+  if (elements == 0) return;
+  const int64_t block = args.in[1].size() / elements;
+  dispatch_floating(args.in[1].dtype, D::name, [&]<class T>(Type<T>) {
+    const T* head = args.in[0].as<T>();
+    const T* sample = args.in[1].as<T>();
+    T* const to_sample = wanted<T>(args, 0);
+    T* const to_first = wanted<T>(args, 1);
+    T* const to_second = wanted<T>(args, 2);
+    each_element(args, elements, block, [&](int64_t i) {
+      const double first = number(args.in[2].as<T>(), i);
+      const double second = two ? number(args.in[two ? 3 : 2].as<T>(), i) : 0;
+      double sum_first = 0, sum_second = 0;
+      for (int64_t j = i * block; j < (i + 1) * block; ++j) {
+        const double x = number(sample, j);
+        const double factor = chain(number(head, j), D::log(x, first, second), p.is_log);
+        const PdfSlopes slopes = factor == 0 ? PdfSlopes{0, 0, 0} : D::slopes(x, first, second);
+        if (to_sample) put(to_sample, j, factor * slopes.sample);
+        sum_first += factor * slopes.first;
+        sum_second += factor * slopes.second;
+      }
+      if (to_first) put(to_first, i, sum_first);
+      if (to_second) put(to_second, i, sum_second);
+    });
+  });
+}
+
+void pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+  const Vectors v(args.in[0].shape, args.in[1].shape);
+  dispatch_floating(args.out[0].dtype, "dirichlet", [&]<class T>(Type<T>) {
+    const T* sample = args.in[0].as<T>();
+    const T* alpha = args.in[1].as<T>();
+    T* out = args.out[0].mutable_as<T>();
+    each_element(args, v.elements, v.block * v.size, [&](int64_t i) {
+      for (int64_t j = i * v.block; j < (i + 1) * v.block; ++j) {
+        const double log = dirichlet_log(sample + j * v.size, alpha + i * v.size, v.size);
+        put(out, j, p.is_log ? log : std::exp(log));
+      }
+    });
+  });
+}
+
+void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
+  const Vectors v(args.in[1].shape, args.in[2].shape);
+  if (v.elements * v.size == 0) return;
+  dispatch_floating(args.in[1].dtype, "dirichlet", [&]<class T>(Type<T>) {
+    T* const to_sample = wanted<T>(args, 0);
+    T* const to_alpha = wanted<T>(args, 1);
+    each_element(args, v.elements, v.block * v.size, [&](int64_t i) {
+      const T* alpha = args.in[2].as<T>() + i * v.size;
+      const auto factor = [&](int64_t j) {
+        const T* x = args.in[1].as<T>() + j * v.size;
+        return chain(number(args.in[0].as<T>(), j), dirichlet_log(x, alpha, v.size), p.is_log);
+      };
+      double total = 0;
+      for (int64_t k = 0; k < v.size; ++k) total += number(alpha, k);
+      for (int64_t k = 0; k < v.size; ++k) {
+        const double a = number(alpha, k);
+        const double constant = digamma(total) - digamma(a);
+        double sum = 0;
+        for (int64_t j = i * v.block; j < (i + 1) * v.block; ++j) {
+          const double x = number(args.in[1].as<T>(), j * v.size + k);
+          const double weight = factor(j);
+          if (weight != 0) sum += weight * (std::log(x) + constant);
+          if (to_sample) put(to_sample, j * v.size + k, weight == 0 || a == 1 ? 0 : weight * (a - 1) / x);
+        }
+        if (to_alpha) put(to_alpha, i * v.size + k, sum);
+      }
+    });
+  });
+}
+
+namespace {
+
+template <class... D>
+void add_all(OpTable& table) {
+  const auto add = [&]<class P>(Type<P>) {
+    const std::string name = P::name;
+    table.kernel<PdfParams, pdf_cpu<P>>("_random_pdf_" + name, "pdf_cpu", DeviceType::cpu);
+    table.kernel<PdfParams, backward_pdf_cpu<P>>("_backward_random_pdf_" + name, "backward_pdf_cpu",
+                                                 DeviceType::cpu);
+  };
+  (add(Type<D>{}), ...);
+}
+
+}  // namespace
+
+void kernels_pdf_cpu(OpTable& table) {
+  add_all<UniformPdf, NormalPdf, GammaPdf, ExponentialPdf, PoissonPdf, NegativeBinomialPdf,
+          GeneralizedNegativeBinomialPdf>(table);
+  table.kernel<PdfParams, pdf_dirichlet_cpu>("_random_pdf_dirichlet", "pdf_dirichlet_cpu", DeviceType::cpu);
+  table.kernel<PdfParams, backward_pdf_dirichlet_cpu>("_backward_random_pdf_dirichlet",
+                                                      "backward_pdf_dirichlet_cpu", DeviceType::cpu);
+}
+
+}  // namespace loomix::ops
