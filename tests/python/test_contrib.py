@@ -3,6 +3,7 @@
 
 import glob
 import struct
+import zipfile
 from collections import Counter
 
 import loomix as mx
@@ -86,6 +87,22 @@ def test_vectors_of_several_files_for_a_vocabulary(vectors):
     assert both.idx_to_vec.asnumpy().tolist() == [[1, 1, 0, 0], [1, 2, 0, 0], [3, 4, 5, 6], [1, 1, 0, 0]]
     some = text.embedding.CustomEmbedding(vectors("a 1 2\nb 3 4\n", "one"), vocabulary=words)
     assert len(some) == 4 and some.get_vecs_by_tokens("b").asnumpy().tolist() == [3, 4]
+
+
+def test_files_are_fetched_and_unpacked(tmp_path, monkeypatch):
+    class Published(text.embedding.GloVe):
+        pretrained_archive_name_sha1 = {}
+        _address = tmp_path.as_uri() + "/"
+
+    with zipfile.ZipFile(tmp_path / "glove.6B.zip", "w") as archive:
+        archive.writestr("glove.6B.50d.txt", "a 1 2\n")
+    found = Published("glove.6B.50d.txt", str(tmp_path / "root"))
+    assert found.idx_to_token == ["<unk>", "a"]
+    assert (tmp_path / "root" / "published" / "glove.6B.50d.txt").exists()
+    Published.pretrained_archive_name_sha1 = {"glove.6B.zip": "0" * 40}
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with pytest.raises(OSError, match="SHA-1"):
+        Published("glove.6B.100d.txt", str(tmp_path / "root"))
 
 
 def test_bad_vectors_are_errors(vectors, tmp_path):
@@ -251,6 +268,9 @@ def test_loaders_are_iterators():
         source.reset()
     with pytest.raises(ValueError, match="no batches"):
         mx.contrib.io.DataLoaderIter([])
+    data = mx.gluon.data.ArrayDataset(x.astype("float32"), np.arange(5, dtype="float32"))
+    source = mx.contrib.io.DataLoaderIter(mx.gluon.data.DataLoader(data, batch_size=2))
+    assert [batch.label[0].asnumpy().tolist() for batch in source] == [[0, 1], [2, 3], [4, 0]]
 
 
 def test_operators_have_their_place_in_contrib():

@@ -8,9 +8,7 @@ import gzip
 import os
 import pickle
 import shutil
-import urllib.error
 import urllib.parse
-import urllib.request
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import MXNetFileError, MXNetValueError, NetworkError
+from ..base import MXNetFileError, MXNetValueError
 from ..io import DataIter
 
 __all__ = [
@@ -93,33 +91,16 @@ def download(
 
     Raises
     ------
-    ConnectionError
+    OSError
         When it cannot be fetched.
     """
-    if retries < 0:
-        raise MXNetValueError(f"[download] retries is {retries}; expected at least 0.")
+    from ..gluon import utils
+
     if fname is None:
         fname = urllib.parse.urlparse(url).path.rstrip("/").split("/")[-1]
     if dirname is not None:
         fname = os.path.join(dirname, fname)
-    if os.path.exists(fname) and not overwrite:
-        return fname
-    os.makedirs(os.path.dirname(os.path.abspath(fname)), exist_ok=True)
-    part = f"{fname}.{os.getpid()}.part"
-    try:
-        for attempt in range(retries + 1):
-            try:
-                with urllib.request.urlopen(url, timeout=60) as source, open(part, "wb") as target:
-                    shutil.copyfileobj(source, target)
-                os.replace(part, fname)
-                return fname
-            except (urllib.error.URLError, OSError) as error:
-                if attempt == retries:
-                    raise NetworkError(f"[download] {url} cannot be fetched: {error}.") from None
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
-    return fname
+    return utils.download(url, fname, overwrite, retries=retries)
 
 
 def _missing(what: str, where: Sequence[str]) -> MXNetFileError:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 import zipfile
@@ -91,7 +90,7 @@ class _TokenEmbedding(vocab.Vocabulary):
     @classmethod
     def _pretrained_file(cls, root: str, name: str) -> str:
         """The path of a file that is known, which is fetched if it is not there."""
-        from ...test_utils import download
+        from ...gluon.utils import download
 
         if name not in cls.pretrained_file_name_sha1:
             known = ", ".join(cls.pretrained_file_name_sha1)
@@ -102,10 +101,10 @@ class _TokenEmbedding(vocab.Vocabulary):
         path = os.path.join(folder, name)
         if os.path.exists(path):
             return path
-        fetched = download(cls._address + cls._download_name(name), dirname=folder)
-        expected = cls.pretrained_archive_name_sha1.get(os.path.basename(fetched))
-        if expected is not None and _sha1(fetched) != expected:
-            raise MXNetFileError(f"[{cls.__name__}] {fetched} is not what it should be: its SHA-1 differs.")
+        source = cls._download_name(name)
+        target = os.path.join(folder, source.split("/")[-1])
+        expected = cls.pretrained_archive_name_sha1.get(os.path.basename(target))
+        fetched = download(cls._address + source, target, sha1_hash=expected)
         if fetched.endswith(".zip"):
             with zipfile.ZipFile(fetched) as archive:
                 archive.extract(name, folder)
@@ -246,14 +245,6 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._idx_to_vec[[self._token_to_idx[name] for name in names]] = values.reshape(
             (len(names), self._vec_len)
         )
-
-
-def _sha1(path: str) -> str:
-    with open(path, "rb") as file:
-        digest = hashlib.sha1()
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return digest.hexdigest()
 
 
 def _as_numpy(values: Any) -> Any:
