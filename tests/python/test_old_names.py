@@ -191,3 +191,29 @@ def test_decorators_of_elementwise_functions():
 
 def test_one_object_holds_the_features():
     assert mx.runtime.Features() is mx.runtime.Features() is mx.runtime.Features.instance
+
+
+def test_symbols_are_called_like_operators():
+    x, w = mx.sym.Variable("x"), mx.sym.Variable("w")
+    product = mx.nd.CachedOp(
+        mx.sym.FullyConnected(x, w, num_hidden=2, no_bias=True), [("static_alloc", True)]
+    )
+    data, weight = mx.nd.array([[1, 2, 3]]), mx.nd.ones((2, 3))
+    weight.attach_grad()
+    with mx.autograd.record():
+        y = product(data, weight)
+    y.backward()
+    assert y.asnumpy().tolist() == [[6, 6]] and weight.grad.asnumpy().tolist() == [[1, 2, 3]] * 2
+    several = mx.nd.CachedOp(mx.sym.Group([x + 1, x * 2]))
+    out = [mx.nd.zeros((2,)), mx.nd.zeros((2,))]
+    assert several(mx.nd.ones(2), out=out) is out
+    assert [array.asnumpy().tolist() for array in out] == [[2, 2], [2, 2]]
+    seen = []
+    several._register_op_hook(lambda name, operator, array: seen.append(name))
+    assert len(several(mx.nd.ones(2))) == 2
+    mx.nd.waitall()
+    assert len(seen) == 2
+    with pytest.raises(ValueError, match="2 arrays; the inputs are x"):
+        several(data, data)
+    with pytest.raises(ValueError, match="no flags"):
+        mx.nd.CachedOp(x + 1, [("other", 1)])

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbols that are called like operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..base import MXNetTypeError, MXNetValueError
+
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+
+__all__ = ["CachedOp"]
+
+# MXNet's flags; a compiled graph always keeps its memory and its plan for each combination of shapes.
+_FLAGS = (
+    "static_alloc",
+    "static_shape",
+    "inline_limit",
+    "forward_bulk_size",
+    "backward_bulk_size",
+    "data_indices",
+    "param_indices",
+)
+
+
+class CachedOp:
+    """A symbol that is compiled once for each combination of shapes, and called with arrays; it can be recorded.
+
+    Parameters
+    ----------
+    sym : Symbol
+        The computation.
+    flags : iterable of (str, value)
+        MXNet's flags, none of which makes a difference.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> double = CachedOp(mx.sym.Variable("x") * 2)
+    >>> double(mx.nd.ones(2)).asnumpy()
+    array([2., 2.], dtype=float32)
+    """
+
+    def __init__(self, sym: Symbol, flags: Iterable[Any] = ()) -> None:
+        if not hasattr(sym, "list_inputs"):
+            raise MXNetTypeError(f"[CachedOp] sym is a {type(sym).__name__}; expected a Symbol.")
+        unknown = sorted({str(name) for name, _ in flags} - set(_FLAGS))
+        if unknown:
+            raise MXNetValueError(
+                f"[CachedOp] there are no flags {unknown}; expected some of {', '.join(_FLAGS)}."
+            )
+        self._inputs = sym.list_inputs()
+        self._graph = _core.CachedGraph(sym.handle, "cached_op")
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """The outputs for arrays in the order of the symbol's inputs: one array, or a list.
+
+        ``out``, an array or a list of them, gets the values.
+        """
+        if len(args) != len(self._inputs):
+            raise MXNetValueError(
+                f"[CachedOp] got {len(args)} arrays; the inputs are {', '.join(self._inputs)}."
+            )
+        outputs = self._graph(list(args))
+        if out is not None:
+            targets = out if isinstance(out, (list, tuple)) else [out]
+            if len(targets) != len(outputs):
+                raise MXNetValueError(f"[CachedOp] out has {len(targets)} arrays for {len(outputs)} outputs.")
+            for source, target in zip(outputs, targets):
+                source.copyto(target)
+            return out
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Calls ``callback(name, operator, array)`` for each operator's outputs, and inputs with ``monitor_all``; the
+        operator's name is always empty."""
+        self._graph.set_monitor(lambda name, array: callback(name, "", array), monitor_all)
