@@ -2,6 +2,7 @@
 """Names that MXNet's modules have beside their main ones, and stores of one's own."""
 
 import importlib
+import pickle
 
 import loomix as mx
 import numpy as np
@@ -98,6 +99,23 @@ def test_stores_without_servers_take_commands():
     mx.kv.create("local")._send_command_to_servers(0, b"")
     with pytest.raises(mx.MXNetError, match="worker"):
         mx.kv.KVStoreServer(None)
+
+
+def test_servers_take_optimizers_as_commands():
+    from loomix.kvstore_dist import DistKVStore
+
+    class Store:
+        def set_optimizer(self, optimizer):
+            self.optimizer = optimizer
+
+    store, send = Store(), DistKVStore._send_command_to_servers
+    code = pickle.dumps(mx.optimizer.SGD(learning_rate=0.25))
+    for body in (code, code.decode("latin1")):
+        store.optimizer = None
+        send(store, 0, body)
+        assert store.optimizer.lr == 0.25
+    with pytest.raises(NotImplementedError, match="no command 3"):
+        send(store, 3, "")
 
 
 def stored(stype):
