@@ -245,6 +245,19 @@ def test_a_line_is_written_once_or_not_at_all(settings, count):
     assert run_python(_FIT + settings + "\nfit()").stderr.count("Train-accuracy") == count
 
 
+def test_other_lines_are_written_where_they_are_asked_for():
+    code = """
+import logging
+import loomix as mx
+{}
+mx.lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=1.0)(3)
+assert not logging.getLogger().handlers
+"""
+    assert run_python(code.format("")).stderr == ""
+    asked = run_python(code.format("logging.getLogger().setLevel(logging.INFO)")).stderr
+    assert asked == "Update[3]: Change learning rate to 5.00000e-01\n"
+
+
 def test_a_logger_of_the_users_own_decides():
     code = _FIT + "log = logging.getLogger('mine'); log.setLevel(logging.{})\nfit(logger=log)"
     assert run_python(code.format("WARNING")).stderr.count("Train-accuracy") == 0

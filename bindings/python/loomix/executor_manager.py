@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .base import MXNetValueError
 from .context import cpu as cpu
 from .io import DataDesc
-from .log import of
+from .log import note
 from .module import executor_group
 from .module.executor_group import split_batch
 
@@ -179,7 +179,7 @@ class DataParallelExecutorManager:
             raise MXNetValueError(
                 f"[executor_manager] work_load_list has {len(work_load_list)} entries for {len(ctx)} contexts."
             )
-        of(logging if logger is None else logger).info("Start training with %s", list(ctx))
+        note(logging if logger is None else logger, "Start training with %s", list(ctx))
         self.ctx = ctx
         self.slices = _split_input_slice(train_data.batch_size, work_load_list)
         self.arg_names = symbol.list_arguments() if arg_names is None else arg_names

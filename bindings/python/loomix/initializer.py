@@ -19,6 +19,7 @@ import numpy as np
 from . import registry
 from .base import MXNetValueError, ShapeError
 from .base import string_types as string_types
+from .log import note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +153,7 @@ class Initializer:
 
     def _report(self, desc: Any, how: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
-            logging.getLogger().info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
+            note(logging, "Initialized %s as %s: %s", desc, how, self._print_func(arr))
 
     def _init_bilinear(self, _: Any, arr: NDArray) -> None:
         arr[:] = _bilinear_kernel(arr.shape)
@@ -252,9 +253,7 @@ class Load:
                 f"[Load] {name} is not among the loaded parameters, and no default_init was given."
             )
         if self.verbose:
-            logging.getLogger().info(
-                "Initialized %s by %s", name, "loading" if name in self.param else "default"
-            )
+            note(logging, "Initialized %s by %s", name, "loading" if name in self.param else "default")
 
 
 class Mixed:

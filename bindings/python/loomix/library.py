@@ -33,6 +33,7 @@ def load(path: str, verbose: bool = True) -> None:
     import logging
 
     from . import _core
+    from .log import note
 
     if not os.path.isabs(path):
         raise MXNetValueError(f"[library] {path!r} is not an absolute path.")
@@ -40,4 +41,4 @@ def load(path: str, verbose: bool = True) -> None:
         raise MXNetFileError(f"[library] there is no file {path}.")
     _core.load_kernel_module(path)
     if verbose:
-        logging.getLogger().info("Loaded the kernels of %s", path)
+        note(logging, "Loaded the kernels of %s", path)

@@ -2,8 +2,8 @@
 """A logger with one letter for the level and a short place, coloured on a terminal; and how the package logs.
 
 The functions ``logging.info`` and so on install a handler where there is none, after which a program's own
-``logging.basicConfig`` has no effect. The package therefore logs by :func:`of` and :func:`progress`, which install
-none.
+``logging.basicConfig`` has no effect. The package therefore logs by :func:`of`, :func:`note` and :func:`progress`,
+which install none.
 """
 
 from __future__ import annotations
@@ -94,6 +94,15 @@ def _silenced(logger: Any) -> bool:
     """Whether the program asked for fewer lines: warnings are hidden, too, or the logger has a level of its own."""
     own = logger.level if logger.parent is not None else NOTSET
     return not logger.isEnabledFor(WARNING) or own > INFO or logging.root.manager.disable >= INFO
+
+
+def note(logger: Any, text: str, *args: Any) -> None:
+    """Logs a line of level INFO; to the standard error, if the logger is to write such lines and has no handler."""
+    logger = of(logger)
+    if not isinstance(logger, logging.Logger) or not logger.isEnabledFor(INFO) or _takes(logger, INFO):
+        logger.info(text, *args)
+    else:
+        print(text % args if args else text, file=sys.stderr, flush=True)
 
 
 def progress(logger: Any, text: str, *args: Any) -> None:

@@ -8,6 +8,7 @@ from math import cos, pi
 from typing import Any
 
 from .base import MXNetValueError
+from .log import note
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -110,15 +111,14 @@ class FactorScheduler(LRScheduler):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:
                 self.base_lr = self.stop_factor_lr
-                logging.getLogger().info(
+                note(
+                    logging,
                     "Update[%d]: now learning rate arrived at %0.5e, will not change in the future",
                     num_update,
                     self.base_lr,
                 )
             else:
-                logging.getLogger().info(
-                    "Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr
-                )
+                note(logging, "Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
         return self.base_lr
 
 
@@ -159,7 +159,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            logging.getLogger().info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+            note(logging, "Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
         return self.base_lr
 
 

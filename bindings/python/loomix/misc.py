@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 
 from .base import MXNetValueError
+from .log import note
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
 
@@ -42,6 +43,6 @@ class FactorScheduler(LearningRateScheduler):
     def __call__(self, iteration: int) -> float:
         rate = self.base_lr * self.factor ** (iteration // self.step)
         if self.old_lr is not None and rate != self.old_lr:
-            logging.getLogger().info("At Iteration [%d]: Switch to new learning rate %.5f", iteration, rate)
+            note(logging, "At Iteration [%d]: Switch to new learning rate %.5f", iteration, rate)
         self.old_lr = rate
         return rate

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .base import MXNetTypeError
 from .context import Context as Context
 from .context import cpu
+from .log import note
 
 if TYPE_CHECKING:
     from .kvstore import KVStore
@@ -78,7 +79,7 @@ def save_checkpoint(
     arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
     params = f"{prefix}-{epoch:04d}.params"
     write_whole(params, lambda name: save(name, arrays))
-    logging.getLogger().info('Saved checkpoint to "%s"', params)
+    note(logging, 'Saved checkpoint to "%s"', params)
 
 
 def load_params(prefix: str, epoch: int) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import MXNetFileError, MXNetValueError, ShapeError
+from ..log import note
 from .base import DataBatch, DataDesc, DataIter, warn_of_unknown
 
 if TYPE_CHECKING:
@@ -170,9 +171,7 @@ class MNISTIter(MXDataIter):
         self._names = (data_name, label_name)
         self._cursor = -batch_size
         if not silent:
-            logging.getLogger().info(
-                "MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle
-            )
+            note(logging, "MNISTIter: %d images of shape %s, shuffle=%d", end - begin, self._sample, shuffle)
 
     @property
     def provide_data(self) -> list[Any]:

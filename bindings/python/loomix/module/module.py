@@ -13,7 +13,7 @@ from ..context import as_context_list, cpu, current_context
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..kvstore import write_bytes
-from ..log import of
+from ..log import note, of
 from ..model import (
     _create_kvstore,
     _initialize_kvstore,
@@ -153,7 +153,7 @@ class Module(BaseModule):
         if save_optimizer_states:
             name = f"{prefix}-{epoch:04d}.states"
             self.save_optimizer_states(name)
-            logging.getLogger().info('Saved optimizer state to "%s"', name)
+            note(logging, 'Saved optimizer state to "%s"', name)
 
     @property
     def data_names(self) -> list[str]:
