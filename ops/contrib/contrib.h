@@ -38,6 +38,13 @@ struct IndexArrayParams {
   }
 };
 
+struct GetnnzParams {
+  std::optional<int> axis;
+  static void fields(FieldList<GetnnzParams>& f) {
+    f("axis", &GetnnzParams::axis, "0 counts in each column, 1 in each row; None in the whole matrix.");
+  }
+};
+
 struct CountSketchParams {
   int out_dim = 1;
   int processing_batch_size = 32;
@@ -77,6 +84,8 @@ struct SparsityParams {
 
 void register_contrib_elementwise(OpTable& table);
 void register_contrib_index(OpTable& table);
+void register_contrib_stored(OpTable& table);
+void kernels_contrib_stored(OpTable& table);
 void register_contrib_transforms(OpTable& table);
 void register_hawkes(OpTable& table);
 

@@ -33,6 +33,7 @@ void kernels_contrib_cpu(OpTable& table) {
   table.kernel<NoParams, hawkes_cpu, nullptr, hawkes_scratch>("_contrib_hawkesll", "hawkes_cpu", cpu);
   table.kernel<NoParams, backward_hawkes_cpu, nullptr, backward_hawkes_scratch>("_backward_hawkesll",
                                                                                 "backward_hawkes_cpu", cpu);
+  kernels_contrib_stored(table);
 }
 
 }  // namespace loomix::ops

@@ -8,6 +8,7 @@ void register_contrib(OpTable& table) {
   register_contrib_elementwise(table);
   register_contrib_index(table);
   register_contrib_transforms(table);
+  register_contrib_stored(table);
   register_hawkes(table);
 }
 

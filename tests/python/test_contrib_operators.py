@@ -147,6 +147,27 @@ def test_unique_samples_of_a_zipfian_distribution():
         nd._internal._sample_unique_zipfian(6, shape=(3,))
 
 
+@pytest.mark.parametrize("stype", ["csr", "default"])
+def test_what_a_matrix_stores(stype):
+    x = nd.array([[0, 5, 0], [3, 0, 4], [0, 0, 0]]).tostype(stype)
+    assert nd.contrib.getnnz(x).asnumpy().tolist() == [3] and nd.contrib.getnnz(x).dtype == np.int64
+    assert nd.contrib.getnnz(x, axis=1).asnumpy().tolist() == [1, 2, 0]
+    assert nd.contrib.getnnz(x, axis=0).asnumpy().tolist() == [1, 1, 1]
+    u, v = nd.array([0, 1, 1, 2, 0]), nd.array([1, 0, 1, 2, 7])
+    assert nd.contrib.edge_id(x, u, v).asnumpy().tolist() == [5, 3, -1, -1, -1]
+    with pytest.raises(mx.base.MXNetError, match="u.0. is 3; expected 0 to 2"):
+        nd.contrib.edge_id(x, u + 3, v).asnumpy()
+    empty = nd.zeros((2, 3)).tostype(stype)
+    assert nd.contrib.getnnz(empty, axis=1).asnumpy().tolist() == [0, 0]
+    assert nd.contrib.edge_id(empty, nd.array([1]), nd.array([1])).asnumpy().tolist() == [-1]
+
+
+def test_explicit_zeros_are_stored():
+    x = mx.nd.sparse.csr_matrix(([0.0, 2], [1, 0], [0, 1, 2]), shape=(2, 3))
+    assert nd.contrib.getnnz(x).asnumpy().tolist() == [2]
+    assert nd.contrib.edge_id(x, nd.array([0, 1]), nd.array([1, 1])).asnumpy().tolist() == [0, -1]
+
+
 def test_densities_are_zero_outside_of_their_support():
     one = nd.ones((1,))
     assert nd.random_pdf_uniform(nd.array([[-1, 0.5, 3]]), one * 0, one * 2).asnumpy().tolist() == [

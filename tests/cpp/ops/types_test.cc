@@ -53,6 +53,7 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_count_sketch", {{Shape{2, 4}, Shape{3}, Shape{3}}, {}}},
       {"_backward_random_pdf_dirichlet", {{Shape{2}, Shape{2, 3}, Shape{2, 3}}, {}}},
       {"_sample_unique_zipfian", {{}, {{"shape", "(2, 3)"}}}},
+      {"_contrib_edge_id", {{Shape{2, 3}, Shape{2}, Shape{2}}, {}}},
       {"_set_value", {{}, {{"src", "2"}}}},
       {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},

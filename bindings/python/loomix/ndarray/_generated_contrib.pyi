@@ -102,9 +102,22 @@ def div_sqrt_dim(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def edge_id(
+    data: NDArray,
+    u: NDArray,
+    v: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def fft(
     data: NDArray,
     compute_size: int = 128,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def getnnz(
+    data: NDArray,
+    axis: int | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -111,9 +111,24 @@ def div_sqrt_dim(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def edge_id(
+    data: Symbol | None = None,
+    u: Symbol | None = None,
+    v: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def fft(
     data: Symbol | None = None,
     compute_size: int = 128,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def getnnz(
+    data: Symbol | None = None,
+    axis: int | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
