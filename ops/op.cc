@@ -41,8 +41,7 @@ int OpDef::count_visible_outputs(const AttrsBase& attrs) const {
 int OpDef::schema_position(const AttrsBase& attrs, int i) const {
   const int declared = static_cast<int>(inputs.size());
   const int repeated = declared - 1;
-  if (!variadic_count.empty()) return std::min(i, repeated);
-  if (!has_input) return i;
+  if (!variadic_count.empty() || !has_input) return std::min(i, repeated);
   for (int position = 0; position < declared; ++position) {
     if (has_input(attrs, position) && i-- == 0) return position;
   }

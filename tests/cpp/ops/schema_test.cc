@@ -17,6 +17,14 @@ TEST(Schema, UnknownOperatorsNameTheirNeighbours) {
   }
 }
 
+TEST(Schema, RepeatedInputsAreTheLastOneDeclared) {
+  const OpDef& op = builtin_table().at("_backward_concat");
+  const auto attrs = builtin_table().parse(op, {{"num_args", "9"}});
+  ASSERT_EQ(op.count_inputs(*attrs), 10);
+  EXPECT_EQ(op.schema_position(*attrs, 0), 0);
+  for (int i = 1; i < 10; ++i) EXPECT_EQ(op.schema_position(*attrs, i), 1);
+}
+
 TEST(Dispatch, ReportsWhichKernelRuns) {
   const OpDef& op = builtin_table().at("exp");
   const auto attrs = builtin_table().parse(op, {});
