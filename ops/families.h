@@ -67,6 +67,9 @@ void kernels_loss_cpu(OpTable& table);
 void register_dropout(OpTable& table);
 void kernels_dropout_cpu(OpTable& table);
 
+void register_rnn(OpTable& table);
+void kernels_rnn_cpu(OpTable& table);
+
 void register_optimizer(OpTable& table);
 void kernels_optimizer_cpu(OpTable& table);
 

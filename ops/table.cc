@@ -17,16 +17,27 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {register_elemwise, kernels_elemwise_cpu},   {register_reduce, kernels_reduce_cpu},
-    {register_shape, kernels_shape_cpu},         {register_init, kernels_init_cpu},
-    {register_index, kernels_index_cpu},         {register_ordering, kernels_ordering_cpu},
-    {register_random, kernels_random_cpu},       {register_linear, kernels_linear_cpu},
-    {register_conv, kernels_conv_cpu},           {register_pool, kernels_pool_cpu},
-    {register_norm, kernels_norm_cpu},           {register_activation, kernels_activation_cpu},
-    {register_softmax, kernels_softmax_cpu},     {register_loss, kernels_loss_cpu},
-    {register_dropout, kernels_dropout_cpu},     {register_optimizer, kernels_optimizer_cpu},
-    {register_linalg, kernels_linalg_cpu},       {register_sequence, kernels_sequence_cpu},
-    {register_attention, kernels_attention_cpu}, {register_contrib, kernels_contrib_cpu},
+    {register_elemwise, kernels_elemwise_cpu},
+    {register_reduce, kernels_reduce_cpu},
+    {register_shape, kernels_shape_cpu},
+    {register_init, kernels_init_cpu},
+    {register_index, kernels_index_cpu},
+    {register_ordering, kernels_ordering_cpu},
+    {register_random, kernels_random_cpu},
+    {register_linear, kernels_linear_cpu},
+    {register_conv, kernels_conv_cpu},
+    {register_pool, kernels_pool_cpu},
+    {register_norm, kernels_norm_cpu},
+    {register_activation, kernels_activation_cpu},
+    {register_softmax, kernels_softmax_cpu},
+    {register_loss, kernels_loss_cpu},
+    {register_dropout, kernels_dropout_cpu},
+    {register_optimizer, kernels_optimizer_cpu},
+    {register_linalg, kernels_linalg_cpu},
+    {register_sequence, kernels_sequence_cpu},
+    {register_attention, kernels_attention_cpu},
+    {register_contrib, kernels_contrib_cpu},
+    {register_rnn, kernels_rnn_cpu},
 };
 
 // Levenshtein's distance, for suggestions.

@@ -174,6 +174,11 @@ const Case kCases[] = {
      {{"act_type", "prelu"}},
      {{2, 3, 300}, {2, 3, 300}, {3}},
      {{3}}},
+    {"RNN",
+     "rnn_cpu",
+     {{"mode", "gru"}, {"state_size", "32"}, {"num_layers", "2"}, {"bidirectional", "True"}, {"p", "0.5"}},
+     {{5, 8, 16}, {28416}, {4, 8, 32}},
+     {{5, 8, 64}}},
 };
 
 class SteadyRun : public ::testing::TestWithParam<Case> {};

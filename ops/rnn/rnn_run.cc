@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/rnn/rnn_run.h"
+
+#include "base/error.h"
+#include "ops/isa.h"
+
+namespace loomix::ops {
+namespace {
+
+template <class C>
+const RnnLoops<C>& pick() {
+  const auto base = +[]() -> const RnnLoops<C>& { return isa_base::rnn_loops(C{}); };
+  const auto v3 = +[]() -> const RnnLoops<C>& { return isa_v3::rnn_loops(C{}); };
+  const auto v4 = +[]() -> const RnnLoops<C>& { return isa_v4::rnn_loops(C{}); };
+  return pick_isa(base, v3, v4);
+}
+
+}  // namespace
+
+const RnnLoops<float>& rnn_loops(float) {
+  static const RnnLoops<float>& chosen = pick<float>();
+  return chosen;
+}
+
+const RnnLoops<double>& rnn_loops(double) {
+  static const RnnLoops<double>& chosen = pick<double>();
+  return chosen;
+}
+
+void read_lengths(const RnnShape& s, const TensorView* lengths, int64_t* to) {
+  if (!lengths) {
+    std::fill_n(to, s.batch, s.steps);
+    return;
+  }
+  dispatch_all(lengths->dtype, "RNN", [&]<class T>(Type<T>) {
+    const T* from = lengths->as<T>();
+    for (int64_t i = 0; i < s.batch; ++i) {
+      const double length = static_cast<double>(static_cast<Accum<T>>(from[i]));
+      LOOMIX_CHECK(length >= 0 && length <= static_cast<double>(s.steps), ValueError,
+                   "[RNN] sequence_length[{}] is {}; expected 0 to {}, the number of steps.", i, length,
+                   s.steps);
+      to[i] = static_cast<int64_t>(length);
+    }
+  });
+}
+
+RnnBlocks::RnnBlocks(const RnnShape& s, int cores) : batch(s.batch) {
+  // Each step of a block reads its whole weight. One that leaves the second cache is read for as many rows as there are
+  // for a core.
+  constexpr int64_t kTileRows = 6, kCached = 200'000;
+  const int64_t tiles = (batch + kTileRows - 1) / kTileRows;
+  const int64_t wanted =
+      s.gate_columns() * s.outputs <= kCached ? tiles : (cores + s.directions - 1) / s.directions;
+  count = std::min(tiles, wanted);
+}
+
+}  // namespace loomix::ops

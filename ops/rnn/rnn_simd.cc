@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/rnn/rnn_loops.h"
+#include "ops/simd_math.h"
+#include "ops/simd_tile.h"
+
+namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
+namespace {
+
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+constexpr int64_t kWidth = kTileWidth;
+
+template <class T>
+void pack(int64_t depth, int64_t columns, const T* from, int64_t k_step, int64_t j_step, int64_t first,
+          int64_t last, T* panels) {
+  for (int64_t panel = first; panel < last; ++panel) {
+    T* to = panels + panel * kWidth * depth;
+    const T* const begin = from + panel * kWidth * j_step;
+    const int64_t used = least(kWidth, columns - panel * kWidth);
+    for (int64_t k = 0; k < depth; ++k, to += kWidth) {
+      for (int64_t j = 0; j < used; ++j) to[j] = begin[k * k_step + j * j_step];
+      for (int64_t j = used; j < kWidth; ++j) to[j] = 0;
+    }
+  }
+}
+
+// A block of at most kTileRows rows with the first `width` columns of a panel.
+void block(int64_t rows, int64_t width, int64_t depth, const float* a, int64_t a_row, int64_t a_step,
+           const float* panel, float* c, int64_t c_row, bool add) {
+  if (width % kLanes == 0) {
+    tile_any(rows, width, depth, a, a_row, a_step, panel, kWidth, c, c_row, nullptr, add);
+    return;
+  }
+  float part[kTileRows * kWidth];  // a tile writes whole vectors, for which c has no room
+  for (int64_t r = 0; add && r < rows; ++r) {
+    for (int64_t j = 0; j < kWidth; ++j) part[r * kWidth + j] = j < width ? c[r * c_row + j] : 0.0f;
+  }
+  tile_any(rows, width, depth, a, a_row, a_step, panel, kWidth, part, kWidth, nullptr, add);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < width; ++j) c[r * c_row + j] = part[r * kWidth + j];
+  }
+}
+
+void block(int64_t rows, int64_t width, int64_t depth, const double* a, int64_t a_row, int64_t a_step,
+           const double* panel, double* c, int64_t c_row, bool add) {
+  for (int64_t r = 0; r < rows; ++r, a += a_row, c += c_row) {
+    double sums[kWidth];
+    for (int64_t j = 0; j < kWidth; ++j) sums[j] = add && j < width ? c[j] : 0.0;
+    for (int64_t k = 0; k < depth; ++k) {
+#pragma omp simd
+      for (int64_t j = 0; j < kWidth; ++j) sums[j] += a[k * a_step] * panel[k * kWidth + j];
+    }
+    for (int64_t j = 0; j < width; ++j) c[j] = sums[j];
+  }
+}
+
+template <class T>
+void multiply(int64_t rows, int64_t columns, int64_t depth, const T* a, int64_t a_row, int64_t a_step,
+              const T* panels, T* c, int64_t c_row, bool add) {
+  constexpr int64_t kDepth = 1024;  // of a piece of a panel, which stays in the second cache
+  for (int64_t j = 0; j < columns; j += kWidth) {
+    const T* const panel = panels + j * depth;
+    int64_t k = 0;
+    do {
+      for (int64_t r = 0; r < rows; r += kTileRows) {
+        block(least(kTileRows, rows - r), least(kWidth, columns - j), least(kDepth, depth - k),
+              a + r * a_row + k * a_step, a_row, a_step, panel + k * kWidth, c + r * c_row + j, c_row,
+              add || k > 0);
+      }
+      k += kDepth;
+    } while (k < depth);
+  }
+}
+
+template <class T>
+T sigmoid(T x) {
+  return 1 / (1 + Math::exp(-x));
+}
+
+template <class T>
+void vanilla(bool relu, int64_t units, const T* bias, const T* gate, T* hidden) {
+  if (relu) {
+#pragma omp simd
+    for (int64_t j = 0; j < units; ++j) {
+      const T x = gate[j] + bias[j];
+      hidden[j] = x < 0 ? 0 : x;
+    }
+  } else {
+#pragma omp simd
+    for (int64_t j = 0; j < units; ++j) hidden[j] = Math::tanh(gate[j] + bias[j]);
+  }
+}
+
+// Selects without branches, so that the loops vectorise.
+template <class T>
+void lstm(int64_t units, const T* bias, T* gates, T* cell, T* hidden, const CellClip<T>& clip) {
+  T *const i = gates, *const f = gates + units, *const g = gates + 2 * units, *const o = gates + 3 * units;
+  const T low = clip.low, high = clip.high, for_nan = clip.for_nan;
+#pragma omp simd
+  for (int64_t j = 0; j < units; ++j) {
+    i[j] = sigmoid(i[j] + bias[j]);
+    f[j] = sigmoid(f[j] + bias[units + j]);
+    g[j] = Math::tanh(g[j] + bias[2 * units + j]);
+    o[j] = sigmoid(o[j] + bias[3 * units + j]);
+    T next = f[j] * cell[j] + i[j] * g[j];
+    next = next < low ? low : next;
+    next = next > high ? high : next;
+    next = next == next ? next : for_nan;
+    cell[j] = next;
+    hidden[j] = o[j] * Math::tanh(next);
+  }
+}
+
+template <class T>
+void gru(int64_t units, const T* bias, T* gates, const T* h2h, const T* state, T* kept, T* hidden) {
+  T *const r = gates, *const z = gates + units, *const n = gates + 2 * units;
+  const T* const h2h_bias = bias + 3 * units;
+#pragma omp simd
+  for (int64_t j = 0; j < units; ++j) {
+    const T own = h2h[2 * units + j] + h2h_bias[2 * units + j];
+    kept[j] = own;
+    r[j] = sigmoid(r[j] + bias[j] + h2h[j] + h2h_bias[j]);
+    z[j] = sigmoid(z[j] + bias[units + j] + h2h[units + j] + h2h_bias[units + j]);
+    n[j] = Math::tanh(n[j] + bias[2 * units + j] + r[j] * own);
+    hidden[j] = (1 - z[j]) * n[j] + z[j] * state[j];
+  }
+}
+
+template <class T>
+void vanilla_gradient(bool relu, int64_t units, const T* hidden, const T* grad, T* to_gate) {
+  if (relu) {
+#pragma omp simd
+    for (int64_t j = 0; j < units; ++j) to_gate[j] = hidden[j] > 0 ? grad[j] : 0;
+  } else {
+#pragma omp simd
+    for (int64_t j = 0; j < units; ++j) to_gate[j] = grad[j] * (1 - hidden[j] * hidden[j]);
+  }
+}
+
+template <class T>
+void lstm_gradient(int64_t units, const T* gates, const T* before, const T* cell, const T* grad, T* to_cell,
+                   T* to_gates, const CellClip<T>& clip) {
+  const T low = clip.low, high = clip.high, nan_gradient = clip.nan_gradient;
+#pragma omp simd
+  for (int64_t j = 0; j < units; ++j) {
+    const T i = gates[j], f = gates[units + j], g = gates[2 * units + j], o = gates[3 * units + j];
+    const T t = Math::tanh(cell[j]);
+    const T raw = f * before[j] + i * g;
+    T passes = raw < low ? T{0} : T{1};
+    passes = raw > high ? T{0} : passes;
+    passes = raw == raw ? passes : nan_gradient;
+    const T dc = (to_cell[j] + grad[j] * o * (1 - t * t)) * passes;
+    to_gates[j] = dc * g * i * (1 - i);
+    to_gates[units + j] = dc * before[j] * f * (1 - f);
+    to_gates[2 * units + j] = dc * i * (1 - g * g);
+    to_gates[3 * units + j] = grad[j] * t * o * (1 - o);
+    to_cell[j] = dc * f;
+  }
+}
+
+template <class T>
+void lstm_hidden(int64_t units, const T* gates, const T* cell, T* hidden) {
+#pragma omp simd
+  for (int64_t j = 0; j < units; ++j) hidden[j] = gates[3 * units + j] * Math::tanh(cell[j]);
+}
+
+template <class T>
+void gru_gradient(int64_t units, const T* gates, const T* kept, const T* state, const T* grad, T* to_i2h,
+                  T* to_h2h, T* to_state) {
+#pragma omp simd
+  for (int64_t j = 0; j < units; ++j) {
+    const T r = gates[j], z = gates[units + j], n = gates[2 * units + j];
+    const T to_n = grad[j] * (1 - z) * (1 - n * n);
+    const T to_r = to_n * kept[j] * r * (1 - r);
+    const T to_z = grad[j] * (state[j] - n) * z * (1 - z);
+    to_i2h[j] = to_h2h[j] = to_r;
+    to_i2h[units + j] = to_h2h[units + j] = to_z;
+    to_i2h[2 * units + j] = to_n;
+    to_h2h[2 * units + j] = to_n * r;
+    to_state[j] = grad[j] * z;
+  }
+}
+
+template <class T>
+constexpr RnnLoops<T> kLoops = {kWidth,         pack<T>,        multiply<T>,         vanilla<T>,
+                                lstm<T>,        gru<T>,         vanilla_gradient<T>, lstm_gradient<T>,
+                                lstm_hidden<T>, gru_gradient<T>};
+
+}  // namespace
+
+const RnnLoops<float>& rnn_loops(float) { return kLoops<float>; }
+const RnnLoops<double>& rnn_loops(double) { return kLoops<double>; }
+
+}  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE
