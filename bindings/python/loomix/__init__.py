@@ -62,6 +62,7 @@ _MODULES = {
     "recordio": "recordio",
     "registry": "registry",
     "rnd": "random",
+    "rnn": "rnn",
     "rtc": "rtc",
     "runtime": "runtime",
     "sym": "symbol",
@@ -98,7 +99,6 @@ _PLANNED = {
     "numpy": "NumPy's interface",
     "onnx": "ONNX files",
     "operator": "operators written in Python",
-    "rnn": "recurrent cells for symbols",
 }
 _NOT_PLANNED = {
     "notebook": "use callbacks",

@@ -32,6 +32,7 @@ from . import profiler as profiler
 from . import random as random
 from . import recordio as recordio
 from . import registry as registry
+from . import rnn as rnn
 from . import rtc as rtc
 from . import runtime as runtime
 from . import symbol as symbol
