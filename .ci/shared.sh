@@ -3,6 +3,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CI=true DEBIAN_FRONTEND=noninteractive OMP_WAIT_POLICY=passive
+export LOOMIX_CPU_WORKER_NTHREADS=0 # tests of Python set OMP_NUM_THREADS for the threads of one operation, not for the engine
 exec </dev/null
 cores=$(nproc)
 results=$PWD/build/ci
