@@ -75,3 +75,24 @@ def test_tour(capsys, monkeypatch):
     runpy.run_path(str(EXAMPLES / "ndarray_tour.py"), run_name="__main__")
     out = capsys.readouterr().out
     assert "d(sum of squares)/dx = [2. 4. 6.]" in out and "made on cpu(1)" in out
+
+
+@pytest.mark.slow
+def test_language_model(tmp_path):
+    for package in ("tqdm", "matplotlib"):
+        pytest.importorskip(package)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [
+        sys.executable,
+        str(EXAMPLES / "rnn" / "language_model.py"),
+        "--quick",
+        "--output",
+        str(tmp_path),
+    ]
+    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    assert (
+        float(output.split("test perplexity: ")[1].split(";")[0]) < 300
+    )  # 1,871 before it has learnt anything
+    assert (tmp_path / "perplexity.png").stat().st_size > 1000
+    _, parameters, _ = mx.model.load_checkpoint(str(tmp_path / "language_model"), 2)
+    assert parameters["rnn_l0_h2h_o_weight"].shape == (64, 64)
