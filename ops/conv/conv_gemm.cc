@@ -21,6 +21,8 @@ const ConvGemmKernels& kernels() {
   return isa_base::conv_gemm_kernels();
 }
 
+constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
+
 int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cache lines
 
 }  // namespace
@@ -45,21 +47,18 @@ ScratchSlots PreparedConvGemm::slots(const KernelArgs& args) const {
                       static_cast<size_t>(own_) * sizeof(float), slots_);
 }
 
-ConvGemm::ConvGemm(const ConvolutionParams& p, const KernelSpec& spec)
-    : ConvGemm(ConvGeometry(p, spec.in[0].shape), spec.cores) {}
-
-ConvGemm::ConvGemm(const ConvGeometry& g, int cores)
+ConvGemm::ConvGemm(const ConvGeometry& g, bool, int cores)
     : PreparedConvGemm(g, lines(g.groups * g.filters * g.depth()),
                        lines(padded_image_size(g) + kSurplus + g.depth() * kernels().width + kSurplus),
                        cores) {}
 
-void ConvGemm::run(const ConvolutionParams& p, const KernelArgs& args) const {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+void ConvGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
+  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
   const ConvGemmKernels& k = kernels();
-  const float* data = args.in[0].as<float>();
-  const float* weight = args.in[1].as<float>();
-  const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
+  const float* data = operands.a.as<float>();
+  const float* weight = operands.b.as<float>();
+  const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
   float* packed = shared(args);
@@ -84,40 +83,61 @@ void ConvGemm::run(const ConvolutionParams& p, const KernelArgs& args) const {
   });
 }
 
-ConvDataGemm::ConvDataGemm(const ConvolutionParams& p, const KernelSpec& spec)
-    : ConvDataGemm(ConvGeometry(p, spec.out[0].shape), spec.cores) {}
+ConvGeometry ConvDataGemm::part_of(const ConvGeometry& g) {
+  ConvGeometry part = g;
+  int64_t parts = std::min((kFewestParts + g.batch * g.groups - 1) / std::max<int64_t>(1, g.batch * g.groups),
+                           std::max<int64_t>(1, g.channels));
+  while (g.channels % parts != 0) --parts;
+  part.channels = g.channels / parts;
+  return part;
+}
 
-ConvDataGemm::ConvDataGemm(const ConvGeometry& g, int cores)
+ConvDataGemm::ConvDataGemm(const ConvGeometry& g, bool, int cores)
     : PreparedConvGemm(
           g, lines(g.groups * g.filters * g.depth()),
-          lines((g.filters + kernels().rows) * kernels().width + padded_image_size(g) + kSurplus), cores) {}
+          lines((g.filters + kernels().rows) * kernels().width + padded_image_size(part_of(g)) + kSurplus),
+          cores),
+      parts_(g.channels / std::max<int64_t>(1, part_of(g).channels)) {}
 
-void ConvDataGemm::run(const ConvolutionParams&, const KernelArgs& args) const {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+// The unit of work is some channels of a group of an image.
+void ConvDataGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
+  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
+  const ConvGeometry part = part_of(g);
   const ConvGemmKernels& k = kernels();
-  const float* grad = args.in[0].as<float>();
-  const float* weight = args.in[1].as<float>();
+  const float* grad = operands.a.as<float>();
+  const float* weight = operands.b.as<float>();
+  const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
   float* out = args.out[0].mutable_as<float>();
-  const int64_t weights = g.filters * g.depth();
+  const int64_t weights = g.filters * part.depth();
   float* packed = shared(args);
-  for (int64_t group = 0; group < g.groups; ++group) {  // the weight's columns are the rows here
-    k.pack_rows(g.depth(), g.filters, weight + group * weights, 1, g.depth(), packed + group * weights);
+  for (int64_t i = 0; i < g.groups * parts_; ++i) {  // the weight's columns are the rows here
+    k.pack_rows(part.depth(), g.filters,
+                weight + i / parts_ * g.filters * g.depth() + i % parts_ * part.depth(), 1, g.depth(),
+                packed + i * weights);
   }
   ScratchSlots slots = this->slots(args);
-  engine::parallel_for(*args.context, g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(*args.context, g.batch * g.groups * parts_, 1, [&](int64_t begin, int64_t end) {
     const ScratchSlots::Use own(slots);
     for (int64_t item = begin; item < end; ++item) {
-      k.to_data(g, grad + item * g.filters * g.out_size(), packed + item % g.groups * weights,
-                own.as<float>(), out + item * g.channels * g.in_size());
+      const int64_t first = item % (g.groups * parts_);
+      float* const to = out + item * part.channels * g.in_size();
+      k.to_data(part, grad + item / parts_ * g.filters * g.out_size(), packed + first * weights,
+                own.as<float>(), to);
+      if (bias) add_bias(bias + first * part.channels, part.channels, g.in_size(), to);
     }
   });
 }
 
-ConvWeightGemm::ConvWeightGemm(const ConvolutionParams& p, const KernelSpec& spec)
-    : ConvWeightGemm(ConvGeometry(p, spec.in[1].shape), spec.cores) {}
+void add_bias(const float* bias, int64_t planes, int64_t size, float* image) {
+  for (int64_t plane = 0; plane < planes; ++plane, image += size) {
+    const float more = bias[plane];
+#pragma omp simd
+    for (int64_t i = 0; i < size; ++i) image[i] += more;
+  }
+}
 
-ConvWeightGemm::ConvWeightGemm(const ConvGeometry& g, int cores)
+ConvWeightGemm::ConvWeightGemm(const ConvGeometry& g, bool, int cores)
     : PreparedConvGemm(
           g, lines(parts(g) * g.groups * g.filters * padded_depth(g, kernels().lanes)),
           lines(padded_image_size(g) + kSurplus + at_once(g) * padded_depth(g, kernels().lanes) + kSurplus),
@@ -131,12 +151,12 @@ int64_t ConvWeightGemm::at_once(const ConvGeometry& g) {
 }
 
 // The batch is cut into a fixed number of parts, whose sums are added in order: the result does not depend on threads.
-void ConvWeightGemm::run(const ConvolutionParams&, const KernelArgs& args) const {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+void ConvWeightGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
+  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
   const ConvGemmKernels& k = kernels();
-  const float* grad = args.in[0].as<float>();
-  const float* data = args.in[1].as<float>();
+  const float* grad = operands.a.as<float>();
+  const float* data = operands.b.as<float>();
   float* out = args.out[0].mutable_as<float>();
   const int64_t padded = padded_depth(g, k.lanes);
   const int64_t part_size = g.groups * g.filters * padded;

@@ -2,6 +2,8 @@
 #include "ops/conv/convolution.h"
 
 #include "base/error.h"
+#include "ops/conv/deconvolution.h"
+#include "ops/conv/deformable.h"
 #include "ops/families.h"
 #include "ops/linear/bilinear.h"
 #include "ops/rules.h"
@@ -13,34 +15,6 @@ namespace {
 using Params = ConvolutionParams;
 
 bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
-
-int64_t value_or(const Shape& shape, int i, int64_t otherwise) {
-  return shape.ndim() > i ? shape[i] : otherwise;
-}
-
-void check(const Params& p, const char* who) {
-  const int spatial = p.kernel.ndim();
-  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ValueError, "[{}] kernel is {}; expected one to three numbers.",
-               who, p.kernel.to_string());
-  LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ValueError,
-               "[{}] kernel is {}, but layout asks for {} numbers.", who, p.kernel.to_string(),
-               spatial_axes(*p.layout));
-  for (const Shape* list : {&p.stride, &p.dilate, &p.pad}) {
-    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
-                 "[{}] stride {}, dilate {}, pad {}: expected {} numbers each, or none.", who,
-                 p.stride.to_string(), p.dilate.to_string(), p.pad.to_string(), spatial);
-  }
-  for (int i = 0; i < spatial; ++i) {
-    LOOMIX_CHECK(
-        p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.dilate, i, 1) > 0 &&
-            value_or(p.pad, i, 0) >= 0,
-        ValueError,
-        "[{}] kernel {}, stride {}, dilate {}, pad {}: all but pad must be positive, pad not negative.", who,
-        p.kernel.to_string(), p.stride.to_string(), p.dilate.to_string(), p.pad.to_string());
-  }
-  LOOMIX_CHECK(p.num_filter % p.num_group == 0, ValueError,
-               "[{}] num_filter {} is no multiple of num_group {}.", who, p.num_filter, p.num_group);
-}
 
 int64_t positions(const Params& p, int i, int64_t size) {
   const int64_t reach = value_or(p.dilate, i, 1) * (p.kernel[i] - 1) + 1;
@@ -54,7 +28,7 @@ struct Places {
 };
 
 void relate(const Params& p, ShapeInfer& s, const Places& at) {
-  check(p, s.who());
+  check_window(p, s.who());
   const auto get = [&](int place) -> const Shape& { return place < 0 ? s.out(0) : s.in(place); };
   const auto put = [&](int place, const Shape& shape) {
     place < 0 ? s.set_out(0, shape) : s.set_in(place, shape);
@@ -171,6 +145,30 @@ void add(OpTable& table, const char* name, const char* doc) {
 
 }  // namespace
 
+void check_window(const ConvolutionParams& p, const char* who) {
+  const int spatial = p.kernel.ndim();
+  LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ValueError, "[{}] kernel is {}; expected one to three numbers.",
+               who, p.kernel.to_string());
+  LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ValueError,
+               "[{}] kernel is {}, but layout asks for {} numbers.", who, p.kernel.to_string(),
+               spatial_axes(*p.layout));
+  for (const Shape* list : {&p.stride, &p.dilate, &p.pad}) {
+    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
+                 "[{}] stride {}, dilate {}, pad {}: expected {} numbers each, or none.", who,
+                 p.stride.to_string(), p.dilate.to_string(), p.pad.to_string(), spatial);
+  }
+  for (int i = 0; i < spatial; ++i) {
+    LOOMIX_CHECK(
+        p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.dilate, i, 1) > 0 &&
+            value_or(p.pad, i, 0) >= 0,
+        ValueError,
+        "[{}] kernel {}, stride {}, dilate {}, pad {}: all but pad must be positive, pad not negative.", who,
+        p.kernel.to_string(), p.stride.to_string(), p.dilate.to_string(), p.pad.to_string());
+  }
+  LOOMIX_CHECK(p.num_filter % p.num_group == 0, ValueError,
+               "[{}] num_filter {} is no multiple of num_group {}.", who, p.num_filter, p.num_group);
+}
+
 ConvGeometry::ConvGeometry(const ConvolutionParams& p, const Shape& data)
     : channels_last(is_channels_last(p)) {
   const int spatial = p.kernel.ndim();
@@ -193,7 +191,19 @@ ConvGeometry::ConvGeometry(const ConvolutionParams& p, const Shape& data)
   }
 }
 
+ConvGeometry geometry_of(const ConvolutionParams& p, ConvPass pass, std::span<const TensorView> in,
+                         std::span<const TensorView> out) {
+  const TensorView& data = pass == ConvPass::data ? out[0] : in[pass == ConvPass::forward ? 0 : 1];
+  return ConvGeometry(p, data.shape);
+}
+
+ConvOperands operands_of(const ConvolutionParams& p, ConvPass pass, std::span<const TensorView> in) {
+  return {in[0], in[1], pass == ConvPass::forward && !p.no_bias ? &in[2] : nullptr};
+}
+
 void register_conv(OpTable& table) {
+  register_deconvolution(table);
+  register_deformable(table);
   add<ConvolutionParams>(table, "Convolution", "Slides filters over one to three axes of the data.");
   add<ConvolutionV1Params>(table, "Convolution_v1", "Convolution by another name, for old files.");
 }

@@ -26,12 +26,15 @@ struct ConvolutionParams {
   std::optional<Layout> layout;
 
   template <class P>
-  static void list_fields(FieldList<P>& f, std::vector<std::pair<std::string, Layout>> layouts) {
+  static void list_window(FieldList<P>& f) {
     f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the filters, one number an axis.")
         .required("(2, 2)");
     f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the filter's places; 1 by default.");
     f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of the filter's own elements; 1 by default.");
     f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
+  }
+  template <class P>
+  static void list_others(FieldList<P>& f, std::vector<std::pair<std::string, Layout>> layouts) {
     f("num_filter", static_cast<int P::*>(&P::num_filter), "Number of filters, the channels of the output.")
         .required("4")
         .type("int (non-negative)")
@@ -53,17 +56,24 @@ struct ConvolutionParams {
       "Order of the axes: NCW, NCHW or NCDHW by default.")
         .options(std::move(layouts));
   }
-  static void fields(FieldList<ConvolutionParams>& f) { list_fields(f, kConvLayouts); }
+  static void fields(FieldList<ConvolutionParams>& f) {
+    list_window(f);
+    list_others(f, kConvLayouts);
+  }
 };
 
 // Convolution_v1 is Convolution by another name, for old files.
 struct ConvolutionV1Params : ConvolutionParams {
   static void fields(FieldList<ConvolutionV1Params>& f) {
-    list_fields(
+    list_window(f);
+    list_others(
         f,
         {{"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}});
   }
 };
+
+// The number of lists' elements, their signs and the groups; throws in the name of `who`.
+void check_window(const ConvolutionParams& p, const char* who);
 
 // A convolution in numbers; missing spatial axes have size one. Channels and filters are those of one group.
 struct ConvGeometry {
@@ -76,14 +86,30 @@ struct ConvGeometry {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t kernel_size() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t depth() const { return channels * kernel_size(); }  // products summed for one output
+  int64_t reach(int i) const { return dilate[i] * (kernel[i] - 1) + 1; }
 };
 
-// data, weight, bias -> output.
-void convolution_cpu(const ConvolutionParams&, const KernelArgs&);
-// grad, weight, data (shape only) -> gradient of the data.
-void convolution_data_cpu(const ConvolutionParams&, const KernelArgs&);
-// grad, data, weight (shape only) -> gradient of the weight.
-void convolution_weight_cpu(const ConvolutionParams&, const KernelArgs&);
+// A convolution and its two gradients. Deconvolution is made of the same three, and so shares their kernels: its output
+// is a convolution's gradient of the data.
+enum class ConvPass { forward, data, weight };
+
+// Forward: data and weight; data: gradient of the output, and weight; weight: gradient of the output, and data. A bias, one
+// number a channel of what is computed, may be there but for the weight.
+struct ConvOperands {
+  const TensorView& a;
+  const TensorView& b;
+  const TensorView* bias = nullptr;
+};
+
+// How the passes of the operator with attributes P lie in its inputs and outputs.
+ConvGeometry geometry_of(const ConvolutionParams& p, ConvPass pass, std::span<const TensorView> in,
+                         std::span<const TensorView> out);
+ConvOperands operands_of(const ConvolutionParams& p, ConvPass pass, std::span<const TensorView> in);
+
+// Plain loops; the specification.
+void conv_forward_cpu(const ConvGeometry&, const ConvOperands&, const KernelArgs&);
+void conv_data_cpu(const ConvGeometry&, const ConvOperands&, const KernelArgs&);
+void conv_weight_cpu(const ConvGeometry&, const ConvOperands&, const KernelArgs&);
 // grad -> gradient of the bias.
 void convolution_bias_cpu(const ConvolutionParams&, const KernelArgs&);
 
@@ -101,35 +127,50 @@ class PreparedConvGemm : public KernelState {
   const int slots_;
 };
 
-class ConvGemm final : public PreparedConvGemm {
+class ConvGemm : public PreparedConvGemm {
  public:
-  ConvGemm(const ConvolutionParams& p, const KernelSpec& spec);
-  void run(const ConvolutionParams& p, const KernelArgs& args) const;
-
- private:
-  ConvGemm(const ConvGeometry& g, int cores);
+  static constexpr ConvPass kPass = ConvPass::forward;
+  ConvGemm(const ConvGeometry& g, bool with_bias, int cores);
+  void run(const ConvOperands& operands, const KernelArgs& args) const;
 };
 
-class ConvDataGemm final : public PreparedConvGemm {
+class ConvDataGemm : public PreparedConvGemm {
  public:
-  ConvDataGemm(const ConvolutionParams& p, const KernelSpec& spec);
-  void run(const ConvolutionParams& p, const KernelArgs& args) const;
+  static constexpr ConvPass kPass = ConvPass::data;
+  ConvDataGemm(const ConvGeometry& g, bool with_bias, int cores);
+  void run(const ConvOperands& operands, const KernelArgs& args) const;
 
  private:
-  ConvDataGemm(const ConvGeometry& g, int cores);
+  static ConvGeometry part_of(const ConvGeometry& g);  // some of the channels
+  const int64_t parts_;
 };
 
-class ConvWeightGemm final : public PreparedConvGemm {
+class ConvWeightGemm : public PreparedConvGemm {
  public:
-  ConvWeightGemm(const ConvolutionParams& p, const KernelSpec& spec);
-  void run(const ConvolutionParams& p, const KernelArgs& args) const;
+  static constexpr ConvPass kPass = ConvPass::weight;
+  ConvWeightGemm(const ConvGeometry& g, bool with_bias, int cores);
+  void run(const ConvOperands& operands, const KernelArgs& args) const;
 
  private:
-  ConvWeightGemm(const ConvGeometry& g, int cores);
   static int64_t parts(const ConvGeometry& g);    // partial sums, whatever the number of threads
   static int64_t at_once(const ConvGeometry& g);  // pixels that are unfolded at a time
 };
 
 Support convolution_gemm_support(const ConvolutionParams&, const KernelSpec&);
+
+// Adds one number to each channel of `planes` channels of one image.
+void add_bias(const float* bias, int64_t planes, int64_t size, float* image);
+
+// A kernel above as that of an operator.
+template <class P, class Pass>
+class ConvKernel final : public Pass {
+ public:
+  ConvKernel(const P& p, const KernelSpec& spec)
+      : Pass(geometry_of(p, Pass::kPass, spec.in, spec.out),
+             operands_of(p, Pass::kPass, spec.in).bias != nullptr, spec.cores) {}
+  void run(const P& p, const KernelArgs& args) const {
+    if (args.req[0] != Req::null) Pass::run(operands_of(p, Pass::kPass, args.in), args);
+  }
+};
 
 }  // namespace loomix::ops

@@ -131,7 +131,8 @@ void forward(const ConvGeometry& g, const T* data, const T* weight, const T* bia
 
 // Each element adds up what the outputs that saw it send back.
 template <class T>
-void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engine::RunContext& context) {
+void to_data(const ConvGeometry& g, const T* grad, const T* weight, const T* bias, T* out,
+             engine::RunContext& context) {
   using A = Accum<T>;
   const Strides s(g);
   const int64_t channels = g.groups * g.channels;
@@ -143,7 +144,7 @@ void to_data(const ConvGeometry& g, const T* grad, const T* weight, T* out, engi
       const T* taps = weight + filter * s.filter + channel % g.channels * s.channel;
       T* to = out + unit / channels * s.image_in + channel * s.channel_in;
       for (int64_t pixel = 0; pixel < g.in_size(); ++pixel) {
-        A sum{0};
+        A sum = bias ? static_cast<A>(bias[channel]) : A{0};
         each_reader(g, pixel, [&](int64_t reader, int64_t tap) {
           for (int64_t f = 0; f < g.filters; ++f) {
             sum += static_cast<A>(from[f * s.channel_out + reader * s.pixel_out]) *
@@ -183,27 +184,24 @@ void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool
 
 }  // namespace
 
-void convolution_cpu(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void conv_forward_cpu(const ConvGeometry& g, const ConvOperands& from, const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
-    forward(ConvGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.in[1].as<T>(),
-            p.no_bias ? nullptr : args.in[2].as<T>(), args.out[0].mutable_as<T>(), *args.context);
-  });
-}
-
-void convolution_data_cpu(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
-    to_data(ConvGeometry(p, args.out[0].shape), args.in[0].as<T>(), args.in[1].as<T>(),
+    forward(g, from.a.as<T>(), from.b.as<T>(), from.bias ? from.bias->as<T>() : nullptr,
             args.out[0].mutable_as<T>(), *args.context);
   });
 }
 
-void convolution_weight_cpu(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void conv_data_cpu(const ConvGeometry& g, const ConvOperands& from, const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
-    to_weight(ConvGeometry(p, args.in[1].shape), args.in[0].as<T>(), args.in[1].as<T>(),
-              args.out[0].mutable_as<T>(), args.req[0] == Req::add, *args.context);
+    to_data(g, from.a.as<T>(), from.b.as<T>(), from.bias ? from.bias->as<T>() : nullptr,
+            args.out[0].mutable_as<T>(), *args.context);
+  });
+}
+
+void conv_weight_cpu(const ConvGeometry& g, const ConvOperands& from, const KernelArgs& args) {
+  dispatch_floating(args.out[0].dtype, "Convolution", [&]<class T>(Type<T>) {
+    to_weight(g, from.a.as<T>(), from.b.as<T>(), args.out[0].mutable_as<T>(), args.req[0] == Req::add,
+              *args.context);
   });
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/settings.h"
-#include "ops/conv/convolution.h"
+#include "ops/conv/deconvolution.h"
 #include "ops/families.h"
 #include "ops/isa.h"
 #include "ops/primitive_dnnl.h"
@@ -15,7 +15,7 @@ namespace {
 using namespace onednn;
 using dnnl::algorithm;
 
-enum class Pass { forward, data, weight };
+using Pass = ConvPass;
 constexpr algorithm kDirect = algorithm::convolution_direct;
 constexpr algorithm kWinograd = algorithm::convolution_winograd;
 
@@ -32,7 +32,7 @@ struct Plan {
 struct Problem {
   Pass pass;
   bool with_bias;
-  dnnl::memory::dims data, weight, out, strides, dilates, pads;
+  dnnl::memory::dims data, weight, out, strides, dilates, pads, pads_behind;
 
   Problem(Pass which, bool bias, const ConvGeometry& g, int64_t images) : pass(which), with_bias(bias) {
     const int first = g.in[0] == 1 && g.out[0] == 1 && g.kernel[0] == 1 ? 1 : 0;  // one axis runs as two
@@ -48,6 +48,12 @@ struct Problem {
     pads = append({}, g.pad);
     dilates = append({}, g.dilate);
     for (auto& step : dilates) --step;
+    int64_t behind[3];
+    for (int i = 0; i < 3; ++i) {  // a deconvolution may use less than all places of the filter
+      const bool all = (g.in[i] + 2 * g.pad[i] - g.reach(i)) / g.stride[i] + 1 == g.out[i];
+      behind[i] = all ? g.pad[i] : (g.out[i] - 1) * g.stride[i] + g.reach(i) - g.in[i] - g.pad[i];
+    }
+    pads_behind = append({}, behind);
   }
 };
 
@@ -71,21 +77,21 @@ Plan make_plan(const Problem& p, algorithm how) {
   using ForwardOf = dnnl::convolution_forward;
   using DataOf = dnnl::convolution_backward_data;
   using WeightOf = dnnl::convolution_backward_weights;
-  const auto forward =
-      p.with_bias ? describe<ForwardOf>(kKind, how, data, weight, plan.bias, out, p.strides, p.dilates,
-                                        p.pads, p.pads)
-                  : describe<ForwardOf>(kKind, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+  const auto forward = p.with_bias ? describe<ForwardOf>(kKind, how, data, weight, plan.bias, out, p.strides,
+                                                         p.dilates, p.pads, p.pads_behind)
+                                   : describe<ForwardOf>(kKind, how, data, weight, out, p.strides, p.dilates,
+                                                         p.pads, p.pads_behind);
   if (p.pass == Pass::forward) {
     finish(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
     plan.run = ForwardOf(forward);
   } else if (p.pass == Pass::data) {
-    const auto d =
-        describe_backward<DataOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+    const auto d = describe_backward<DataOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads,
+                                             p.pads_behind);
     finish(d, d.diff_src_desc(), d.weights_desc(), d.diff_dst_desc());
     plan.run = DataOf(d);
   } else {
-    const auto d =
-        describe_backward<WeightOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads);
+    const auto d = describe_backward<WeightOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads,
+                                               p.pads_behind);
     finish(d, d.src_desc(), d.diff_weights_desc(), d.diff_dst_desc());
     plan.run = WeightOf(d);
   }
@@ -192,20 +198,20 @@ class PreparedConvolution : public KernelState {
   mutable Spares<Session> sessions_;
 };
 
-template <class P, algorithm how>
-class Forward final : public PreparedConvolution {
+template <algorithm how>
+class Forward : public PreparedConvolution {
  public:
-  Forward(const P& p, const KernelSpec& spec)
-      : PreparedConvolution(Pass::forward, how, !p.no_bias, ConvGeometry(p, spec.in[0].shape), spec.cores) {
+  static constexpr Pass kPass = Pass::forward;
+  Forward(const ConvGeometry& g, bool with_bias, int cores)
+      : PreparedConvolution(kPass, how, with_bias, g, cores) {
     need(plan_.weight.buffer(), 0);
   }
 
-  void run(const P& p, const KernelArgs& args) const {
-    if (args.req[0] == Req::null) return;
-    const float* data = args.in[0].as<float>();
-    const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
+  void run(const ConvOperands& operands, const KernelArgs& args) const {
+    const float* data = operands.a.as<float>();
+    const float* weight = operands.b.as<float>();
+    const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
     float* out = args.out[0].mutable_as<float>();
-    const float* weight = args.in[1].as<float>();
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
       if (!plan_.weight.same()) weight = shared(args);
@@ -222,18 +228,21 @@ class Forward final : public PreparedConvolution {
   }
 };
 
-template <class P, algorithm how>
-class ToData final : public PreparedConvolution {
+template <algorithm how>
+class ToData : public PreparedConvolution {
  public:
-  ToData(const P& p, const KernelSpec& spec)
-      : PreparedConvolution(Pass::data, how, false, ConvGeometry(p, spec.out[0].shape), spec.cores) {
+  static constexpr Pass kPass = Pass::data;
+  ToData(const ConvGeometry& g, bool, int cores)
+      : PreparedConvolution(kPass, how, false, g, cores),
+        channels_(g.groups * g.channels),
+        plane_(g.in_size()) {
     need(plan_.weight.buffer(), 0);
   }
 
-  void run(const P&, const KernelArgs& args) const {
-    if (args.req[0] == Req::null) return;
-    const float* grad = args.in[0].as<float>();
-    const float* weight = args.in[1].as<float>();
+  void run(const ConvOperands& operands, const KernelArgs& args) const {
+    const float* grad = operands.a.as<float>();
+    const float* weight = operands.b.as<float>();
+    const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
     float* out = args.out[0].mutable_as<float>();
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
@@ -246,8 +255,14 @@ class ToData final : public PreparedConvolution {
                           {DNNL_ARG_DIFF_SRC, w.bound.data.out(to, w.data)},
                           {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
       w.bound.data.deliver(to, w.data);
+      for (int64_t image = 0; bias && image < images_; ++image) {
+        add_bias(bias, channels_, plane_, to + image * channels_ * plane_);
+      }
     });
   }
+
+ private:
+  const int64_t channels_, plane_;
 };
 
 void add_to(float* sums, const float* more, int64_t count) {
@@ -256,21 +271,21 @@ void add_to(float* sums, const float* more, int64_t count) {
 }
 
 // The pieces belong to a fixed number of parts, whose sums are added in order, in oneDNN's layout.
-template <class P, algorithm how>
-class ToWeight final : public PreparedConvolution {
+template <algorithm how>
+class ToWeight : public PreparedConvolution {
  public:
-  ToWeight(const P& p, const KernelSpec& spec)
-      : PreparedConvolution(Pass::weight, how, false, ConvGeometry(p, spec.in[1].shape), spec.cores),
+  static constexpr Pass kPass = Pass::weight;
+  ToWeight(const ConvGeometry& g, bool, int cores)
+      : PreparedConvolution(kPass, how, false, g, cores),
         parts_(std::min(count_, kWeightParts)),
         size_(floats(plan_.weight.inner())) {
     need((parts_ + 1) * size_, size_);
   }
 
-  void run(const P&, const KernelArgs& args) const {
-    if (args.req[0] == Req::null) return;
+  void run(const ConvOperands& operands, const KernelArgs& args) const {
     const bool add = args.req[0] == Req::add;
-    const float* grad = args.in[0].as<float>();
-    const float* data = args.in[1].as<float>();
+    const float* grad = operands.a.as<float>();
+    const float* data = operands.b.as<float>();
     float* out = args.out[0].mutable_as<float>();
     float* const sums = shared(args);
     // To the user's layout: past the sums if it is to be added, or is a mere copy.
@@ -372,11 +387,10 @@ template <class P, Pass pass, algorithm how>
 Support accepts(const P& p, const KernelSpec& spec) {
   if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
   if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
-  const Shape& data = pass == Pass::data ? spec.out[0].shape : spec.in[pass == Pass::forward ? 0 : 1].shape;
-  if (data.size() == 0 || spec.out[0].size() == 0 || spec.in[0].size() == 0) {
+  if (spec.out[0].size() == 0 || spec.in[0].size() == 0 || spec.in[1].size() == 0) {
     return Support::no("there is no data");
   }
-  const ConvGeometry g(p, data);
+  const ConvGeometry g = geometry_of(p, pass, spec.in, spec.out);
   // So little work is for one core anyway.
   constexpr double kFlopsOfOneCore = 2e6;
   const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size()) *
@@ -387,21 +401,21 @@ Support accepts(const P& p, const KernelSpec& spec) {
   return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
 }
 
-template <class P, template <class, algorithm> class Of, Pass pass>
+template <class P, template <algorithm> class Of>
 void add(OpTable& table, const std::string& op, const char* winograd, const char* direct) {
-  table.prepared_kernel<P, Checked<P, Of<P, kWinograd>>, accepts<P, pass, kWinograd>>(op, winograd,
-                                                                                      DeviceType::cpu);
-  table.prepared_kernel<P, Checked<P, Of<P, kDirect>>, accepts<P, pass, kDirect>>(op, direct,
-                                                                                  DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<kWinograd>>>,
+                        accepts<P, Of<kWinograd>::kPass, kWinograd>>(op, winograd, DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<kDirect>>>, accepts<P, Of<kDirect>::kPass, kDirect>>(
+      op, direct, DeviceType::cpu);
 }
 
 template <class P>
 void add_passes(OpTable& table, const std::string& name) {
-  add<P, Forward, Pass::forward>(table, name, "convolution_winograd_dnnl", "convolution_dnnl");
-  add<P, ToData, Pass::data>(table, "_backward_" + name + "_data", "convolution_data_winograd_dnnl",
-                             "convolution_data_dnnl");
-  add<P, ToWeight, Pass::weight>(table, "_backward_" + name + "_weight", "convolution_weight_winograd_dnnl",
-                                 "convolution_weight_dnnl");
+  add<P, Forward>(table, name, "convolution_winograd_dnnl", "convolution_dnnl");
+  add<P, ToData>(table, "_backward_" + name + "_data", "convolution_data_winograd_dnnl",
+                 "convolution_data_dnnl");
+  add<P, ToWeight>(table, "_backward_" + name + "_weight", "convolution_weight_winograd_dnnl",
+                   "convolution_weight_dnnl");
 }
 
 }  // namespace
@@ -410,6 +424,12 @@ void kernels_conv_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   add_passes<ConvolutionParams>(table, "Convolution");
   add_passes<ConvolutionV1Params>(table, "Convolution_v1");
+  add<DeconvolutionParams, ToData>(table, "Deconvolution", "convolution_data_winograd_dnnl",
+                                   "convolution_data_dnnl");
+  add<DeconvolutionParams, Forward>(table, "_backward_Deconvolution_data", "convolution_winograd_dnnl",
+                                    "convolution_dnnl");
+  add<DeconvolutionParams, ToWeight>(table, "_backward_Deconvolution_weight",
+                                     "convolution_weight_winograd_dnnl", "convolution_weight_dnnl");
 }
 
 }  // namespace loomix::ops

@@ -1,44 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "ops/conv/convolution.h"
+#include "ops/conv/deconvolution.h"
+#include "ops/conv/deformable.h"
 #include "ops/families.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
-template <class P, void (*run)(const ConvolutionParams&, const KernelArgs&)>
-void as(const P& p, const KernelArgs& args) {
-  run(p, args);
-}
+constexpr DeviceType kCpu = DeviceType::cpu;
 
 template <class P>
 Support gemm_support(const P& p, const KernelSpec& spec) {
   return convolution_gemm_support(p, spec);
 }
 
+template <class P, ConvPass pass, void (*run)(const ConvGeometry&, const ConvOperands&, const KernelArgs&)>
+void plain(const P& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  run(geometry_of(p, pass, args.in, args.out), operands_of(p, pass, args.in), args);
+}
+
 template <class P>
-void add(OpTable& table, const std::string& name) {
-  constexpr DeviceType cpu = DeviceType::cpu;
-  table.prepared_kernel<P, ConvGemm, gemm_support<P>>(name, "convolution_gemm", cpu);
-  table.prepared_kernel<P, ConvDataGemm, gemm_support<P>>("_backward_" + name + "_data",
-                                                          "convolution_data_gemm", cpu);
-  table.prepared_kernel<P, ConvWeightGemm, gemm_support<P>>("_backward_" + name + "_weight",
-                                                            "convolution_weight_gemm", cpu);
-  table.kernel<P, as<P, convolution_cpu>>(name, "convolution_cpu", cpu);
-  table.kernel<P, as<P, convolution_data_cpu>>("_backward_" + name + "_data", "convolution_data_cpu", cpu);
-  table.kernel<P, as<P, convolution_weight_cpu>>("_backward_" + name + "_weight", "convolution_weight_cpu",
-                                                 cpu);
-  table.kernel<P, as<P, convolution_bias_cpu>>("_backward_" + name + "_bias", "convolution_bias_cpu", cpu);
+void plain_bias(const P& p, const KernelArgs& args) {
+  convolution_bias_cpu(p, args);
+}
+
+template <class P>
+void add_forward(OpTable& table, const std::string& op) {
+  table.prepared_kernel<P, ConvKernel<P, ConvGemm>, gemm_support<P>>(op, "convolution_gemm", kCpu);
+  table.kernel<P, plain<P, ConvPass::forward, conv_forward_cpu>>(op, "convolution_cpu", kCpu);
+}
+
+template <class P>
+void add_data(OpTable& table, const std::string& op) {
+  table.prepared_kernel<P, ConvKernel<P, ConvDataGemm>, gemm_support<P>>(op, "convolution_data_gemm", kCpu);
+  table.kernel<P, plain<P, ConvPass::data, conv_data_cpu>>(op, "convolution_data_cpu", kCpu);
+}
+
+template <class P>
+void add_weight(OpTable& table, const std::string& op) {
+  table.prepared_kernel<P, ConvKernel<P, ConvWeightGemm>, gemm_support<P>>(op, "convolution_weight_gemm",
+                                                                           kCpu);
+  table.kernel<P, plain<P, ConvPass::weight, conv_weight_cpu>>(op, "convolution_weight_cpu", kCpu);
+}
+
+template <class P>
+void add_convolution(OpTable& table, const std::string& name) {
+  add_forward<P>(table, name);
+  add_data<P>(table, "_backward_" + name + "_data");
+  add_weight<P>(table, "_backward_" + name + "_weight");
+  table.kernel<P, plain_bias<P>>("_backward_" + name + "_bias", "convolution_bias_cpu", kCpu);
+}
+
+template <class P>
+void add_deformable(OpTable& table, const std::string& name, const char* forward, const char* backward) {
+  table.kernel<P, deformable_cpu<P>, nullptr, deformable_scratch<P>>("_contrib_" + name, forward, kCpu);
+  table.kernel<P, deformable_backward_cpu<P>, nullptr, deformable_backward_scratch<P>>(
+      "_backward__contrib_" + name, backward, kCpu);
 }
 
 }  // namespace
 
 void kernels_conv_cpu(OpTable& table) {
   kernels_conv_dnnl(table);
-  add<ConvolutionParams>(table, "Convolution");
-  add<ConvolutionV1Params>(table, "Convolution_v1");
+  add_convolution<ConvolutionParams>(table, "Convolution");
+  add_convolution<ConvolutionV1Params>(table, "Convolution_v1");
+  using D = DeconvolutionParams;
+  add_data<D>(table, "Deconvolution");
+  add_forward<D>(table, "_backward_Deconvolution_data");
+  add_weight<D>(table, "_backward_Deconvolution_weight");
+  table.kernel<D, plain_bias<D>>("_backward_Deconvolution_bias", "convolution_bias_cpu", kCpu);
+  add_deformable<DeformableConvolutionParams>(table, "DeformableConvolution", "deformable_cpu",
+                                              "deformable_backward_cpu");
+  add_deformable<ModulatedDeformableConvolutionParams>(table, "ModulatedDeformableConvolution",
+                                                       "modulated_deformable_cpu",
+                                                       "modulated_deformable_backward_cpu");
 }
 
 }  // namespace loomix::ops

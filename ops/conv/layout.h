@@ -5,7 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/shape.h"
+
 namespace loomix::ops {
+
+// Element i of a list that may be left out.
+inline int64_t value_or(const Shape& list, int i, int64_t otherwise) {
+  return list.ndim() > i ? list[i] : otherwise;
+}
 
 // Order of the axes of images: N batch, C channels, D depth, H height, W width.
 enum class Layout { NCW, NCHW, NCDHW, NWC, NHWC, NDHWC };

@@ -19,10 +19,6 @@ int64_t windows(const PoolingParams& p, int64_t size, int64_t kernel, int64_t st
 
 bool is_channels_last(const PoolingParams& p) { return p.layout && channels_last(*p.layout); }
 
-int64_t value_or(const Shape& shape, int i, int64_t otherwise) {
-  return shape.ndim() > i ? shape[i] : otherwise;
-}
-
 void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   const int spatial = data.ndim() - 2;
   LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.",

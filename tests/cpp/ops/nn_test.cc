@@ -183,6 +183,64 @@ TEST(Convolution, InfersWeightFromData) {
   EXPECT_THROW(op.infer_shape(*no_pad, bad), ShapeError);
 }
 
+TEST(Deconvolution, KernelsAgree) {
+  struct DeconvCase {
+    Shape data, weight;
+    TextPairs attrs;
+  };
+  const auto with = [](const char* kernel, int filters, const char* stride, const char* pad,
+                       TextPairs more = {}) {
+    more.insert(more.end(), {{"kernel", kernel},
+                             {"num_filter", std::to_string(filters)},
+                             {"stride", stride},
+                             {"pad", pad},
+                             {"no_bias", "False"}});
+    return more;
+  };
+  const std::vector<DeconvCase> cases = {
+      {{2, 3, 5, 4}, {3, 2, 3, 3}, with("(3, 3)", 2, "(2, 2)", "(1, 1)", {{"adj", "(1, 1)"}})},
+      {{1, 6, 7, 9}, {6, 20, 4, 4}, with("(4, 4)", 20, "(2, 2)", "(1, 1)")},
+      {{8, 32, 6, 7}, {32, 16, 4, 4}, with("(4, 4)", 16, "(2, 2)", "(1, 1)")},
+      {{9, 32, 8, 8}, {32, 32, 3, 3}, with("(3, 3)", 32, "(1, 1)", "(1, 1)")},
+      {{8, 16, 8, 8}, {16, 1, 4, 4}, with("(4, 4)", 16, "(2, 2)", "(1, 1)", {{"num_group", "16"}})},
+      {{8, 16, 8, 8}, {16, 16, 3, 3}, with("(3, 3)", 16, "(2, 2)", "(0, 0)", {{"target_shape", "(16, 15)"}})},
+      {{8, 16, 6, 6}, {16, 16, 2, 3}, with("(2, 3)", 16, "(1, 1)", "(0, 0)", {{"target_shape", "(6, 7)"}})},
+      {{2, 4, 9}, {4, 3, 3}, with("(3,)", 3, "(2,)", "(1,)")},
+      {{0, 4, 5, 5}, {4, 3, 3, 3}, with("(3, 3)", 3, "(2, 2)", "(1, 1)")},
+  };
+  for (DType dtype : {DType::float32, DType::float64, DType::float16}) {
+    for (const auto& c : cases) {
+      const Tensor x = random_tensor(c.data, 1, dtype), w = random_tensor(c.weight, 2, dtype);
+      std::vector<Tensor> inputs = {x, w,
+                                    random_tensor({std::stoi(c.attrs[c.attrs.size() - 4].second)}, 3, dtype)};
+      const Tensor grad = random_tensor(run_op("Deconvolution", inputs, c.attrs).out[0].shape, 4, dtype);
+      const std::string forced = dtype == DType::float32 && c.data.size() > 0 ? "convolution" : "";
+      compare_kernels("Deconvolution", inputs, c.attrs, {}, forced);
+      compare_kernels("_backward_Deconvolution_data", {grad, w, x}, c.attrs, {}, forced);
+      compare_kernels("_backward_Deconvolution_weight", {grad, x, w}, c.attrs, {}, forced);
+    }
+  }
+}
+
+TEST(Deconvolution, RefusesWhatDoesNotFit) {
+  const auto refused = [](const Shape& data, const TextPairs& attrs) {
+    std::vector<Tensor> inputs = {Tensor(data, DType::float32),
+                                  Tensor(Shape{data[1], 2, 3, 3}, DType::float32)};
+    TextPairs all = {{"kernel", "(3, 3)"}, {"num_filter", "2"}};
+    all.insert(all.end(), attrs.begin(), attrs.end());
+    EXPECT_THROW(run_op("Deconvolution", inputs, all), Error);
+  };
+  const Shape image{1, 3, 4, 4};
+  refused(image, {{"stride", "(2, 2)"}, {"adj", "(2, 0)"}});
+  refused(image, {{"adj", "(1, 1)"}});
+  refused(image, {{"target_shape", "(7, 7)"}});
+  refused(image, {{"target_shape", "(6, 0)"}});
+  refused(image, {{"target_shape", "(6,)"}});
+  refused(image, {{"pad", "(3, 3)"}});
+  refused(image, {{"num_group", "2"}});
+  refused(Shape{1, 3, 4, 0}, {});
+}
+
 TEST(MatMul, BlocksForSeveralCores) {
   for (const auto& [m, n] :
        {std::pair(70, 300), std::pair(300, 70), std::pair(129, 161), std::pair(1, 9000)}) {

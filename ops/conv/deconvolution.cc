@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/conv/deconvolution.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/linear/bilinear.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+using Params = DeconvolutionParams;
+constexpr Bilinear kOps{"Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight"};
+
+bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
+bool has_target(const Params& p) {
+  return std::any_of(p.target_shape.begin(), p.target_shape.end(), [](int64_t size) { return size != 0; });
+}
+
+// The size that the whole output has, with nothing taken off.
+int64_t full_size(const Params& p, int axis, int64_t in) {
+  return (in - 1) * value_or(p.stride, axis, 1) + value_or(p.dilate, axis, 1) * (p.kernel[axis] - 1) + 1;
+}
+
+void check(const Params& p, const char* who) {
+  check_window(p, who);
+  const int spatial = p.kernel.ndim();
+  for (const Shape* list : {&p.adj, &p.target_shape}) {
+    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
+                 "[{}] adj {}, target_shape {}: expected {} numbers each, or none.", who, p.adj.to_string(),
+                 p.target_shape.to_string(), spatial);
+  }
+  for (int i = 0; i < spatial; ++i) {
+    const int64_t adj = value_or(p.adj, i, 0);
+    LOOMIX_CHECK(adj >= 0 && adj < value_or(p.stride, i, 1), ValueError,
+                 "[{}] adj is {}; each number must be smaller than that of stride {}, and not negative.", who,
+                 p.adj.to_string(), p.stride.to_string());
+    LOOMIX_CHECK(!has_target(p) || p.target_shape[i] > 0, ValueError,
+                 "[{}] target_shape is {}; its numbers must be positive.", who, p.target_shape.to_string());
+  }
+}
+
+// What data, weight and output say about each other; `at` tells which argument of the operator each of them is.
+struct Places {
+  int data, weight, out;  // inputs, or -1 for the output
+};
+
+Shape output_of(const Params& p, ShapeInfer& s, const Shape& data) {
+  const int first = is_channels_last(p) ? 1 : 2;
+  Shape out = data;
+  out[is_channels_last(p) ? data.ndim() - 1 : 1] = p.num_filter;
+  for (int i = 0; i < p.kernel.ndim(); ++i) {
+    int64_t& size = out[first + i];
+    if (size < 0) continue;
+    LOOMIX_CHECK(size > 0, ShapeError, "[{}] the data has shape {}; expected sizes from 1 to grow.", s.who(),
+                 data.to_string());
+    const int64_t full = full_size(p, i, size);
+    size = deconvolved(p, i, size).size;
+    LOOMIX_CHECK(
+        size > 0 && size <= full + value_or(p.adj, i, 0), ShapeError,
+        "[{}] pad {}, target_shape {} ask for size {} along axis {}, of the {} that data of shape {} "
+        "gives.",
+        s.who(), p.pad.to_string(), p.target_shape.to_string(), size, first + i, full, data.to_string());
+  }
+  return out;
+}
+
+void relate(const Params& p, ShapeInfer& s, const Places& at) {
+  check(p, s.who());
+  const auto get = [&](int place) -> const Shape& { return place < 0 ? s.out(0) : s.in(place); };
+  const auto put = [&](int place, const Shape& shape) {
+    place < 0 ? s.set_out(0, shape) : s.set_in(place, shape);
+  };
+  const int spatial = p.kernel.ndim();
+  if (!get(at.data).ndim_known()) {
+    if (!get(at.out).ndim_known()) return;
+    put(at.data, Shape::filled(spatial + 2, kUnknownDim));
+  }
+  Shape data = get(at.data);
+  LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
+               "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
+               spatial + 2, p.kernel.to_string());
+  const bool last = is_channels_last(p);
+  const int channel_axis = last ? spatial + 1 : 1;
+  put(at.out, Shape::filled(spatial + 2, kUnknownDim));
+  if (data[0] < 0) data[0] = get(at.out)[0];
+  const Shape& known_weight = get(at.weight);
+  if (data[channel_axis] < 0 && known_weight.ndim() > 0) data[channel_axis] = known_weight[0];
+  put(at.data, data);
+  LOOMIX_CHECK(data[channel_axis] < 0 || data[channel_axis] % p.num_group == 0, ShapeError,
+               "[{}] the data has shape {}; its {} channels are no multiple of num_group {}.", s.who(),
+               data.to_string(), data[channel_axis], p.num_group);
+  Shape weight = Shape::filled(spatial + 2, kUnknownDim);
+  weight[0] = data[channel_axis];
+  weight[channel_axis] = p.num_filter / p.num_group;
+  for (int i = 0; i < spatial; ++i) weight[(last ? 1 : 2) + i] = p.kernel[i];
+  put(at.weight, weight);
+  put(at.out, output_of(p, s, data));
+}
+
+double cost(const Params& p, const KernelSpec& spec) {
+  const double weight = static_cast<double>(std::max<int64_t>(1, spec.in[0].shape[1]));
+  return 1000 + 0.01 * static_cast<double>(spec.in[0].size()) * weight * static_cast<double>(p.kernel.size());
+}
+
+// A gradient's operator: the output is like input 2.
+void add_backward(OpTable& table, const char* name, std::vector<std::string> inputs,
+                  void (*infer)(const Params&, ShapeInfer&), void (*gradient)(const Params&, GradBuilder&)) {
+  table.add<Params>(name)
+      .hidden()
+      .inputs(std::move(inputs))
+      .shape_only(2)
+      .output("output")
+      .infer_shape(infer)
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
+      .cost(cost)
+      .gradient(gradient);
+}
+
+}  // namespace
+
+DeconvolvedAxis deconvolved(const DeconvolutionParams& p, int axis, int64_t in) {
+  const int64_t full = full_size(p, axis, in);
+  if (has_target(p)) return {(full - p.target_shape[axis] + 1) / 2, p.target_shape[axis]};
+  const int64_t pad = value_or(p.pad, axis, 0);
+  return {pad, full - 2 * pad + value_or(p.adj, axis, 0)};
+}
+
+ConvGeometry geometry_of(const DeconvolutionParams& p, ConvPass pass, std::span<const TensorView> in,
+                         std::span<const TensorView> out) {
+  const Shape& data = pass == ConvPass::forward ? out[0].shape : in[pass == ConvPass::data ? 0 : 1].shape;
+  const Shape& output = pass == ConvPass::data ? out[0].shape : in[0].shape;
+  ConvolutionParams convolution = p;
+  const int spatial = p.kernel.ndim();
+  const int first = is_channels_last(p) ? 1 : 2;
+  convolution.num_filter = static_cast<int>(data[is_channels_last(p) ? spatial + 1 : 1]);
+  convolution.pad = Shape::filled(spatial, 0);
+  for (int i = 0; i < spatial; ++i) convolution.pad[i] = deconvolved(p, i, data[first + i]).pad;
+  ConvGeometry g(convolution, output);
+  for (int i = 0; i < spatial; ++i) g.out[3 - spatial + i] = data[first + i];
+  return g;
+}
+
+ConvOperands operands_of(const DeconvolutionParams& p, ConvPass pass, std::span<const TensorView> in) {
+  if (pass == ConvPass::weight) return {in[1], in[0]};
+  return {in[0], in[1], pass == ConvPass::data && !p.no_bias ? &in[2] : nullptr};
+}
+
+void register_deconvolution(OpTable& table) {
+  table.add<Params>("Deconvolution")
+      .doc("Spreads each element of the data over the output by a filter: the transpose of Convolution.")
+      .inputs({"data", "weight", "bias"})
+      .last_input_if([](const Params& p) { return !p.no_bias; })
+      .output("output")
+      .infer_shape([](const Params& p, ShapeInfer& s) {
+        relate(p, s, {.data = 0, .weight = 1, .out = -1});
+        if (!p.no_bias) s.set_in(2, Shape{p.num_filter});
+      })
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
+      .cost(cost)
+      .gradient([](const Params& p, GradBuilder& g) {
+        bilinear_gradient(kOps, g);
+        if (!p.no_bias && g.wants(2)) g.set(2, call_with(g, "_backward_Deconvolution_bias", {g.grad_of(0)}));
+      });
+  add_backward(
+      table, kOps.fa, {"grad", "weight", "data"},
+      [](const Params& p, ShapeInfer& s) {
+        s.set_in(2, s.out(0));
+        relate(p, s, {.data = 2, .weight = 1, .out = 0});
+        s.set_out(0, s.in(2));
+      },
+      [](const Params&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
+  add_backward(
+      table, kOps.fb, {"grad", "data", "weight"},
+      [](const Params& p, ShapeInfer& s) {
+        s.set_in(2, s.out(0));
+        relate(p, s, {.data = 1, .weight = 2, .out = 0});
+        s.set_out(0, s.in(2));
+      },
+      [](const Params&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
+  table.refine<Params>(kOps.fb).accumulates();
+  table.add<Params>("_backward_Deconvolution_bias")
+      .hidden()
+      .input("grad")
+      .output("output")
+      .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_filter}); })
+      .infer_type(same_type<Params>)
+      .types(kFloatingTypes)
+      .accumulates();
+}
+
+}  // namespace loomix::ops
