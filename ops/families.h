@@ -52,6 +52,9 @@ void register_pool(OpTable& table);
 void kernels_pool_cpu(OpTable& table);
 void kernels_pool_dnnl(OpTable& table);
 
+void register_vision(OpTable& table);
+void kernels_vision_cpu(OpTable& table);
+
 void register_norm(OpTable& table);
 void kernels_norm_cpu(OpTable& table);
 

@@ -57,6 +57,9 @@ std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
   const int position = schema_position(attrs, i);
   const int repeated = static_cast<int>(inputs.size()) - 1;
   if (variadic_count.empty() || position < repeated) return inputs[position].name;
+  // An array and a parameter that is learned for it (UpSampling) are not two of many.
+  if (first_value && count_inputs(attrs) == 2 && first_value(attrs, 1))
+    return i == 1 ? "weight" : inputs[position].name;
   return inputs[position].name + std::to_string(i - repeated);
 }
 

@@ -38,6 +38,7 @@ constexpr Family kFamilies[] = {
     {register_attention, kernels_attention_cpu},
     {register_contrib, kernels_contrib_cpu},
     {register_rnn, kernels_rnn_cpu},
+    {register_vision, kernels_vision_cpu},
 };
 
 // Levenshtein's distance, for suggestions.

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Crop, im2col and col2im: elements change their places.
+#include <string>
+
+#include "base/error.h"
+#include "ops/grad_shape.h"
+#include "ops/rules.h"
+#include "ops/table.h"
+#include "ops/vision/vision.h"
+
+namespace loomix::ops {
+namespace {
+
+void crop_shape(const CropParams& p, ShapeInfer& s) {
+  LOOMIX_CHECK(p.num_args <= 2, ValueError,
+               "[{}] num_args is {}; expected 1, or 2 with an array of the wanted size.", s.who(),
+               p.num_args);
+  for (int i = 0; i < s.num_in(); ++i) {
+    LOOMIX_CHECK(!s.in(i).ndim_known() || s.in(i).ndim() == 4, ShapeError,
+                 "[{}] input {} has shape {}; expected 4 axes.", s.who(), i, s.in(i).to_string());
+    if (!s.in(i).is_known()) return;
+  }
+  Shape out = s.in(0);
+  LOOMIX_CHECK(p.offset.ndim() == 2 && (p.num_args == 2 || p.h_w.ndim() == 2), ValueError,
+               "[{}] offset is {}, h_w {}; expected two numbers each.", s.who(), p.offset.to_string(),
+               p.h_w.to_string());
+  for (int i = 0; i < 2; ++i) {
+    const int64_t size = p.num_args == 2 ? s.in(1)[2 + i] : p.h_w[i];
+    const int64_t first = p.center_crop ? 0 : p.offset[i];
+    LOOMIX_CHECK(size > 0 && first >= 0 && first + size <= out[2 + i], ShapeError,
+                 "[{}] {} elements from {} on are not inside of axis {} of data of shape {}.", s.who(), size,
+                 first, 2 + i, s.in(0).to_string());
+    out[2 + i] = size;
+  }
+  s.set_out(0, out);
+}
+
+// (gradient, inputs ...): the gradient of the first input.
+void crop_backward_shape(const CropParams& p, ShapeInfer& s) {
+  s.set_out(0, s.in(1));
+  s.set_in(1, s.out(0));
+  grad_like_output(p, s, crop_shape);
+}
+
+void check_unfold(const UnfoldParams& p, const char* who) {
+  ConvolutionParams convolution;
+  convolution.kernel = p.kernel;
+  convolution.stride = p.stride;
+  convolution.dilate = p.dilate;
+  convolution.pad = p.pad;
+  convolution.num_filter = 1;
+  check_window(convolution, who);
+}
+
+// The shape that an image of this shape has unfolded; unknown while it is.
+Shape unfolded(const UnfoldParams& p, const Shape& image, const char* who) {
+  check_unfold(p, who);
+  if (!image.ndim_known()) return Shape::unknown();
+  const int spatial = p.kernel.ndim();
+  LOOMIX_CHECK(image.ndim() == spatial + 2, ShapeError,
+               "[{}] the image has shape {}; expected {} axes for kernel {}.", who, image.to_string(),
+               spatial + 2, p.kernel.to_string());
+  if (!image.is_known()) return Shape::unknown();
+  for (int i = 0; i < spatial; ++i) {
+    const int64_t reach = value_or(p.dilate, i, 1) * (p.kernel[i] - 1) + 1;
+    LOOMIX_CHECK(image[2 + i] + 2 * value_or(p.pad, i, 0) >= reach, ShapeError,
+                 "[{}] kernel {} with dilate {} and pad {} is larger than the image of shape {}.", who,
+                 p.kernel.to_string(), p.dilate.to_string(), p.pad.to_string(), image.to_string());
+  }
+  const ConvGeometry g = p.geometry(image);
+  return Shape{g.batch, g.depth(), g.out_size()};
+}
+
+void fold_shape(const FoldParams& p, ShapeInfer& s) {
+  check_unfold(p, s.who());
+  LOOMIX_CHECK(p.output_size.ndim() == p.kernel.ndim(), ValueError,
+               "[{}] output_size is {}, kernel {}; expected as many numbers.", s.who(),
+               p.output_size.to_string(), p.kernel.to_string());
+  for (int64_t size : p.output_size) {
+    LOOMIX_CHECK(size > 0, ValueError, "[{}] output_size is {}; expected positive numbers.", s.who(),
+                 p.output_size.to_string());
+  }
+  if (!s.in(0).is_known()) return;
+  const Shape& data = s.in(0);
+  LOOMIX_CHECK(data.ndim() == 3 && data[1] % p.kernel.size() == 0, ShapeError,
+               "[{}] data has shape {}; expected (batch, channels times {}, windows).", s.who(),
+               data.to_string(), p.kernel.size());
+  Shape image{data[0], data[1] / p.kernel.size()};
+  for (int64_t size : p.output_size) image.push_back(size);
+  const Shape back = unfolded(p, image, s.who());
+  LOOMIX_CHECK(back == data, ShapeError, "[{}] data has shape {}; windows of an image of shape {} give {}.",
+               s.who(), data.to_string(), image.to_string(), back.to_string());
+  s.set_out(0, image);
+}
+
+}  // namespace
+
+void CropParams::fields(FieldList<CropParams>& f) {
+  f("num_args", &CropParams::num_args, "1, or 2 where a second array gives height and width.")
+      .required("1")
+      .at_least(1);
+  f("offset", &CropParams::offset, "First row and column that are kept.");
+  f("h_w", &CropParams::h_w, "Height and width that are kept, if there is no second array.");
+  f("center_crop", &CropParams::center_crop, "Keeps the middle, whatever `offset` is.");
+}
+
+ConvGeometry UnfoldParams::geometry(const Shape& image) const {
+  ConvolutionParams convolution;
+  convolution.kernel = kernel;
+  convolution.stride = stride;
+  convolution.dilate = dilate;
+  convolution.pad = pad;
+  convolution.num_filter = 1;
+  return ConvGeometry(convolution, image);
+}
+
+void register_unfold(OpTable& table) {
+  table.add<CropParams>("Crop")
+      .doc("Keeps a part of each image.")
+      .variadic("data", "num_args", &CropParams::num_args)
+      .output("output")
+      .infer_shape(crop_shape)
+      .infer_type(same_type<CropParams>)
+      .gradient([](const CropParams& p, GradBuilder& g) {
+        std::vector<GradValue> inputs = {g.grad_of(0)};
+        for (int i = 0; i < p.num_args; ++i) inputs.push_back(g.in(i));
+        g.set(0, g.call("_backward_Crop", inputs, g.attrs())[0]);
+      });
+  table.add<CropParams>("_backward_Crop")
+      .hidden()
+      .inputs({"grad", "data"})
+      .num_inputs([](const CropParams& p) { return p.num_args + 1; })
+      .output("output")
+      .infer_shape(crop_backward_shape)
+      .infer_type(same_type<CropParams>)
+      .gradient([](const CropParams& p, GradBuilder& g) {
+        std::vector<GradValue> inputs = {g.grad_of(0)};
+        if (p.num_args == 2) inputs.push_back(g.in(2));
+        g.set(0, g.call("Crop", inputs, g.attrs())[0]);
+      });
+  table.add<UnfoldParams>("im2col")
+      .doc("Lays out the elements under each place of a window as a column.")
+      .input("data")
+      .output("output")
+      .infer_shape([](const UnfoldParams& p, ShapeInfer& s) { s.set_out(0, unfolded(p, s.in(0), s.who())); })
+      .infer_type(same_type<UnfoldParams>)
+      .gradient([](const UnfoldParams&, GradBuilder& g) {
+        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
+        g.set(0, g.call("_backward_im2col", inputs, g.attrs())[0]);
+      });
+  table.add<UnfoldParams>("_backward_im2col")
+      .hidden()
+      .inputs({"grad", "data"})
+      .shape_only(1)
+      .output("output")
+      .infer_shape([](const UnfoldParams& p, ShapeInfer& s) {
+        s.set_out(0, s.in(1));
+        s.set_in(1, s.out(0));
+        s.set_in(0, unfolded(p, s.in(1), s.who()));
+      })
+      .infer_type(same_type<UnfoldParams>)
+      .types(kFloatingTypes)
+      .gradient([](const UnfoldParams&, GradBuilder& g) {
+        const GradValue head = g.grad_of(0);
+        g.set(0, g.call("im2col", std::span(&head, 1), g.attrs())[0]);
+      });
+  table.add<FoldParams>("col2im")
+      .doc("Adds the columns of im2col up where they came from.")
+      .input("data")
+      .output("output")
+      .infer_shape(fold_shape)
+      .infer_type(same_type<FoldParams>)
+      .types(kFloatingTypes)
+      .gradient([](const FoldParams& p, GradBuilder& g) {
+        TextPairs attrs{{"kernel", p.kernel.to_string()}};
+        if (p.stride.ndim() > 0) attrs.emplace_back("stride", p.stride.to_string());
+        if (p.dilate.ndim() > 0) attrs.emplace_back("dilate", p.dilate.to_string());
+        if (p.pad.ndim() > 0) attrs.emplace_back("pad", p.pad.to_string());
+        g.set(0, g.call1("im2col", {g.grad_of(0)}, attrs));
+      });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/params.h"
+#include "ops/conv/deconvolution.h"
+#include "ops/kernel.h"
+
+namespace loomix::ops {
+
+class OpTable;
+
+enum class SampleType { nearest, bilinear };
+enum class MultiInput { concat, sum };
+
+struct UpSamplingParams {
+  int scale = 1;
+  int num_filter = 0;
+  SampleType sample_type = SampleType::nearest;
+  MultiInput multi_input_mode = MultiInput::concat;
+  int num_args = 1;
+  int64_t workspace = 512;
+
+  static void fields(FieldList<UpSamplingParams>& f);
+};
+// Bilinear up-sampling is a deconvolution of each channel by itself.
+DeconvolutionParams deconvolution_of(const UpSamplingParams& p);
+ConvGeometry geometry_of(const UpSamplingParams& p, ConvPass pass, std::span<const TensorView> in,
+                         std::span<const TensorView> out);
+ConvOperands operands_of(const UpSamplingParams& p, ConvPass pass, std::span<const TensorView> in);
+
+enum class ResizeMode { size, odd_scale, like, to_even_down, to_even_up, to_odd_down, to_odd_up };
+
+struct BilinearResizeParams {
+  int height = 1;
+  int width = 1;
+  std::optional<float> scale_height;
+  std::optional<float> scale_width;
+  ResizeMode mode = ResizeMode::size;
+  bool align_corners = true;
+
+  static void fields(FieldList<BilinearResizeParams>& f);
+};
+
+struct AdaptivePoolParams {
+  Shape output_size;
+  static void fields(FieldList<AdaptivePoolParams>& f) {
+    f("output_size", &AdaptivePoolParams::output_size,
+      "Height and width of the output, or one number for both; 1.")
+        .or_int();
+  }
+};
+
+enum class Transform { affine, warp };
+
+struct GridGeneratorParams {
+  Transform transform_type = Transform::affine;
+  Shape target_shape{0, 0};
+  static void fields(FieldList<GridGeneratorParams>& f);
+};
+
+struct BilinearSamplerParams {
+  std::optional<bool> cudnn_off;
+  static void fields(FieldList<BilinearSamplerParams>& f) {
+    f("cudnn_off", &BilinearSamplerParams::cudnn_off, "Has no effect on CPU.");
+  }
+};
+
+enum class AffineOnly { affine };
+enum class BilinearOnly { bilinear };
+
+struct SpatialTransformerParams {
+  Shape target_shape{0, 0};
+  AffineOnly transform_type = AffineOnly::affine;
+  BilinearOnly sampler_type = BilinearOnly::bilinear;
+  std::optional<bool> cudnn_off;
+  static void fields(FieldList<SpatialTransformerParams>& f);
+};
+
+struct CropParams {
+  int num_args = 1;
+  Shape offset{0, 0};
+  Shape h_w{0, 0};
+  bool center_crop = false;
+  static void fields(FieldList<CropParams>& f);
+};
+
+struct UnfoldParams {
+  Shape kernel;
+  Shape stride;
+  Shape dilate;
+  Shape pad;
+
+  template <class P>
+  static void list_fields(FieldList<P>& f) {
+    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the windows, one number an axis.")
+        .required("(2, 2)");
+    f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the windows; 1 by default.");
+    f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of a window's own elements; 1 by default.");
+    f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
+  }
+  static void fields(FieldList<UnfoldParams>& f) { list_fields(f); }
+  ConvGeometry geometry(const Shape& image) const;
+};
+
+struct FoldParams : UnfoldParams {
+  Shape output_size;
+  static void fields(FieldList<FoldParams>& f) {
+    f("output_size", &FoldParams::output_size, "Size of the image, one number an axis.").required("(3, 3)");
+    list_fields(f);
+  }
+};
+
+struct CorrelationParams {
+  int kernel_size = 1;
+  int max_displacement = 1;
+  int stride1 = 1;
+  int stride2 = 1;
+  int pad_size = 0;
+  bool is_multiply = true;
+  static void fields(FieldList<CorrelationParams>& f);
+};
+
+// How far a correlation looks, and what comes out.
+struct CorrelationGeometry {
+  int64_t batch, channels, in[2], padded[2], out[2];
+  int64_t reach;  // displacements to each side
+
+  CorrelationGeometry(const CorrelationParams& p, const Shape& data);
+  int64_t displacements() const { return (2 * reach + 1) * (2 * reach + 1); }
+};
+
+void register_upsampling(OpTable& table);
+void register_resample(OpTable& table);
+void register_sampler(OpTable& table);
+void register_unfold(OpTable& table);
+void register_correlation(OpTable& table);
+
+void upsampling_nearest_cpu(const UpSamplingParams&, const KernelArgs&);
+void upsampling_bilinear_cpu(const UpSamplingParams&, const KernelArgs&);
+void upsampling_backward_cpu(const UpSamplingParams&, const KernelArgs&);
+Support upsampling_nearest_support(const UpSamplingParams&, const KernelSpec&);
+Support upsampling_gemm_support(const UpSamplingParams&, const KernelSpec&);
+
+void bilinear_resize_cpu(const BilinearResizeParams&, const KernelArgs&);
+void bilinear_resize_backward_cpu(const BilinearResizeParams&, const KernelArgs&);
+size_t bilinear_resize_scratch(const BilinearResizeParams&, const KernelSpec&);
+void adaptive_pool_cpu(const AdaptivePoolParams&, const KernelArgs&);
+void adaptive_pool_backward_cpu(const AdaptivePoolParams&, const KernelArgs&);
+size_t adaptive_pool_scratch(const AdaptivePoolParams&, const KernelSpec&);
+
+void grid_generator_cpu(const GridGeneratorParams&, const KernelArgs&);
+void grid_generator_backward_cpu(const GridGeneratorParams&, const KernelArgs&);
+void bilinear_sampler_cpu(const BilinearSamplerParams&, const KernelArgs&);
+void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs&);
+size_t bilinear_sampler_data_scratch(const BilinearSamplerParams&, const KernelSpec&);
+void bilinear_sampler_grid_cpu(const BilinearSamplerParams&, const KernelArgs&);
+void spatial_transformer_cpu(const SpatialTransformerParams&, const KernelArgs&);
+
+void crop_cpu(const CropParams&, const KernelArgs&);
+void crop_backward_cpu(const CropParams&, const KernelArgs&);
+void im2col_cpu(const UnfoldParams&, const KernelArgs&);
+void im2col_backward_cpu(const UnfoldParams&, const KernelArgs&);
+void col2im_cpu(const FoldParams&, const KernelArgs&);
+size_t im2col_backward_scratch(const UnfoldParams&, const KernelSpec&);
+size_t col2im_scratch(const FoldParams&, const KernelSpec&);
+
+void correlation_cpu(const CorrelationParams&, const KernelArgs&);
+void correlation_backward_cpu(const CorrelationParams&, const KernelArgs&);
+size_t correlation_scratch(const CorrelationParams&, const KernelSpec&);
+size_t correlation_backward_scratch(const CorrelationParams&, const KernelSpec&);
+
+}  // namespace loomix::ops
