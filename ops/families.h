@@ -55,6 +55,9 @@ void kernels_pool_dnnl(OpTable& table);
 void register_vision(OpTable& table);
 void kernels_vision_cpu(OpTable& table);
 
+void register_detection(OpTable& table);
+void kernels_detection_cpu(OpTable& table);
+
 void register_norm(OpTable& table);
 void kernels_norm_cpu(OpTable& table);
 

@@ -39,6 +39,7 @@ constexpr Family kFamilies[] = {
     {register_contrib, kernels_contrib_cpu},
     {register_rnn, kernels_rnn_cpu},
     {register_vision, kernels_vision_cpu},
+    {register_detection, kernels_detection_cpu},
 };
 
 // Levenshtein's distance, for suggestions.

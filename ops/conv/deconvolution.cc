@@ -101,8 +101,8 @@ void relate(const Params& p, ShapeInfer& s, const Places& at) {
 }
 
 double cost(const Params& p, const KernelSpec& spec) {
-  const double weight = static_cast<double>(std::max<int64_t>(1, spec.in[0].shape[1]));
-  return 1000 + 0.01 * static_cast<double>(spec.in[0].size()) * weight * static_cast<double>(p.kernel.size());
+  return 1000 + 0.01 * static_cast<double>(spec.in[0].size()) * p.num_filter / p.num_group *
+                    static_cast<double>(p.kernel.size());
 }
 
 // A gradient's operator: the output is like input 2.

@@ -46,6 +46,13 @@ def BatchNorm_v1(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def BilinearSampler(
+    data: NDArray,
+    grid: NDArray,
+    cudnn_off: bool | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def BlockGrad(
     data: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -110,6 +117,46 @@ def Convolution_v1(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def Correlation(
+    data1: NDArray,
+    data2: NDArray,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def Crop(
+    *data: NDArray,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def Deconvolution(
+    data: NDArray,
+    weight: NDArray | None = None,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def Dropout(
     data: NDArray,
     p: float = 0.5,
@@ -146,6 +193,13 @@ def FullyConnected(
     num_hidden: int | None = None,
     no_bias: bool = False,
     flatten: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def GridGenerator(
+    data: NDArray,
+    transform_type: Literal["affine", "warp"],
+    target_shape: int | Sequence[int] = (0, 0),
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -295,6 +349,14 @@ def RNN(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def ROIPooling(
+    data: NDArray,
+    rois: NDArray,
+    pooled_size: int | Sequence[int],
+    spatial_scale: float,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def Reshape(
     data: NDArray,
     shape: int | Sequence[int] = (),
@@ -380,10 +442,30 @@ def SoftmaxOutput(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def SpatialTransformer(
+    data: NDArray,
+    loc: NDArray,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: Literal["affine"] | None = None,
+    sampler_type: Literal["bilinear"] | None = None,
+    cudnn_off: bool | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def SwapAxis(
     data: NDArray,
     dim1: int = 0,
     dim2: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def UpSampling(
+    *data: NDArray,
+    scale: int,
+    num_filter: int = 0,
+    sample_type: Literal["bilinear", "nearest"],
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: int = 512,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -655,6 +737,16 @@ def clip(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def col2im(
+    data: NDArray,
+    output_size: int | Sequence[int],
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def concat(
     *data: NDArray,
     dim: int = 1,
@@ -823,6 +915,15 @@ def hard_sigmoid(
 ) -> NDArray: ...
 def identity(
     data: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def im2col(
+    data: NDArray,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -49,6 +49,14 @@ def BatchNorm_v1(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | None = None,
+    cudnn_off: bool | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def BlockGrad(
     data: Symbol | None = None,
     name: str | None = None,
@@ -118,6 +126,48 @@ def Convolution_v1(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def Correlation(
+    data1: Symbol | None = None,
+    data2: Symbol | None = None,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def Crop(
+    *data: Symbol,
+    offset: int | Sequence[int] = (0, 0),
+    h_w: int | Sequence[int] = (0, 0),
+    center_crop: bool = False,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+) -> Symbol: ...
+def Deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    adj: int | Sequence[int] = (),
+    target_shape: int | Sequence[int] = (),
+    num_filter: int | None = None,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def Dropout(
     data: Symbol | None = None,
     p: float = 0.5,
@@ -153,6 +203,14 @@ def FullyConnected(
     num_hidden: int | None = None,
     no_bias: bool = False,
     flatten: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def GridGenerator(
+    data: Symbol | None = None,
+    transform_type: Literal["affine", "warp"] | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
@@ -318,6 +376,15 @@ def RNN(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def ROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] | None = None,
+    spatial_scale: float | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: int | Sequence[int] = (),
@@ -412,6 +479,17 @@ def SoftmaxOutput(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: Literal["affine"] | None = None,
+    sampler_type: Literal["bilinear"] | None = None,
+    cudnn_off: bool | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def SwapAxis(
     data: Symbol | None = None,
     dim1: int = 0,
@@ -419,6 +497,16 @@ def SwapAxis(
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
+) -> Symbol: ...
+def UpSampling(
+    *data: Symbol,
+    scale: int,
+    num_filter: int = 0,
+    sample_type: Literal["bilinear", "nearest"],
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: int = 512,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
 ) -> Symbol: ...
 def abs(
     data: Symbol | None = None,
@@ -740,6 +828,17 @@ def clip(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def col2im(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def concat(
     *data: Symbol,
     dim: int = 1,
@@ -932,6 +1031,16 @@ def hard_sigmoid(
 ) -> Symbol: ...
 def identity(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def im2col(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/parallel_for.h"
+#include "ops/detection/bilinear_point.h"
+#include "ops/detection/roi.h"
+#include "ops/plane_sums.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kChannels = 16;  // that share a point's corners
+
+// The elements [begin, end) of an axis of `size` that part i of `parts` covers.
+struct Extent {
+  int64_t begin, end;
+};
+
+template <class A>
+Extent clipped(A begin, A end, int64_t size) {
+  const A top = static_cast<A>(size);
+  return {static_cast<int64_t>(std::clamp(std::floor(begin), A{0}, top)),
+          static_cast<int64_t>(std::clamp(std::ceil(end), A{0}, top))};
+}
+
+// Box of ROIPooling along one axis, in whole elements.
+template <class A>
+struct WholeAxis {
+  A first, part;
+  WholeAxis(A from, A to, A scale, int64_t parts) : first(std::round(from * scale)) {
+    part = std::max(std::round(to * scale) - first + 1, A{1}) / static_cast<A>(parts);
+  }
+  Extent extent(int64_t i, int64_t size) const {
+    return clipped(std::floor(static_cast<A>(i) * part) + first,
+                   std::ceil(static_cast<A>(i + 1) * part) + first, size);
+  }
+};
+
+// Box of PSROIPooling along one axis.
+template <class A>
+struct ScaledAxis {
+  A first, part;
+  ScaledAxis(A from, A to, A scale, int64_t parts) : first(std::round(from) * scale) {
+    part = std::max((std::round(to) + 1) * scale - first, A(0.1)) / static_cast<A>(parts);
+  }
+  Extent extent(int64_t i, int64_t size) const {
+    return clipped(static_cast<A>(i) * part + first, static_cast<A>(i + 1) * part + first, size);
+  }
+};
+
+// Rows and columns of a box, with the number of its image.
+template <class A, class Axis>
+struct Box {
+  int64_t image;
+  Axis rows, columns;
+  template <class T>
+  Box(const T* roi, A scale, int64_t height, int64_t width)
+      : image(static_cast<A>(roi[0]) < 0 ? -1 : static_cast<int64_t>(static_cast<A>(roi[0]))),
+        rows(static_cast<A>(roi[2]), static_cast<A>(roi[4]), scale, height),
+        columns(static_cast<A>(roi[1]), static_cast<A>(roi[3]), scale, width) {}
+};
+
+// Points of ROIAlign and RROIAlign: where they are, and how many a place of the output has.
+template <class A>
+struct PointGrid {
+  int64_t image = -1, rows = 0, columns = 0;   // points of a place
+  A top = 0, left = 0, height = 0, width = 0;  // of the first place; sizes of each
+  A cosine = 1, sine = 0, x = 0, y = 0;        // how the box is turned, and about what it is
+
+  A count() const { return static_cast<A>(std::max<int64_t>(rows * columns, 1)); }
+  template <class Fn>
+  void each_point(int64_t i, int64_t j, Fn&& fn) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      const A down = top + (static_cast<A>(i) + (static_cast<A>(r) + A(0.5)) / static_cast<A>(rows)) * height;
+      for (int64_t c = 0; c < columns; ++c) {
+        const A across =
+            left + (static_cast<A>(j) + (static_cast<A>(c) + A(0.5)) / static_cast<A>(columns)) * width;
+        fn(across * cosine + down * sine + x, down * cosine - across * sine + y);
+      }
+    }
+  }
+  void cut(A box_height, A box_width, const Shape& parts, int ratio) {
+    height = box_height / static_cast<A>(parts[0]);
+    width = box_width / static_cast<A>(parts[1]);
+    rows = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(height));
+    columns = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(width));
+  }
+};
+
+template <class T>
+PointGrid<Accum<T>> grid_of(const ROIAlignParams& p, const T* roi) {
+  using A = Accum<T>;
+  PointGrid<A> grid;
+  const A scale = static_cast<A>(p.spatial_scale), offset = p.aligned ? A(0.5) : A{0};
+  if (static_cast<A>(roi[0]) < 0) return grid;
+  grid.image = static_cast<int64_t>(static_cast<A>(roi[0]));
+  grid.left = static_cast<A>(roi[1]) * scale - offset;
+  grid.top = static_cast<A>(roi[2]) * scale - offset;
+  A width = static_cast<A>(roi[3]) * scale - offset - grid.left;
+  A height = static_cast<A>(roi[4]) * scale - offset - grid.top;
+  if (!p.aligned) {
+    width = std::max(width, A{1});
+    height = std::max(height, A{1});
+  }
+  grid.cut(height, width, p.pooled_size, p.sample_ratio);
+  return grid;
+}
+
+template <class T>
+PointGrid<Accum<T>> grid_of(const RROIAlignParams& p, const T* roi) {
+  using A = Accum<T>;
+  PointGrid<A> grid;
+  const A scale = static_cast<A>(p.spatial_scale);
+  if (static_cast<A>(roi[0]) < 0) return grid;
+  grid.image = static_cast<int64_t>(static_cast<A>(roi[0]));
+  grid.x = static_cast<A>(roi[1]) * scale;
+  grid.y = static_cast<A>(roi[2]) * scale;
+  const A width = std::max(static_cast<A>(roi[3]) * scale, A{1});
+  const A height = std::max(static_cast<A>(roi[4]) * scale, A{1});
+  const A angle = static_cast<A>(roi[5]) * static_cast<A>(M_PI) / 180;
+  grid.cosine = std::cos(angle);
+  grid.sine = std::sin(angle);
+  grid.left = -width / 2;
+  grid.top = -height / 2;
+  grid.cut(height, width, p.pooled_size, p.sampling_ratio);
+  return grid;
+}
+
+bool position_sensitive(const ROIAlignParams& p) { return p.position_sensitive; }
+bool position_sensitive(const RROIAlignParams&) { return false; }
+int64_t numbers(const ROIAlignParams&) { return 5; }
+int64_t numbers(const RROIAlignParams&) { return 6; }
+
+// Units of work: some channels of a region.
+template <class P>
+void align(const P& p, const KernelArgs& args, const char* who) {
+  const Shape& in = args.in[0].shape;
+  const Shape& out = args.out[0].shape;
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  check_rois(args.in[1], in[0], who);
+  const int64_t places = out[2] * out[3], size = in[2] * in[3];
+  const int64_t blocks = (out[1] + kChannels - 1) / kChannels;
+  const bool own_channels = position_sensitive(p);
+  dispatch_floating(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const data = args.in[0].as<T>();
+    const T* const rois = args.in[1].as<T>();
+    T* const result = args.out[0].mutable_as<T>();
+    engine::parallel_for(*args.context, out[0] * blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
+        const int64_t channels = std::min(kChannels, out[1] - first);
+        const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+        const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
+        const int64_t step = own_channels ? places * size : size;
+        for (int64_t place = 0; place < places; ++place) {
+          const T* const planes = image + first * step + (own_channels ? place * size : 0);
+          A sums[kChannels] = {};
+          grid.each_point(place / out[3], place % out[3], [&](A x, A y) {
+            const Point<A> point(x, y, in[2], in[3]);
+            if (!point.inside) return;
+            for (int64_t c = 0; c < channels; ++c) sums[c] += point.value(planes + c * step);
+          });
+          for (int64_t c = 0; c < channels; ++c) {
+            result[(roi * out[1] + first + c) * places + place] =
+                static_cast<T>(grid.image < 0 ? A{0} : sums[c] / grid.count());
+          }
+        }
+      }
+    });
+  });
+}
+
+// Units of work: some channels of an image, which take what each region adds in order.
+template <class P>
+void align_backward(const P& p, const KernelArgs& args, const char* who) {
+  const Shape& from = args.in[0].shape;  // of the gradient
+  const Shape& out = args.out[0].shape;
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  check_rois(args.in[2], out[0], who);
+  const int64_t places = from[2] * from[3], size = out[2] * out[3];
+  dispatch_floating(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const grad = args.in[0].as<T>();
+    const T* const rois = args.in[2].as<T>();
+    T* const result = args.out[0].mutable_as<T>();
+    ScratchSlots slots = plane_slots<T>(args.scratch, size);
+    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t image = plane / out[1], channel = plane % out[1];
+        fill_plane(slots, result + plane * size, size, [&](A* sums) {
+          for (int64_t roi = 0; roi < from[0]; ++roi) {
+            const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+            if (grid.image != image) continue;
+            const auto add_place = [&](int64_t place, int64_t of_channel) {
+              const A share =
+                  static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
+              grid.each_point(place / from[3], place % from[3],
+                              [&](A x, A y) { Point<A>(x, y, out[2], out[3]).add(share, sums); });
+            };
+            if (position_sensitive(p)) {
+              add_place(channel % places, channel / places);
+            } else {
+              for (int64_t place = 0; place < places; ++place) add_place(place, channel);
+            }
+          }
+        });
+      }
+    });
+  });
+}
+
+size_t plane_scratch(const KernelSpec& spec) {
+  return plane_sums_bytes(spec, spec.out[0].dtype, spec.out[0].shape[2] * spec.out[0].shape[3]);
+}
+
+// The channel of the data that a place of PSROIPooling reads.
+int64_t group_channel(const PSROIPoolingParams& p, int64_t channel, int64_t i, int64_t j) {
+  const int64_t groups = p.groups();
+  return (channel * groups + i * groups / p.pooled_size) * groups + j * groups / p.pooled_size;
+}
+
+}  // namespace
+
+void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
+  const Shape& in = args.in[0].shape;
+  const Shape& out = args.out[0].shape;
+  if (out.size() == 0) return;
+  check_rois(args.in[1], in[0], "ROIPooling");
+  const int64_t size = in[2] * in[3];
+  int32_t* const indices = args.saved[0] ? args.saved[0].mutable_as<int32_t>() : nullptr;
+  dispatch_floating(args.in[0].dtype, "ROIPooling", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const data = args.in[0].as<T>();
+    const T* const rois = args.in[1].as<T>();
+    T* const result = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const Box<A, WholeAxis<A>> box(rois + unit / out[1] * 5, static_cast<A>(p.spatial_scale), out[2],
+                                       out[3]);
+        const T* const plane = data + (std::max<int64_t>(box.image, 0) * in[1] + unit % out[1]) * size;
+        for (int64_t place = 0; place < out[2] * out[3]; ++place) {
+          const Extent rows = box.rows.extent(place / out[3], in[2]);
+          const Extent columns = box.columns.extent(place % out[3], in[3]);
+          int64_t best = -1;
+          A most = 0;
+          for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
+            for (int64_t x = columns.begin; x < columns.end; ++x) {
+              const A value = static_cast<A>(plane[y * in[3] + x]);
+              if (best >= 0 && !(value > most) && !(std::isnan(value) && !std::isnan(most))) continue;
+              most = value;
+              best = y * in[3] + x;
+            }
+          }
+          const int64_t to = unit * out[2] * out[3] + place;
+          if (result) result[to] = static_cast<T>(most);
+          if (indices) indices[to] = static_cast<int32_t>(best);
+        }
+      }
+    });
+  });
+}
+
+size_t roi_pooling_backward_scratch(const ROIPoolingParams&, const KernelSpec& spec) {
+  return plane_scratch(spec);
+}
+
+void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
+  const Shape& from = args.in[0].shape;
+  const Shape& out = args.out[0].shape;
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  const int64_t places = from[2] * from[3], size = out[2] * out[3];
+  const int32_t* const indices = args.in[3].as<int32_t>();
+  dispatch_floating(args.out[0].dtype, "ROIPooling", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const grad = args.in[0].as<T>();
+    const T* const rois = args.in[2].as<T>();
+    T* const result = args.out[0].mutable_as<T>();
+    ScratchSlots slots = plane_slots<T>(args.scratch, size);
+    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        fill_plane(slots, result + plane * size, size, [&](A* sums) {
+          for (int64_t roi = 0; roi < from[0]; ++roi) {
+            const A image = static_cast<A>(rois[roi * 5]);
+            if (image < 0 || static_cast<int64_t>(image) != plane / out[1]) continue;
+            const int64_t first = (roi * from[1] + plane % out[1]) * places;
+            for (int64_t i = first; i < first + places; ++i) {
+              if (indices[i] >= 0) sums[indices[i]] += static_cast<A>(grad[i]);
+            }
+          }
+        });
+      }
+    });
+  });
+}
+
+void roi_align_cpu(const ROIAlignParams& p, const KernelArgs& args) { align(p, args, "ROIAlign"); }
+void roi_align_backward_cpu(const ROIAlignParams& p, const KernelArgs& args) {
+  align_backward(p, args, "ROIAlign");
+}
+size_t roi_align_backward_scratch(const ROIAlignParams&, const KernelSpec& spec) {
+  return plane_scratch(spec);
+}
+void rroi_align_cpu(const RROIAlignParams& p, const KernelArgs& args) { align(p, args, "RROIAlign"); }
+void rroi_align_backward_cpu(const RROIAlignParams& p, const KernelArgs& args) {
+  align_backward(p, args, "RROIAlign");
+}
+size_t rroi_align_backward_scratch(const RROIAlignParams&, const KernelSpec& spec) {
+  return plane_scratch(spec);
+}
+
+void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
+  const Shape& in = args.in[0].shape;
+  const Shape& out = args.out[0].shape;
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  check_rois(args.in[1], in[0], "PSROIPooling");
+  dispatch_floating(args.in[0].dtype, "PSROIPooling", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const data = args.in[0].as<T>();
+    const T* const rois = args.in[1].as<T>();
+    T* const result = args.out[0].mutable_as<T>();
+    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const Box<A, ScaledAxis<A>> box(rois + unit / out[1] * 5, static_cast<A>(p.spatial_scale), out[2],
+                                        out[3]);
+        for (int64_t place = 0; place < out[2] * out[3]; ++place) {
+          const int64_t i = place / out[3], j = place % out[3];
+          const Extent rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
+          const T* const plane =
+              data + (std::max<int64_t>(box.image, 0) * in[1] + group_channel(p, unit % out[1], i, j)) *
+                         in[2] * in[3];
+          A sum = 0;
+          for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
+            for (int64_t x = columns.begin; x < columns.end; ++x) sum += static_cast<A>(plane[y * in[3] + x]);
+          }
+          const int64_t count =
+              std::max<int64_t>(rows.end - rows.begin, 0) * std::max<int64_t>(columns.end - columns.begin, 0);
+          result[unit * out[2] * out[3] + place] =
+              static_cast<T>(sum / static_cast<A>(std::max<int64_t>(count, 1)));
+        }
+      }
+    });
+  });
+}
+
+size_t psroi_pooling_backward_scratch(const PSROIPoolingParams&, const KernelSpec& spec) {
+  return plane_scratch(spec);
+}
+
+void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
+  const Shape& from = args.in[0].shape;
+  const Shape& out = args.out[0].shape;
+  if (args.req[0] == Req::null || out.size() == 0) return;
+  check_rois(args.in[2], out[0], "PSROIPooling");
+  const int64_t groups = p.groups(), size = out[2] * out[3];
+  dispatch_floating(args.out[0].dtype, "PSROIPooling", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* const grad = args.in[0].as<T>();
+    const T* const rois = args.in[2].as<T>();
+    T* const result = args.out[0].mutable_as<T>();
+    ScratchSlots slots = plane_slots<T>(args.scratch, size);
+    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t channel = plane % out[1], of = channel / (groups * groups);
+        fill_plane(slots, result + plane * size, size, [&](A* sums) {
+          for (int64_t unit = 0; unit < from[0] * from[2] * from[3]; ++unit) {
+            const int64_t roi = unit / (from[2] * from[3]), place = unit % (from[2] * from[3]);
+            const int64_t i = place / from[3], j = place % from[3];
+            if (group_channel(p, of, i, j) != channel) continue;
+            const Box<A, ScaledAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), from[2],
+                                            from[3]);
+            if (box.image != plane / out[1]) continue;
+            const Extent rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);
+            const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
+            const A share = static_cast<A>(grad[(roi * from[1] + of) * from[2] * from[3] + place]) /
+                            static_cast<A>(std::max<int64_t>(count, 1));
+            for (int64_t y = rows.begin; y < rows.end; ++y) {
+              for (int64_t x = columns.begin; x < columns.end; ++x) sums[y * out[3] + x] += share;
+            }
+          }
+        });
+      }
+    });
+  });
+}
+
+}  // namespace loomix::ops
