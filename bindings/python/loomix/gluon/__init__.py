@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gluon: networks as Python classes (``mx.gluon``)."""
 
-from . import data, loss, nn, utils
+from . import contrib, data, loss, model_zoo, nn, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .trainer import Trainer
@@ -15,8 +15,10 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "contrib",
     "data",
     "loss",
+    "model_zoo",
     "nn",
     "tensor_types",
     "utils",

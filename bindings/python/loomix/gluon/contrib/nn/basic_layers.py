@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches side by side, and layers that rearrange channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .... import ndarray as nd
+from ...block import HybridBlock
+from ...nn import HybridSequential, Sequential
+
+if TYPE_CHECKING:
+    from ...parameter import ParameterDict
+
+__all__ = ["Concurrent", "HybridConcurrent", "Identity", "PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
+
+
+class Concurrent(Sequential):
+    """Blocks that all get the same input; their outputs are concatenated.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the concatenation.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = Concurrent(axis=1)
+    >>> net.add(Identity(), mx.gluon.nn.Activation("relu"))
+    >>> net(mx.nd.array([[-1.0, 2.0]])).asnumpy()
+    array([[-1.,  2.,  0.,  2.]], dtype=float32)
+    """
+
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def forward(self, x: Any) -> Any:
+        """Runs all blocks and concatenates what they return."""
+        return nd.concat(*(block(x) for block in self._children.values()), dim=self.axis)
+
+
+class HybridConcurrent(HybridSequential):
+    """As :class:`Concurrent`, of hybrid blocks.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the concatenation.
+    """
+
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.concat(*(block(x) for block in self._children.values()), dim=self.axis)
+
+
+class Identity(HybridBlock):
+    """Returns what it gets: a branch that changes nothing."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x
+
+
+class _PixelShuffle(HybridBlock):
+    """Moves groups of channels into space: (N, C * factors, sizes) becomes (N, C, sizes * factors)."""
+
+    _axes: int
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__()
+        self._factors = (int(factor),) * self._axes if isinstance(factor, int) else tuple(map(int, factor))
+        if len(self._factors) != self._axes:
+            raise ValueError(
+                f"[{type(self).__name__}] factor is {factor!r}; expected a number or {self._axes} of them."
+            )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._factors if self._axes > 1 else self._factors[0]})"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        # -4: an axis becomes two; 0: as it is; -3: two axes become one
+        count = 1
+        for factor in self._factors:
+            count *= factor
+        x = F.reshape(x, (0, -4, -1, count) + (0,) * self._axes)
+        for i, factor in enumerate(self._factors[:-1]):
+            x = F.reshape(x, (0,) * (2 + i) + (-4, factor, -1) + (0,) * self._axes)
+        sizes, factors = 2 + self._axes, 2
+        order = [0, 1]
+        for i in range(self._axes):
+            order += [sizes + i, factors + i]
+        x = F.transpose(x, tuple(order))
+        return F.reshape(x, (0, 0) + (-3,) * self._axes)
+
+
+class PixelShuffle1D(_PixelShuffle):
+    """(N, C * f, W) becomes (N, C, W * f).
+
+    Parameters
+    ----------
+    factor : int
+    """
+
+    _axes = 1
+
+    def __init__(self, factor: int) -> None:
+        super().__init__(factor)
+
+
+class PixelShuffle2D(_PixelShuffle):
+    """(N, C * f1 * f2, H, W) becomes (N, C, H * f1, W * f2).
+
+    Parameters
+    ----------
+    factor : int or tuple of 2 int
+    """
+
+    _axes = 2
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__(factor)
+
+
+class PixelShuffle3D(_PixelShuffle):
+    """(N, C * f1 * f2 * f3, D, H, W) becomes (N, C, D * f1, H * f2, W * f3).
+
+    Parameters
+    ----------
+    factor : int or tuple of 3 int
+    """
+
+    _axes = 3
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__(factor)
