@@ -96,7 +96,17 @@ def stub(name, info, kind, method=False):
     if len(indent + line) <= 110:
         return indent + line
     inner = f"\n{indent}    "
+    parts = [wrapped(part, indent + "    ") for part in parts]
     return f"{indent}def {name}({inner}" + f",{inner}".join(parts) + f",\n{indent}) -> {result}: ..."
+
+
+def wrapped(part, indent):
+    """A parameter whose many values do not fit into a line, as ruff would write it."""
+    if len(indent + part) < 110 or "Literal[" not in part:
+        return part
+    before, _, rest = part.partition("Literal[")
+    values, _, after = rest.rpartition("]")
+    return f"{before}Literal[\n{indent}    {values}\n{indent}]{after}"
 
 
 def quoted(value):

@@ -300,7 +300,8 @@ NDArray& to_array(PyObject* object, const char* who, const char* argument) {
 PyObject* wrap(NDArray array) {
   const StorageType stype = array.stype();
   PyTypeObject* const& type = public_types[stype == StorageType::undefined ? 0 : static_cast<int>(stype)];
-  if (!type) [[unlikely]] package_attribute("ndarray", "NDArray");  // which sets them
+  if (!type) [[unlikely]]
+    package_attribute("ndarray", "NDArray");  // which sets them
   PyObject* self = checked(type->tp_alloc(type, 0));
   ::new (&array_of(self)) NDArray(std::move(array));
   return self;

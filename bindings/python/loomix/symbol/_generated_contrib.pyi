@@ -39,7 +39,9 @@ def BilinearResize2D(
     width: int = 1,
     scale_height: float | None = None,
     scale_width: float | None = None,
-    mode: Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"] = "size",
+    mode: Literal[
+        "like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"
+    ] = "size",
     align_corners: bool = True,
     name: str | None = None,
     attr: dict[str, str] | None = None,
