@@ -156,7 +156,8 @@ def test_monitor_of_inputs():
 def watched(monitor_all):
     """Names and values in a training pass of a small network, forwards and backwards."""
     net = sym.BatchNorm(linear(), fix_gamma=False, name="bn")
-    both = sym.tanh(net, name="tanh") * sym.sigmoid(net, name="sigmoid")
+    with mx.name.NameManager():  # counts from 0
+        both = sym.tanh(net, name="tanh") * sym.sigmoid(net, name="sigmoid")
     run = sym.MakeLoss(both, name="loss").simple_bind(mx.cpu(), x=(3, 4))
     rng = np.random.RandomState(0)
     for array in run.arg_arrays:
