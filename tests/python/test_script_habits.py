@@ -457,9 +457,11 @@ def test_booleans_and_numbers_give_integers():
 
 def test_openmps_number_of_threads_is_that_of_the_engine():
     code = "import loomix as mx, os; mx.nd.ones(2).wait_to_read(); print(len(os.listdir('/proc/self/task')))"
-    many = int(run_python(code, LOOMIX_CPU_WORKER_NTHREADS="6").stdout)
-    assert int(run_python(code, OMP_NUM_THREADS="2", LOOMIX_CPU_WORKER_NTHREADS=None).stdout) == many - 4
-    assert int(run_python(code, OMP_NUM_THREADS="2", LOOMIX_CPU_WORKER_NTHREADS="6").stdout) == many
+
+    def threads(workers):
+        return int(run_python(code, OMP_NUM_THREADS="2", LOOMIX_CPU_WORKER_NTHREADS=workers).stdout)
+
+    assert threads(None) == threads("2") == threads("6") - 4
 
 
 def test_the_profiler_starts_by_itself(tmp_path):
