@@ -357,24 +357,6 @@ struct Text<Ref<const Opaque>> {
   static size_t hash(const Value& value) { return value ? value->hash() : 0x5bd1e995u; }
 };
 
-// The names that no other field has: read one by one, by ParamSchema.
-template <>
-struct Text<TextPairs> {
-  static constexpr FieldKind kKind = FieldKind::others;
-  static Result parse(std::string_view, const FieldRules&, TextPairs&) { return Result::bad_format; }
-  static std::string print(const TextPairs& value, const FieldRules&) {
-    std::string text;
-    for (const auto& [name, item] : value)
-      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, item);
-    return text;
-  }
-  static std::string print_default(const TextPairs& value, const FieldRules& rules) {
-    return print(value, rules);
-  }
-  static bool equal(const TextPairs& a, const TextPairs& b) { return a == b; }
-  static size_t hash(const TextPairs& value) { return std::hash<std::string>()(print(value, {})); }
-};
-
 template <class T>
 class TextCodec final : public Codec {
  public:
@@ -432,7 +414,6 @@ const Codec& codec() {
   return codec;
 }
 
-template const Codec& codec<TextPairs>();
 template const Codec& codec<bool>();
 template const Codec& codec<int>();
 template const Codec& codec<int64_t>();

@@ -34,7 +34,6 @@ std::string_view base_name(FieldKind kind) {
     case FieldKind::double_list: return "tuple of <double>";
     case FieldKind::text_list: return "tuple of <string>";
     case FieldKind::opaque: return "object";
-    case FieldKind::others: return "any";
     case FieldKind::dtype:
     case FieldKind::choice: break;
   }
@@ -65,14 +64,6 @@ std::string bound_text(const detail::FieldRules& rules) {
   return fmt::format("should be greater {}{}", rules.minimum_excluded ? "than " : "equal to ", rules.minimum);
 }
 
-void sort_others(std::string_view who, TextPairs& others) {
-  std::sort(others.begin(), others.end());
-  const auto twice = std::adjacent_find(others.begin(), others.end(),
-                                        [](const auto& a, const auto& b) { return a.first == b.first; });
-  LOOMIX_CHECK(twice == others.end(), ValueError, "[{}] argument '{}' was given twice, as '{}' and as '{}'.",
-               who, twice->first, twice->second, std::next(twice)->second);
-}
-
 }  // namespace
 
 std::string FieldInfo::describe() const {
@@ -90,15 +81,8 @@ TextPairs ParamSchema::example() const {
 }
 
 const FieldInfo* ParamSchema::find(std::string_view name) const noexcept {
-  const auto found = std::find_if(fields_.begin(), fields_.end(), [name](const FieldInfo& field) {
-    return field.name == name && field.kind != FieldKind::others;
-  });
-  return found == fields_.end() ? nullptr : &*found;
-}
-
-const FieldInfo* ParamSchema::others() const noexcept {
   const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                  [](const FieldInfo& field) { return field.kind == FieldKind::others; });
+                                  [name](const FieldInfo& field) { return field.name == name; });
   return found == fields_.end() ? nullptr : &*found;
 }
 
@@ -161,19 +145,10 @@ void ParamSchema::adopt(AttrsBase& attrs, const void* defaults) const {
     const void* value = data + field.offset_;
     const bool is_default =
         !field.required && field.codec_->equal(value, static_cast<const char*>(defaults) + field.offset_);
-    if (field.kind == FieldKind::others) {
-      const auto& others = *static_cast<const TextPairs*>(value);
-      attrs.given_.insert(attrs.given_.end(), others.begin(), others.end());
-    } else if (!is_default) {
-      attrs.given_.emplace_back(field.name, field.codec_->print(value, field.rules_));
-    }
+    if (!is_default) attrs.given_.emplace_back(field.name, field.codec_->print(value, field.rules_));
   }
   std::sort(attrs.given_.begin(), attrs.given_.end());
   attrs.hash_ = hash_of(data);
-}
-
-void* ParamSchema::place_of(const FieldInfo& field, void* data) {
-  return static_cast<char*>(data) + field.offset_;
 }
 
 Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
@@ -185,11 +160,6 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
   attrs->given_.reserve(given.size());
   for (const auto& [name, text] : given) {
     const FieldInfo* field = find(name);
-    if (field == nullptr && others()) {
-      static_cast<TextPairs*>(place_of(*others(), data))->emplace_back(name, text);
-      attrs->given_.emplace_back(name, text);
-      continue;
-    }
     if (field == nullptr) {
       std::vector<std::string_view> names;
       std::string list;
@@ -219,7 +189,6 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
     attrs->given_.emplace_back(name, text);
   }
   std::sort(attrs->given_.begin(), attrs->given_.end());
-  if (others()) sort_others(who, *static_cast<TextPairs*>(place_of(*others(), data)));
   for (size_t i = 0; i < fields_.size(); ++i) {
     const FieldInfo& field = fields_[i];
     LOOMIX_CHECK(

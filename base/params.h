@@ -33,8 +33,7 @@
 //   };
 //
 // Field types: bool, int, int64_t, float, double, std::string, DType, Shape, enums, and std::optional of these;
-// vectors of int64_t, std::optional<int64_t>, float, double, std::string; Ref<const Opaque>. The text forms are MXNet's. One field
-// may be TextPairs: it has no name and takes the names that no other field has, sorted.
+// vectors of int64_t, std::optional<int64_t>, float, double, std::string; Ref<const Opaque>. The text forms are MXNet's.
 
 namespace loomix {
 
@@ -69,7 +68,6 @@ enum class FieldKind {
   double_list,
   text_list,
   opaque,
-  others,
 };
 
 namespace detail {
@@ -194,8 +192,6 @@ class ParamSchema {
  public:
   std::span<const FieldInfo> fields() const noexcept { return fields_; }
   const FieldInfo* find(std::string_view name) const noexcept;
-  // Where names go that no field has; null if there are none such.
-  const FieldInfo* others() const noexcept;
 
   // Parses name and text pairs. `who` is the operator's name, for the ValueErrors: unknown or repeated names, bad
   // text, values out of range, required fields that are missing.
@@ -220,7 +216,6 @@ class ParamSchema {
   void finish(const void* defaults);
   // Records the fields that differ from their defaults as given, and the hash.
   void adopt(AttrsBase& attrs, const void* defaults) const;
-  static void* place_of(const FieldInfo& field, void* data);
   size_t hash_of(const void* data) const;
   bool equal(const void* a, const void* b) const noexcept;
 

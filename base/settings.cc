@@ -27,10 +27,6 @@ void Settings::fields(FieldList<Settings>& f) {
     "shares of the workers, as 0-3;4-7; empty: the system moves them.");
   f("inline_execution", &Settings::inline_execution,
     "Whether tiny operations that need not wait may run on the thread that calls them.");
-  f("custom_op_threads", &Settings::custom_op_threads,
-    "Operators written in Python that may run at once, not counting those that wait for other operations.")
-      .at_least(1)
-      .at_most(1024);
   f("max_tasks_in_flight", &Settings::max_tasks_in_flight,
     "Operations pushed and not done, beyond which a push from a user's thread waits.")
       .at_least(1);
@@ -141,7 +137,6 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_OMP_MAX_THREADS", "cpu_worker_nthreads"},
     {"OMP_NUM_THREADS", "cpu_worker_nthreads"},
     {"MXNET_PROFILER_AUTOSTART", "profiler_autostart"},
-    {"MXNET_CUSTOM_OP_NUM_THREADS", "custom_op_threads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
     {"DMLC_ROLE", "kv_role"},

@@ -55,7 +55,6 @@ struct Settings {
   bool kv_allow_pickle = false;
   int metrics_port = 0;
   std::string metrics_host = "127.0.0.1";
-  int custom_op_threads = 16;
 
   static void fields(FieldList<Settings>& f);
 };

@@ -51,9 +51,8 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
       admission_(options_),
       cores_(options_.workers),
       places_(parse_places(options_.worker_places)),
-      devices_(
-          std::make_unique<Devices>(options_, [this](CompletionToken* pending) { return reclaim(pending); })),
-      side_threads_(options_.side_threads) {
+      devices_(std::make_unique<Devices>(options_,
+                                         [this](CompletionToken* pending) { return reclaim(pending); })) {
   register_for_fork(*this);
 }
 
@@ -64,12 +63,8 @@ void ThreadedEngine::operator delete(ThreadedEngine* engine, std::destroying_del
   ::operator delete (engine, std::align_val_t{alignof(ThreadedEngine)});
 }
 
-// Jobs on side threads may still be leaving their tasks. Then devices: their threads may still complete tokens, and memory
-// goes back to pools.
-ThreadedEngine::~ThreadedEngine() {
-  side_threads_.stop();
-  devices_.reset();
-}
+// Devices first: their threads may still complete tokens, and memory goes back to pools.
+ThreadedEngine::~ThreadedEngine() { devices_.reset(); }
 
 void ThreadedEngine::shutdown() {
   check_may_wait(admission_.this_thread(), "shutdown()");
@@ -186,9 +181,8 @@ std::string ThreadedEngine::prepare_fork() {
   const bool inside_task =
       own != nullptr && (own->current.load(std::memory_order_relaxed) != nullptr || own->for_task);
   const int64_t deadline = int64_t{options_.fork_deadline_ms} * kMillisecond;
-  if (was_open && (inside_task || !drain_for_fork(deadline))) late = unfinished_task();
+  if (was_open && (inside_task || !admission_.drain(deadline))) late = unfinished_task();
   pools_mutex_.lock();
-  side_threads_.lock_for_fork();
   admission_.lock_for_fork();
   inspect_mutex_.lock();
   errors_.lock_for_fork();
@@ -203,15 +197,7 @@ void ThreadedEngine::unlock_after_fork() noexcept {
   errors_.unlock_after_fork();
   inspect_mutex_.unlock();
   admission_.unlock_after_fork();
-  side_threads_.unlock_after_fork();
   pools_mutex_.unlock();
-}
-
-// What is in flight may need the binding's lock, which the forking thread holds.
-bool ThreadedEngine::drain_for_fork(int64_t timeout_ns) noexcept {
-  if (admission_.drain(0)) return true;
-  const Blocked blocked(options_.block_hook);
-  return admission_.drain(timeout_ns);
 }
 
 void ThreadedEngine::resume_in_parent() noexcept {
@@ -227,7 +213,6 @@ void ThreadedEngine::restart_in_child(const std::string& late_task) noexcept {
     for (auto& slot : lanes) slot.store(nullptr, std::memory_order_relaxed);
   }
   devices_->close_in_child();
-  side_threads_.forget_threads();
   team_.reset();
   for (auto& pool : pools_) {
     pool->forget_threads();

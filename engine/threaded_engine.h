@@ -43,8 +43,6 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   bool is_ready(Var& var) override;
   int16_t exchange_push_priority(int16_t priority) override;
   bool exchange_for_task(bool for_task) override;
-  bool drain(int timeout_ms) noexcept override;
-  SideThreads& side_threads() override { return side_threads_; }
   DeviceRuntime& device(Device device) override { return devices_->get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override;
@@ -124,7 +122,6 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void finish_device_work() noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
-  bool drain_for_fork(int64_t timeout_ns) noexcept;
   void unlock_after_fork() noexcept;
 
   const EngineOptions options_;
@@ -145,7 +142,6 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   ErrorLog errors_;
   Trace trace_;
   std::unique_ptr<Devices> devices_;
-  SideThreads side_threads_;
 };
 
 }  // namespace loomix::engine

@@ -136,7 +136,7 @@ void validate_op(const OpTable& table, const OpDef& op) {
                       }),
           "no CPU kernel that accepts everything");
   if (op.gradient) {
-    NameChecker checker(table, op, table.parse(op, op.params->example()));
+    NameChecker checker(table, op, op.params->parse(op.name, op.params->example()));
     op.gradient(*checker.attrs(), checker);
   }
 }
@@ -207,8 +207,7 @@ void OpTable::validate() {
 }
 
 Ref<const AttrsBase> OpTable::parse(const OpDef& op, const TextPairs& attrs) const {
-  Ref<const AttrsBase> parsed = op.params->parse(op.name, attrs);
-  return op.complete ? op.complete(*parsed) : parsed;
+  return op.params->parse(op.name, attrs);
 }
 
 void register_all(OpTable& table) {

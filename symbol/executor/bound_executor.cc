@@ -94,10 +94,6 @@ void BoundExecutor::check_arrays() const {
 // Finds the variables' arrays and makes those of the outputs. Wrong shapes and types show here.
 void BoundExecutor::make_outputs() {
   graph_ = prune(symbol_.graph());
-  for (NodeId id = 0; id < graph_.size(); ++id) {
-    Node& node = graph_[id];
-    if (node.op && node.op->instantiate) node.attrs = node.op->instantiate(*node.attrs);
-  }
   end_pass("prune", graph_);
   const Graph& graph = graph_;
   const auto mutated = mutated_variables(graph);

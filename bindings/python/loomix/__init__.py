@@ -56,7 +56,6 @@ _MODULES = {
     "ndarray": "ndarray",
     "numpy_extension": "numpy_extension",
     "npx": "numpy_extension",
-    "operator": "operator",
     "optimizer": "optimizer",
     "profiler": "profiler",
     "random": "random",
@@ -99,6 +98,7 @@ _PLANNED = {
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
     "onnx": "ONNX files",
+    "operator": "operators written in Python",
 }
 _NOT_PLANNED = {
     "notebook": "use callbacks",

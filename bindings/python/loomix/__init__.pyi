@@ -27,7 +27,6 @@ from . import monitor as monitor
 from . import name as name
 from . import ndarray as ndarray
 from . import numpy_extension as numpy_extension
-from . import operator as operator
 from . import optimizer as optimizer
 from . import profiler as profiler
 from . import random as random

@@ -76,7 +76,7 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     Parameter = inspect.Parameter
     parameters = []
     kind: Any = Parameter.POSITIONAL_OR_KEYWORD
-    if info["any_inputs"]:
+    if info["variadic"]:
         parameters.append(Parameter(info["inputs"][0]["name"], Parameter.VAR_POSITIONAL))
         kind = Parameter.KEYWORD_ONLY
     else:
@@ -96,9 +96,7 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     names = {p.name for p in parameters}
     extras = ("name", "attr") if is_symbol else ("out", "name")
     parameters += [Parameter(extra, kind, default=None) for extra in extras if extra not in names]
-    if info["any_keywords"]:
-        parameters.append(Parameter("kwargs", Parameter.VAR_KEYWORD))
-    elif is_symbol and not info["any_inputs"]:
+    if is_symbol and not info["variadic"]:
         parameters.append(
             Parameter("attrs", Parameter.VAR_KEYWORD)
         )  # attributes of the node, such as lr_mult
@@ -110,7 +108,7 @@ def docstring(info: _core.OperatorInfo) -> str:
     lines = [info["doc"], "", "Parameters", "----------"]
     for item in info["inputs"]:
         kind = "NDArray or Symbol"
-        if info["any_inputs"]:
+        if info["variadic"]:
             kind = "any number of " + kind
         elif item["optional"]:
             kind += ", for some parameters only"

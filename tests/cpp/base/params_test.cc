@@ -338,37 +338,5 @@ TEST(Params, TypeIsChecked) {
   EXPECT_THROW(param_schema<Nothing>().parse("x", TextPairs{{"axis", "1"}}), ValueError);
 }
 
-struct OpenParams {
-  std::string kind;
-  TextPairs others;
-  static void fields(FieldList<OpenParams>& f) {
-    f("kind", &OpenParams::kind, "What it is.");
-    f("", &OpenParams::others, "What else there is.");
-  }
-};
-
-TEST(OpenParams, TakesNamesThatNoFieldHas) {
-  const ParamSchema& schema = param_schema<OpenParams>();
-  EXPECT_NE(schema.others(), nullptr);
-  EXPECT_EQ(param_schema<Params>().others(), nullptr);
-  EXPECT_EQ(schema.find(""), nullptr);
-  const TextPairs given = {{"z", "1"}, {"kind", "any"}, {"a", "2"}};
-  const auto attrs = schema.parse("test", given);
-  EXPECT_EQ(attrs->as<OpenParams>().kind, "any");
-  EXPECT_THAT(attrs->as<OpenParams>().others, ElementsAre(Pair("a", "2"), Pair("z", "1")));
-  EXPECT_THAT(attrs->given(), ElementsAre(Pair("a", "2"), Pair("kind", "any"), Pair("z", "1")));
-  EXPECT_THAT(attrs->canonical(), HasSubstr("kind=any\n=a=2, z=1\n"));
-  EXPECT_EQ(make_attrs(attrs->as<OpenParams>())->given(), attrs->given());
-}
-
-TEST(OpenParams, ComparesThem) {
-  const ParamSchema& schema = param_schema<OpenParams>();
-  const auto parse = [&](const TextPairs& given) { return schema.parse("test", given); };
-  EXPECT_EQ(*parse({{"a", "1"}, {"b", "2"}}), *parse({{"b", "2"}, {"a", "1"}}));
-  EXPECT_EQ(parse({{"a", "1"}})->hash(), parse({{"a", "1"}})->hash());
-  EXPECT_FALSE(*parse({{"a", "1"}}) == *parse({{"a", "2"}}));
-  EXPECT_THROW(parse({{"a", "1"}, {"a", "2"}}), ValueError);
-}
-
 }  // namespace
 }  // namespace loomix

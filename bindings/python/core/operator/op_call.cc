@@ -35,7 +35,7 @@ bool is_name(PyObject* name, PyObject* wanted) {
 }  // namespace
 
 OpSignature::OpSignature(const ops::OpDef& definition)
-    : op(definition), cache(cache_of(definition)), variadic(definition.is_variadic()) {
+    : op(definition), cache(cache_of(definition)), variadic(!definition.variadic_count.empty()) {
   for (const auto& input : op.inputs) input_names.push_back(intern(input.name));
   for (const auto& field : op.params->fields()) {
     if (field.name == "ctx") context_field = static_cast<int>(field_names.size());

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bindings/python/core/convert.h"
-#include "bindings/python/core/custom/custom_op.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
@@ -23,7 +22,6 @@
 #include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
-#include "symbol/control_flow/control_flow.h"
 
 namespace loomix::python {
 namespace {
@@ -79,7 +77,6 @@ Runtime& start_runtime() {
   options.workers = given.cpu_worker_nthreads;
   options.worker_places = given.worker_places;
   options.max_tasks = given.max_tasks_in_flight;
-  options.side_threads = given.custom_op_threads;
   options.deterministic = given.enforce_determinism;
   options.max_bytes = given.max_bytes_in_flight;
   options.pool_bytes = given.max_memory_bytes;
@@ -103,8 +100,6 @@ const ops::OpTable* make_table() {
   ops::register_all(*table);
   autograd::register_operators(*table);
   io::register_image_ops(*table);
-  register_custom_ops(*table);
-  control_flow::register_operators(*table);
   table->validate();
   return table.release();  // never deleted: recorded nodes point to its operators
 }
@@ -114,13 +109,6 @@ PyObject* wait_all(PyObject*, PyObject*) {
     if (running.load()) engine().wait_all();
     return Py_NewRef(Py_None);
   });
-}
-
-// Runs before a fork, while Python's own locks are still free: operators written in Python may need them.
-PyObject* finish_before_fork(PyObject*, PyObject*) {
-  constexpr int kDeadlineMs = 10'000;  // as for the fork itself, which names what is late
-  if (Runtime* runtime = running.load()) runtime->engine().drain(kDeadlineMs);
-  return Py_NewRef(Py_None);
 }
 
 // Runs at exit, before the interpreter is torn down: finishes what is in flight.
@@ -179,7 +167,6 @@ PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
 PyMethodDef kProcessFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
-    {"finish_before_fork", finish_before_fork, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
     {"dtype_number", dtype_number, METH_O, nullptr},
     {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},

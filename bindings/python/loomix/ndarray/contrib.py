@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import _operators, candidates
 from . import op as _op
-from .control_flow import cond, foreach, while_loop
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 globals().update(_operators.functions("ndarray", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop"]
+__all__ += ["isfinite", "isinf", "isnan", "rand_zipfian"]
 
 
 def isfinite(data: NDArray) -> NDArray:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _operators, candidates
-from .control_flow import cond, foreach, while_loop
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 globals().update(_operators.functions("symbol", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["cond", "foreach", "rand_zipfian", "while_loop"]
+__all__ += ["rand_zipfian"]
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
