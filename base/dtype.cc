@@ -10,18 +10,17 @@ namespace {
 struct Entry {
   DType dtype;
   std::string_view name;
-  int64_t size;
 };
 
-constexpr std::array<Entry, 9> kTypes = {{{DType::float32, "float32", 4},
-                                          {DType::float64, "float64", 8},
-                                          {DType::float16, "float16", 2},
-                                          {DType::bfloat16, "bfloat16", 2},
-                                          {DType::uint8, "uint8", 1},
-                                          {DType::int8, "int8", 1},
-                                          {DType::int32, "int32", 4},
-                                          {DType::int64, "int64", 8},
-                                          {DType::boolean, "bool", 1}}};
+constexpr std::array<Entry, 9> kTypes = {{{DType::float32, "float32"},
+                                          {DType::float64, "float64"},
+                                          {DType::float16, "float16"},
+                                          {DType::bfloat16, "bfloat16"},
+                                          {DType::uint8, "uint8"},
+                                          {DType::int8, "int8"},
+                                          {DType::int32, "int32"},
+                                          {DType::int64, "int64"},
+                                          {DType::boolean, "bool"}}};
 
 const Entry* find(DType dtype) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(),
@@ -31,11 +30,8 @@ const Entry* find(DType dtype) {
 
 }  // namespace
 
-int64_t size_of(DType dtype) {
-  const Entry* entry = find(dtype);
-  LOOMIX_CHECK(entry != nullptr, TypeError, "[dtype] number {} is not a data type with a size.",
-               static_cast<int>(dtype));
-  return entry->size;
+void detail::throw_no_size(DType dtype) {
+  throw TypeError(fmt::format("[dtype] number {} is not a data type with a size.", static_cast<int>(dtype)));
 }
 
 std::string_view name_of(DType dtype) {

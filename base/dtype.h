@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -75,7 +76,19 @@ enum class DType : int8_t {
   bfloat16 = 12,
 };
 
-int64_t size_of(DType dtype);              // bytes an element; throws TypeError for unknown
+namespace detail {
+// Bytes an element by the type's number; 0 for numbers that are no type.
+inline constexpr int8_t kElementBytes[] = {4, 8, 2, 1, 4, 1, 8, 1, 0, 0, 0, 0, 2};
+[[noreturn]] void throw_no_size(DType dtype);
+}  // namespace detail
+
+// Bytes an element; throws TypeError for unknown.
+inline int64_t size_of(DType dtype) {
+  const auto number = static_cast<size_t>(dtype);
+  if (number >= std::size(detail::kElementBytes) || detail::kElementBytes[number] == 0) [[unlikely]]
+    detail::throw_no_size(dtype);
+  return detail::kElementBytes[number];
+}
 std::string_view name_of(DType dtype);     // NumPy's name: "float32", "bool", "bfloat16"; "None" for unknown
 DType parse_dtype(std::string_view name);  // throws TypeError that lists the names
 bool is_valid(DType dtype);                // one of the nine real types

@@ -62,13 +62,13 @@ bool parse_number(std::string_view text, T& value) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
-// Splits "(a, b,)" or "[a, b]" at its commas. False if it is neither.
-bool split_tuple(std::string_view text, const FieldRules& rules, std::vector<std::string_view>& items) {
+// Splits "(a, b,)" or "[a, b]" at its commas. As in MXNet, a bare number is a tuple of one. False if it is none of these.
+bool split_tuple(std::string_view text, bool of_numbers, std::vector<std::string_view>& items) {
   text = trim(text);
   if (text.empty()) return false;
   const char close = text.front() == '(' ? ')' : text.front() == '[' ? ']' : '\0';
   if (close == '\0') {
-    if (!rules.scalar_is_tuple || text.find(',') != std::string_view::npos) return false;
+    if (!of_numbers || text.find(',') != std::string_view::npos) return false;
     items.push_back(text);
     return true;
   }
@@ -269,7 +269,7 @@ struct Text<std::vector<T>> {
   static constexpr FieldKind kKind = list_kind<T>();
   static Result parse(std::string_view text, const FieldRules& rules, std::vector<T>& value) {
     std::vector<std::string_view> items;
-    if (!split_tuple(text, rules, items)) return Result::bad_format;
+    if (!split_tuple(text, !std::is_same_v<T, std::string>, items)) return Result::bad_format;
     value.resize(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
       if (const Result result = parse_item(items[i], rules, value[i]); result != Result::ok) return result;
@@ -293,7 +293,7 @@ struct Text<Shape> {
       return Result::ok;
     }
     std::vector<std::string_view> items;
-    if (!split_tuple(text, rules, items)) return Result::bad_format;
+    if (!split_tuple(text, true, items)) return Result::bad_format;
     if (items.size() > Shape::kMaxDims) return Result::bad_format;
     value = Shape::filled(static_cast<int>(items.size()), 0);
     for (int i = 0; i < value.ndim(); ++i) {
@@ -357,6 +357,24 @@ struct Text<Ref<const Opaque>> {
   static size_t hash(const Value& value) { return value ? value->hash() : 0x5bd1e995u; }
 };
 
+// The names that no other field has: read one by one, by ParamSchema.
+template <>
+struct Text<TextPairs> {
+  static constexpr FieldKind kKind = FieldKind::others;
+  static Result parse(std::string_view, const FieldRules&, TextPairs&) { return Result::bad_format; }
+  static std::string print(const TextPairs& value, const FieldRules&) {
+    std::string text;
+    for (const auto& [name, item] : value)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, item);
+    return text;
+  }
+  static std::string print_default(const TextPairs& value, const FieldRules& rules) {
+    return print(value, rules);
+  }
+  static bool equal(const TextPairs& a, const TextPairs& b) { return a == b; }
+  static size_t hash(const TextPairs& value) { return std::hash<std::string>()(print(value, {})); }
+};
+
 template <class T>
 class TextCodec final : public Codec {
  public:
@@ -414,6 +432,7 @@ const Codec& codec() {
   return codec;
 }
 
+template const Codec& codec<TextPairs>();
 template const Codec& codec<bool>();
 template const Codec& codec<int>();
 template const Codec& codec<int64_t>();

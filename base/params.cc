@@ -34,6 +34,7 @@ std::string_view base_name(FieldKind kind) {
     case FieldKind::double_list: return "tuple of <double>";
     case FieldKind::text_list: return "tuple of <string>";
     case FieldKind::opaque: return "object";
+    case FieldKind::others: return "any";
     case FieldKind::dtype:
     case FieldKind::choice: break;
   }
@@ -64,6 +65,14 @@ std::string bound_text(const detail::FieldRules& rules) {
   return fmt::format("should be greater {}{}", rules.minimum_excluded ? "than " : "equal to ", rules.minimum);
 }
 
+void sort_others(std::string_view who, TextPairs& others) {
+  std::sort(others.begin(), others.end());
+  const auto twice = std::adjacent_find(others.begin(), others.end(),
+                                        [](const auto& a, const auto& b) { return a.first == b.first; });
+  LOOMIX_CHECK(twice == others.end(), ValueError, "[{}] argument '{}' was given twice, as '{}' and as '{}'.",
+               who, twice->first, twice->second, std::next(twice)->second);
+}
+
 }  // namespace
 
 std::string FieldInfo::describe() const {
@@ -81,8 +90,15 @@ TextPairs ParamSchema::example() const {
 }
 
 const FieldInfo* ParamSchema::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(fields_.begin(), fields_.end(), [name](const FieldInfo& field) {
+    return field.name == name && field.kind != FieldKind::others;
+  });
+  return found == fields_.end() ? nullptr : &*found;
+}
+
+const FieldInfo* ParamSchema::others() const noexcept {
   const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                  [name](const FieldInfo& field) { return field.name == name; });
+                                  [](const FieldInfo& field) { return field.kind == FieldKind::others; });
   return found == fields_.end() ? nullptr : &*found;
 }
 
@@ -101,8 +117,6 @@ void ParamSchema::finish(const void* defaults) {
     for (const auto& choice : rules.choices) field.options.push_back(choice.name);
     std::sort(field.options.begin(), field.options.end());
     if (field.optional && !field.options.empty()) field.options.insert(field.options.begin(), "None");
-    // As in MXNet, a bare number is a tuple of one wherever numbers are expected.
-    if (field.kind >= FieldKind::shape && field.kind <= FieldKind::double_list) rules.scalar_is_tuple = true;
 
     if (!field.type_override_.empty()) {
       field.type = field.type_override_;
@@ -145,10 +159,19 @@ void ParamSchema::adopt(AttrsBase& attrs, const void* defaults) const {
     const void* value = data + field.offset_;
     const bool is_default =
         !field.required && field.codec_->equal(value, static_cast<const char*>(defaults) + field.offset_);
-    if (!is_default) attrs.given_.emplace_back(field.name, field.codec_->print(value, field.rules_));
+    if (field.kind == FieldKind::others) {
+      const auto& others = *static_cast<const TextPairs*>(value);
+      attrs.given_.insert(attrs.given_.end(), others.begin(), others.end());
+    } else if (!is_default) {
+      attrs.given_.emplace_back(field.name, field.codec_->print(value, field.rules_));
+    }
   }
   std::sort(attrs.given_.begin(), attrs.given_.end());
   attrs.hash_ = hash_of(data);
+}
+
+void* ParamSchema::place_of(const FieldInfo& field, void* data) {
+  return static_cast<char*>(data) + field.offset_;
 }
 
 Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
@@ -160,15 +183,22 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
   attrs->given_.reserve(given.size());
   for (const auto& [name, text] : given) {
     const FieldInfo* field = find(name);
+    if (field == nullptr && others()) {
+      static_cast<TextPairs*>(place_of(*others(), data))->emplace_back(name, text);
+      attrs->given_.emplace_back(name, text);
+      continue;
+    }
     if (field == nullptr) {
+      constexpr size_t kMostListed = 10;
       std::vector<std::string_view> names;
       std::string list;
       for (const FieldInfo& known : fields_) {
         names.push_back(known.name);
-        list += fmt::format("\n  {}: {}", known.name, known.describe());
+        if (names.size() <= kMostListed) list += fmt::format("\n  {}: {}", known.name, known.describe());
       }
-      throw ValueError(fmt::format("[{}] Cannot find argument '{}', Possible Arguments:{}{}", who, name,
-                                   fields_.empty() ? " none." : list, did_you_mean(name, names)));
+      if (names.size() > kMostListed) list += fmt::format("\n  and {} more", names.size() - kMostListed);
+      throw ValueError(fmt::format("[{}] Cannot find argument '{}'.{} Possible Arguments:{}", who, name,
+                                   did_you_mean(name, names), fields_.empty() ? " none." : list));
     }
     const auto index = static_cast<size_t>(field - fields_.data());
     LOOMIX_CHECK(!seen[index], ValueError, "[{}] argument '{}' was given twice; the second value is '{}'.",
@@ -180,8 +210,10 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
         throw ValueError(fmt::format("[{}] Invalid Parameter format for {} expect {} but value='{}'", who,
                                      name, field->type, text));
       case Result::bad_choice:
-        throw ValueError(fmt::format("[{}] Invalid Input: '{}', valid values are: {} (argument {})", who,
-                                     text, join_options(*field), name));
+        throw ValueError(fmt::format(
+            "[{}] Invalid Input: '{}' for {}.{} valid values are: {}", who, text, name,
+            did_you_mean(text, std::vector<std::string_view>(field->options.begin(), field->options.end())),
+            join_options(*field)));
       case Result::out_of_range:
         throw ValueError(
             fmt::format("[{}] value {} for Parameter {} {}", who, text, name, bound_text(field->rules_)));
@@ -189,11 +221,12 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
     attrs->given_.emplace_back(name, text);
   }
   std::sort(attrs->given_.begin(), attrs->given_.end());
+  if (others()) sort_others(who, *static_cast<TextPairs*>(place_of(*others(), data)));
   for (size_t i = 0; i < fields_.size(); ++i) {
     const FieldInfo& field = fields_[i];
     LOOMIX_CHECK(
         seen[i] || !field.required, ValueError,
-        "[{}] Required parameter {} of {} is not presented; given: {}", who, field.name, field.type,
+        "[{}] {} is missing: expected {}, which has no default; given: {}", who, field.name, field.type,
         given.empty() ? "nothing" : [&] {
           std::string names;
           for (const auto& entry : given) names += (names.empty() ? "" : ", ") + std::string(entry.first);

@@ -33,7 +33,8 @@
 //   };
 //
 // Field types: bool, int, int64_t, float, double, std::string, DType, Shape, enums, and std::optional of these;
-// vectors of int64_t, std::optional<int64_t>, float, double, std::string; Ref<const Opaque>. The text forms are MXNet's.
+// vectors of int64_t, std::optional<int64_t>, float, double, std::string; Ref<const Opaque>. The text forms are MXNet's. One field
+// may be TextPairs: it has no name and takes the names that no other field has, sorted.
 
 namespace loomix {
 
@@ -68,6 +69,7 @@ enum class FieldKind {
   double_list,
   text_list,
   opaque,
+  others,
 };
 
 namespace detail {
@@ -83,9 +85,8 @@ struct FieldRules {
   double maximum = std::numeric_limits<double>::infinity();
   bool minimum_excluded = false;
   bool maximum_excluded = false;
-  bool scalar_is_tuple = false;  // a bare number counts as a tuple of one
-  std::vector<Choice> choices;   // of enums and data types
-  OpaqueLoader load = nullptr;   // of opaque values that can be saved
+  std::vector<Choice> choices;  // of enums and data types
+  OpaqueLoader load = nullptr;  // of opaque values that can be saved
 };
 
 // Reads, prints and compares values of one type through untyped pointers.
@@ -192,6 +193,8 @@ class ParamSchema {
  public:
   std::span<const FieldInfo> fields() const noexcept { return fields_; }
   const FieldInfo* find(std::string_view name) const noexcept;
+  // Where names go that no field has; null if there are none such.
+  const FieldInfo* others() const noexcept;
 
   // Parses name and text pairs. `who` is the operator's name, for the ValueErrors: unknown or repeated names, bad
   // text, values out of range, required fields that are missing.
@@ -216,6 +219,7 @@ class ParamSchema {
   void finish(const void* defaults);
   // Records the fields that differ from their defaults as given, and the hash.
   void adopt(AttrsBase& attrs, const void* defaults) const;
+  static void* place_of(const FieldInfo& field, void* data);
   size_t hash_of(const void* data) const;
   bool equal(const void* a, const void* b) const noexcept;
 
@@ -282,11 +286,6 @@ class FieldBuilder {
   }
   FieldBuilder& floating() requires std::is_same_v<Inner, DType> {
     return dtypes({DType::float16, DType::bfloat16, DType::float32, DType::float64});
-  }
-  // For tuples: a bare number counts as a tuple of one. std::optional<Shape> does so anyway.
-  FieldBuilder& or_int() {
-    field_.rules_.scalar_is_tuple = true;
-    return *this;
   }
   // Reads what Opaque::save wrote.
   FieldBuilder& loader(OpaqueLoader load) requires std::is_same_v<T, Ref<const Opaque>> {

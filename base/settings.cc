@@ -27,6 +27,10 @@ void Settings::fields(FieldList<Settings>& f) {
     "shares of the workers, as 0-3;4-7; empty: the system moves them.");
   f("inline_execution", &Settings::inline_execution,
     "Whether tiny operations that need not wait may run on the thread that calls them.");
+  f("custom_op_threads", &Settings::custom_op_threads,
+    "Operators written in Python that may run at once, not counting those that wait for other operations.")
+      .at_least(1)
+      .at_most(1024);
   f("max_tasks_in_flight", &Settings::max_tasks_in_flight,
     "Operations pushed and not done, beyond which a push from a user's thread waits.")
       .at_least(1);
@@ -55,8 +59,8 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether values of a bound graph that cannot be alive together may share memory.");
   f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
   f("explain", &Settings::explain,
-    "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), plan, "
-    "fuse, all.");
+    "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), plan (the "
+    "calls of each bound graph and their memory), all.");
   f("dump_passes", &Settings::dump_passes,
     "Comma-separated passes after which the graph is written out: prune, gradient, infer, simplify, place, "
     "plan, all.");
@@ -64,6 +68,14 @@ void Settings::fields(FieldList<Settings>& f) {
     "Folder for what is written out, one file a pass and graph; without it, it goes to the standard error.");
   f("verify_passes", &Settings::verify_passes,
     "Whether every graph is checked after each pass, as in builds with assertions.");
+  f("nan_check", &Settings::nan_check,
+    "Whether the first operator that makes NaN or infinity fails, and class numbers out of range do; slow, "
+    "for "
+    "debugging. The same as mx.debug.nan_check().");
+  f("habits", &Settings::habits,
+    "What becomes of the warnings of habits of MXNet's that surprise: a comma-separated list of NAME=error, "
+    "NAME=off "
+    "or NAME=warn, with the NAME that the warning ends in, or all.");
   f("log_level", &Settings::log_level, "The least important messages to print.")
       .options({"debug", "info", "warning", "error", "off"});
   f("profiler_autostart", &Settings::profiler_autostart,
@@ -137,6 +149,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_OMP_MAX_THREADS", "cpu_worker_nthreads"},
     {"OMP_NUM_THREADS", "cpu_worker_nthreads"},
     {"MXNET_PROFILER_AUTOSTART", "profiler_autostart"},
+    {"MXNET_CUSTOM_OP_NUM_THREADS", "custom_op_threads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
     {"DMLC_ROLE", "kv_role"},
@@ -165,6 +178,24 @@ TextPairs environment_of_process() {
     if (equals != std::string_view::npos) pairs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   return pairs;
+}
+
+}  // namespace
+
+namespace {
+
+// Throws ValueError for an item of a list with commas that nothing answers to.
+void check_items(std::string_view variable, std::string_view list, std::span<const std::string_view> known) {
+  std::string names;
+  for (std::string_view name : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view item = list.substr(0, comma);
+    LOOMIX_CHECK(item.empty() || std::find(known.begin(), known.end(), item) != known.end(), ValueError,
+                 "[{}] unknown item '{}'.{} Expected some of {}, with commas and without spaces.", variable,
+                 item, did_you_mean(item, known), names);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
 }
 
 }  // namespace
@@ -207,6 +238,11 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
         fmt::format("[settings] {} is not a setting of Loomix.{}", name, did_you_mean(name, views)));
   }
   result.settings = schema.parse("settings", given)->as<Settings>();
+  static constexpr std::string_view kTopics[] = {"dispatch", "plan", "all"};
+  check_items("LOOMIX_EXPLAIN", result.settings.explain, kTopics);
+  static constexpr std::string_view kPasses[] = {"prune", "gradient", "infer", "simplify",
+                                                 "place", "plan",     "all"};
+  check_items("LOOMIX_DUMP_PASSES", result.settings.dump_passes, kPasses);
   return result;
 }
 

@@ -30,6 +30,8 @@ struct Settings {
   std::string dump_passes;
   std::string dump_folder;
   bool verify_passes = false;
+  bool nan_check = false;
+  std::string habits;
   std::string log_level = "warning";
   bool profiler_autostart = false;
   std::string kv_role = "worker";
@@ -55,6 +57,7 @@ struct Settings {
   bool kv_allow_pickle = false;
   int metrics_port = 0;
   std::string metrics_host = "127.0.0.1";
+  int custom_op_threads = 16;
 
   static void fields(FieldList<Settings>& f);
 };

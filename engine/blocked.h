@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "engine/options.h"
+#include "engine/side_threads.h"
 #include "engine/trace.h"
 
 namespace loomix::engine {
@@ -17,8 +18,11 @@ class Blocked {
  public:
   static constexpr int64_t kInterruptPeriod = 50 * kMillisecond;
 
-  explicit Blocked(const BlockHook& hook) : hook_(hook), state_(hook.enter ? hook.enter() : nullptr) {}
+  explicit Blocked(const BlockHook& hook) : hook_(hook), state_(hook.enter ? hook.enter() : nullptr) {
+    SideThreads::begin_wait();
+  }
   ~Blocked() {
+    SideThreads::end_wait();
     if (hook_.leave) hook_.leave(state_);
   }
   Blocked(const Blocked&) = delete;
@@ -37,6 +41,12 @@ class Blocked {
   void* state_;
   int64_t next_ = hook_.interrupted ? Trace::now() + kInterruptPeriod : 0;
 };
+
+inline void check_no_task_waits_for_itself(bool for_task) {
+  LOOMIX_CHECK(!for_task, StateError,
+               "[engine] wait_all() was called by the work of a task, which it would wait for; wait for "
+               "arrays instead.");
+}
 
 inline void sleep_ns(int64_t duration) {
   const timespec time{0, static_cast<long>(duration)};

@@ -13,6 +13,7 @@
 #include "base/ref_counted.h"
 #include "engine/inline_function.h"
 #include "engine/options.h"
+#include "engine/side_threads.h"
 #include "engine/var.h"
 
 // The engine runs tasks ordered by the Vars that they name. Tasks that share a Var behave as if run in push order:
@@ -148,6 +149,10 @@ class Engine {
   virtual Trace& trace() = 0;
   // Finishes the work in flight (up to the exit deadline) and ends the threads. Later pushes throw StateError.
   virtual void shutdown() = 0;
+  // Waits until nothing is in flight; false after the timeout. Throws nothing, and reports no errors.
+  virtual bool drain(int timeout_ms) noexcept = 0;
+  // Threads for asynchronous tasks that wait.
+  virtual SideThreads& side_threads() = 0;
 };
 
 // While it lives, what its thread pushes without a priority has this one (cut to 16 bits). Scopes nest. It does not reach

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/blocked.h"
 #include "engine/device/device_runtime.h"
 #include "engine/var_queue.h"
 
@@ -51,7 +52,8 @@ thread_local constinit bool t_for_task = false;  // of whichever naive engine th
 
 }  // namespace
 
-NaiveEngine::NaiveEngine(EngineOptions options) : options_(options), devices_(options_, nullptr) {}
+NaiveEngine::NaiveEngine(EngineOptions options)
+    : options_(options), devices_(options_, nullptr), side_threads_(options_.side_threads) {}
 NaiveEngine::~NaiveEngine() = default;
 
 void NaiveEngine::push(TaskInfo info, std::span<const Tag> tags, Work work) {
@@ -93,7 +95,7 @@ void NaiveEngine::enqueue(std::unique_ptr<Entry> entry) {
     turn->later.push_back(std::move(entry));
     return;
   }
-  std::unique_lock lock(t_for_task ? for_task_turn_ : turn_);
+  std::unique_lock lock = take(t_for_task ? for_task_turn_ : turn_);
   Turn turn{this, lock};
   turn.current = entry.get();
   run(*entry);
@@ -149,10 +151,11 @@ std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   const bool for_task = turn.mutex() == &for_task_turn_;
   if (for_task) turn.unlock();
   {
+    const Blocked blocked(options_.block_hook);
     std::unique_lock lock(completion_mutex_);
     completed_.wait(lock, [&] { return entry.completed; });
   }
-  if (for_task) turn.lock();
+  if (for_task) turn = take(for_task_turn_);
   if (context.queue) context.queue->record()->wait();
   entry.async.reset();
   return entry.error;
@@ -166,6 +169,16 @@ void NaiveEngine::complete(void* task, std::exception_ptr error) noexcept {
   completed_.notify_all();
 }
 
+// Whoever has the turn may need the binding's lock to go on.
+std::unique_lock<std::mutex> NaiveEngine::take(std::mutex& turn) const {
+  std::unique_lock lock(turn, std::try_to_lock);
+  if (!lock) {
+    const Blocked blocked(options_.block_hook);
+    lock.lock();
+  }
+  return lock;
+}
+
 void NaiveEngine::check_may_wait(const char* what) const {
   const Turn* const turn = Turn::of(this);
   if (turn == nullptr) return;
@@ -177,13 +190,14 @@ void NaiveEngine::check_may_wait(const char* what) const {
 
 void NaiveEngine::wait(Var& var) {
   check_may_wait("wait()");
-  const std::lock_guard lock(t_for_task ? for_task_turn_ : turn_);
+  const std::unique_lock lock = take(t_for_task ? for_task_turn_ : turn_);
   if (var.poison_) var.poison_->rethrow();
 }
 
 void NaiveEngine::wait_all() {
   check_may_wait("wait_all()");
-  const std::lock_guard lock(turn_);
+  check_no_task_waits_for_itself(t_for_task);
+  const std::unique_lock lock = take(turn_);
   errors_.throw_first();
 }
 

@@ -29,6 +29,8 @@ class NaiveEngine final : public Engine, public CompletionSink {
   bool is_ready(Var&) override { return true; }
   int16_t exchange_push_priority(int16_t) override { return 0; }
   bool exchange_for_task(bool for_task) override;
+  bool drain(int) noexcept override { return true; }
+  SideThreads& side_threads() override { return side_threads_; }
   DeviceRuntime& device(Device device) override { return devices_.get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override { return stats_; }
@@ -43,6 +45,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   void enqueue(std::unique_ptr<Entry> entry);
   void run(Entry& entry);
   std::exception_ptr invoke(Entry& entry);
+  std::unique_lock<std::mutex> take(std::mutex& turn) const;
   void check_may_wait(const char* what) const;
 
   const EngineOptions options_;
@@ -55,6 +58,7 @@ class NaiveEngine final : public Engine, public CompletionSink {
   EngineStats stats_;
   Trace trace_;
   Devices devices_;
+  SideThreads side_threads_;
   bool closed_ = false;
 };
 

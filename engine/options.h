@@ -33,6 +33,7 @@ struct EngineOptions {
       -1;  // freed host memory kept for reuse; -1: a quarter of what the process may use
   std::string worker_places = {};  // CPUs where compute threads stay: see parse_places
   BlockHook block_hook = {};
+  int side_threads = 16;  // jobs of SideThreads that may run at once, but for those that wait for the engine
 };
 
 }  // namespace loomix::engine

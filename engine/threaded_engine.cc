@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/machine.h"
 #include "engine/blocked.h"
+#include "engine/exit.h"
 #include "engine/fork.h"
 #include "engine/omp_threads.h"
 #include "engine/places.h"
@@ -51,8 +52,9 @@ ThreadedEngine::ThreadedEngine(EngineOptions options)
       admission_(options_),
       cores_(options_.workers),
       places_(parse_places(options_.worker_places)),
-      devices_(std::make_unique<Devices>(options_,
-                                         [this](CompletionToken* pending) { return reclaim(pending); })) {
+      devices_(
+          std::make_unique<Devices>(options_, [this](CompletionToken* pending) { return reclaim(pending); })),
+      side_threads_(options_.side_threads) {
   register_for_fork(*this);
 }
 
@@ -63,8 +65,12 @@ void ThreadedEngine::operator delete(ThreadedEngine* engine, std::destroying_del
   ::operator delete (engine, std::align_val_t{alignof(ThreadedEngine)});
 }
 
-// Devices first: their threads may still complete tokens, and memory goes back to pools.
-ThreadedEngine::~ThreadedEngine() { devices_.reset(); }
+// Jobs on side threads may still be leaving their tasks. Then devices: their threads may still complete tokens, and memory
+// goes back to pools.
+ThreadedEngine::~ThreadedEngine() {
+  side_threads_.stop();
+  devices_.reset();
+}
 
 void ThreadedEngine::shutdown() {
   check_may_wait(admission_.this_thread(), "shutdown()");
@@ -75,11 +81,34 @@ void ThreadedEngine::shutdown() {
 // False if work did not end in time: the threads go on then.
 bool ThreadedEngine::end_threads() {
   if (!admission_.close()) return false;
-  if (!admission_.drain(int64_t{options_.exit_deadline_ms} * kMillisecond)) return false;
+  const int64_t end = Trace::now() + int64_t{options_.exit_deadline_ms} * kMillisecond;
+  int64_t dropped_end = end;
+  constexpr int64_t kLook = 20 * kMillisecond;  // after which it is seen that computing is dropped
+  while (!admission_.drain(kLook)) {
+    const int64_t now = Trace::now();
+    if (dropped_end == end && dropping_.load(std::memory_order_acquire))
+      dropped_end = std::min(end, now + int64_t{kDropDeadlineMs} * kMillisecond);
+    if (now >= dropped_end) return false;
+  }
   const std::lock_guard lock(pools_mutex_);
   for (auto& pool : pools_) pool->stop();
   team_.set_crew(nullptr);
   return true;
+}
+
+void ThreadedEngine::drop_computing() {
+  if (dropping_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(pools_mutex_);
+  if (!dropped_) {
+    dropped_ = make_ref<Poison>(
+        std::make_exception_ptr(StateError("[engine] dropped before it started, since the program ends.")),
+        std::string(), poisoned_);
+  }
+  dropping_.store(true, std::memory_order_release);
+}
+
+void drop_computing(Engine& engine) {  // a naive engine has nothing that has not started
+  if (auto* const threaded = dynamic_cast<ThreadedEngine*>(&engine)) threaded->drop_computing();
 }
 
 EngineStats ThreadedEngine::stats() const {
@@ -181,8 +210,9 @@ std::string ThreadedEngine::prepare_fork() {
   const bool inside_task =
       own != nullptr && (own->current.load(std::memory_order_relaxed) != nullptr || own->for_task);
   const int64_t deadline = int64_t{options_.fork_deadline_ms} * kMillisecond;
-  if (was_open && (inside_task || !admission_.drain(deadline))) late = unfinished_task();
+  if (was_open && (inside_task || !drain_for_fork(deadline))) late = unfinished_task();
   pools_mutex_.lock();
+  side_threads_.lock_for_fork();
   admission_.lock_for_fork();
   inspect_mutex_.lock();
   errors_.lock_for_fork();
@@ -197,7 +227,15 @@ void ThreadedEngine::unlock_after_fork() noexcept {
   errors_.unlock_after_fork();
   inspect_mutex_.unlock();
   admission_.unlock_after_fork();
+  side_threads_.unlock_after_fork();
   pools_mutex_.unlock();
+}
+
+// What is in flight may need the binding's lock, which the forking thread holds.
+bool ThreadedEngine::drain_for_fork(int64_t timeout_ns) noexcept {
+  if (admission_.drain(0)) return true;
+  const Blocked blocked(options_.block_hook);
+  return admission_.drain(timeout_ns);
 }
 
 void ThreadedEngine::resume_in_parent() noexcept {
@@ -213,6 +251,7 @@ void ThreadedEngine::restart_in_child(const std::string& late_task) noexcept {
     for (auto& slot : lanes) slot.store(nullptr, std::memory_order_relaxed);
   }
   devices_->close_in_child();
+  side_threads_.forget_threads();
   team_.reset();
   for (auto& pool : pools_) {
     pool->forget_threads();

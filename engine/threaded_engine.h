@@ -43,11 +43,14 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   bool is_ready(Var& var) override;
   int16_t exchange_push_priority(int16_t priority) override;
   bool exchange_for_task(bool for_task) override;
+  bool drain(int timeout_ms) noexcept override;
+  SideThreads& side_threads() override { return side_threads_; }
   DeviceRuntime& device(Device device) override { return devices_->get(device); }
   const EngineOptions& options() const override { return options_; }
   EngineStats stats() const override;
   Trace& trace() override { return trace_; }
   void shutdown() override;
+  void drop_computing();
   void complete(void* task, std::exception_ptr error) noexcept override;
 
   // For the workers of a pool.
@@ -102,11 +105,13 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   std::exception_ptr record_on_device(Task& task, DeviceQueue& queue) noexcept;
   bool devices_used() const noexcept { return devices_used_.load(std::memory_order_relaxed); }
   bool looks_for_errors() const noexcept {
-    return poisoned_->vars.load(std::memory_order_relaxed) > 0 || devices_used();
+    return poisoned_->vars.load(std::memory_order_relaxed) > 0 || devices_used() ||
+           dropping_.load(std::memory_order_relaxed);
   }
   Ref<Poison> poison_of(const Var& var) const;
   Ref<Poison> data_poison(Var& var) const;
   bool skip_poisoned(Task& task);
+  bool skip_dropped(Task& task);
   void end_async(Task& task) noexcept;
   void fail(Task& task, std::exception_ptr error) noexcept;
   void heal(Task& task) noexcept;
@@ -122,6 +127,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void finish_device_work() noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
+  bool drain_for_fork(int64_t timeout_ns) noexcept;
   void unlock_after_fork() noexcept;
 
   const EngineOptions options_;
@@ -130,6 +136,9 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   Team team_;
   const Ref<PoisonCount> poisoned_ = make_ref<PoisonCount>();
   std::atomic<bool> devices_used_{false};  // since then, tasks look for device work before them
+
+  std::atomic<bool> dropping_{false};  // computing that has not started
+  Ref<Poison> dropped_;                // its error; set before that
 
   const std::vector<std::vector<int>> places_;  // of the compute lane's workers
   std::mutex pools_mutex_;                      // guards starting pools
@@ -142,6 +151,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   ErrorLog errors_;
   Trace trace_;
   std::unique_ptr<Devices> devices_;
+  SideThreads side_threads_;
 };
 
 }  // namespace loomix::engine

@@ -7,6 +7,7 @@
 
 #include "engine/device/device_runtime.h"
 #include "engine/threaded_engine.h"
+#include "engine/worker_pool.h"
 
 namespace loomix::engine {
 
@@ -75,6 +76,18 @@ bool ThreadedEngine::skip_poisoned(Task& task) {
   if (!poison) return false;
   for (AccessNode& node : task.accesses()) {
     if (node.writes_data() && !(node.reads_data() && node.var().poison_)) node.var().set_poison(poison);
+  }
+  (task.flags & kAsync) ? task.async.reset() : task.work.reset();
+  return true;
+}
+
+// True if the program ends without waiting for what computes: then what the task writes has an error.
+bool ThreadedEngine::skip_dropped(Task& task) {
+  if (!dropping_.load(std::memory_order_acquire)) return false;
+  const Lane lane = task.pool->lane();
+  if (lane == Lane::io || lane == Lane::communicate) return false;
+  for (AccessNode& node : task.accesses()) {
+    if (node.writes_data()) node.var().set_poison(dropped_);
   }
   (task.flags & kAsync) ? task.async.reset() : task.work.reset();
   return true;

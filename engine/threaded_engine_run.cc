@@ -35,7 +35,7 @@ void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& 
 
 // Runs the body, or skips it. Returns false if the task is asynchronous and will be finished by its Completion.
 bool ThreadedEngine::run(Task* task, ThreadState& state, RunContext& context) {
-  if (looks_for_errors() && skip_poisoned(*task)) return true;
+  if (looks_for_errors() && (skip_dropped(*task) || skip_poisoned(*task))) return true;
   if (state.push_priority != 0) [[unlikely]] {
     const int16_t outer_priority = std::exchange(state.push_priority, int16_t{0});
     const bool finished = run(task, state, context);

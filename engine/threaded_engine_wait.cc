@@ -109,6 +109,7 @@ bool ThreadedEngine::help(ThreadState& state, const Waiter& waiter) {
 void ThreadedEngine::wait_all() {
   ThreadState& state = admission_.this_thread();
   check_may_wait(state, "wait_all()");
+  check_no_task_waits_for_itself(state.for_task);
   if (admission_.in_flight() > 0) {
     admission_.check_not_broken();
     Blocked blocked(options_.block_hook);
@@ -119,6 +120,14 @@ void ThreadedEngine::wait_all() {
     runtime->synchronize();
   }
   errors_.throw_first();
+}
+
+bool ThreadedEngine::drain(int timeout_ms) noexcept {
+  const ThreadState& state = admission_.this_thread();
+  if (admission_.drain(0)) return true;
+  if (state.for_task || state.current.load(std::memory_order_relaxed) != nullptr) return false;
+  const Blocked blocked(options_.block_hook);
+  return admission_.drain(int64_t{timeout_ms} * kMillisecond);
 }
 
 // Waits for device work that lets go of memory, or until some task in flight has ended, as it may have freed some.

@@ -46,7 +46,7 @@ struct Params : Window {
 
   static void fields(FieldList<Params>& f) {
     f("kernel", &Params::kernel, "Window.").required("(2, 2)");
-    f("stride", &Params::stride, "Step.").or_int();
+    f("stride", &Params::stride, "Step.");
     f("pool_type", &Params::pool_type, "How.")
         .options({{"max", PoolType::max}, {"avg", PoolType::avg}, {"sum", PoolType::sum}});
     f("other", &Params::other, "How else.").options({{"sum", PoolType::sum}, {"avg", PoolType::avg}});
@@ -218,13 +218,14 @@ TEST(Params, ParsesChoices) {
   EXPECT_EQ(value(parse({{"dtype", "bool"}})).dtype, DType::boolean);
   EXPECT_EQ(value(parse({{"out_dtype", "float16"}})).out_dtype, DType::float16);
   EXPECT_EQ(error_of({{"pool_type", "Max"}}),
-            "[Pool] Invalid Input: 'Max', valid values are: {'avg', 'max', 'sum'} (argument pool_type)");
+            "[Pool] Invalid Input: 'Max' for pool_type. Did you mean 'max'? valid values are: {'avg', 'max', "
+            "'sum'}");
   EXPECT_EQ(value(parse({{"layout", "NHWC"}})).layout, "NHWC");
   EXPECT_THAT(error_of({{"layout", "NWHC"}}), HasSubstr("valid values are: {'NCHW', 'NHWC'}"));
   EXPECT_THAT(param_schema<Params>().find("other")->options, ElementsAre("None", "avg", "sum"));
   EXPECT_THAT(error_of({{"pool_type", "None"}}), HasSubstr("Invalid Input: 'None'"));
   EXPECT_THAT(error_of({{"out_dtype", "int32"}}),
-              HasSubstr("Invalid Input: 'int32', valid values are: {None, "));
+              HasSubstr("Invalid Input: 'int32' for out_dtype. valid values are: {None, "));
 }
 
 TEST(Params, ChecksRanges) {
@@ -243,15 +244,16 @@ TEST(Params, ChecksRanges) {
 TEST(Params, RefusesUnknownRepeatedAndMissingArguments) {
   EXPECT_THAT(
       error_of({{"pool_typ", "max"}}),
-      testing::AllOf(HasSubstr("[Pool] Cannot find argument 'pool_typ', Possible Arguments:\n  kernel: "),
-                     HasSubstr("Did you mean 'pool_type'?")));
+      testing::AllOf(HasSubstr("[Pool] Cannot find argument 'pool_typ'. Did you mean 'pool_type'? Possible "
+                               "Arguments:\n  kernel: "),
+                     HasSubstr("\n  and ")));
   EXPECT_THAT(error_of({{"axis", "1"}, {"axis", "2"}}), HasSubstr("argument 'axis' was given twice"));
   try {
     param_schema<Params>().parse("Pool", TextPairs{{"axis", "1"}});
     FAIL();
   } catch (const ValueError& error) {
     EXPECT_STREQ(error.what(),
-                 "[Pool] Required parameter kernel of Shape(tuple) is not presented; given: axis");
+                 "[Pool] kernel is missing: expected Shape(tuple), which has no default; given: axis");
   }
 }
 
@@ -336,6 +338,38 @@ TEST(Params, TypeIsChecked) {
   EXPECT_NO_THROW(nothing->as<Nothing>());
   EXPECT_FALSE(*nothing == *parse({}));
   EXPECT_THROW(param_schema<Nothing>().parse("x", TextPairs{{"axis", "1"}}), ValueError);
+}
+
+struct OpenParams {
+  std::string kind;
+  TextPairs others;
+  static void fields(FieldList<OpenParams>& f) {
+    f("kind", &OpenParams::kind, "What it is.");
+    f("", &OpenParams::others, "What else there is.");
+  }
+};
+
+TEST(OpenParams, TakesNamesThatNoFieldHas) {
+  const ParamSchema& schema = param_schema<OpenParams>();
+  EXPECT_NE(schema.others(), nullptr);
+  EXPECT_EQ(param_schema<Params>().others(), nullptr);
+  EXPECT_EQ(schema.find(""), nullptr);
+  const TextPairs given = {{"z", "1"}, {"kind", "any"}, {"a", "2"}};
+  const auto attrs = schema.parse("test", given);
+  EXPECT_EQ(attrs->as<OpenParams>().kind, "any");
+  EXPECT_THAT(attrs->as<OpenParams>().others, ElementsAre(Pair("a", "2"), Pair("z", "1")));
+  EXPECT_THAT(attrs->given(), ElementsAre(Pair("a", "2"), Pair("kind", "any"), Pair("z", "1")));
+  EXPECT_THAT(attrs->canonical(), HasSubstr("kind=any\n=a=2, z=1\n"));
+  EXPECT_EQ(make_attrs(attrs->as<OpenParams>())->given(), attrs->given());
+}
+
+TEST(OpenParams, ComparesThem) {
+  const ParamSchema& schema = param_schema<OpenParams>();
+  const auto parse = [&](const TextPairs& given) { return schema.parse("test", given); };
+  EXPECT_EQ(*parse({{"a", "1"}, {"b", "2"}}), *parse({{"b", "2"}, {"a", "1"}}));
+  EXPECT_EQ(parse({{"a", "1"}})->hash(), parse({{"a", "1"}})->hash());
+  EXPECT_FALSE(*parse({{"a", "1"}}) == *parse({{"a", "2"}}));
+  EXPECT_THROW(parse({{"a", "1"}, {"a", "2"}}), ValueError);
 }
 
 }  // namespace

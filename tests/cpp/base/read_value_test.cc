@@ -10,7 +10,9 @@ TEST(ReadValue, FollowsTheRulesOfFields) {
   Shape shape;
   EXPECT_TRUE(read_value("(2, 3)", shape));
   EXPECT_EQ(shape, Shape({2, 3}));
-  EXPECT_FALSE(read_value("2", shape));
+  EXPECT_TRUE(read_value("2", shape));
+  EXPECT_EQ(shape, Shape({2}));
+  EXPECT_FALSE(read_value("2.5", shape));
   int number = 0;
   EXPECT_TRUE(read_value(" 5 ", number));
   EXPECT_EQ(number, 5);

@@ -65,6 +65,21 @@ TEST(Settings, BadValuesThrowButForeignOnesWarn) {
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("[MXNET_ENGINE_TYPE] Invalid Input: 'Fast'")));
 }
 
+TEST(Settings, ListsTakeKnownItemsOnly) {
+  for (const char* text : {"", "dispatch", "plan,dispatch", "all"})
+    EXPECT_EQ(read_settings(TextPairs{{"LOOMIX_EXPLAIN", text}}).settings.explain, text);
+  for (const char* text : {"fuse", "dispath", "dispatch plan"})
+    EXPECT_THROW(read_settings(TextPairs{{"LOOMIX_EXPLAIN", text}}), ValueError);
+  try {
+    read_settings(TextPairs{{"LOOMIX_DUMP_PASSES", "prune,simplfy"}});
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr("[LOOMIX_DUMP_PASSES] unknown item 'simplfy'. Did you mean 'simplify'? Expected some of "));
+  }
+}
+
 TEST(Settings, UnknownNamesAreWarnedOfWithTheNearest) {
   EXPECT_THAT(
       read_settings(TextPairs{{"LOOMIX_ENGIN_TYPE", "NaiveEngine"}, {"LOOMIX_XYZZY", "1"}}).warnings,

@@ -147,7 +147,7 @@ TEST(Tags, ShuffledOnesAreSortedQuickly) {
   std::mt19937 random(2);
   const auto best_time = [&](size_t count) {
     auto best = std::chrono::nanoseconds::max();
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 9; ++round) {
       std::vector<Tag> tags;
       for (size_t i = 0; i < count; ++i) tags.push_back({vars[i].get(), Access::write});
       std::shuffle(tags.begin(), tags.end(), random);
@@ -159,7 +159,7 @@ TEST(Tags, ShuffledOnesAreSortedQuickly) {
     return best;
   };
   const auto few = best_time(5000);
-  EXPECT_LT(best_time(40'000), 20 * few);
+  EXPECT_LT(best_time(40'000), 35 * few);  // 64 times if every tag looked at every other, about 10 if not
 }
 
 }  // namespace
