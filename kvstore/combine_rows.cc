@@ -74,8 +74,9 @@ class RowPull final : public StoreTask {
       : StoreTask(request), source_(source), row_ids_(row_ids), out_(out) {}
 
   void run(engine::RunContext&) const override {
-    std::vector<int64_t> wanted(static_cast<size_t>(row_ids_.size()));
-    convert_elements(row_ids_.view().data, row_ids_.dtype(), wanted.data(), DType::int64, row_ids_.size());
+    const TensorView ids = row_ids_.view();  // how many there are may depend on data
+    std::vector<int64_t> wanted(static_cast<size_t>(ids.size()));
+    convert_elements(ids.data, ids.dtype, wanted.data(), DType::int64, ids.size());
     keep_unique(wanted);
     const int64_t rows = source_.shape()[0];
     LOOMIX_CHECK(wanted.empty() || (wanted.front() >= 0 && wanted.back() < rows), IndexError,
@@ -86,8 +87,10 @@ class RowPull final : public StoreTask {
     Storage& to = out_.storage();
     to.resize_sparse(static_cast<int64_t>(wanted.size()), bytes, 0);
     std::copy(wanted.begin(), wanted.end(), to.indices());
+    const bool whole = static_cast<int64_t>(own.size()) == rows;
     for (size_t row = 0; row < wanted.size(); ++row) {
-      const auto found = std::lower_bound(own.begin(), own.end(), wanted[row]);
+      const auto found =
+          whole ? own.begin() + wanted[row] : std::lower_bound(own.begin(), own.end(), wanted[row]);
       auto* const place = static_cast<std::byte*>(to.data()) + static_cast<int64_t>(row) * bytes;
       if (found == own.end() || *found != wanted[row]) {
         std::memset(place, 0, static_cast<size_t>(bytes));

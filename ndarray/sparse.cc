@@ -19,9 +19,8 @@ void push_sparse(const char* (*name)(const void*), std::initializer_list<NDArray
                  const NDArray& writes, Fn fn) {
   ArrayTags tags;
   for (const NDArray& array : reads) {
-    LOOMIX_CHECK(array.device() == writes.device(), DeviceError,
-                 "[{}] the arrays are on {} and {}; expected one device.", name(nullptr),
-                 array.device().to_string(), writes.device().to_string());
+    LOOMIX_CHECK(array.device().is_host(), DeviceError, "[{}] the arrays are on {} and {}; expected hosts.",
+                 name(nullptr), array.device().to_string(), writes.device().to_string());
     tags.read(array);
   }
   LOOMIX_CHECK(writes.device().is_host(), NotImplementedError,
@@ -53,28 +52,32 @@ std::byte* bytes_at(const Storage& storage, int64_t offset) {
   return static_cast<std::byte*>(storage.data()) + offset;
 }
 
-void dense_to_row_sparse(const NDArray& source, Storage& to, DType dtype) {
-  const Shape& shape = source.shape();
+// With the shape of the array, where NDArray::view() has that of the stored part.
+TensorView whole_view(const NDArray& array) {
+  return {bytes_at(array.storage(), array.offset()), array.dtype(), array.shape()};
+}
+
+void dense_to_row_sparse(const TensorView& source, Storage& to, DType dtype) {
+  const Shape& shape = source.shape;
   const int64_t items = row_items(shape);
-  const int64_t item_size = size_of(source.dtype());
-  const std::byte* const data = bytes_at(source.storage(), source.offset());
+  const int64_t item_size = size_of(source.dtype);
+  const auto* const data = static_cast<const std::byte*>(source.data);
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < shape[0]; ++row) {
-    if (any_set(data + row * items * item_size, source.dtype(), items)) rows.push_back(row);
+    if (any_set(data + row * items * item_size, source.dtype, items)) rows.push_back(row);
   }
   to.resize_sparse(static_cast<int64_t>(rows.size()), items * size_of(dtype), 0);
   std::copy(rows.begin(), rows.end(), to.indices());
   for (size_t k = 0; k < rows.size(); ++k) {
-    convert_elements(data + rows[k] * items * item_size, source.dtype(),
+    convert_elements(data + rows[k] * items * item_size, source.dtype,
                      bytes_at(to, static_cast<int64_t>(k) * items * size_of(dtype)), dtype, items);
   }
 }
 
-void dense_to_csr(const NDArray& source, Storage& to, DType dtype) {
-  const Shape& shape = source.shape();
-  const void* const data = bytes_at(source.storage(), source.offset());
-  dispatch_all(source.dtype(), "cast_storage", [&]<class T>(Type<T>) {
-    const T* const items = static_cast<const T*>(data);
+void dense_to_csr(const TensorView& source, Storage& to, DType dtype) {
+  const Shape& shape = source.shape;
+  dispatch_all(source.dtype, "cast_storage", [&]<class T>(Type<T>) {
+    const T* const items = static_cast<const T*>(source.data);
     const int64_t count = std::count_if(items, items + shape.size(), [](T item) { return item != T(0); });
     to.resize_sparse(count, size_of(dtype), shape[0] + 1);
     std::vector<T> values;
@@ -93,49 +96,46 @@ void dense_to_csr(const NDArray& source, Storage& to, DType dtype) {
       std::vector<uint8_t> plain(values.begin(), values.end());
       convert_elements(plain.data(), DType::uint8, to.data(), dtype, count);
     } else {
-      convert_elements(values.data(), source.dtype(), to.data(), dtype, count);
+      convert_elements(values.data(), source.dtype, to.data(), dtype, count);
     }
   });
 }
 
-void sparse_to_dense(const NDArray& source, std::byte* out, DType dtype) {
-  const Shape& shape = source.shape();
-  const Storage& from = source.storage();
+void sparse_to_dense(const TensorView& source, const Storage& from, std::byte* out, DType dtype) {
+  const Shape& shape = source.shape;
   const int64_t out_size = size_of(dtype);
-  const int64_t in_size = size_of(source.dtype());
+  const int64_t in_size = size_of(source.dtype);
   std::memset(out, 0, static_cast<size_t>(shape.size() * out_size));
-  if (source.stype() == StorageType::row_sparse) {
+  if (from.stype() == StorageType::row_sparse) {
     const int64_t items = row_items(shape);
     for (int64_t k = 0; k < from.count(); ++k) {
-      convert_elements(bytes_at(from, k * items * in_size), source.dtype(),
+      convert_elements(bytes_at(from, k * items * in_size), source.dtype,
                        out + from.indices()[k] * items * out_size, dtype, items);
     }
     return;
   }
   for (int64_t row = 0; row < shape[0]; ++row) {
     for (int64_t k = from.indptr()[row]; k < from.indptr()[row + 1]; ++k) {
-      convert_elements(bytes_at(from, k * in_size), source.dtype(),
+      convert_elements(bytes_at(from, k * in_size), source.dtype,
                        out + (row * shape[1] + from.indices()[k]) * out_size, dtype, 1);
     }
   }
 }
 
-void same_kind(const NDArray& source, Storage& to, DType dtype) {
-  const Storage& from = source.storage();
+void same_kind(const TensorView& source, const Storage& from, Storage& to, DType dtype) {
   if (&from == &to) return;
-  const bool csr = source.stype() == StorageType::csr;
-  const int64_t items = csr ? 1 : row_items(source.shape());
-  const int64_t row_starts = csr ? source.shape()[0] + 1 : 0;
+  const bool csr = from.stype() == StorageType::csr;
+  const int64_t items = csr ? 1 : row_items(source.shape);
+  const int64_t row_starts = csr ? source.shape[0] + 1 : 0;
   to.resize_sparse(from.count(), items * size_of(dtype), row_starts);
   std::copy_n(from.indices(), from.count(), to.indices());
   std::copy_n(from.indptr(), row_starts, to.indptr());
-  convert_elements(from.data(), source.dtype(), to.data(), dtype, from.count() * items);
+  convert_elements(from.data(), source.dtype, to.data(), dtype, from.count() * items);
 }
 
-std::vector<int64_t> as_int64(const NDArray& array) {
+std::vector<int64_t> as_int64(const TensorView& array) {
   std::vector<int64_t> items(static_cast<size_t>(array.size()));
-  convert_elements(bytes_at(array.storage(), array.offset()), array.dtype(), items.data(), DType::int64,
-                   array.size());
+  convert_elements(array.data, array.dtype, items.data(), DType::int64, array.size());
   return items;
 }
 
@@ -160,17 +160,25 @@ void copy_sparse(const NDArray& source, const NDArray& destination) {
     return copy_sparse(cast_storage(source, StorageType::dense), destination);
   }
   push_sparse(name_convert, {source}, destination, [source, destination] {
-    Storage& to = destination.storage();
-    if (destination.is_dense()) {
-      sparse_to_dense(source, bytes_at(to, destination.offset()), destination.dtype());
-    } else if (!source.is_dense()) {
-      same_kind(source, to, destination.dtype());
-    } else if (destination.stype() == StorageType::csr) {
-      dense_to_csr(source, to, destination.dtype());
-    } else {
-      dense_to_row_sparse(source, to, destination.dtype());
-    }
+    convert_storage(whole_view(source), source.storage(), whole_view(destination), destination.storage());
   });
+}
+
+void convert_storage(const TensorView& source, const Storage& from, const TensorView& destination,
+                     Storage& to) {
+  const DType dtype = destination.dtype;
+  if (to.stype() == StorageType::dense) {
+    sparse_to_dense(source, from, static_cast<std::byte*>(destination.data), dtype);
+  } else if (from.stype() == to.stype()) {
+    same_kind(source, from, to, dtype);
+  } else if (from.stype() != StorageType::dense) {
+    detail::throw_error<InternalError>("[cast_storage] from {} to {} goes by way of a dense array.",
+                                       name_of(from.stype()), name_of(to.stype()));
+  } else if (to.stype() == StorageType::csr) {
+    dense_to_csr(source, to, dtype);
+  } else {
+    dense_to_row_sparse(source, to, dtype);
+  }
 }
 
 NDArray cast_storage(const NDArray& source, StorageType stype) {
@@ -194,23 +202,30 @@ NDArray retain(const NDArray& source, const NDArray& ids) {
   const NDArray result = NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(),
                                          source.dtype(), source.device());
   push_sparse(name_retain, {source, ids}, result, [source, ids, result] {
-    std::vector<int64_t> wanted = as_int64(ids);
-    std::sort(wanted.begin(), wanted.end());
-    const Storage& from = source.storage();
-    std::vector<int64_t> kept;
-    for (int64_t k = 0; k < from.count(); ++k) {
-      if (std::binary_search(wanted.begin(), wanted.end(), from.indices()[k])) kept.push_back(k);
-    }
-    const int64_t row_bytes = row_items(source.shape()) * size_of(source.dtype());
-    Storage& to = result.storage();
-    to.resize_sparse(static_cast<int64_t>(kept.size()), row_bytes, 0);
-    for (size_t k = 0; k < kept.size(); ++k) {
-      to.indices()[k] = from.indices()[kept[k]];
-      std::memcpy(bytes_at(to, static_cast<int64_t>(k) * row_bytes), bytes_at(from, kept[k] * row_bytes),
-                  static_cast<size_t>(row_bytes));
-    }
+    retain_rows(whole_view(source), source.storage(), ids.view(), result.storage());
   });
   return result;
+}
+
+void retain_rows(const TensorView& source, const Storage& from, const TensorView& ids, Storage& to) {
+  std::vector<int64_t> wanted = as_int64(ids);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::vector<int64_t> kept;  // places in `from`
+  const int64_t* const end = from.indices() + from.count();
+  const int64_t* at = from.indices();
+  for (const int64_t id : wanted) {
+    at = std::lower_bound(at, end, id);
+    if (at == end) break;
+    if (*at == id) kept.push_back(at - from.indices());
+  }
+  const int64_t row_bytes = row_items(source.shape) * size_of(source.dtype);
+  to.resize_sparse(static_cast<int64_t>(kept.size()), row_bytes, 0);
+  for (size_t k = 0; k < kept.size(); ++k) {
+    to.indices()[k] = from.indices()[kept[k]];
+    std::memcpy(bytes_at(to, static_cast<int64_t>(k) * row_bytes), bytes_at(from, kept[k] * row_bytes),
+                static_cast<size_t>(row_bytes));
+  }
 }
 
 void fill_sparse(const NDArray& destination, double value) {
@@ -231,7 +246,7 @@ NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& 
   const NDArray result =
       NDArray::sparse(values.engine(), StorageType::row_sparse, shape, values.dtype(), values.device());
   push_sparse(name_row_sparse, {values, ids}, result, [values, ids, result] {
-    const std::vector<int64_t> rows = as_int64(ids);
+    const std::vector<int64_t> rows = as_int64(ids.view());
     check_sorted(rows, 0, rows.size(), result.shape()[0], "row_sparse_array");
     Storage& to = result.storage();
     to.resize_sparse(static_cast<int64_t>(rows.size()), row_items(result.shape()) * size_of(values.dtype()),
@@ -255,8 +270,8 @@ NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& r
   const NDArray result =
       NDArray::sparse(values.engine(), StorageType::csr, shape, values.dtype(), values.device());
   push_sparse(name_csr, {values, columns, row_starts}, result, [values, columns, row_starts, result] {
-    const std::vector<int64_t> starts = as_int64(row_starts);
-    const std::vector<int64_t> ids = as_int64(columns);
+    const std::vector<int64_t> starts = as_int64(row_starts.view());
+    const std::vector<int64_t> ids = as_int64(columns.view());
     LOOMIX_CHECK(
         starts.front() == 0 && starts.back() == values.size() && std::is_sorted(starts.begin(), starts.end()),
         ValueError, "[csr_matrix] the row starts must increase from 0 to the number of values, {}.",

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ndarray/storage.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "engine/block_cache.h"
 #include "engine/device/device_runtime.h"
 #include "ndarray/array_origin.h"
@@ -116,6 +118,14 @@ void Storage::allocate_in_task(int64_t bytes) {
     data_ = pool_->allocate(static_cast<size_t>(bytes));
   }
   bytes_ = bytes;
+}
+
+void Storage::own_copy() {
+  LOOMIX_INTERNAL_CHECK(pool_ == nullptr && stype_ == StorageType::dense && device_.is_host());
+  const void* const from = data_;
+  const int64_t bytes = bytes_;
+  allocate_in_task(bytes);
+  if (bytes > 0) std::memcpy(data_, from, static_cast<size_t>(bytes));
 }
 
 void Storage::describe_large(const Shape& shape, DType dtype) {

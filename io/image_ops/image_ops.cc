@@ -213,6 +213,7 @@ std::pair<int64_t, int64_t> resized(const ResizeParams& p, int64_t height, int64
 }
 
 void register_image_ops(OpTable& table) {
+  register_decode(table);
   using Kind = ColourChange;
   table.add<NoParams>("_image_to_tensor")
       .doc("From bytes (H, W, C) to floats (C, H, W) between 0 and 1; also for batches.")

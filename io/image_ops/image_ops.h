@@ -14,6 +14,27 @@ namespace loomix::io {
 
 // Schemas and CPU kernels; called on the table after ops::register_all.
 void register_image_ops(ops::OpTable& table);
+void register_decode(ops::OpTable& table);  // called by the one above
+
+struct DecodeParams {
+  int flag = 1;
+  bool to_rgb = true;
+  static void fields(FieldList<DecodeParams>& f) {
+    f("flag", &DecodeParams::flag, "0: grey, 1: colour, -1: as in the file.").at_least(-1).at_most(1);
+    f("to_rgb", &DecodeParams::to_rgb, "Whether channels are in the order RGB; else BGR.");
+  }
+};
+
+struct ReadParams {
+  std::string filename;
+  int flag = 1;
+  bool to_rgb = true;
+  static void fields(FieldList<ReadParams>& f) {
+    f("filename", &ReadParams::filename, "The file.").required("picture.jpg");
+    f("flag", &ReadParams::flag, "0: grey, 1: colour, -1: as in the file.").at_least(-1).at_most(1);
+    f("to_rgb", &ReadParams::to_rgb, "Whether channels are in the order RGB; else BGR.");
+  }
+};
 
 struct CvResizeParams {
   int w = 0;
@@ -72,7 +93,7 @@ struct ResizeParams {
   bool keep_ratio = false;
   int interp = 1;
   static void fields(FieldList<ResizeParams>& f) {
-    f("size", &ResizeParams::size, "(width, height), or one number for both.").or_int();
+    f("size", &ResizeParams::size, "(width, height), or one number for both.");
     f("keep_ratio", &ResizeParams::keep_ratio, "Whether one number is the length of the shorter edge.");
     f("interp", &ResizeParams::interp,
       "Interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 lanczos, 9 by size.");

@@ -146,7 +146,7 @@ void ImageDetRecordParams::fields(FieldList<ImageDetRecordParams>& f) {
     "inside.")
       .options({{"center", CropEmit::center}, {"overlap", CropEmit::overlap}});
   f("emit_overlap_thresh", &P::emit_overlap_thresh, "Least share of an object inside, in the mode overlap.");
-  f("max_crop_trials", &P::max_crop_trials, "After so many trials the picture is not cropped.").or_int();
+  f("max_crop_trials", &P::max_crop_trials, "After so many trials the picture is not cropped.");
   f("rand_pad_prob", &P::rand_pad_prob, "Probability of a random margin.");
   f("max_pad_scale", &P::max_pad_scale, "Largest scale of a picture with margin.").at_least(1).at_most(100);
   f("max_random_hue", &P::max_random_hue,

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <type_traits>
+#include <vector>
+
+#include "engine/parallel_for.h"
+#include "ops/linear/dot.h"
+#include "ops/sparse/loops.h"
+#include "ops/sparse/row_set.h"
+#include "ops/sparse/sparse.h"
+#include "ops/table.h"
+
+// Products of a csr matrix, or its transpose, with a dense or row_sparse array, and of a dense matrix with a csr one.
+//
+//   csr . x      each row of the result adds up the rows of x that the row's columns name
+//   csr^T . x    the stored values are sorted by column first; columns without values have no row in a row_sparse result
+//   x . csr      the same by columns: each row of x is on its own
+//
+// A row is added up in the order of the csr matrix, whatever the number of cores.
+namespace loomix::ops {
+namespace {
+
+constexpr auto dense = StorageType::dense;
+constexpr auto row_sparse = StorageType::row_sparse;
+constexpr auto csr = StorageType::csr;
+constexpr int64_t kGrainFlops = 32768;
+
+int64_t grain(int64_t rows, int64_t flops) {
+  return std::max<int64_t>(1, kGrainFlops * rows / std::max<int64_t>(flops, 1));
+}
+
+// Rows of the second factor: all of them, or those that are stored.
+template <class T>
+class Source {
+ public:
+  Source(const TensorView& view, const Storage& storage, int64_t look_ups)
+      : size_(row_size(view.shape)), data_(static_cast<const T*>(view.data)) {
+    if (storage.stype() == dense) return;
+    data_ = static_cast<const T*>(storage.data());
+    const std::span<const int64_t> ids{storage.indices(), static_cast<size_t>(storage.count())};
+    if (storage.count() == view.shape[0]) return;  // every row is there, in order
+    if (look_ups > storage.count()) rows_.emplace_back(ids, view.shape[0]);
+    ids_ = ids;
+    some_ = true;
+  }
+  // Null for a row that is not stored.
+  const T* row(int64_t id) const {
+    if (!some_) return data_ + id * size_;
+    int64_t place = -1;
+    if (!rows_.empty()) {
+      place = rows_[0].find(id);
+    } else {
+      const auto at = std::lower_bound(ids_.begin(), ids_.end(), id);
+      if (at != ids_.end() && *at == id) place = at - ids_.begin();
+    }
+    return place < 0 ? nullptr : data_ + place * size_;
+  }
+  int64_t size() const { return size_; }
+
+ private:
+  int64_t size_;
+  const T* data_;
+  bool some_ = false;
+  std::span<const int64_t> ids_;
+  std::vector<RowSet> rows_;  // none, or one
+};
+
+// Rows of the second factor with their weights: what adds up to a row of the result.
+template <class T>
+class RowSum {
+ public:
+  explicit RowSum(int64_t size) : size_(size) {}
+
+  void add(T weight, const T* row) {
+    if (!row) return;
+    weights_.push_back(weight);
+    rows_.push_back(row);
+  }
+  // Puts the sum where it belongs, or adds it there, and begins anew.
+  void end(T* to, bool add) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+      if (add) sum_.resize(static_cast<size_t>(size_));
+      T* const sum = add ? sum_.data() : to;
+      loop()(weights_.data(), rows_.data(), static_cast<int64_t>(rows_.size()), sum, size_);
+      if (add) std::transform(to, to + size_, sum, to, std::plus<>());
+    } else {
+      sum_.assign(static_cast<size_t>(size_), 0);
+      for (size_t k = 0; k < rows_.size(); ++k) {
+        for (size_t i = 0; i < sum_.size(); ++i)
+          sum_[i] += static_cast<Accum<T>>(weights_[k]) * static_cast<Accum<T>>(rows_[k][i]);
+      }
+      for (size_t i = 0; i < sum_.size(); ++i)
+        to[i] = static_cast<T>(add ? static_cast<Accum<T>>(to[i]) + sum_[i] : sum_[i]);
+    }
+    weights_.clear();
+    rows_.clear();
+  }
+
+ private:
+  static WeightedRows<T> loop() {
+    if constexpr (std::is_same_v<T, float>) return sparse_loops().weighted_f32;
+    else return sparse_loops().weighted_f64;
+  }
+  const int64_t size_;
+  std::vector<T> weights_;
+  std::vector<const T*> rows_;
+  std::vector<Accum<T>> sum_;
+};
+
+// The stored values by column instead of by row. Columns are numbered by their places in a set.
+template <class T>
+struct Columns {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> rows;
+  std::vector<T> values;
+
+  template <class PlaceOf>
+  Columns(const CsrView<T>& matrix, int64_t count, PlaceOf&& place_of)
+      : starts(static_cast<size_t>(count) + 1),
+        rows(static_cast<size_t>(matrix.count())),
+        values(static_cast<size_t>(matrix.count())) {
+    std::vector<int64_t> places(rows.size());
+    for (size_t k = 0; k < places.size(); ++k) {
+      places[k] = place_of(matrix.columns[k]);
+      ++starts[static_cast<size_t>(places[k]) + 1];
+    }
+    for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
+    std::vector<int64_t> next(starts.begin(), starts.end() - 1);
+    for (int64_t row = 0; row < matrix.rows; ++row) {
+      for (int64_t k = matrix.starts[row]; k < matrix.starts[row + 1]; ++k) {
+        const auto to = static_cast<size_t>(next[static_cast<size_t>(places[static_cast<size_t>(k)])]++);
+        rows[to] = row;
+        values[to] = matrix.values[k];
+      }
+    }
+  }
+};
+
+std::span<const int64_t> columns_of(const Storage& storage) {
+  return {storage.indices(), static_cast<size_t>(storage.count())};
+}
+
+// y = m . x
+template <class T>
+void multiply(const CsrView<T>& m, const Source<T>& x, T* y, bool add, engine::RunContext& context) {
+  const int64_t size = x.size();
+  engine::parallel_for(context, m.rows, grain(m.rows, m.count() * size), [&](int64_t begin, int64_t end) {
+    RowSum<T> sum(size);
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t k = m.starts[row]; k < m.starts[row + 1]; ++k) sum.add(m.values[k], x.row(m.columns[k]));
+      sum.end(y + row * size, add);
+    }
+  });
+}
+
+// Rows of m^T . x; `y_row(i)` is the place of the row of the i-th column that counts.
+template <class T, class Row>
+void multiply_columns(const Columns<T>& columns, const Source<T>& x, bool add, engine::RunContext& context,
+                      Row&& y_row) {
+  const auto count = static_cast<int64_t>(columns.starts.size()) - 1;
+  const int64_t size = x.size();
+  const int64_t flops = static_cast<int64_t>(columns.rows.size()) * size;
+  engine::parallel_for(context, count, grain(count, flops), [&](int64_t begin, int64_t end) {
+    RowSum<T> sum(size);
+    for (int64_t i = begin; i < end; ++i) {
+      const auto at = static_cast<size_t>(i);
+      for (auto k = static_cast<size_t>(columns.starts[at]); k < static_cast<size_t>(columns.starts[at + 1]);
+           ++k)
+        sum.add(columns.values[k], x.row(columns.rows[k]));
+      sum.end(y_row(i), add);
+    }
+  });
+}
+
+// y = op(m) . x for the operands at places `m` and `x` of the inputs.
+template <class T>
+void product(const KernelArgs& args, size_t m, size_t x, bool transpose) {
+  const TensorView& out = args.out[0];
+  const Storage& stored = input_storage(args, m);
+  Storage& to = output_storage(args, 0);
+  const CsrView<T> matrix = csr_of<T>(stored, args.in[m].shape);
+  const Source<T> source(args.in[x], input_storage(args, x), matrix.count());
+  const int64_t size = source.size();
+  const bool add = args.req[0] == Req::add;
+  if (!transpose) return multiply(matrix, source, static_cast<T*>(out.data), add, *args.context);
+  if (to.stype() == dense) {
+    auto* const y = static_cast<T*>(out.data);
+    const Columns<T> columns(matrix, matrix.width, [](int64_t column) { return column; });
+    return multiply_columns(columns, source, add, *args.context, [=](int64_t i) { return y + i * size; });
+  }
+  const RowSet touched(columns_of(stored), matrix.width);
+  to.resize_sparse(touched.count(), size * size_of(out.dtype), 0);
+  touched.write(to.indices());
+  auto* const y = static_cast<T*>(to.data());
+  const Columns<T> columns(matrix, touched.count(), [&](int64_t column) { return touched.place(column); });
+  multiply_columns(columns, source, false, *args.context, [=](int64_t i) { return y + i * size; });
+}
+
+void csr_dot(const DotParams& p, const KernelArgs& args) {
+  dispatch_floating(args.out[0].dtype, "dot",
+                    [&]<class T>(Type<T>) { product<T>(args, 0, 1, p.transpose_a); });
+}
+
+// The gradient of the second factor: (gradient, lhs, rhs for its shape).
+void csr_dot_back(const DotParams& p, const KernelArgs& args) {
+  dispatch_floating(args.out[0].dtype, "_backward_dot_rhs",
+                    [&]<class T>(Type<T>) { product<T>(args, 1, 0, !p.transpose_a); });
+}
+
+Support multiplies(const KernelSpec& spec, size_t m, size_t x, bool transpose, bool transpose_x) {
+  const StorageType out = spec.out_stype(0);
+  if (spec.in_stype(m) != csr) return Support::no("the matrix is not csr");
+  if (spec.in_stype(x) == csr) return Support::no("both factors are csr");
+  if (transpose_x) return Support::no("the second factor is transposed");
+  if (out != dense && (out != row_sparse || !transpose))
+    return Support::no("only the product of a transposed csr matrix is row_sparse, and none is csr");
+  if (out == row_sparse && spec.req[0] == Req::add)
+    return Support::no("it cannot add to a row_sparse output");
+  return Support::yes();
+}
+
+// What forward_stype asks for, if it asks.
+bool is_asked_for(const DotParams& p, StorageType stype) {
+  return !p.forward_stype || *p.forward_stype == stype;
+}
+
+Support csr_dots(const DotParams& p, const KernelSpec& spec) {
+  if (!is_asked_for(p, spec.out_stype(0))) return Support::no("forward_stype asks for another storage type");
+  return multiplies(spec, 0, 1, p.transpose_a, p.transpose_b);
+}
+
+Support csr_dots_back(const DotParams& p, const KernelSpec& spec) {
+  return multiplies(spec, 1, 0, !p.transpose_a, p.transpose_b);
+}
+
+// y = x . op(m). A csr result has, in each row, the columns in which op(m) stores anything.
+template <class T>
+void dense_product(const KernelArgs& args, bool transpose) {
+  const TensorView& x = args.in[0];
+  const TensorView& out = args.out[0];
+  const CsrView<T> m = csr_of<T>(input_storage(args, 1), args.in[1].shape);
+  Storage& to = output_storage(args, 0);
+  const int64_t rows = x.shape[0], inner = x.shape[1], width = out.shape[1];
+  std::vector<int64_t> ids;  // columns of the result
+  if (to.stype() == csr && transpose) {
+    for (int64_t row = 0; row < m.rows; ++row)
+      if (m.starts[row] < m.starts[row + 1]) ids.push_back(row);
+  } else if (to.stype() == csr) {
+    const RowSet set(columns_of(input_storage(args, 1)), width);
+    ids.resize(static_cast<size_t>(set.count()));
+    set.write(ids.data());
+  }
+  T* y = static_cast<T*>(out.data);
+  const auto kept = static_cast<int64_t>(ids.size());
+  if (to.stype() == csr) {
+    to.resize_sparse(rows * kept, size_of(out.dtype), rows + 1);
+    for (int64_t row = 0; row <= rows; ++row) to.indptr()[row] = row * kept;
+    for (int64_t row = 0; row < rows; ++row) std::copy(ids.begin(), ids.end(), to.indices() + row * kept);
+    y = static_cast<T*>(to.data());
+  }
+  const T* const data = static_cast<const T*>(x.data);
+  engine::parallel_for(*args.context, rows, grain(rows, rows * m.count()), [&](int64_t begin, int64_t end) {
+    std::vector<Accum<T>> sums(static_cast<size_t>(width));
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill(sums.begin(), sums.end(), Accum<T>(0));
+      const T* const from = data + i * inner;
+      for (int64_t row = 0; row < m.rows; ++row) {
+        for (int64_t k = m.starts[row]; k < m.starts[row + 1]; ++k) {
+          const int64_t source = transpose ? m.columns[k] : row, target = transpose ? row : m.columns[k];
+          sums[static_cast<size_t>(target)] +=
+              static_cast<Accum<T>>(from[source]) * static_cast<Accum<T>>(m.values[k]);
+        }
+      }
+      const bool add = args.req[0] == Req::add;
+      for (int64_t k = 0; k < (to.stype() == dense ? width : kept); ++k) {
+        T& target = y[i * (to.stype() == dense ? width : kept) + k];
+        const Accum<T> value =
+            sums[static_cast<size_t>(to.stype() == dense ? k : ids[static_cast<size_t>(k)])];
+        target = static_cast<T>(add ? static_cast<Accum<T>>(target) + value : value);
+      }
+    }
+  });
+}
+
+void dot_csr(const DotParams& p, const KernelArgs& args) {
+  dispatch_floating(args.out[0].dtype, "dot",
+                    [&]<class T>(Type<T>) { dense_product<T>(args, p.transpose_b); });
+}
+
+// The gradient of the first factor: (gradient, rhs, lhs for its shape).
+void dot_csr_back(const DotParams& p, const KernelArgs& args) {
+  dispatch_floating(args.out[0].dtype, "_backward_dot_lhs",
+                    [&]<class T>(Type<T>) { dense_product<T>(args, !p.transpose_b); });
+}
+
+Support dots_csr(const DotParams& p, const KernelSpec& spec) {
+  const StorageType out = spec.out_stype(0);
+  if (spec.in_stype(0) != dense || spec.in_stype(1) != csr || p.transpose_a || spec.in[0].shape.ndim() != 2)
+    return Support::no("it takes a dense matrix, not transposed, and a csr one");
+  if (!is_asked_for(p, out)) return Support::no("forward_stype asks for another storage type");
+  if (out == row_sparse) return Support::no("its output is csr or dense");
+  if (out == csr && spec.req[0] == Req::add) return Support::no("it cannot add to a csr output");
+  return Support::yes();
+}
+
+Support dots_csr_back(const DotParams& p, const KernelSpec& spec) {
+  if (spec.in_stype(0) != dense || spec.in_stype(1) != csr || spec.out_stype(0) != dense || p.transpose_a ||
+      spec.in[0].shape.ndim() != 2)
+    return Support::no("it takes a dense gradient and a csr matrix, and gives a dense one");
+  return Support::yes();
+}
+
+}  // namespace
+
+void kernels_sparse_dot(OpTable& table) {
+  table.add_kernel("dot", sparse_kernel<DotParams, csr_dot, csr_dots>("csr_dot_cpu"));
+  table.add_kernel("dot", sparse_kernel<DotParams, dot_csr, dots_csr>("dot_csr_cpu"));
+  table.add_kernel("_backward_dot_rhs",
+                   sparse_kernel<DotParams, csr_dot_back, csr_dots_back>("csr_dot_back_cpu"));
+  table.add_kernel("_backward_dot_lhs",
+                   sparse_kernel<DotParams, dot_csr_back, dots_csr_back>("dot_csr_back_cpu"));
+}
+
+}  // namespace loomix::ops

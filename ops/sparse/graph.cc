@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sparse/graph.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "ndarray/copy.h"
+#include "ops/sparse/sparse.h"
+#include "ops/table.h"
+
+// Operators on graphs: csr matrices whose stored values number the edges, one row a vertex.
+namespace loomix::ops {
+namespace {
+
+constexpr auto csr = StorageType::csr;
+
+int count_graphs(const SubgraphParams& p) { return p.num_args - 1; }
+
+void subgraph_shape(const SubgraphParams& p, ShapeInfer& s) {
+  const Shape& graph = s.in(0);
+  LOOMIX_CHECK(!graph.ndim_known() || (graph.ndim() == 2 && graph[0] == graph[1]), ShapeError,
+               "[{}] graph has shape {}; expected a square matrix.", s.who(), graph.to_string());
+  for (int i = 0; i < count_graphs(p); ++i) {
+    const Shape& vertices = s.in(i + 1);
+    if (!vertices.ndim_known()) continue;
+    LOOMIX_CHECK(vertices.ndim() == 1, ShapeError, "[{}] vertices have shape {}; expected one axis.", s.who(),
+                 vertices.to_string());
+    for (int out = i; out < s.num_out(); out += count_graphs(p))
+      s.set_out(out, Shape{vertices[0], vertices[0]});
+  }
+}
+
+void subgraph_type(const SubgraphParams& p, TypeInfer& t) {
+  for (int i = 0; i < t.num_out(); ++i) t.set_out(i, t.in(0));
+  for (int i = 0; i < count_graphs(p); ++i) {
+    if (t.in(i + 1) == DType::unknown) t.set_in(i + 1, DType::int64);
+  }
+}
+
+std::vector<int64_t> vertices_of(const TensorView& view, int64_t limit) {
+  std::vector<int64_t> ids(static_cast<size_t>(view.size()));
+  convert_elements(view.data, view.dtype, ids.data(), DType::int64, view.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    LOOMIX_CHECK(ids[i] >= 0 && ids[i] < limit, IndexError,
+                 "[dgl_subgraph] vertex {} is out of range; the graph has vertices 0 to {}.", ids[i],
+                 limit - 1);
+    LOOMIX_CHECK(i == 0 || ids[i - 1] < ids[i], ValueError,
+                 "[dgl_subgraph] vertex {} follows {}; they must increase.", ids[i], ids[i - 1]);
+  }
+  return ids;
+}
+
+// The edges between some vertices, numbered anew; and, where wanted, with the numbers that they have in the graph.
+void subgraph_cpu(const SubgraphParams& p, const KernelArgs& args) {
+  dispatch_numeric(args.in[0].dtype, "dgl_subgraph", [&]<class T>(Type<T>) {
+    const CsrView<T> graph = csr_of<T>(input_storage(args, 0), args.in[0].shape);
+    for (int i = 0; i < count_graphs(p); ++i) {
+      const std::vector<int64_t> ids = vertices_of(args.in[static_cast<size_t>(i) + 1], graph.rows);
+      std::vector<int64_t> starts{0}, columns;
+      std::vector<T> edges;
+      for (const int64_t id : ids) {
+        for (int64_t k = graph.starts[id]; k < graph.starts[id + 1]; ++k) {
+          const auto at = std::lower_bound(ids.begin(), ids.end(), graph.columns[k]);
+          if (at == ids.end() || *at != graph.columns[k]) continue;
+          columns.push_back(at - ids.begin());
+          edges.push_back(graph.values[k]);
+        }
+        starts.push_back(static_cast<int64_t>(columns.size()));
+      }
+      for (int mapping = 0; mapping < (p.return_mapping ? 2 : 1); ++mapping) {
+        const auto out = static_cast<size_t>(i + mapping * count_graphs(p));
+        if (args.req[out] == Req::null) continue;
+        Storage& to = output_storage(args, out);
+        to.resize_sparse(static_cast<int64_t>(columns.size()), sizeof(T),
+                         static_cast<int64_t>(starts.size()));
+        std::copy(starts.begin(), starts.end(), to.indptr());
+        std::copy(columns.begin(), columns.end(), to.indices());
+        T* const values = static_cast<T*>(to.data());
+        for (size_t k = 0; k < edges.size(); ++k)
+          values[k] = mapping ? edges[k] : static_cast<T>(static_cast<Accum<T>>(k));
+      }
+    }
+  });
+}
+
+Support takes_graph(const SubgraphParams&, const KernelSpec& spec) {
+  if (spec.in_stype(0) != csr) return Support::no("the graph is not csr");
+  for (size_t i = 1; i < spec.in.size(); ++i) {
+    if (spec.in_stype(i) != StorageType::dense) return Support::no("vertices are not dense");
+  }
+  for (size_t i = 0; i < spec.out.size(); ++i) {
+    if (spec.out_stype(i) != csr) return Support::no("its outputs are csr");
+  }
+  return Support::yes();
+}
+
+void adjacency_cpu(const NoParams&, const KernelArgs& args) {
+  Storage& to = output_storage(args, 0);
+  copy_places(input_storage(args, 0), to, args.out[0].shape, args.out[0].dtype);
+  std::fill_n(static_cast<float*>(to.data()), to.count(), 1.0f);
+}
+
+Support takes_csr(const NoParams&, const KernelSpec& spec) {
+  return spec.in_stype(0) == csr && spec.out_stype(0) == csr ? Support::yes()
+                                                             : Support::no("it takes and gives csr matrices");
+}
+
+template <class P>
+void refuse_dense(const P&, const KernelArgs&) {
+  detail::throw_error<TypeError>(
+      "[dgl] the graph is no csr matrix; expected one, whose stored values are the edges.");
+}
+
+}  // namespace
+
+void register_graph(OpTable& table) {
+  table.add<NoParams>("_contrib_dgl_adjacency")
+      .doc("The adjacency matrix of a graph: a 1 for each edge.")
+      .input("data")
+      .output("output")
+      .infer_shape([](const NoParams&, ShapeInfer& s) { s.unify_all(); })
+      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, DType::float32); });
+  table.add<SubgraphParams>("_contrib_dgl_subgraph")
+      .doc("The edges between some vertices of a graph, for each array of vertices.")
+      .input("graph")
+      .variadic("data", "num_args", &SubgraphParams::num_args)
+      .output("output")
+      .num_outputs([](const SubgraphParams& p) { return count_graphs(p) * (p.return_mapping ? 2 : 1); })
+      .infer_shape(subgraph_shape)
+      .infer_type(subgraph_type)
+      .types(kNumericTypes);
+}
+
+void kernels_sparse_graph(OpTable& table) {
+  table.kernel<NoParams, refuse_dense<NoParams>>("_contrib_dgl_adjacency", "refuse_dense_cpu",
+                                                 DeviceType::cpu);
+  table.add_kernel("_contrib_dgl_adjacency",
+                   sparse_kernel<NoParams, adjacency_cpu, takes_csr>("adjacency_cpu"));
+  table.kernel<SubgraphParams, refuse_dense<SubgraphParams>>("_contrib_dgl_subgraph", "refuse_dense_cpu",
+                                                             DeviceType::cpu);
+  table.add_kernel("_contrib_dgl_subgraph",
+                   sparse_kernel<SubgraphParams, subgraph_cpu, takes_graph>("subgraph_cpu"));
+}
+
+}  // namespace loomix::ops

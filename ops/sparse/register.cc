@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/families.h"
+#include "ops/rules.h"
+#include "ops/sparse/graph.h"
+#include "ops/sparse/sparse.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+void cast_shape(const CastStorageParams& p, ShapeInfer& s) {
+  s.unify_all();
+  const Shape& shape = s.in(0);
+  if (!shape.ndim_known() || p.stype == StorageType::dense) return;
+  LOOMIX_CHECK(p.stype != StorageType::csr || shape.ndim() == 2, ShapeError,
+               "[{}] data has shape {}; a csr array has two axes.", s.who(), shape.to_string());
+  LOOMIX_CHECK(shape.ndim() >= 1, ShapeError, "[{}] data has shape (); a row_sparse array has an axis.",
+               s.who());
+}
+
+void retain_shape(const NoParams&, ShapeInfer& s) {
+  s.set_out(0, s.in(0));
+  s.set_in(0, s.out(0));
+  const Shape& ids = s.in(1);
+  LOOMIX_CHECK(!ids.ndim_known() || ids.ndim() == 1, ShapeError,
+               "[{}] indices have shape {}; expected one axis.", s.who(), ids.to_string());
+  LOOMIX_CHECK(!s.in(0).ndim_known() || s.in(0).ndim() >= 1, ShapeError,
+               "[{}] data has shape (); expected rows.", s.who());
+}
+
+void typed_by_first(const NoParams&, TypeInfer& t) {
+  t.set_out(0, t.in(0));
+  t.set_in(0, t.out(0));
+  if (t.in(1) == DType::unknown) t.set_in(1, DType::int64);
+}
+
+}  // namespace
+
+void register_sparse(OpTable& table) {
+  register_graph(table);
+  table.add<CastStorageParams>("cast_storage")
+      .aliases({"_sparse_cast_storage"})
+      .doc("The same values in another storage type: 'default', 'row_sparse' or 'csr'.")
+      .input("data")
+      .output("output")
+      .infer_shape(cast_shape)
+      .infer_type(same_type<CastStorageParams>)
+      .gradient([](const CastStorageParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
+  table.add<NoParams>("_sparse_retain")
+      .doc("The rows of a row_sparse array whose numbers are in `indices`; all others are zero.")
+      .inputs({"data", "indices"})
+      .output("output")
+      .infer_shape(retain_shape)
+      .infer_type(typed_by_first)
+      .input_types(1, kNumericTypes)
+      .gradient([](const NoParams&, GradBuilder& g) {
+        if (g.wants(0)) g.set(0, g.call1("_sparse_retain", {g.grad_of(0), g.in(1)}));
+      });
+}
+
+}  // namespace loomix::ops

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "ndarray/storage.h"
+#include "ops/op.h"
+
+// Operators that exist for sparse arrays, and kernels of other families' operators for them. A kernel here sets
+// `Kernel::sparse`, and its `support` says which storage types it takes and gives; README.md of ops/ has the rules.
+namespace loomix::ops {
+
+class OpTable;
+
+struct CastStorageParams {
+  StorageType stype = StorageType::dense;
+  static void fields(FieldList<CastStorageParams>& f) {
+    f("stype", &CastStorageParams::stype, "Storage type of the output.")
+        .required("default")
+        .options({{"csr", StorageType::csr},
+                  {"default", StorageType::dense},
+                  {"row_sparse", StorageType::row_sparse}});
+  }
+};
+
+// Elements of one row of an array.
+inline int64_t row_size(const Shape& shape) { return shape.size_between(1, shape.ndim()); }
+
+// The stored part of a row_sparse array.
+template <class T>
+struct RowsView {
+  std::span<const int64_t> ids;  // sorted
+  T* data;                       // ids.size() rows of `size` elements
+  int64_t size;
+  T* row(int64_t place) const { return data + place * size; }
+};
+
+template <class T>
+RowsView<T> rows_of(const Storage& storage, const Shape& shape) {
+  return {{storage.indices(), static_cast<size_t>(storage.count())},
+          static_cast<T*>(storage.data()),
+          row_size(shape)};
+}
+
+// A csr matrix.
+template <class T>
+struct CsrView {
+  const int64_t* starts;  // rows + 1
+  const int64_t* columns;
+  const T* values;
+  int64_t rows, width;
+  int64_t count() const { return starts[rows]; }
+};
+
+template <class T>
+CsrView<T> csr_of(const Storage& storage, const Shape& shape) {
+  return {storage.indptr(), storage.indices(), static_cast<const T*>(storage.data()), shape[0], shape[1]};
+}
+
+// Input i, output i.
+inline Storage& input_storage(const KernelArgs& args, size_t i) { return *args.storages[i]; }
+inline Storage& output_storage(const KernelArgs& args, size_t i) {
+  return *args.storages[args.in.size() + i];
+}
+
+// `to` stores the same places as `from`, its values undefined.
+void copy_places(const Storage& from, Storage& to, const Shape& shape, DType dtype);
+// `to` stores nothing.
+void store_nothing(Storage& to, const Shape& shape, DType dtype);
+
+// A kernel for sparse arrays, to be added to the table. Where it is an operator's first one, the executor offers sparse
+// outputs also for inputs that are all dense.
+template <class P, void (*Run)(const P&, const KernelArgs&), Support (*Accepts)(const P&, const KernelSpec&)>
+Kernel sparse_kernel(const char* name) {
+  Kernel kernel;
+  kernel.name = name;
+  kernel.device = DeviceType::cpu;
+  kernel.sparse = true;
+  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); };
+  kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
+    return Accepts(attrs.as<P>(), spec);
+  };
+  return kernel;
+}
+
+void kernels_sparse_storage(OpTable& table);
+void kernels_sparse_unary(OpTable& table);
+void kernels_sparse_binary(OpTable& table);
+void kernels_sparse_dot(OpTable& table);
+void kernels_sparse_embedding(OpTable& table);
+void kernels_sparse_reduce(OpTable& table);
+void kernels_sparse_rows(OpTable& table);
+
+}  // namespace loomix::ops

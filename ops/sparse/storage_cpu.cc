@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "ndarray/copy.h"
+#include "ndarray/sparse.h"
+#include "ops/elemwise/elemwise.h"
+#include "ops/sparse/sparse.h"
+#include "ops/table.h"
+
+// Conversions between storage types, copies and zeros, and the rows that are kept of an array.
+namespace loomix::ops {
+
+void copy_places(const Storage& from, Storage& to, const Shape& shape, DType dtype) {
+  const bool csr = from.stype() == StorageType::csr;
+  const int64_t starts = csr ? shape[0] + 1 : 0;
+  to.resize_sparse(from.count(), (csr ? 1 : row_size(shape)) * size_of(dtype), starts);
+  std::copy_n(from.indices(), from.count(), to.indices());
+  std::copy_n(from.indptr(), starts, to.indptr());
+}
+
+void store_nothing(Storage& to, const Shape& shape, DType dtype) {
+  const int64_t starts = to.stype() == StorageType::csr ? shape[0] + 1 : 0;
+  to.resize_sparse(0, size_of(dtype), starts);
+  std::fill_n(to.indptr(), starts, 0);
+}
+
+namespace {
+
+void cast_storage_cpu(const CastStorageParams&, const KernelArgs& args) {
+  const TensorView& x = args.in[0];
+  const Storage& from = input_storage(args, 0);
+  Storage& to = output_storage(args, 0);
+  const bool by_dense =
+      from.stype() != to.stype() && from.stype() != StorageType::dense && to.stype() != StorageType::dense;
+  if (!by_dense) return convert_storage(x, from, args.out[0], to);
+  std::vector<std::byte> memory(static_cast<size_t>(x.bytes()));
+  const TensorView dense{memory.data(), x.dtype, x.shape};
+  Storage between(from.engine(), memory.data(), x.bytes(), from.device(), [] {});
+  convert_storage(x, from, dense, between);
+  convert_storage(dense, between, args.out[0], to);
+}
+
+Support casts_to(const CastStorageParams& p, const KernelSpec& spec) {
+  if (spec.out_stype(0) != p.stype) return Support::no("the output has another storage type than asked for");
+  if (p.stype == StorageType::dense && spec.in_stype(0) == StorageType::dense)
+    return Support::no("both arrays are dense");
+  if (p.stype == StorageType::csr && spec.in[0].shape.ndim() != 2)
+    return Support::no("a csr array has two axes");
+  return Support::yes();
+}
+
+void copy_dense(const CastStorageParams&, const KernelArgs& args) {
+  const TensorView& x = args.in[0];
+  convert_elements(x.data, x.dtype, args.out[0].data, args.out[0].dtype, x.size());
+}
+
+void retain_cpu(const NoParams&, const KernelArgs& args) {
+  retain_rows(args.in[0], input_storage(args, 0), args.in[1], output_storage(args, 0));
+}
+
+Support retains(const NoParams&, const KernelSpec& spec) {
+  if (spec.in_stype(0) != StorageType::row_sparse || spec.in_stype(1) != StorageType::dense ||
+      spec.out_stype(0) != StorageType::row_sparse)
+    return Support::no("it keeps rows of a row_sparse array, by dense indices");
+  return Support::yes();
+}
+
+// Of dense arrays: the same rows, all others zero.
+void retain_dense(const NoParams&, const KernelArgs& args) {
+  const TensorView& x = args.in[0];
+  const TensorView& ids = args.in[1];
+  std::memset(args.out[0].data, 0, static_cast<size_t>(args.out[0].bytes()));
+  const auto bytes = static_cast<size_t>(row_size(x.shape) * size_of(x.dtype));
+  std::vector<int64_t> rows(static_cast<size_t>(ids.size()));
+  convert_elements(ids.data, ids.dtype, rows.data(), DType::int64, ids.size());
+  for (const int64_t row : rows) {
+    if (row < 0 || row >= x.shape[0]) continue;
+    std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(row) * bytes,
+                static_cast<const std::byte*>(x.data) + static_cast<size_t>(row) * bytes, bytes);
+  }
+}
+
+Support keeps_storage(const NoParams&, const KernelSpec& spec) {
+  if (spec.in_stype(0) == StorageType::dense || spec.out_stype(0) != spec.in_stype(0))
+    return Support::no("input and output differ in storage type");
+  return Support::yes();
+}
+
+void copy_sparse_cpu(const NoParams&, const KernelArgs& args) {
+  convert_storage(args.in[0], input_storage(args, 0), args.out[0], output_storage(args, 0));
+}
+
+void zeros_sparse_cpu(const NoParams&, const KernelArgs& args) {
+  store_nothing(output_storage(args, 0), args.out[0].shape, args.out[0].dtype);
+}
+
+}  // namespace
+
+void kernels_sparse_storage(OpTable& table) {
+  table.add_kernel("cast_storage",
+                   sparse_kernel<CastStorageParams, cast_storage_cpu, casts_to>("cast_storage_cpu"));
+  table.kernel<CastStorageParams, copy_dense>("cast_storage", "copy_cpu", DeviceType::cpu);
+  table.add_kernel("_sparse_retain", sparse_kernel<NoParams, retain_cpu, retains>("retain_cpu"));
+  table.kernel<NoParams, retain_dense>("_sparse_retain", "retain_dense_cpu", DeviceType::cpu);
+  for (const char* op : {"_copy", "BlockGrad", "make_loss"})
+    table.add_kernel(op, sparse_kernel<NoParams, copy_sparse_cpu, keeps_storage>("copy_sparse_cpu"));
+  table.add_kernel("zeros_like",
+                   sparse_kernel<NoParams, zeros_sparse_cpu, keeps_storage>("zeros_sparse_cpu"));
+}
+
+}  // namespace loomix::ops
