@@ -76,6 +76,9 @@ void kernels_dropout_cpu(OpTable& table);
 void register_rnn(OpTable& table);
 void kernels_rnn_cpu(OpTable& table);
 
+void register_sparse(OpTable& table);
+void kernels_sparse_cpu(OpTable& table);  // for operators of other families, too
+
 void register_optimizer(OpTable& table);
 void kernels_optimizer_cpu(OpTable& table);
 

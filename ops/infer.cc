@@ -16,6 +16,13 @@ std::string argument_name(const OpDef& op, int i, bool input) {
   return fmt::format("{} '{}'", input ? "input" : "output", input ? op.inputs[i].name : op.output_names[i]);
 }
 
+// " (data has shape (2, 5))", for another argument: what a wrong size came from, as a rule.
+std::string data_text(const OpDef& op, std::span<const Shape> in, int i, bool input) {
+  if (in.size() < 2 || op.inputs.empty() || op.inputs[0].name != "data") return {};
+  if ((input && i == 0) || !in[0].ndim_known()) return {};
+  return fmt::format(" (data has shape {})", in[0].to_string());
+}
+
 }  // namespace
 
 void ShapeInfer::merge(Shape& known, const Shape& shape, int i, bool input) {
@@ -24,8 +31,10 @@ void ShapeInfer::merge(Shape& known, const Shape& shape, int i, bool input) {
     known = shape;
     return;
   }
-  LOOMIX_CHECK(compatible(known, shape), ShapeError, "[{}] {} has shape {}; the other arguments ask for {}.",
-               op_.name, argument_name(op_, i, input), known.to_string(), shape.to_string());
+  LOOMIX_CHECK(compatible(known, shape), ShapeError,
+               "[{}] {} has shape {}; the other arguments ask for {}{}.", op_.name,
+               argument_name(op_, i, input), known.to_string(), shape.to_string(),
+               data_text(op_, in_, i, input));
   for (int axis = 0; axis < known.ndim(); ++axis) {
     if (known[axis] < 0) known[axis] = shape[axis];
   }

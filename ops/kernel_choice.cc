@@ -45,16 +45,15 @@ bool all_dense(const KernelSpec& spec) {
 
 }  // namespace
 
-KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, KernelSpec spec,
-                            const ChoiceContext& context) {
-  KernelChoice choice;
-  choice.cost_ns = op.estimate_ns(attrs, spec);
-  spec.cores = static_cast<int>(std::clamp<double>(choice.cost_ns / kNsPerCore, 1, context.cores));
-  choice.cores = spec.cores;
+namespace {
+
+// Work that is worth one core, the usual case, is prepared without a copy of its spec.
+void choose_and_prepare(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
+                        const ChoiceContext& context, KernelChoice& choice) {
   choice.kernel = op.find_kernel(attrs, spec, context.device, context.listener);
   if (!choice.kernel) [[unlikely]] {
     if (all_dense(spec)) op.choose(attrs, spec, context.device);  // throws, with the refusals
-    return choice;
+    return;
   }
   if (choice.kernel->prepare) {
     choice.state = choice.kernel->prepare(op, attrs, spec);
@@ -62,6 +61,22 @@ KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, KernelSpec 
     if (choice.state->cost_ns >= 0) choice.cost_ns = choice.state->cost_ns;
   } else if (choice.kernel->scratch) {
     choice.scratch_bytes = choice.kernel->scratch(attrs, spec);
+  }
+}
+
+}  // namespace
+
+KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
+                            const ChoiceContext& context) {
+  KernelChoice choice;
+  choice.cost_ns = op.estimate_ns(attrs, spec);
+  choice.cores = static_cast<int>(std::clamp<double>(choice.cost_ns / kNsPerCore, 1, context.cores));
+  if (choice.cores == spec.cores) {
+    choose_and_prepare(op, attrs, spec, context, choice);
+  } else {
+    KernelSpec on_cores = spec;
+    on_cores.cores = choice.cores;
+    choose_and_prepare(op, attrs, on_cores, context, choice);
   }
   return choice;
 }

@@ -25,9 +25,9 @@ struct ChoiceContext {
   const DispatchListener* listener = nullptr;
 };
 
-// Chooses and prepares; sets the spec's cores. If no kernel accepts: throws NotImplementedError, or gives an empty choice
+// Chooses and prepares for the cores that the work is worth. If no kernel accepts: throws NotImplementedError, or gives an empty choice
 // where some array is sparse, since the caller may try again with dense ones.
-KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, KernelSpec spec,
+KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
                             const ChoiceContext& context);
 
 // Remembers the choices that an operator's kernels prepared states for, by attributes, shapes and types. Bounded: of two

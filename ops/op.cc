@@ -27,10 +27,12 @@ OpDef::~OpDef() {
 }
 
 int OpDef::count_inputs(const AttrsBase& attrs) const {
+  if (signature) return static_cast<int>(signature(attrs).inputs.size());
   return num_inputs ? num_inputs(attrs) : static_cast<int>(inputs.size());
 }
 
 int OpDef::count_outputs(const AttrsBase& attrs) const {
+  if (signature) return static_cast<int>(signature(attrs).outputs.size());
   return num_outputs ? num_outputs(attrs) : static_cast<int>(output_names.size());
 }
 
@@ -41,7 +43,7 @@ int OpDef::count_visible_outputs(const AttrsBase& attrs) const {
 int OpDef::schema_position(const AttrsBase& attrs, int i) const {
   const int declared = static_cast<int>(inputs.size());
   const int repeated = declared - 1;
-  if (!variadic_count.empty() || !has_input) return std::min(i, repeated);
+  if (is_variadic() || !has_input) return std::min(i, repeated);
   for (int position = 0; position < declared; ++position) {
     if (has_input(attrs, position) && i-- == 0) return position;
   }
@@ -49,11 +51,13 @@ int OpDef::schema_position(const AttrsBase& attrs, int i) const {
 }
 
 bool OpDef::is_shape_only(const AttrsBase& attrs, int i) const {
+  if (signature) return signature(attrs).inputs[i].shape_only;
   return !shape_only.empty() &&
          std::find(shape_only.begin(), shape_only.end(), schema_position(attrs, i)) != shape_only.end();
 }
 
 std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
+  if (signature) return signature(attrs).inputs[i].name;
   const int position = schema_position(attrs, i);
   const int repeated = static_cast<int>(inputs.size()) - 1;
   if (variadic_count.empty() || position < repeated) return inputs[position].name;
@@ -64,6 +68,7 @@ std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
 }
 
 std::string OpDef::output_name(const AttrsBase& attrs, int i) const {
+  if (signature) return signature(attrs).outputs[i];
   const int declared = static_cast<int>(output_names.size());
   if (i < declared && (declared > 1 || count_outputs(attrs) == 1)) return output_names[i];
   return "output" + std::to_string(i);

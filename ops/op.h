@@ -22,8 +22,17 @@ struct NoParams {
 
 struct Argument {
   std::string name;
-  bool mutated = false;  // an auxiliary state or an optimizer's state: the kernel writes through its view
+  bool mutated = false;     // an auxiliary state or an optimizer's state: the kernel writes through its view
+  bool shape_only = false;  // in a Signature; other operators say it by OpDef::shape_only
 };
+
+// The arguments of an operator whose attributes name them.
+struct Signature {
+  std::vector<Argument> inputs;
+  std::vector<std::string> outputs;
+};
+
+class OpTable;
 
 using DispatchListener = std::function<void(const std::string& line)>;
 
@@ -94,6 +103,17 @@ class OpDef {
   std::function<const char*(const AttrsBase&, int input)>
       first_value;              // of a parameter, as MXNet's JSON; or null
   bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
+  // Of operators whose attributes name their arguments (those that users write): what holds instead of inputs, num_inputs and
+  // the outputs; `inputs` has one then, as if variadic.
+  std::function<const Signature&(const AttrsBase&)> signature;
+  // Attributes just parsed, joined with what follows from them (an object that the operator finds by name).
+  std::function<Ref<const AttrsBase>(const AttrsBase&)> complete;
+  // Of operators that run graphs: the attributes of a node, joined with its subgraphs.
+  Ref<const AttrsBase> (*with_subgraphs)(const OpTable& table, const AttrsBase& attrs,
+                                         std::span<const Ref<const Opaque>> graphs) = nullptr;
+  bool impure = false;  // each node runs: none is merged with its like or computed ahead
+  // Attributes for one executor, where those of a symbol's node hold what runs must not share (a user's object).
+  std::function<Ref<const AttrsBase>(const AttrsBase&)> instantiate;
 
   int count_inputs(const AttrsBase& attrs) const;
   int count_outputs(const AttrsBase& attrs) const;
@@ -101,7 +121,10 @@ class OpDef {
   std::string input_name(const AttrsBase& attrs, int i) const;   // "data", "arg3"
   std::string output_name(const AttrsBase& attrs, int i) const;  // "output", "mean"
   int schema_position(const AttrsBase& attrs, int i) const;      // of input i in `inputs`
-  bool mutates(const AttrsBase& attrs, int i) const { return inputs[schema_position(attrs, i)].mutated; }
+  bool mutates(const AttrsBase& attrs, int i) const {
+    return signature ? signature(attrs).inputs[i].mutated : inputs[schema_position(attrs, i)].mutated;
+  }
+  bool is_variadic() const { return !variadic_count.empty() || signature; }
   bool is_shape_only(const AttrsBase& attrs, int i) const;
   // Fills in what follows by infer_type. TypeError for a contradiction, or a type that the operator does not take.
   void infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<DType> out) const;
@@ -313,6 +336,28 @@ class OpBuilder {
   }
   OpBuilder& first_value(const char* (*json)(const P&, int input)) {
     op_.first_value = [json](const AttrsBase& attrs, int input) { return json(attrs.as<P>(), input); };
+    return *this;
+  }
+  OpBuilder& signature(const Signature& (*arguments)(const P&)) {
+    op_.signature = [arguments](const AttrsBase& attrs) -> const Signature& {
+      return arguments(attrs.as<P>());
+    };
+    return *this;
+  }
+  OpBuilder& with_subgraphs(decltype(OpDef::with_subgraphs) join) {
+    op_.with_subgraphs = join;
+    return *this;
+  }
+  OpBuilder& complete(P (*join)(P)) {
+    op_.complete = [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); };
+    return *this;
+  }
+  OpBuilder& impure() {
+    op_.impure = true;
+    return *this;
+  }
+  OpBuilder& instantiate(P (*own)(const P&)) {
+    op_.instantiate = [own](const AttrsBase& attrs) { return make_attrs(own(attrs.as<P>())); };
     return *this;
   }
   OpBuilder& runs_on_caller() {

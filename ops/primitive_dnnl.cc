@@ -14,6 +14,12 @@ dnnl::stream& stream() {
   return stream;
 }
 
+bool multiplies_bfloat16() {
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  static const bool does = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+  return does;
+}
+
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -32,13 +38,13 @@ void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_a
   if (status != dnnl_success) throw dnnl::error(status, "could not execute a primitive");
 }
 
-dnnl_memory_t Binding::in(const float* data, float* buffer) {
+dnnl_memory_t Binding::in(const void* data, void* buffer) {
   if (place_->same()) return inner_.at(data);
   execute(place_->to_inner_, {{DNNL_ARG_FROM, plain_.at(data)}, {DNNL_ARG_TO, inner_.at(buffer)}});
   return inner_.at(buffer);
 }
 
-void Binding::deliver(float* data, const float* buffer) {
+void Binding::deliver(void* data, const void* buffer) {
   if (place_->same()) return;
   execute(place_->to_plain_, {{DNNL_ARG_FROM, inner_.at(buffer)}, {DNNL_ARG_TO, plain_.at(data)}});
 }

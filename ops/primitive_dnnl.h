@@ -27,7 +27,8 @@ using Tag = dnnl::memory::format_tag;
 inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 
 const dnnl::engine& cpu();
-dnnl::stream& stream();  // of the calling thread
+dnnl::stream& stream();      // of the calling thread
+bool multiplies_bfloat16();  // whether the processor does it itself
 
 inline int64_t floats(const Desc& desc) {  // whole cache lines
   return static_cast<int64_t>((desc.get_size() + 63) / 64 * 16);
@@ -79,15 +80,15 @@ class Place {
 class Pointer {
  public:
   explicit Pointer(const Desc& desc) : memory_(desc, cpu(), DNNL_MEMORY_NONE) {}
-  dnnl_memory_t at(const float* data) {
-    if (data_ != data) memory_.set_data_handle(const_cast<float*>(data));
+  dnnl_memory_t at(const void* data) {
+    if (data_ != data) memory_.set_data_handle(const_cast<void*>(data));
     data_ = data;
     return memory_.get();
   }
 
  private:
   dnnl::memory memory_;
-  const float* data_ = nullptr;
+  const void* data_ = nullptr;
 };
 
 // One thread's hold on the tensor of a Place, which outlives it.
@@ -95,12 +96,12 @@ class Binding {
  public:
   explicit Binding(const Place& place) : place_(&place), plain_(place.plain()), inner_(place.inner()) {}
   // The data in the inner layout: itself, or copied into the buffer.
-  dnnl_memory_t in(const float* data, float* buffer);
+  dnnl_memory_t in(const void* data, void* buffer);
   // Where a primitive shall write; `deliver` brings it to `data`.
-  dnnl_memory_t out(float* data, float* buffer) { return inner_.at(place_->same() ? data : buffer); }
-  void deliver(float* data, const float* buffer);
+  dnnl_memory_t out(void* data, void* buffer) { return inner_.at(place_->same() ? data : buffer); }
+  void deliver(void* data, const void* buffer);
   // Memory that is in the inner layout already.
-  dnnl_memory_t inner(const float* data) { return inner_.at(data); }
+  dnnl_memory_t inner(const void* data) { return inner_.at(data); }
 
  private:
   const Place* place_;

@@ -40,6 +40,7 @@ constexpr Family kFamilies[] = {
     {register_rnn, kernels_rnn_cpu},
     {register_vision, kernels_vision_cpu},
     {register_detection, kernels_detection_cpu},
+    {register_sparse, kernels_sparse_cpu},
 };
 
 // Levenshtein's distance, for suggestions.
@@ -136,7 +137,7 @@ void validate_op(const OpTable& table, const OpDef& op) {
                       }),
           "no CPU kernel that accepts everything");
   if (op.gradient) {
-    NameChecker checker(table, op, op.params->parse(op.name, op.params->example()));
+    NameChecker checker(table, op, table.parse(op, op.params->example()));
     op.gradient(*checker.attrs(), checker);
   }
 }
@@ -167,7 +168,9 @@ OpDef& OpTable::mutable_at(std::string_view name) {
 
 void OpTable::add_kernel(std::string_view op, const Kernel& kernel) {
   OpDef& def = mutable_at(op);
-  def.kernels.push_back(kernel);
+  // The reference stays last where there are others for dense arrays.
+  const bool before_last = kernel.sparse && def.kernels.size() > 1 && !def.kernels.back().sparse;
+  def.kernels.insert(def.kernels.end() - (before_last ? 1 : 0), kernel);
   def.note(kernel);
 }
 
@@ -207,7 +210,8 @@ void OpTable::validate() {
 }
 
 Ref<const AttrsBase> OpTable::parse(const OpDef& op, const TextPairs& attrs) const {
-  return op.params->parse(op.name, attrs);
+  Ref<const AttrsBase> parsed = op.params->parse(op.name, attrs);
+  return op.complete ? op.complete(*parsed) : parsed;
 }
 
 void register_all(OpTable& table) {

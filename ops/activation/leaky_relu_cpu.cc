@@ -4,6 +4,7 @@
 #include "ops/activation/leaky_relu_loops.h"
 #include "ops/elemwise/apply.h"
 #include "ops/isa.h"
+#include "ops/lane_sums.h"
 #include "ops/random/philox.h"
 
 namespace loomix::ops {
@@ -204,20 +205,30 @@ void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
     const T* grad = args.in[0].as<T>();
     const T* in = args.in[1].as<T>();
     T* out = args.out[0].mutable_as<T>();
-    engine::parallel_for(
-        *args.context, channels, std::max<int64_t>(1, kGrain / a_channel), [&](int64_t begin, int64_t end) {
-          for (int64_t first = begin; first < end; first += kLoopBlock) {
-            const int64_t last = std::min(end, first + kLoopBlock);
-            double sums[kLoopBlock] = {};
-            for (int64_t o = 0; o < outer; ++o) {
-              for (int64_t i = (o * channels + first) * inner; i < (o * channels + last) * inner; ++i) {
-                const auto x = static_cast<double>(in[i]);
-                if (!(x > 0)) sums[i / inner - o * channels - first] += x * static_cast<double>(grad[i]);
-              }
-            }
-            for (int64_t c = first; c < last; ++c) out[c] = T(static_cast<Accum<T>>(sums[c - first]));
-          }
-        });
+    const auto share = [=](int64_t i) {
+      const auto x = static_cast<double>(in[i]);
+      const double product = x * static_cast<double>(grad[i]);
+      return x > 0 ? 0.0 : product;
+    };
+    engine::parallel_for(*args.context, channels, std::max<int64_t>(1, kGrain / a_channel),
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t first = begin; first < end; first += kLoopBlock) {
+                             const int64_t last = std::min(end, first + kLoopBlock);
+                             double sums[kLoopBlock] = {};
+                             for (int64_t o = 0; o < outer; ++o) {
+                               const int64_t row = (o * channels + first) * inner;
+                               if (inner == 1) {
+#pragma omp simd
+                                 for (int64_t c = 0; c < last - first; ++c) sums[c] += share(row + c);
+                                 continue;
+                               }
+                               for (int64_t c = 0; c < last - first; ++c)
+                                 sums[c] += sum_run<double>(row + c * inner, inner, share);
+                             }
+                             for (int64_t c = first; c < last; ++c)
+                               out[c] = T(static_cast<Accum<T>>(sums[c - first]));
+                           }
+                         });
   });
 }
 

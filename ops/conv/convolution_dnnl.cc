@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "base/settings.h"
 #include "ops/conv/deconvolution.h"
@@ -32,9 +34,11 @@ struct Plan {
 struct Problem {
   Pass pass;
   bool with_bias;
+  dnnl::memory::data_type type;
   dnnl::memory::dims data, weight, out, strides, dilates, pads, pads_behind;
 
-  Problem(Pass which, bool bias, const ConvGeometry& g, int64_t images) : pass(which), with_bias(bias) {
+  Problem(Pass which, dnnl::memory::data_type element, bool bias, const ConvGeometry& g, int64_t images)
+      : pass(which), with_bias(bias), type(element) {
     const int first = g.in[0] == 1 && g.out[0] == 1 && g.kernel[0] == 1 ? 1 : 0;  // one axis runs as two
     const auto append = [&](dnnl::memory::dims lead, const int64_t* sizes) {
       lead.insert(lead.end(), sizes + first, sizes + 3);
@@ -58,14 +62,15 @@ struct Problem {
 };
 
 Plan make_plan(const Problem& p, algorithm how) {
-  const auto plain = [](const dnnl::memory::dims& dims) {
+  const auto plain = [&](const dnnl::memory::dims& dims) {
     constexpr Tag kTags[] = {Tag::abcd, Tag::abcde, Tag::abcdef};
-    return Desc(dims, kFloat, kTags[dims.size() - 4]);
+    return Desc(dims, p.type, kTags[dims.size() - 4]);
   };
-  const auto any = [](const dnnl::memory::dims& dims) { return Desc(dims, kFloat, Tag::any); };
+  const auto any = [&](const dnnl::memory::dims& dims) { return Desc(dims, p.type, Tag::any); };
   const Desc data = any(p.data), weight = any(p.weight), out = any(p.out);
+  const Desc weight_sums(p.weight, kFloat, Tag::any);  // in float32, whatever the type
   Plan plan;
-  plan.bias = Desc({p.out[1]}, kFloat, Tag::a);
+  plan.bias = Desc({p.out[1]}, p.type, Tag::a);
   const auto finish = [&](const auto& d, const Desc& of_data, const Desc& of_weight, const Desc& of_out) {
     plan.data = Place(plain(p.data), of_data);
     plan.weight = Place(plain(p.weight), of_weight);
@@ -90,16 +95,17 @@ Plan make_plan(const Problem& p, algorithm how) {
     finish(d, d.diff_src_desc(), d.weights_desc(), d.diff_dst_desc());
     plan.run = DataOf(d);
   } else {
-    const auto d = describe_backward<WeightOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads,
-                                               p.pads_behind);
+    const auto d = describe_backward<WeightOf>(forward, how, data, weight_sums, out, p.strides, p.dilates,
+                                               p.pads, p.pads_behind);
     finish(d, d.src_desc(), d.diff_weights_desc(), d.diff_dst_desc());
     plan.run = WeightOf(d);
   }
   return plan;
 }
 
-Plan make_plan(Pass pass, algorithm how, bool bias, const ConvGeometry& g, int64_t images) {
-  const Problem problem(pass, bias, g, images);
+Plan make_plan(Pass pass, algorithm how, dnnl::memory::data_type type, bool bias, const ConvGeometry& g,
+               int64_t images) {
+  const Problem problem(pass, type, bias, g, images);
   if (how == kDirect) return make_plan(problem, how);
   try {
     return make_plan(problem, how);
@@ -142,12 +148,13 @@ class PreparedConvolution : public KernelState {
   static constexpr const char* kOperator = "Convolution";
 
  protected:
-  PreparedConvolution(Pass pass, algorithm how, bool bias, const ConvGeometry& g, int cores)
+  PreparedConvolution(Pass pass, algorithm how, dnnl::memory::data_type type, bool bias,
+                      const ConvGeometry& g, int cores)
       : images_(images_at_once(how, g)),
         count_(g.batch / images_),
         data_step_(images_ * g.groups * g.channels * g.in_size()),
         out_step_(images_ * g.groups * g.filters * g.out_size()),
-        plan_(make_plan(pass, how, bias, g, images_)),
+        plan_(make_plan(pass, how, type, bias, g, images_)),
         slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), count_))) {}
 
   void need(int64_t shared, int64_t extra) {
@@ -198,26 +205,30 @@ class PreparedConvolution : public KernelState {
   mutable Spares<Session> sessions_;
 };
 
-template <algorithm how>
+template <class T>
+constexpr auto kTypeOf = std::is_same_v<T, float> ? kFloat : dnnl::memory::data_type::bf16;
+
+// T: float, or bfloat16 where the processor multiplies it.
+template <algorithm how, class T>
 class Forward : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::forward;
   Forward(const ConvGeometry& g, bool with_bias, int cores)
-      : PreparedConvolution(kPass, how, with_bias, g, cores) {
+      : PreparedConvolution(kPass, how, kTypeOf<T>, with_bias, g, cores) {
     need(plan_.weight.buffer(), 0);
   }
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
-    const float* data = operands.a.as<float>();
-    const float* weight = operands.b.as<float>();
-    const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
-    float* out = args.out[0].mutable_as<float>();
+    const T* data = operands.a.as<T>();
+    const void* weight = operands.b.as<T>();
+    const T* bias = operands.bias ? operands.bias->as<T>() : nullptr;
+    T* out = args.out[0].mutable_as<T>();
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
       if (!plan_.weight.same()) weight = shared(args);
     };
     each(args, count_, prepare, [&](int64_t i, const Worker& w) {
-      float* const to = out + i * out_step_;
+      T* const to = out + i * out_step_;
       execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(data + i * data_step_, w.data)},
                           {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
                           {DNNL_ARG_DST, w.bound.out.out(to, w.out)},
@@ -228,35 +239,36 @@ class Forward : public PreparedConvolution {
   }
 };
 
-template <algorithm how>
+template <algorithm how, class T>
 class ToData : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::data;
   ToData(const ConvGeometry& g, bool, int cores)
-      : PreparedConvolution(kPass, how, false, g, cores),
+      : PreparedConvolution(kPass, how, kTypeOf<T>, false, g, cores),
         channels_(g.groups * g.channels),
         plane_(g.in_size()) {
     need(plan_.weight.buffer(), 0);
   }
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
-    const float* grad = operands.a.as<float>();
-    const float* weight = operands.b.as<float>();
-    const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
-    float* out = args.out[0].mutable_as<float>();
+    const T* grad = operands.a.as<T>();
+    const void* weight = operands.b.as<T>();
+    T* out = args.out[0].mutable_as<T>();
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
       if (!plan_.weight.same()) weight = shared(args);
     };
     each(args, count_, prepare, [&](int64_t i, const Worker& w) {
-      float* const to = out + i * data_step_;
+      T* const to = out + i * data_step_;
       execute(plan_.run, {{DNNL_ARG_DIFF_DST, w.bound.out.in(grad + i * out_step_, w.out)},
                           {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
                           {DNNL_ARG_DIFF_SRC, w.bound.data.out(to, w.data)},
                           {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
       w.bound.data.deliver(to, w.data);
-      for (int64_t image = 0; bias && image < images_; ++image) {
-        add_bias(bias, channels_, plane_, to + image * channels_ * plane_);
+      if constexpr (std::is_same_v<T, float>) {
+        for (int64_t image = 0; operands.bias && image < images_; ++image) {
+          add_bias(operands.bias->as<float>(), channels_, plane_, to + image * channels_ * plane_);
+        }
       }
     });
   }
@@ -271,12 +283,12 @@ void add_to(float* sums, const float* more, int64_t count) {
 }
 
 // The pieces belong to a fixed number of parts, whose sums are added in order, in oneDNN's layout.
-template <algorithm how>
+template <algorithm how, class T>
 class ToWeight : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::weight;
   ToWeight(const ConvGeometry& g, bool, int cores)
-      : PreparedConvolution(kPass, how, false, g, cores),
+      : PreparedConvolution(kPass, how, kTypeOf<T>, false, g, cores),
         parts_(std::min(count_, kWeightParts)),
         size_(floats(plan_.weight.inner())) {
     need((parts_ + 1) * size_, size_);
@@ -284,9 +296,9 @@ class ToWeight : public PreparedConvolution {
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
     const bool add = args.req[0] == Req::add;
-    const float* grad = operands.a.as<float>();
-    const float* data = operands.b.as<float>();
-    float* out = args.out[0].mutable_as<float>();
+    const T* grad = operands.a.as<T>();
+    const T* data = operands.b.as<T>();
+    T* out = args.out[0].mutable_as<T>();
     float* const sums = shared(args);
     // To the user's layout: past the sums if it is to be added, or is a mere copy.
     float* const plain = sums + parts_ * size_;
@@ -307,14 +319,16 @@ class ToWeight : public PreparedConvolution {
       for (int64_t part = 1; part < parts_; ++part)
         add_to(sums + begin, sums + part * size_ + begin, end - begin);
     });
+    void* const to = add ? static_cast<void*>(plain) : out;
     if (plan_.weight.same()) {
-      std::copy_n(sums, args.out[0].size(), add ? plain : out);
+      std::memcpy(to, sums, static_cast<size_t>(args.out[0].bytes()));
     } else {
       each(
-          args, 1, [&](Bindings& bound) { bound.weight.deliver(add ? plain : out, sums); },
-          [](int64_t, const Worker&) {});
+          args, 1, [&](Bindings& bound) { bound.weight.deliver(to, sums); }, [](int64_t, const Worker&) {});
     }
-    if (add) add_to(out, plain, args.out[0].size());
+    if constexpr (std::is_same_v<T, float>) {
+      if (add) add_to(out, plain, args.out[0].size());
+    }
   }
 
  private:
@@ -383,9 +397,16 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
   return Support::yes();
 }
 
-template <class P, Pass pass, algorithm how>
+template <class P, Pass pass, algorithm how, class T>
 Support accepts(const P& p, const KernelSpec& spec) {
-  if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
+  if constexpr (std::is_same_v<T, float>) {
+    if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
+  } else {
+    if (spec.in[0].dtype != DType::bfloat16) return Support::no("it is for bfloat16");
+    if (!multiplies_bfloat16()) return Support::no("this processor has no instructions for bfloat16");
+    if (spec.req[0] == Req::add) return Support::no("it would round the sum and what it is added to apart");
+    if (pass == Pass::data && operands_of(p, pass, spec.in).bias) return Support::no("it adds no bias here");
+  }
   if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
   if (spec.out[0].size() == 0 || spec.in[0].size() == 0 || spec.in[1].size() == 0) {
     return Support::no("there is no data");
@@ -401,21 +422,39 @@ Support accepts(const P& p, const KernelSpec& spec) {
   return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
 }
 
-template <class P, template <algorithm> class Of>
-void add(OpTable& table, const std::string& op, const char* winograd, const char* direct) {
-  table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<kWinograd>>>,
-                        accepts<P, Of<kWinograd>::kPass, kWinograd>>(op, winograd, DeviceType::cpu);
-  table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<kDirect>>>, accepts<P, Of<kDirect>::kPass, kDirect>>(
-      op, direct, DeviceType::cpu);
+template <class P, template <algorithm, class> class Of>
+void add(OpTable& table, const std::string& op, const char* winograd, const char* direct,
+         const char* direct_bfloat) {
+  constexpr Pass kPass = Of<kDirect, float>::kPass;
+  const auto kernel = [&]<algorithm how, class T>(const char* name) {
+    table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<how, T>>>, accepts<P, kPass, how, T>>(
+        op, name, DeviceType::cpu);
+  };
+  kernel.template operator()<kWinograd, float>(winograd);
+  kernel.template operator()<kDirect, float>(direct);
+  kernel.template operator()<kDirect, bfloat16>(direct_bfloat);
+}
+
+template <class P>
+void add_forward(OpTable& table, const std::string& op) {
+  add<P, Forward>(table, op, "convolution_winograd_dnnl", "convolution_dnnl", "convolution_bfloat16_dnnl");
+}
+template <class P>
+void add_data(OpTable& table, const std::string& op) {
+  add<P, ToData>(table, op, "convolution_data_winograd_dnnl", "convolution_data_dnnl",
+                 "convolution_data_bfloat16_dnnl");
+}
+template <class P>
+void add_weight(OpTable& table, const std::string& op) {
+  add<P, ToWeight>(table, op, "convolution_weight_winograd_dnnl", "convolution_weight_dnnl",
+                   "convolution_weight_bfloat16_dnnl");
 }
 
 template <class P>
 void add_passes(OpTable& table, const std::string& name) {
-  add<P, Forward>(table, name, "convolution_winograd_dnnl", "convolution_dnnl");
-  add<P, ToData>(table, "_backward_" + name + "_data", "convolution_data_winograd_dnnl",
-                 "convolution_data_dnnl");
-  add<P, ToWeight>(table, "_backward_" + name + "_weight", "convolution_weight_winograd_dnnl",
-                   "convolution_weight_dnnl");
+  add_forward<P>(table, name);
+  add_data<P>(table, "_backward_" + name + "_data");
+  add_weight<P>(table, "_backward_" + name + "_weight");
 }
 
 }  // namespace
@@ -424,12 +463,9 @@ void kernels_conv_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   add_passes<ConvolutionParams>(table, "Convolution");
   add_passes<ConvolutionV1Params>(table, "Convolution_v1");
-  add<DeconvolutionParams, ToData>(table, "Deconvolution", "convolution_data_winograd_dnnl",
-                                   "convolution_data_dnnl");
-  add<DeconvolutionParams, Forward>(table, "_backward_Deconvolution_data", "convolution_winograd_dnnl",
-                                    "convolution_dnnl");
-  add<DeconvolutionParams, ToWeight>(table, "_backward_Deconvolution_weight",
-                                     "convolution_weight_winograd_dnnl", "convolution_weight_dnnl");
+  add_data<DeconvolutionParams>(table, "Deconvolution");
+  add_forward<DeconvolutionParams>(table, "_backward_Deconvolution_data");
+  add_weight<DeconvolutionParams>(table, "_backward_Deconvolution_weight");
 }
 
 }  // namespace loomix::ops

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "ops/conv/conv_columns.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/deformable.h"
 #include "ops/families.h"
+#include "ops/rearranged.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -14,6 +16,11 @@ constexpr DeviceType kCpu = DeviceType::cpu;
 template <class P>
 Support gemm_support(const P& p, const KernelSpec& spec) {
   return convolution_gemm_support(p, spec);
+}
+
+template <class P>
+Support columns_support(const P& p, const KernelSpec& spec) {
+  return conv_columns_support(p, spec);
 }
 
 template <class P, ConvPass pass, void (*run)(const ConvGeometry&, const ConvOperands&, const KernelArgs&)>
@@ -27,15 +34,21 @@ void plain_bias(const P& p, const KernelArgs& args) {
   convolution_bias_cpu(p, args);
 }
 
-template <class P>
+// `batched`: the inputs that have images along axis 0, a bit each.
+template <class P, uint32_t batched>
 void add_forward(OpTable& table, const std::string& op) {
   table.prepared_kernel<P, ConvKernel<P, ConvGemm>, gemm_support<P>>(op, "convolution_gemm", kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvColumns>, columns_support<P>>(op, "convolution_cblas", kCpu);
+  add_rearranged<P, batched>(table, op, "convolution_rearranged");
   table.kernel<P, plain<P, ConvPass::forward, conv_forward_cpu>>(op, "convolution_cpu", kCpu);
 }
 
-template <class P>
+template <class P, uint32_t batched>
 void add_data(OpTable& table, const std::string& op) {
   table.prepared_kernel<P, ConvKernel<P, ConvDataGemm>, gemm_support<P>>(op, "convolution_data_gemm", kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvDataColumns>, columns_support<P>>(op, "convolution_data_cblas",
+                                                                               kCpu);
+  add_rearranged<P, batched>(table, op, "convolution_data_rearranged");
   table.kernel<P, plain<P, ConvPass::data, conv_data_cpu>>(op, "convolution_data_cpu", kCpu);
 }
 
@@ -43,13 +56,16 @@ template <class P>
 void add_weight(OpTable& table, const std::string& op) {
   table.prepared_kernel<P, ConvKernel<P, ConvWeightGemm>, gemm_support<P>>(op, "convolution_weight_gemm",
                                                                            kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvWeightColumns>, columns_support<P>>(
+      op, "convolution_weight_cblas", kCpu);
+  add_rearranged<P, 0b011, true>(table, op, "convolution_weight_rearranged");
   table.kernel<P, plain<P, ConvPass::weight, conv_weight_cpu>>(op, "convolution_weight_cpu", kCpu);
 }
 
 template <class P>
 void add_convolution(OpTable& table, const std::string& name) {
-  add_forward<P>(table, name);
-  add_data<P>(table, "_backward_" + name + "_data");
+  add_forward<P, 0b001>(table, name);
+  add_data<P, 0b101>(table, "_backward_" + name + "_data");
   add_weight<P>(table, "_backward_" + name + "_weight");
   table.kernel<P, plain_bias<P>>("_backward_" + name + "_bias", "convolution_bias_cpu", kCpu);
 }
@@ -68,8 +84,8 @@ void kernels_conv_cpu(OpTable& table) {
   add_convolution<ConvolutionParams>(table, "Convolution");
   add_convolution<ConvolutionV1Params>(table, "Convolution_v1");
   using D = DeconvolutionParams;
-  add_data<D>(table, "Deconvolution");
-  add_forward<D>(table, "_backward_Deconvolution_data");
+  add_data<D, 0b001>(table, "Deconvolution");
+  add_forward<D, 0b101>(table, "_backward_Deconvolution_data");
   add_weight<D>(table, "_backward_Deconvolution_weight");
   table.kernel<D, plain_bias<D>>("_backward_Deconvolution_bias", "convolution_bias_cpu", kCpu);
   add_deformable<DeformableConvolutionParams>(table, "DeformableConvolution", "deformable_cpu",

@@ -10,9 +10,10 @@ namespace loomix::ops {
 template <class A>
 struct Point {
   bool inside;
-  int64_t at[4] = {};
-  A share[4] = {};
+  int64_t at[4];  // set where it is inside
+  A share[4];
 
+  Point() = default;
   Point(A x, A y, int64_t height, int64_t width)
       : inside(x >= -1 && x <= static_cast<A>(width) && y >= -1 && y <= static_cast<A>(height)) {
     if (!inside) return;

@@ -11,7 +11,9 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kChannels = 16;  // that share a point's corners
+constexpr int64_t kChannels = 64;  // that share points, or parts of a box
+constexpr int64_t kPoints = 256;   // of a batch, which stays in the first cache
+constexpr int64_t kParts = 32;     // of a box along one axis whose extents are found at once
 
 // The elements [begin, end) of an axis of `size` that part i of `parts` covers.
 struct Extent {
@@ -128,6 +130,67 @@ PointGrid<Accum<T>> grid_of(const RROIAlignParams& p, const T* roi) {
   return grid;
 }
 
+// Points of some places, in order: found once, read by each channel. Those outside of the image are left out.
+template <class A>
+class PointBatch {
+ public:
+  // A place's points, or the part of them that this batch has.
+  struct Run {
+    int64_t place, end;
+    bool last;  // of the place
+  };
+
+  explicit PointBatch(int64_t width) : next_(width > 1 ? 1 : 0) {}
+  bool full() const { return count_ == kPoints || runs_ == kPoints; }
+  // Beyond the last column both columns are the same one: then the left one moves, so that pairs can be read at once.
+  void add(const Point<A>& point) {
+    const bool beyond = next_ == 1 && point.at[0] == point.at[1];
+    Corners& corners = points_[count_++];
+    corners.top = point.at[0] - beyond;
+    corners.bottom = point.at[2] - beyond;
+    for (int i = 0; i < 4; ++i) corners.share[i] = point.share[beyond ? i ^ 1 : i];
+  }
+  void close(int64_t place, bool last) { run_[runs_++] = {place, count_, last}; }
+  void clear() { count_ = runs_ = 0; }
+
+  // Calls fn(run, sum of the run's points) for a channel, whose plane of a place starts at plane + place * step.
+  template <class T, class Fn>
+  void each_sum(const T* plane, int64_t step, Fn&& fn) const {
+    next_ == 1 ? sums<1>(plane, step, fn) : sums<0>(plane, step, fn);
+  }
+
+ private:
+  struct Corners {
+    int64_t top, bottom;  // the left ones
+    A share[4];
+  };
+
+  template <int next, class T, class Fn>
+  void sums(const T* plane, int64_t step, Fn&& fn) const {
+    int64_t k = 0;
+    for (int64_t i = 0; i < runs_; ++i) {
+      const Run& run = run_[i];
+      const T* const from = plane + run.place * step;
+      A lanes[4] = {};
+      for (; k < run.end; ++k) {
+        const Corners& corners = points_[k];
+        const T* const top = from + corners.top;
+        const T* const bottom = from + corners.bottom;
+        const A values[4] = {static_cast<A>(top[0]), static_cast<A>(top[next]), static_cast<A>(bottom[0]),
+                             static_cast<A>(bottom[next])};
+#pragma omp simd
+        for (int j = 0; j < 4; ++j) lanes[j] += corners.share[j] * values[j];
+      }
+      fn(run, (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
+    }
+  }
+
+  int64_t next_;  // from a column to the right one
+  int64_t count_ = 0, runs_ = 0;
+  Corners points_[kPoints];
+  Run run_[kPoints];
+};
+
 bool position_sensitive(const ROIAlignParams& p) { return p.position_sensitive; }
 bool position_sensitive(const RROIAlignParams&) { return false; }
 int64_t numbers(const ROIAlignParams&) { return 5; }
@@ -155,19 +218,34 @@ void align(const P& p, const KernelArgs& args, const char* who) {
         const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
         const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
         const int64_t step = own_channels ? places * size : size;
+        T* const to = result + (roi * out[1] + first) * places;
+        A begun[kChannels] = {};  // sums of a place that the next batch goes on with
+        PointBatch<A> batch(in[3]);
+        const auto flush = [&] {
+          for (int64_t c = 0; c < channels; ++c) {
+            batch.each_sum(image + (first + c) * step, own_channels ? size : 0,
+                           [&](const typename PointBatch<A>::Run& run, A sum) {
+                             sum += begun[c];
+                             begun[c] = run.last ? A{0} : sum;
+                             if (run.last) to[c * places + run.place] = static_cast<T>(sum / grid.count());
+                           });
+          }
+          batch.clear();
+        };
         for (int64_t place = 0; place < places; ++place) {
-          const T* const planes = image + first * step + (own_channels ? place * size : 0);
-          A sums[kChannels] = {};
           grid.each_point(place / out[3], place % out[3], [&](A x, A y) {
             const Point<A> point(x, y, in[2], in[3]);
             if (!point.inside) return;
-            for (int64_t c = 0; c < channels; ++c) sums[c] += point.value(planes + c * step);
+            if (batch.full()) {
+              batch.close(place, false);
+              flush();
+            }
+            batch.add(point);
           });
-          for (int64_t c = 0; c < channels; ++c) {
-            result[(roi * out[1] + first + c) * places + place] =
-                static_cast<T>(grid.image < 0 ? A{0} : sums[c] / grid.count());
-          }
+          batch.close(place, true);
+          if (batch.full()) flush();
         }
+        flush();
       }
     });
   });
@@ -216,6 +294,60 @@ size_t plane_scratch(const KernelSpec& spec) {
   return plane_sums_bytes(spec, spec.out[0].dtype, spec.out[0].shape[2] * spec.out[0].shape[3]);
 }
 
+// Extents of up to kParts x kParts places of a box, which all channels share.
+struct PartBlock {
+  int64_t first_row, first_column, row_count, column_count, columns_of_all;
+  Extent rows[kParts], columns[kParts];
+
+  // Calls fn(place, rows, columns) for each place.
+  template <class Fn>
+  void each(Fn&& fn) const {
+    for (int64_t i = 0; i < row_count; ++i) {
+      const int64_t place = (first_row + i) * columns_of_all + first_column;
+      for (int64_t j = 0; j < column_count; ++j) fn(place + j, rows[i], columns[j]);
+    }
+  }
+};
+
+// Calls fn for each block; the box of a region without image covers nothing.
+template <class B, class Fn>
+void each_part_block(const B& box, const Shape& out, const Shape& in, Fn&& fn) {
+  PartBlock block;
+  block.columns_of_all = out[3];
+  for (int64_t i = 0; i < out[2]; i += kParts) {
+    block.first_row = i;
+    block.row_count = std::min(kParts, out[2] - i);
+    for (int64_t k = 0; k < block.row_count; ++k)
+      block.rows[k] = box.image < 0 ? Extent{0, 0} : box.rows.extent(i + k, in[2]);
+    for (int64_t j = 0; j < out[3]; j += kParts) {
+      block.first_column = j;
+      block.column_count = std::min(kParts, out[3] - j);
+      for (int64_t k = 0; k < block.column_count; ++k) block.columns[k] = box.columns.extent(j + k, in[3]);
+      fn(block);
+    }
+  }
+}
+
+// The first of the largest elements, or of the NaNs; nothing gives 0 at -1.
+template <class A>
+struct Most {
+  A value = 0;
+  int64_t at = -1;
+};
+
+template <class A, class T>
+Most<A> largest(const T* plane, int64_t width, const Extent& rows, const Extent& columns) {
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return {};
+  Most<A> most{static_cast<A>(plane[rows.begin * width + columns.begin]), rows.begin * width + columns.begin};
+  for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t at = y * width + columns.begin; at < y * width + columns.end; ++at) {
+      const A value = static_cast<A>(plane[at]);
+      if (!(value <= most.value) && most.value == most.value) most = {value, at};
+    }
+  }
+  return most;
+}
+
 // The channel of the data that a place of PSROIPooling reads.
 int64_t group_channel(const PSROIPoolingParams& p, int64_t channel, int64_t i, int64_t j) {
   const int64_t groups = p.groups();
@@ -236,28 +368,23 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
     const T* const data = args.in[0].as<T>();
     const T* const rois = args.in[1].as<T>();
     T* const result = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
+    const int64_t blocks = (out[1] + kChannels - 1) / kChannels;
+    engine::parallel_for(*args.context, out[0] * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
-        const Box<A, WholeAxis<A>> box(rois + unit / out[1] * 5, static_cast<A>(p.spatial_scale), out[2],
-                                       out[3]);
-        const T* const plane = data + (std::max<int64_t>(box.image, 0) * in[1] + unit % out[1]) * size;
-        for (int64_t place = 0; place < out[2] * out[3]; ++place) {
-          const Extent rows = box.rows.extent(place / out[3], in[2]);
-          const Extent columns = box.columns.extent(place % out[3], in[3]);
-          int64_t best = -1;
-          A most = 0;
-          for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
-            for (int64_t x = columns.begin; x < columns.end; ++x) {
-              const A value = static_cast<A>(plane[y * in[3] + x]);
-              if (best >= 0 && !(value > most) && !(std::isnan(value) && !std::isnan(most))) continue;
-              most = value;
-              best = y * in[3] + x;
-            }
+        const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
+        const int64_t channels = std::min(kChannels, out[1] - first);
+        const Box<A, WholeAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), out[2], out[3]);
+        const T* const planes = data + (std::max<int64_t>(box.image, 0) * in[1] + first) * size;
+        each_part_block(box, out, in, [&](const PartBlock& parts) {
+          for (int64_t c = 0; c < channels; ++c) {
+            parts.each([&](int64_t place, const Extent& rows, const Extent& columns) {
+              const Most<A> most = largest<A>(planes + c * size, in[3], rows, columns);
+              const int64_t to = (roi * out[1] + first + c) * out[2] * out[3] + place;
+              if (result) result[to] = static_cast<T>(most.value);
+              if (indices) indices[to] = static_cast<int32_t>(most.at);
+            });
           }
-          const int64_t to = unit * out[2] * out[3] + place;
-          if (result) result[to] = static_cast<T>(most);
-          if (indices) indices[to] = static_cast<int32_t>(best);
-        }
+        });
       }
     });
   });

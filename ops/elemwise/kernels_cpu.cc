@@ -57,7 +57,11 @@ void where_cpu(const NoParams&, const KernelArgs& args) {
       T* to = static_cast<T*>(y.data);
       if (row == 1) {
         parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) to[i] = test[i] != C(0) ? yes[i] : no[i];
+#pragma omp simd
+          for (int64_t i = begin; i < end; ++i) {
+            const T a = yes[i], b = no[i];  // both are read: a branch would be guessed wrongly
+            to[i] = test[i] != C(0) ? a : b;
+          }
         });
         return;
       }

@@ -37,7 +37,7 @@ struct EmbeddingParams {
     f("dtype", &EmbeddingParams::dtype, "Type of the weight where nothing else says it.")
         .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
                  DType::int64, DType::bfloat16});
-    f("sparse_grad", &EmbeddingParams::sparse_grad, "Accepted; the gradient is dense.");
+    f("sparse_grad", &EmbeddingParams::sparse_grad, "Whether the gradient of the weight is row_sparse.");
   }
 };
 

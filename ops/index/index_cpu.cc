@@ -171,7 +171,8 @@ void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
     const T on = static_cast<T>(p.on_value), off = static_cast<T>(p.off_value);
     engine::parallel_for(*args.context, count, grain_for(depth * static_cast<int64_t>(sizeof(T))),
                          [=](int64_t begin, int64_t end) {
-                           std::fill(out + begin * depth, out + end * depth, off);
+#pragma omp simd
+                           for (int64_t i = begin * depth; i < end * depth; ++i) out[i] = off;
                            for (int64_t i = begin; i < end; ++i) {
                              if (index[i] >= 0 && index[i] < depth) out[i * depth + index[i]] = on;
                            }

@@ -65,6 +65,23 @@ void embedding_type(const EmbeddingParams& p, TypeInfer& t) {
   if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
 }
 
+OpBuilder<EmbeddingParams> add_embedding(OpTable& table, const char* name, const char* doc) {
+  auto op = table.add<EmbeddingParams>(name);
+  op.doc(doc)
+      .inputs({"data", "weight"})
+      .output("output")
+      .infer_shape(embedding_shape)
+      .infer_type(embedding_type)
+      .input_types(0, kNumericTypes);
+  return op;
+}
+
+void embedding_gradient(bool sparse, GradBuilder& g) {
+  if (!g.wants(1)) return;
+  const GradValue inputs[] = {g.grad_of(0), g.in(0)};
+  g.set(1, g.call(sparse ? "_backward_SparseEmbedding" : "_backward_Embedding", inputs, g.attrs())[0]);
+}
+
 void pick_shape(const PickParams& p, ShapeInfer& s) {
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
@@ -120,33 +137,33 @@ void register_index(OpTable& table) {
         g.set(0, g.call("take", inputs, g.attrs())[0]);
       })
       .hidden();
-  table.add<EmbeddingParams>("Embedding")
+  add_embedding(table, "Embedding",
+                "Looks up rows of `weight`; indices outside are moved to the nearest row.")
       .aliases({"_sparse_Embedding"})
-      .doc("Looks up rows of `weight`; indices outside are moved to the nearest row.")
-      .inputs({"data", "weight"})
-      .output("output")
-      .infer_shape(embedding_shape)
-      .infer_type(embedding_type)
-      .input_types(0, kNumericTypes)
-      .gradient([](const EmbeddingParams&, GradBuilder& g) {
-        if (g.wants(1)) {
-          const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-          g.set(1, g.call("_backward_Embedding", inputs, g.attrs())[0]);
-        }
-      });
-  table.add<EmbeddingParams>("_backward_Embedding")
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) {
-        s.set_out(0, Shape{p.input_dim, p.output_dim});
-      })
-      .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
-      .types(kNumericTypes)
-      .gradient([](const EmbeddingParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.in(1), g.grad_of(0)};
-        g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
-      })
-      .hidden();
+      .gradient([](const EmbeddingParams& p, GradBuilder& g) { embedding_gradient(p.sparse_grad, g); });
+  add_embedding(table, "_contrib_SparseEmbedding",
+                "Looks up rows of `weight`, whose gradient is row_sparse: the rows that were looked up.")
+      .gradient([](const EmbeddingParams&, GradBuilder& g) { embedding_gradient(true, g); });
+  for (const char* name : {"_backward_Embedding", "_backward_SparseEmbedding"}) {
+    table.add<EmbeddingParams>(name)
+        .inputs({"grad", "data"})
+        .output("output")
+        .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) {
+          if (s.in(1).ndim_known()) {
+            Shape grad = s.in(1);
+            grad.push_back(p.output_dim);
+            s.set_in(0, grad);
+          }
+          s.set_out(0, Shape{p.input_dim, p.output_dim});
+        })
+        .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
+        .types(kNumericTypes)
+        .gradient([](const EmbeddingParams&, GradBuilder& g) {
+          const GradValue inputs[] = {g.in(1), g.grad_of(0)};
+          g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
+        })
+        .hidden();
+  }
   table.add<OneHotParams>("one_hot")
       .doc("Turns indices into vectors with one element on; an index outside leaves all off.")
       .input("indices")

@@ -21,8 +21,7 @@ struct FillParams {
   std::string ctx;
   DType dtype = DType::float32;
   static void fields(FieldList<FillParams>& f) {
-    f("shape", &FillParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.")
-        .or_int();
+    f("shape", &FillParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.");
     f("ctx", &FillParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
     f("dtype", &FillParams::dtype, "Type of the output.").dtypes(kInitTypes);
   }

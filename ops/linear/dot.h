@@ -8,8 +8,6 @@
 
 namespace loomix::ops {
 
-enum class StorageType { dense, row_sparse, csr };
-
 struct DotParams {
   bool transpose_a = false;
   bool transpose_b = false;

@@ -5,7 +5,6 @@
 
 #include "base/dtype.h"
 #include "engine/engine.h"
-#include "ops/scratch_slots.h"
 
 namespace loomix::ops {
 
@@ -20,23 +19,21 @@ struct MatMul {
   bool add = false;
 };
 
-// `tiles`: pieces of matmul_tile_bytes() for the threads, where that is not 0.
 using MatMulFn = void (*)(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
-                          engine::RunContext& context, ScratchSlots* tiles);
+                          engine::RunContext& context);
 
 // Three plain loops, sums kept in Accum<T>. The specification.
 void matmul_reference(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
-                      engine::RunContext& context, ScratchSlots* tiles = nullptr);
-// By BLAS; half types in tiles of float32, whose sums become halves once, when they are complete.
+                      engine::RunContext& context);
+// By BLAS; float32 and float64 only.
 void matmul_cblas(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
-                  engine::RunContext& context, ScratchSlots* tiles = nullptr);
-size_t matmul_tile_bytes(const MatMul& shape, DType dtype);
+                  engine::RunContext& context);
 // By oneDNN, float32 only: its blocks are a fifth faster than BLAS's where there is AVX-512.
 void matmul_dnnl(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
-                 engine::RunContext& context, ScratchSlots* tiles = nullptr);
+                 engine::RunContext& context);
 // The same for `count` independent products at consecutive places.
 void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a,
-                  const void* b, void* c, engine::RunContext& context, ScratchSlots* tiles);
+                  const void* b, void* c, engine::RunContext& context);
 
 // The rows of a matrix added up: out[j] = sum_i in[i, j], or += .
 void sum_rows(int64_t rows, int64_t columns, DType dtype, const void* in, void* out, bool add,

@@ -30,7 +30,7 @@ void sum_rows_of(int64_t rows, int64_t columns, const T* in, T* out, bool add, e
 }  // namespace
 
 void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
-                      engine::RunContext& context, ScratchSlots*) {
+                      engine::RunContext& context) {
   dispatch_floating(dtype, "matmul", [&]<class T>(Type<T>) {
     const T* left = static_cast<const T*>(a);
     const T* right = static_cast<const T*>(b);
@@ -53,12 +53,12 @@ void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b
 }
 
 void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dtype, const void* a,
-                  const void* b, void* c, engine::RunContext& context, ScratchSlots* tiles) {
+                  const void* b, void* c, engine::RunContext& context) {
   const int64_t bytes = size_of(dtype);
   const auto one = [&](int64_t i, engine::RunContext& with) {
     matmul(shape, dtype, static_cast<const char*>(a) + i * shape.m * shape.k * bytes,
            static_cast<const char*>(b) + i * shape.k * shape.n * bytes,
-           static_cast<char*>(c) + i * shape.m * shape.n * bytes, with, tiles);
+           static_cast<char*>(c) + i * shape.m * shape.n * bytes, with);
   };
   if (count < context.cores) {
     for (int64_t i = 0; i < count; ++i) one(i, context);

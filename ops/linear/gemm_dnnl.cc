@@ -20,7 +20,7 @@ void block_dnnl(const MatMul& s, const Leading& ld, const float* a, const float*
 }  // namespace
 
 void matmul_dnnl(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
-                 engine::RunContext& context, ScratchSlots*) {
+                 engine::RunContext& context) {
   LOOMIX_CHECK(dtype == DType::float32, TypeError, "[matmul] oneDNN's product is for float32, not {}.",
                name_of(dtype));
   if (s.m == 0 || s.n == 0) return;

@@ -2,6 +2,7 @@
 #include "ops/families.h"
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
+#include "ops/rearranged.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -11,11 +12,19 @@ constexpr auto cpu = DeviceType::cpu;
 using FC = FullyConnectedParams;
 using Dot = DotParams;
 
-// By BLAS; the reference is reached only by asking for it.
-template <class P, ProductOf<P> product_of>
-void add_product(OpTable& table, const char* op, const char* by_blas, const char* reference) {
-  table.kernel<P, product_kernel<P, product_of, matmul_cblas>, nullptr, product_scratch<P, product_of>>(
-      op, by_blas, cpu);
+template <class P>
+Support by_blas(const P&, const KernelSpec& spec) {
+  const DType dtype = spec.out[0].dtype;
+  if (dtype != DType::float32 && dtype != DType::float64) return Support::no("it is for float32 and float64");
+  return Support::yes();
+}
+
+// By BLAS; halves as float32; the reference. `batched`: the inputs with rows, or matrices, along axis 0, a bit each.
+template <class P, ProductOf<P> product_of, uint32_t batched, bool sums_rows = false>
+void add_product(OpTable& table, const char* op, const char* blas, const char* halves,
+                 const char* reference) {
+  table.kernel<P, product_kernel<P, product_of, matmul_cblas>, by_blas<P>>(op, blas, cpu);
+  add_rearranged<P, batched, sums_rows>(table, op, halves);
   table.kernel<P, product_kernel<P, product_of, matmul_reference>>(op, reference, cpu);
 }
 
@@ -25,23 +34,29 @@ void kernels_linear_cpu(OpTable& table) {
   table.kernel<FC, fully_connected_panels, fully_connected_panels_support, fully_connected_panels_scratch>(
       "FullyConnected", "fully_connected_panels", cpu);
   kernels_linear_dnnl(table);
-  table.kernel<FC, fully_connected_forward<matmul_cblas>, nullptr,
-               product_scratch<FC, fully_connected_product>>("FullyConnected", "fully_connected_cblas", cpu);
+  table.kernel<FC, fully_connected_forward<matmul_cblas>, by_blas<FC>>("FullyConnected",
+                                                                       "fully_connected_cblas", cpu);
+  add_rearranged<FC, 0b001>(table, "FullyConnected", "fully_connected_halves");
   table.kernel<FC, fully_connected_forward<matmul_reference>>("FullyConnected", "fully_connected_cpu", cpu);
-  add_product<FC, fully_connected_data_product>(table, "_backward_FullyConnected_data",
-                                                "fully_connected_data_cblas", "fully_connected_data_cpu");
-  add_product<FC, fully_connected_weight_product>(
-      table, "_backward_FullyConnected_weight", "fully_connected_weight_cblas", "fully_connected_weight_cpu");
+  add_product<FC, fully_connected_data_product, 0b101>(
+      table, "_backward_FullyConnected_data", "fully_connected_data_cblas", "fully_connected_data_halves",
+      "fully_connected_data_cpu");
+  add_product<FC, fully_connected_weight_product, 0b011, true>(
+      table, "_backward_FullyConnected_weight", "fully_connected_weight_cblas",
+      "fully_connected_weight_halves", "fully_connected_weight_cpu");
   table.kernel<FC, fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu",
                                              cpu);
-  add_product<Dot, dot_product<dot_sizes>>(table, "dot", "dot_cblas", "dot_cpu");
-  add_product<Dot, dot_lhs_product<dot_sizes>>(table, "_backward_dot_lhs", "dot_lhs_cblas", "dot_lhs_cpu");
-  add_product<Dot, dot_rhs_product<dot_sizes>>(table, "_backward_dot_rhs", "dot_rhs_cblas", "dot_rhs_cpu");
-  add_product<Dot, dot_product<batch_dot_sizes>>(table, "batch_dot", "batch_dot_cblas", "batch_dot_cpu");
-  add_product<Dot, dot_lhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_lhs", "batch_dot_lhs_cblas",
-                                                     "batch_dot_lhs_cpu");
-  add_product<Dot, dot_rhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_rhs", "batch_dot_rhs_cblas",
-                                                     "batch_dot_rhs_cpu");
+  add_product<Dot, dot_product<dot_sizes>, 0>(table, "dot", "dot_cblas", "dot_halves", "dot_cpu");
+  add_product<Dot, dot_lhs_product<dot_sizes>, 0>(table, "_backward_dot_lhs", "dot_lhs_cblas",
+                                                  "dot_lhs_halves", "dot_lhs_cpu");
+  add_product<Dot, dot_rhs_product<dot_sizes>, 0>(table, "_backward_dot_rhs", "dot_rhs_cblas",
+                                                  "dot_rhs_halves", "dot_rhs_cpu");
+  add_product<Dot, dot_product<batch_dot_sizes>, 0b011>(table, "batch_dot", "batch_dot_cblas",
+                                                        "batch_dot_halves", "batch_dot_cpu");
+  add_product<Dot, dot_lhs_product<batch_dot_sizes>, 0b111>(
+      table, "_backward_batch_dot_lhs", "batch_dot_lhs_cblas", "batch_dot_lhs_halves", "batch_dot_lhs_cpu");
+  add_product<Dot, dot_rhs_product<batch_dot_sizes>, 0b111>(
+      table, "_backward_batch_dot_rhs", "batch_dot_rhs_cblas", "batch_dot_rhs_halves", "batch_dot_rhs_cpu");
 }
 
 }  // namespace loomix::ops

@@ -3,6 +3,7 @@
 #include "ops/families.h"
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
+#include "ops/linear/linear.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -28,6 +29,7 @@ void add_product(OpTable& table, const char* op, const char* name) {
 
 void kernels_linear_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
+  kernels_bfloat16_dnnl(table);
   using FC = FullyConnectedParams;
   using Dot = DotParams;
   add<FC, fully_connected_forward<matmul_dnnl>>(table, "FullyConnected", "fully_connected_dnnl");

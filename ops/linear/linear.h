@@ -7,5 +7,6 @@ namespace loomix::ops {
 class OpTable;
 void register_fully_connected(OpTable& table);
 void register_dot(OpTable& table);
+void kernels_bfloat16_dnnl(OpTable& table);
 
 }  // namespace loomix::ops

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <span>
 
 #include "ops/kernel.h"
@@ -27,18 +26,8 @@ void product_kernel(const P& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   Product product = product_of(p, args.in, args.out);
   product.shape.add |= args.req[0] == Req::add;
-  const size_t tile = matmul_tile_bytes(product.shape, out.dtype);
-  ScratchSlots tiles(args.scratch, tile, tile ? static_cast<int>(args.scratch.size() / tile) : 0);
   matmul_batch(matmul, product.batch, product.shape, out.dtype, args.in[product.a].data,
-               args.in[product.b].data, out.data, *args.context, &tiles);
-}
-
-// For kernels by matmul_cblas.
-template <class P, ProductOf<P> product_of>
-size_t product_scratch(const P& p, const KernelSpec& spec) {
-  const Product product = product_of(p, spec.in, spec.out);
-  const auto threads = static_cast<size_t>(std::clamp(spec.cores, 1, ScratchSlots::kMost));
-  return matmul_tile_bytes(product.shape, spec.out[0].dtype) * threads;
+               args.in[product.b].data, out.data, *args.context);
 }
 
 }  // namespace loomix::ops

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "engine/parallel_for.h"
+#include "ops/lane_sums.h"
 #include "ops/norm/batch_norm.h"
-#include "ops/norm/lane_sums.h"
 
 namespace loomix::ops {
 namespace {
@@ -27,22 +27,50 @@ struct Channels {
 };
 
 constexpr int64_t kElementsPerThread = 16384;
+constexpr int64_t kStrip = 256;  // channels that are worked on at once where they are next to each other
+
+// A strip of channels: several where the channels' axis is the last one, else one, whose elements stay in the cache.
+struct Strip {
+  const Channels& channels;
+  int64_t first, count;
+
+  // Calls fn(position, channel) for every element; the channel counts from the first one.
+  template <class Fn>
+  void each(Fn&& fn) const {
+    if (channels.inner == 1) {
+      for (int64_t o = 0; o < channels.outer; ++o) {
+        const int64_t row = o * channels.count + first;
+#pragma omp simd
+        for (int64_t c = 0; c < count; ++c) fn(row + c, c);
+      }
+      return;
+    }
+    channels.each_run(first, [&](int64_t begin, int64_t length) {
+#pragma omp simd
+      for (int64_t i = begin; i < begin + length; ++i) fn(i, 0);
+    });
+  }
+  // sums[channel] = sum of fn(position, channel)
+  template <class A, class Fn>
+  void sum(double* sums, Fn&& fn) const {
+    std::fill_n(sums, count, 0.0);
+    if (channels.inner == 1) {
+      each([&](int64_t at, int64_t c) { sums[c] += static_cast<double>(fn(at, c)); });
+      return;
+    }
+    channels.each_run(first, [&](int64_t begin, int64_t length) {
+      sums[0] += static_cast<double>(sum_run<A>(begin, length, [&](int64_t i) { return fn(i, 0); }));
+    });
+  }
+};
 
 template <class Fn>
-void each_channel(const Channels& channels, engine::RunContext& context, Fn&& fn) {
+void each_strip(const Channels& channels, engine::RunContext& context, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, channels.items()));
+  const int64_t most = channels.inner == 1 ? kStrip : 1;
   engine::parallel_for(context, channels.count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) fn(c);
+    for (int64_t c = begin; c < end; c += most) fn(Strip{channels, c, std::min(most, end - c)});
   });
-}
-
-template <class T, class Fn>
-double sum_channel(const Channels& channels, int64_t c, Fn&& fn) {
-  using A = Accum<T>;
-  double sum = 0;
-  channels.each_run(
-      c, [&](int64_t first, int64_t length) { sum += static_cast<double>(sum_run<A>(first, length, fn)); });
-  return sum;
 }
 
 // What the third output holds: 1 / sqrt(variance + eps), and 0 where that would be infinite.
@@ -70,28 +98,34 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
   A* mean_out = args.out[1].data ? args.out[1].mutable_as<A>() : nullptr;
   A* inverse_out = args.out[2].data ? args.out[2].mutable_as<A>() : nullptr;
   const bool by_batch = args.training && !p.use_global_stats;
-  each_channel(channels, *args.context, [&](int64_t c) {
-    A mean = moving_mean[c];
-    A var = moving_var[c];
+  each_strip(channels, *args.context, [&](const Strip& strip) {
+    A means[kStrip], variances[kStrip], scales[kStrip], shifts[kStrip];
+    std::copy_n(moving_mean + strip.first, strip.count, means);
+    std::copy_n(moving_var + strip.first, strip.count, variances);
     if (by_batch && channels.items() > 0) {
-      const double count = static_cast<double>(channels.items());
-      mean = static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(x[i]); }) /
-                            count);
-      const auto square = [&](int64_t i) {
-        const A distance = static_cast<A>(x[i]) - mean;
-        return distance * distance;
+      double sums[kStrip];
+      const auto take_mean = [&](A* to) {
+        for (int64_t c = 0; c < strip.count; ++c)
+          to[c] = static_cast<A>(sums[c] / static_cast<double>(channels.items()));
       };
-      var = static_cast<A>(sum_channel<T>(channels, c, square) / count);
+      strip.sum<A>(sums, [&](int64_t i, int64_t) { return static_cast<A>(x[i]); });
+      take_mean(means);
+      strip.sum<A>(sums, [&](int64_t i, int64_t c) {
+        const A distance = static_cast<A>(x[i]) - means[c];
+        return distance * distance;
+      });
+      take_mean(variances);
     }
-    if (mean_out) mean_out[c] = mean;
-    const A inverse = inverse_deviation(var, p.eps);
-    if (inverse_out) inverse_out[c] = inverse;
-    const A scale = (p.fix_gamma ? A{1} : gamma[c]) * inverse;
-    const A shift = beta[c] - mean * scale;
-    channels.each_run(c, [&](int64_t first, int64_t length) {
-      for (int64_t i = first; i < first + length; ++i)
-        y[i] = static_cast<T>(static_cast<A>(x[i]) * scale + shift);
-    });
+    for (int64_t c = 0; c < strip.count; ++c) {
+      const int64_t channel = strip.first + c;
+      if (mean_out) mean_out[channel] = means[c];
+      const A inverse = inverse_deviation(variances[c], p.eps);
+      if (inverse_out) inverse_out[channel] = inverse;
+      scales[c] = (p.fix_gamma ? A{1} : gamma[channel]) * inverse;
+      shifts[c] = beta[channel] - means[c] * scales[c];
+    }
+    strip.each(
+        [&](int64_t i, int64_t c) { y[i] = static_cast<T>(static_cast<A>(x[i]) * scales[c] + shifts[c]); });
   });
 }
 
@@ -109,34 +143,35 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   A* moving_var = args.in[6].mutable_as<A>();
   const auto wanted = [&](int i) { return args.req[static_cast<size_t>(i)] != Req::null; };
   const bool by_batch = args.training && !p.use_global_stats;
-  each_channel(channels, *args.context, [&](int64_t c) {
-    const A mean = means[c];
-    const A inverse = inverses[c];
-    if (fixed_gamma) fixed_gamma[c] = A{1};
-    const A sum =
-        static_cast<A>(sum_channel<T>(channels, c, [&](int64_t i) { return static_cast<A>(grad[i]); }));
-    const A product = static_cast<A>(sum_channel<T>(
-        channels, c, [&](int64_t i) { return static_cast<A>(grad[i]) * (static_cast<A>(x[i]) - mean); }));
-    if (wanted(0)) {
-      T* out = args.out[0].mutable_as<T>();
-      const A scale = gamma[c] * inverse;
-      const A count = static_cast<A>(channels.items());
-      const A constant = by_batch ? sum / count : A{0};
-      const A slope = by_batch ? product * inverse * inverse / count : A{0};
-      channels.each_run(c, [&](int64_t first, int64_t length) {
-        for (int64_t i = first; i < first + length; ++i) {
-          out[i] = static_cast<T>(
-              scale * (static_cast<A>(grad[i]) - constant - (static_cast<A>(x[i]) - mean) * slope));
-        }
-      });
-    }
-    if (wanted(1)) args.out[1].mutable_as<A>()[c] = p.fix_gamma ? A{0} : product * inverse;
-    if (wanted(2)) args.out[2].mutable_as<A>()[c] = sum;
-    if (by_batch) {
+  each_strip(channels, *args.context, [&](const Strip& strip) {
+    double sums[kStrip], products[kStrip];
+    A mean[kStrip], scales[kStrip], constants[kStrip], slopes[kStrip];
+    std::copy_n(means + strip.first, strip.count, mean);
+    strip.sum<A>(sums, [&](int64_t i, int64_t) { return static_cast<A>(grad[i]); });
+    strip.sum<A>(products, [&](int64_t i, int64_t c) {
+      return static_cast<A>(grad[i]) * (static_cast<A>(x[i]) - mean[c]);
+    });
+    for (int64_t c = 0; c < strip.count; ++c) {
+      const int64_t channel = strip.first + c;
+      if (fixed_gamma) fixed_gamma[channel] = A{1};
+      const A sum = static_cast<A>(sums[c]), product = static_cast<A>(products[c]);
+      const A inverse = inverses[channel], count = static_cast<A>(channels.items());
+      scales[c] = gamma[channel] * inverse;
+      constants[c] = by_batch ? sum / count : A{0};
+      slopes[c] = by_batch ? product * inverse * inverse / count : A{0};
+      if (wanted(1)) args.out[1].mutable_as<A>()[channel] = p.fix_gamma ? A{0} : product * inverse;
+      if (wanted(2)) args.out[2].mutable_as<A>()[channel] = sum;
+      if (!by_batch) continue;
       const A kept = A(p.momentum);
-      moving_mean[c] = moving_mean[c] * kept + mean * (1 - kept);
-      moving_var[c] = moving_var[c] * kept + variance_of(inverse, p.eps) * (1 - kept);
+      moving_mean[channel] = moving_mean[channel] * kept + mean[c] * (1 - kept);
+      moving_var[channel] = moving_var[channel] * kept + variance_of(inverse, p.eps) * (1 - kept);
     }
+    if (!wanted(0)) return;
+    T* out = args.out[0].mutable_as<T>();
+    strip.each([&](int64_t i, int64_t c) {
+      out[i] = static_cast<T>(scales[c] * (static_cast<A>(grad[i]) - constants[c] -
+                                           (static_cast<A>(x[i]) - mean[c]) * slopes[c]));
+    });
   });
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "engine/parallel_for.h"
+#include "ops/lane_sums.h"
 
 namespace loomix::ops {
 namespace {
@@ -32,13 +34,20 @@ void each_group(const Groups& groups, const KernelArgs& args, Fn&& fn) {
   });
 }
 
-// fn(item, channel, first element, number of places) for each channel of data (N, C, H, W).
+// Calls fn(step) with a step of 1 known to the compiler.
+template <class Fn>
+void with_step(const Groups& groups, Fn&& fn) {
+  if (groups.step == 1) fn(std::integral_constant<int64_t, 1>{});
+  else fn(groups.step);
+}
+
+// fn(channel, first element, number of places) for each channel of data (N, C, H, W).
 template <class Fn>
 void each_channel(const Shape& data, const KernelArgs& args, Fn&& fn) {
   const int64_t places = data[2] * data[3];
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, places));
   engine::parallel_for(*args.context, data[0] * data[1], grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) fn(r / data[1], r % data[1], r * places, places);
+    for (int64_t r = begin; r < end; ++r) fn(r % data[1], r * places, places);
   });
 }
 
@@ -59,18 +68,19 @@ void l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args
     const T* x = args.in[0].as<T>();
     T* y = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
     T* norms = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
-    each_group(groups, args, [&](int64_t r, int64_t first) {
-      A squares = static_cast<A>(p.eps);
-      for (int64_t i = 0; i < groups.size; ++i) {
-        const A item = static_cast<A>(x[first + i * groups.step]);
-        squares += item * item;
-      }
-      const A norm = std::sqrt(squares);
-      if (norms) norms[r] = static_cast<T>(norm);
-      for (int64_t i = 0; y && i < groups.size; ++i) {
-        const int64_t at = first + i * groups.step;
-        y[at] = static_cast<T>(static_cast<A>(x[at]) / norm);
-      }
+    with_step(groups, [&](auto step) {
+      each_group(groups, args, [&](int64_t r, int64_t first) {
+        const A squares = sum_run<A>(0, groups.size, [&](int64_t i) {
+          const A item = static_cast<A>(x[first + i * step]);
+          return item * item;
+        });
+        const A norm = std::sqrt(static_cast<A>(p.eps) + squares);
+        if (norms) norms[r] = static_cast<T>(norm);
+        if (y == nullptr) return;
+#pragma omp simd
+        for (int64_t i = 0; i < groups.size; ++i)
+          y[first + i * step] = static_cast<T>(static_cast<A>(x[first + i * step]) / norm);
+      });
     });
   });
 }
@@ -83,20 +93,48 @@ void backward_l2_normalization_cpu(const L2NormalizationParams& p, const KernelA
     const T* y = args.in[1].as<T>();
     const T* norms = args.in[2].as<T>();
     T* out = args.out[0].mutable_as<T>();
-    each_group(groups, args, [&](int64_t r, int64_t first) {
-      A product = 0;
-      for (int64_t i = 0; i < groups.size; ++i) {
-        const int64_t at = first + i * groups.step;
-        product += static_cast<A>(grad[at]) * static_cast<A>(y[at]);
-      }
-      for (int64_t i = 0; i < groups.size; ++i) {
-        const int64_t at = first + i * groups.step;
-        out[at] = static_cast<T>((static_cast<A>(grad[at]) - static_cast<A>(y[at]) * product) /
-                                 static_cast<A>(norms[r]));
-      }
+    with_step(groups, [&](auto step) {
+      each_group(groups, args, [&](int64_t r, int64_t first) {
+        const A product = sum_run<A>(0, groups.size, [&](int64_t i) {
+          return static_cast<A>(grad[first + i * step]) * static_cast<A>(y[first + i * step]);
+        });
+        const A norm = static_cast<A>(norms[r]);
+#pragma omp simd
+        for (int64_t i = 0; i < groups.size; ++i) {
+          const int64_t at = first + i * step;
+          out[at] = static_cast<T>((static_cast<A>(grad[at]) - static_cast<A>(y[at]) * product) / norm);
+        }
+      });
     });
   });
 }
+
+namespace {
+
+constexpr int64_t kPlaces = 512;  // of a channel that are worked on at once
+
+// Calls fn(power), where power(x) is x^-beta: by square roots for the usual beta of 0.75, which vectorises.
+template <class A, class Fn>
+void with_power(double beta, Fn&& fn) {
+  if (beta == 0.75) {
+    fn([](A x) {
+      const A root = std::sqrt(x);
+      return 1 / (root * std::sqrt(root));
+    });
+  } else {
+    fn([exponent = -static_cast<A>(beta)](A x) { return std::pow(x, exponent); });
+  }
+}
+
+// Calls fn(channel, first element, number of places) for pieces of each channel.
+template <class Fn>
+void each_piece(const Shape& data, const KernelArgs& args, Fn&& fn) {
+  each_channel(data, args, [&](int64_t channel, int64_t first, int64_t places) {
+    for (int64_t i = 0; i < places; i += kPlaces) fn(channel, first + i, std::min(kPlaces, places - i));
+  });
+}
+
+}  // namespace
 
 void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
@@ -106,19 +144,27 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
     T* y = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
     T* denominators = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
     const A factor = static_cast<A>(p.alpha) / static_cast<A>(p.nsize);
-    each_channel(shape, args, [&](int64_t item, int64_t channel, int64_t first, int64_t places) {
-      const Window around = window(p, shape, channel);
-      for (int64_t place = 0; place < places; ++place) {
-        A squares = 0;
+    const int64_t plane = shape[2] * shape[3];
+    with_power<A>(p.beta, [&](const auto& power) {
+      each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {
+        const Window around = window(p, shape, channel);
+        A denominator[kPlaces] = {};
         for (int64_t c = around.begin; c < around.end; ++c) {
-          const A value = static_cast<A>(x[(item * shape[1] + c) * places + place]);
-          squares += value * value;
+          const T* const from = x + first + (c - channel) * plane;
+#pragma omp simd
+          for (int64_t i = 0; i < places; ++i)
+            denominator[i] += static_cast<A>(from[i]) * static_cast<A>(from[i]);
         }
-        const A denominator = static_cast<A>(p.knorm) + factor * squares;
-        const int64_t at = first + place;
-        if (denominators) denominators[at] = static_cast<T>(denominator);
-        if (y) y[at] = static_cast<T>(static_cast<A>(x[at]) * std::pow(denominator, -static_cast<A>(p.beta)));
-      }
+        const A constant = static_cast<A>(p.knorm);
+#pragma omp simd
+        for (int64_t i = 0; i < places; ++i) denominator[i] = constant + factor * denominator[i];
+        for (int64_t i = 0; denominators && i < places; ++i)
+          denominators[first + i] = static_cast<T>(denominator[i]);
+        if (y == nullptr) return;
+#pragma omp simd
+        for (int64_t i = 0; i < places; ++i)
+          y[first + i] = static_cast<T>(static_cast<A>(x[first + i]) * power(denominator[i]));
+      });
     });
   });
 }
@@ -133,19 +179,26 @@ void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
     const T* denominators = args.in[3].as<T>();
     T* out = args.out[0].mutable_as<T>();
     const A factor = 2 * static_cast<A>(p.alpha) * static_cast<A>(p.beta) / static_cast<A>(p.nsize);
-    each_channel(shape, args, [&](int64_t item, int64_t channel, int64_t first, int64_t places) {
-      const Window around = window(p, shape, channel);
-      for (int64_t place = 0; place < places; ++place) {
-        A spread = 0;
+    const int64_t plane = shape[2] * shape[3];
+    with_power<A>(p.beta, [&](const auto& power) {
+      each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {
+        const Window around = window(p, shape, channel);
+        A spread[kPlaces] = {};
         for (int64_t c = around.begin; c < around.end; ++c) {
-          const int64_t at = (item * shape[1] + c) * places + place;
-          spread += static_cast<A>(grad[at]) * static_cast<A>(y[at]) / static_cast<A>(denominators[at]);
+          const int64_t from = first + (c - channel) * plane;
+#pragma omp simd
+          for (int64_t i = 0; i < places; ++i) {
+            spread[i] += static_cast<A>(grad[from + i]) * static_cast<A>(y[from + i]) /
+                         static_cast<A>(denominators[from + i]);
+          }
         }
-        const int64_t at = first + place;
-        const A direct =
-            static_cast<A>(grad[at]) * std::pow(static_cast<A>(denominators[at]), -static_cast<A>(p.beta));
-        out[at] = static_cast<T>(direct - factor * static_cast<A>(x[at]) * spread);
-      }
+#pragma omp simd
+        for (int64_t i = 0; i < places; ++i) {
+          const int64_t at = first + i;
+          const A direct = static_cast<A>(grad[at]) * power(static_cast<A>(denominators[at]));
+          out[at] = static_cast<T>(direct - factor * static_cast<A>(x[at]) * spread[i]);
+        }
+      });
     });
   });
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/parallel_for.h"
-#include "ops/norm/lane_sums.h"
+#include "ops/lane_sums.h"
 #include "ops/norm/row_norm.h"
 
 namespace loomix::ops {

@@ -21,9 +21,10 @@ constexpr int64_t kBlockBytes =
 
 enum : size_t { kWeight = 0, kGrad = 1 };
 
-// Makes a row_sparse array keep the rows with these ids, too; new ones are zero.
-void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t row_bytes) {
+// Makes a row_sparse array of `rows` rows keep those with these ids, too; new ones are zero.
+void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t rows, int64_t row_bytes) {
   const std::span<const int64_t> present{storage.indices(), static_cast<size_t>(storage.count())};
+  if (storage.count() == rows) return;
   if (std::includes(present.begin(), present.end(), ids.begin(), ids.end())) return;
   const std::vector<int64_t> own(present.begin(), present.end());  // resizing drops what is there
   const auto bytes = static_cast<size_t>(row_bytes);
@@ -45,8 +46,9 @@ void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t row_bytes)
 template <class Fn>
 void each_place(const TensorView& view, const Storage& storage, std::span<const int64_t> ids,
                 int64_t row_bytes, Fn&& fn) {
-  if (storage.stype() == StorageType::dense) {
-    auto* const data = static_cast<std::byte*>(view.data);
+  const bool dense = storage.stype() == StorageType::dense;
+  if (dense || storage.count() == view.shape[0]) {
+    auto* const data = static_cast<std::byte*>(dense ? view.data : storage.data());
     for (size_t row = 0; row < ids.size(); ++row) fn(data + ids[row] * row_bytes, row);
     return;
   }
@@ -83,7 +85,8 @@ class RowUpdate final : public KernelState {
     if (ids.empty() || args.req[0] == Req::null) return;
     for (size_t i = 0; i < args.in.size(); ++i) {
       Storage& storage = *args.storages[i];
-      if (i != kGrad && storage.stype() != StorageType::dense) add_rows(storage, ids, row_bytes(i));
+      if (i != kGrad && storage.stype() != StorageType::dense)
+        add_rows(storage, ids, args.in[i].shape[0], row_bytes(i));
     }
     ScratchSlots slots(args.scratch, slot_bytes_, slots_);
     const auto count = static_cast<int64_t>(ids.size());

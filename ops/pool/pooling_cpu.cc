@@ -9,6 +9,8 @@
 namespace loomix::ops {
 namespace {
 
+constexpr int64_t kColumns = 512;  // of the data that maxima of rows are kept of
+
 // The part of the data that one window covers, and how many positions an average divides by.
 struct Window {
   int64_t begin[3], end[3];
@@ -62,16 +64,87 @@ void each_position(const PoolGeometry& g, const Window& window, int64_t base, Fn
   }
 }
 
+// NaN is the largest.
+template <class A>
+A larger(A a, A b) {
+  return (b > a) | (b != b) ? b : a;
+}
+
+// Maxima with channels first: those of a window's rows at every column, which vectorises, and then across the columns.
+template <class T>
+void forward_max(const PoolGeometry& g, const T* data, T* out, engine::RunContext& context) {
+  using A = Accum<T>;
+  const int64_t most = (kColumns - g.kernel[2]) / g.stride[2] + 1;  // windows whose columns fit the buffer
+  engine::parallel_for(
+      context, g.batch * g.channels * g.out[0] * g.out[1], 16, [&](int64_t from, int64_t until) {
+        for (int64_t row = from; row < until; ++row) {
+          const int64_t of_plane = row % (g.out[0] * g.out[1]);
+          const Window window(g, of_plane / g.out[1], of_plane % g.out[1], 0, false);
+          const T* const plane = data + row / (g.out[0] * g.out[1]) * g.in_size();
+          for (int64_t w = 0; w < g.out[2]; w += most) {
+            const int64_t last = std::min(w + most, g.out[2]);
+            // Column i of the buffer is column start + i of the data; those outside of it stay the lowest.
+            const int64_t start = w * g.stride[2] - g.pad[2];
+            const int64_t span = (last - w - 1) * g.stride[2] + g.kernel[2];
+            const int64_t first = std::max<int64_t>(start, 0), end = std::min(start + span, g.in[2]);
+            constexpr A lowest = -std::numeric_limits<A>::infinity();
+            A columns[kColumns], results[kColumns];
+            std::fill_n(columns, span, lowest);
+            std::fill_n(results, last - w, lowest);
+            for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
+              for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
+                const T* const line = plane + (d * g.in[1] + h) * g.in[2] + first;
+                A* const to = columns + first - start;
+#pragma omp simd
+                for (int64_t i = 0; i < end - first; ++i) to[i] = larger(to[i], static_cast<A>(line[i]));
+              }
+            }
+            for (int64_t j = 0; j < g.kernel[2]; ++j) {
+#pragma omp simd
+              for (int64_t k = 0; k < last - w; ++k)
+                results[k] = larger(results[k], columns[k * g.stride[2] + j]);
+            }
+            T* const to = out + row * g.out[2] + w;
+            for (int64_t k = 0; k < last - w; ++k) to[k] = static_cast<T>(results[k]);
+          }
+        }
+      });
+}
+
+// The first maximum of a window takes its whole gradient.
+template <class T>
+void backward_max(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data,
+                  const T* output, T* out, engine::RunContext& context) {
+  using A = Accum<T>;
+  std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
+  const int64_t step = g.channels_last ? g.channels : 1;
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
+    const A y = static_cast<A>(output[from]);
+    for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
+      for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
+        const int64_t row = base + (d * g.in[1] + h) * g.in[2] * step;
+        for (int64_t at = row + window.begin[2] * step; at < row + window.end[2] * step; at += step) {
+          if (static_cast<A>(data[at]) != y) continue;
+          out[at] = static_cast<T>(static_cast<A>(out[at]) + static_cast<A>(grad[from]));
+          return;
+        }
+      }
+    }
+  });
+}
+
 template <class T>
 void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
              engine::RunContext& context) {
   using A = Accum<T>;
+  if (p.pool_type == PoolType::max && !g.channels_last && g.kernel[2] <= kColumns)
+    return forward_max(g, data, out, context);
   each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to) {
     A result = p.pool_type == PoolType::max ? -std::numeric_limits<A>::infinity() : A{0};
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
       switch (p.pool_type) {
-        case PoolType::max: result = x > result || x != x ? x : result; break;
+        case PoolType::max: result = larger(result, x); break;
         case PoolType::lp: result += std::pow(std::abs(x), A(*p.p_value)); break;
         default: result += x;
       }
@@ -87,19 +160,16 @@ template <class T>
 void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data, const T* output,
               T* out, engine::RunContext& context) {
   using A = Accum<T>;
+  if (p.pool_type == PoolType::max) return backward_max(p, g, grad, data, output, out, context);
   std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
   const auto add = [&](int64_t at, A value) { out[at] = static_cast<T>(static_cast<A>(out[at]) + value); };
   each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
     const A head = static_cast<A>(grad[from]);
     const A y = static_cast<A>(output[from]);
-    bool found = false;  // the first maximum takes the whole gradient
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
       switch (p.pool_type) {
-        case PoolType::max:
-          if (!found && x == y) add(at, head);
-          found = found || x == y;
-          break;
+        case PoolType::max: break;  // backward_max
         case PoolType::avg: add(at, head / A(window.counted)); break;
         case PoolType::sum: add(at, head); break;
         case PoolType::lp: {

@@ -18,7 +18,7 @@ struct RandomTarget {
 
 template <class P>
 void target_fields(FieldList<P>& f, std::vector<DType> dtypes) {
-  f("shape", &P::shape, "Shape of the output; (1,) without it.").or_int().type("Shape(tuple)");
+  f("shape", &P::shape, "Shape of the output; (1,) without it.").type("Shape(tuple)");
   f("ctx", &P::ctx, "Device of the output, as cpu(0); only for imperative calls.");
   f("dtype", &P::dtype, "Type of the output; float32 (randint: int32) without it.").dtypes(std::move(dtypes));
 }
@@ -62,7 +62,7 @@ struct SampleParams {
   Shape shape;
   std::optional<DType> dtype;
   static void fields(FieldList<SampleParams>& f) {
-    f("shape", &SampleParams::shape, "Shape of the block drawn for each element of the parameters.").or_int();
+    f("shape", &SampleParams::shape, "Shape of the block drawn for each element of the parameters.");
     f("dtype", &SampleParams::dtype, "Type of the output; that of the parameters without it.")
         .dtypes({DType::float16, DType::float32, DType::float64});
   }
@@ -83,7 +83,7 @@ struct MultinomialParams {
   bool get_prob = false;
   DType dtype = DType::int32;
   static void fields(FieldList<MultinomialParams>& f) {
-    f("shape", &MultinomialParams::shape, "Shape of the block drawn from each distribution.").or_int();
+    f("shape", &MultinomialParams::shape, "Shape of the block drawn from each distribution.");
     f("get_prob", &MultinomialParams::get_prob,
       "Also give the logarithm of the probability of what was drawn.");
     f("dtype", &MultinomialParams::dtype, "Type of the output.")

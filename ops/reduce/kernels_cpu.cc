@@ -67,6 +67,11 @@ void backward_mean_cpu(const ReduceParams& p, const KernelArgs& args) {
   apply_broadcast_scalar(binary_code<fn::Div>, grad, static_cast<double>(y.size() / grad.size()), y, args);
 }
 
+void backward_square_sum_cpu(const ReduceParams& p, const KernelArgs& args) {
+  if (args.out[0].size() == 0) return;
+  apply_broadcast(binary_code<fn::BackwardSquare>, with_kept_axes(p, args), args.in[1], args.out[0], args);
+}
+
 template <class P>
 void broadcast_copy_cpu(const P&, const KernelArgs& args) {
   apply_broadcast_copy(args.in[0], args.out[0], args);
@@ -102,6 +107,7 @@ void kernels_reduce_cpu(OpTable& table) {
   table.kernel<HistogramParams, histogram_cpu>("_histogram", "histogram_cpu", cpu);
   table.kernel<ReduceParams, backward_sum_cpu>("_backward_sum", "broadcast_copy_cpu", cpu);
   table.kernel<ReduceParams, backward_mean_cpu>("_backward_mean", "backward_mean_cpu", cpu);
+  table.kernel<ReduceParams, backward_square_sum_cpu>("_backward_square_sum", "backward_square_sum_cpu", cpu);
   table.kernel<NormParams, norm_cpu, nullptr, scratch<NormParams>>("norm", "reduce_cpu", cpu);
   table.kernel<ArgParams, argmax_cpu>("argmax", "argmax_cpu", cpu);
   table.kernel<ArgParams, argmin_cpu>("argmin", "argmin_cpu", cpu);

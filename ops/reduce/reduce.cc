@@ -20,6 +20,8 @@ struct ReduceTerms {
   // Repeats a reduced value along the axes that were reduced; the second divides it by how many elements they have.
   E spread(E value) const { return back("_backward_sum", value); }
   E spread_mean(E value) const { return back("_backward_mean", value); }
+  // The same, times 2 and the input.
+  E spread_squares(E value) const { return back("_backward_square_sum", value); }
   // The value, or zero where the input is NaN.
   E only_numbers(E value) const {
     return {builder, builder.call1("where", {x.call("_not_nan"), value, x.call("zeros_like")})};
@@ -155,6 +157,19 @@ void register_reductions(OpTable& table) {
                     [](const ReduceParams&, GradBuilder& g) { reduce_back("sum", g); });
   register_backward(table, "_backward_mean",
                     [](const ReduceParams&, GradBuilder& g) { reduce_back("mean", g); });
+  table.add<ReduceParams>("_backward_square_sum")
+      .hidden()
+      .inputs({"grad", "data"})
+      .output("output")
+      .infer_shape(shape_of_second<ReduceParams>)
+      .infer_type(same_type<ReduceParams>)
+      .gradient([](const ReduceParams&, GradBuilder& g) {
+        const E head{g, g.grad_of(0)}, grad{g, g.in(0)}, x{g, g.in(1)};
+        const GradValue product[] = {head * x * 2};
+        if (g.wants(0)) g.set(0, g.call("sum", product, g.attrs())[0]);
+        const GradValue inputs[] = {grad, head};
+        if (g.wants(1)) g.set(1, g.call("_backward_square_sum", inputs, g.attrs())[0]);
+      });
   add_op<NormParams>(table, "norm", "Norm over axes.")
       .aliases({"_sparse_norm"})
       .infer_shape(norm_shape)

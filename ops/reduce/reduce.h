@@ -18,9 +18,7 @@ struct ReduceParams {
   bool keepdims = false;
   bool exclude = false;
   static void fields(FieldList<ReduceParams>& f) {
-    f("axis", &ReduceParams::axis, "Axis or axes to reduce; all if none is given.")
-        .or_int()
-        .type("Shape or None");
+    f("axis", &ReduceParams::axis, "Axis or axes to reduce; all if none is given.").type("Shape or None");
     f("keepdims", &ReduceParams::keepdims, "Keep the reduced axes, with size 1.");
     f("exclude", &ReduceParams::exclude, "Reduce all axes but the given ones.");
   }
@@ -30,9 +28,7 @@ struct MomentsParams {
   std::optional<Shape> axes;
   bool keepdims = false;
   static void fields(FieldList<MomentsParams>& f) {
-    f("axes", &MomentsParams::axes, "Axis or axes to reduce; all if none is given.")
-        .or_int()
-        .type("Shape or None");
+    f("axes", &MomentsParams::axes, "Axis or axes to reduce; all if none is given.").type("Shape or None");
     f("keepdims", &MomentsParams::keepdims, "Keep the reduced axes, with size 1.");
   }
 };
@@ -47,9 +43,7 @@ struct NormParams {
         .at_least(1)
         .at_most(2)
         .type("int");
-    f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.")
-        .or_int()
-        .type("Shape or None");
+    f("axis", &NormParams::axis, "Axis or axes to reduce; all if none is given.").type("Shape or None");
     f("out_dtype", &NormParams::out_dtype, "Type of the output; by default that of data.")
         .dtypes({DType::float16, DType::float32, DType::float64, DType::int32, DType::int64, DType::int8});
     f("keepdims", &NormParams::keepdims, "Keep the reduced axes, with size 1.");
@@ -69,8 +63,8 @@ struct BroadcastAxisParams {
   Shape axis;
   Shape size;
   static void fields(FieldList<BroadcastAxisParams>& f) {
-    f("axis", &BroadcastAxisParams::axis, "Axes of size 1 to repeat.").or_int();
-    f("size", &BroadcastAxisParams::size, "Their sizes in the output.").or_int();
+    f("axis", &BroadcastAxisParams::axis, "Axes of size 1 to repeat.");
+    f("size", &BroadcastAxisParams::size, "Their sizes in the output.");
   }
 };
 
@@ -86,10 +80,8 @@ struct BroadcastLikeParams {
   std::optional<Shape> rhs_axes;
   static void fields(FieldList<BroadcastLikeParams>& f) {
     f("lhs_axes", &BroadcastLikeParams::lhs_axes, "Axes of lhs to broadcast; all if not given.")
-        .or_int()
         .type("Shape or None");
     f("rhs_axes", &BroadcastLikeParams::rhs_axes, "The axes of rhs that give their sizes.")
-        .or_int()
         .type("Shape or None");
   }
 };

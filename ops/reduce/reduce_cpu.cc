@@ -184,7 +184,8 @@ class Reducer {
   void run(const Finisher& finish) const {
     if (plan_.pieces > 1) return run_pieces(finish);
     const int64_t work = std::max<int64_t>(1, plan_.items * plan_.width);
-    const int64_t units_a_block = plan_.inner_kept ? 1 : kLoopBlock;
+    const int64_t units_a_block =
+        plan_.inner_kept ? std::max<int64_t>(1, kColumns / plan_.inner) : kLoopBlock;
     engine::parallel_for(*args_.context, plan_.units, std::max<int64_t>(1, kGrain / work),
                          [&](int64_t begin, int64_t end) {
                            for (int64_t unit = begin; unit < end; unit += units_a_block)

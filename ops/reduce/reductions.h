@@ -41,7 +41,7 @@ inline constexpr std::tuple kReductions{
     reduction<fn::Sum, Finish::mean>(
         "mean", {"_sparse_mean"}, [](auto r) { return r.spread_mean(r.g); }, "Mean over axes."),
     reduction<fn::SquareSum>(
-        "_square_sum", {}, [](auto r) { return r.spread(r.g) * r.x * 2; }, "Sum of squares over axes."),
+        "_square_sum", {}, [](auto r) { return r.spread_squares(r.g); }, "Sum of squares over axes."),
     reduction<fn::Prod>(
         "prod", {}, [](auto r) { return r.spread(r.g * r.y) / r.x; }, "Product over axes."),
     reduction<fn::NanSum>(

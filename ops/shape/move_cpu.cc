@@ -68,14 +68,14 @@ int64_t pad_source(PadMode mode, int64_t index, int64_t size) {
   return index < 0 ? -index : 2 * (size - 1) - index;
 }
 
-// Calls fn(padded, inner, count) for the rows of the padded array: offsets of a row's start in the padded array and of
-// the row that it shows in the inner one, which is -1 outside.
+// Calls fn(padded, inner) for the rows [begin, end) of the padded array: offsets of a row's start in the padded array and
+// of the row that it shows in the inner one, which is -1 outside.
 template <class Fn>
-void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, Fn&& fn) {
+void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, int64_t begin, int64_t end,
+                  Fn&& fn) {
   const int last = padded.ndim() - 1;
-  const int64_t rows = padded.size_between(0, last);
   const Strides strides(inner);
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = begin; row < end; ++row) {
     int64_t rest = row, offset = 0;
     bool inside = true;
     for (int axis = last - 1; axis >= 0; --axis) {
@@ -109,6 +109,16 @@ struct PadPlaces {
     const int64_t left = before - index, right = own + 2 * (size - 1 - index);
     if (left >= 0 && left != own) fn(left);
     if (right < padded[axis] && right != own) fn(right);
+  }
+
+  // fn(index, place) for the places before and after the array along one axis, with the element that each shows.
+  template <class Fn>
+  void each_border(int axis, Fn&& fn) const {
+    if (mode == PadMode::constant) return;
+    const int64_t before = pad_width[2 * axis], after = before + inner[axis];
+    for (int64_t place = 0; place < before; ++place) fn(pad_source(mode, place - before, inner[axis]), place);
+    for (int64_t place = after; place < padded[axis]; ++place)
+      fn(pad_source(mode, place - before, inner[axis]), place);
   }
 
   // fn(padded row) for the padded rows that show a row of the inner array.
@@ -216,18 +226,27 @@ void pad_cpu(const PadParams& p, const KernelArgs& args) {
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     T constant;
     std::copy_n(number, sizeof(T), reinterpret_cast<char*>(&constant));
-    for_pad_rows(p, x.shape, y.shape, [&](int64_t padded, int64_t inner) {
+    const int64_t before = p.pad_width[2 * last], size = x.shape[last];
+    const auto fill_row = [&](int64_t padded, int64_t inner) {
       T* to = static_cast<T*>(y.data) + padded;
       if (inner < 0) {
         std::fill_n(to, width, constant);
         return;
       }
       const T* from = static_cast<const T*>(x.data) + inner;
-      for (int64_t i = 0; i < width; ++i) {
-        const int64_t source = pad_source(p.mode, i - p.pad_width[2 * last], x.shape[last]);
-        to[i] = source < 0 ? constant : from[source];
-      }
-    });
+      const auto fill_border = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t source = pad_source(p.mode, i - before, size);
+          to[i] = source < 0 ? constant : from[source];
+        }
+      };
+      fill_border(0, before);
+      std::copy_n(from, size, to + before);
+      fill_border(before + size, width);
+    };
+    engine::parallel_for(
+        *args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
+        [&](int64_t begin, int64_t end) { for_pad_rows(p, x.shape, y.shape, begin, end, fill_row); });
   });
 }
 
@@ -236,7 +255,8 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
   if (y.size() == 0) return;
   if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
-  const int64_t width = y.shape[y.shape.ndim() - 1];
+  const int last = y.shape.ndim() - 1;
+  const int64_t width = y.shape[last], before = p.pad_width[2 * last];
   const PadPlaces places{p.mode, p.pad_width, y.shape, grad.shape};
   dispatch_all(y.dtype, "Pad", [&]<class T>(Type<T>) {
     using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
@@ -250,12 +270,14 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
                                const int64_t count = std::min(kLoopBlock, width - first);
                                Sum sums[kLoopBlock] = {};
                                places.each_row(row, [&](int64_t padded) {
-                                 const T* const line = from + padded * grad.shape[grad.shape.ndim() - 1];
-                                 for (int64_t i = 0; i < count; ++i) {
-                                   places.each(y.shape.ndim() - 1, first + i, [&](int64_t place) {
-                                     sums[i] += static_cast<Sum>(line[place]);
-                                   });
-                                 }
+                                 const T* const line = from + padded * grad.shape[last];
+                                 const T* const own = line + before + first;
+#pragma omp simd
+                                 for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
+                                 places.each_border(last, [&](int64_t index, int64_t place) {
+                                   if (index >= first && index < first + count)
+                                     sums[index - first] += static_cast<Sum>(line[place]);
+                                 });
                                });
                                for (int64_t i = 0; i < count; ++i)
                                  to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));

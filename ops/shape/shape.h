@@ -20,8 +20,7 @@ struct ReshapeParams {
     f("shape", &ReshapeParams::shape,
       "The new shape. 0 copies a size, -1 is inferred, -2 copies the rest, -3 joins two sizes, -4 splits one "
       "into the "
-      "next two.")
-        .or_int();
+      "next two.");
     f("reverse", &ReshapeParams::reverse, "Match sizes from the last axis on.");
     f("target_shape", &ReshapeParams::target_shape, "Old form: the new shape, where 0 is inferred.");
     f("keep_highest", &ReshapeParams::keep_highest, "Old form: keep the size of the first axis.");
@@ -50,7 +49,6 @@ struct SqueezeParams {
   std::optional<Shape> axis;
   static void fields(FieldList<SqueezeParams>& f) {
     f("axis", &SqueezeParams::axis, "Axes of size 1 to drop; all of them if not given.")
-        .or_int()
         .type("Shape or None");
   }
 };
@@ -110,7 +108,7 @@ struct SliceAxisParams {
 struct SliceLikeParams {
   Shape axes;
   static void fields(FieldList<SliceLikeParams>& f) {
-    f("axes", &SliceLikeParams::axes, "Axes to cut; all if none is given.").or_int();
+    f("axes", &SliceLikeParams::axes, "Axes to cut; all if none is given.");
   }
 };
 
@@ -162,14 +160,14 @@ struct SplitV2Params {
 struct ReverseParams {
   Shape axis;
   static void fields(FieldList<ReverseParams>& f) {
-    f("axis", &ReverseParams::axis, "Axes along which the order is reversed.").required("0").or_int();
+    f("axis", &ReverseParams::axis, "Axes along which the order is reversed.").required("0");
   }
 };
 
 struct TileParams {
   Shape reps;
   static void fields(FieldList<TileParams>& f) {
-    f("reps", &TileParams::reps, "How often data stands along each axis.").required("2").or_int();
+    f("reps", &TileParams::reps, "How often data stands along each axis.").required("2");
   }
 };
 

@@ -203,7 +203,7 @@ void softmax_twice_output_cpu(const SoftmaxParams& p, const KernelArgs& args) {
 
 void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
                   const TensorView& out, engine::RunContext& context) {
-  if (rows.inner == 1 && data.dtype == DType::float32 && out.dtype == DType::float32) {
+  if (data.dtype == DType::float32 && out.dtype == DType::float32) {
     softmax_rows_simd(kind, rows, scale, data.as<float>(), out.mutable_as<float>(), context);
   } else {
     softmax_rows_cpu(kind, rows, scale, data, nullptr, out, context);
@@ -212,7 +212,7 @@ void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const
 
 void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
                            const TensorView& output, const TensorView& out, engine::RunContext& context) {
-  if (rows.inner == 1 && grad.dtype == DType::float32 && out.dtype == DType::float32) {
+  if (grad.dtype == DType::float32 && out.dtype == DType::float32) {
     softmax_backward_rows_simd(kind, rows, scale, grad.as<float>(), output.as<float>(),
                                out.mutable_as<float>(), context);
   } else {
@@ -237,10 +237,7 @@ Support softmax_simd_support(const SoftmaxParams& p, const KernelSpec& spec) {
     return Support::no("it is for float32");
   }
   if (p.use_length.value_or(false)) return Support::no("it takes whole rows only");
-  const Shape& shape = spec.in[0].shape;
-  return normalize_axis(p.axis, shape.ndim(), "softmax") == shape.ndim() - 1
-             ? Support::yes()
-             : Support::no("it is for the last axis");
+  return Support::yes();
 }
 
 template void softmax_cpu<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);

@@ -48,8 +48,63 @@ void backward(bool log, float scale, int64_t count, int64_t size, const float* g
   }
 }
 
+void forward_columns(bool log, float scale, int64_t count, int64_t size, int64_t stride, const float* x,
+                     float* y) {
+  float tops[kSoftmaxColumns], sums[kSoftmaxColumns];
+  for (int64_t c = 0; c < count; ++c) {
+    tops[c] = -__builtin_inff();
+    sums[c] = 0;
+  }
+  for (int64_t i = 0; i < size * stride; i += stride) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c) tops[c] = x[i + c] * scale > tops[c] ? x[i + c] * scale : tops[c];
+  }
+  for (int64_t i = 0; i < size * stride; i += stride) {
+    if (log) {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) sums[c] += expf(x[i + c] * scale - tops[c]);
+    } else {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) {
+        y[i + c] = expf(x[i + c] * scale - tops[c]);
+        sums[c] += y[i + c];
+      }
+    }
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < count; ++c) sums[c] = log ? tops[c] + logf(sums[c]) : 1.0f / sums[c];
+  for (int64_t i = 0; i < size * stride; i += stride) {
+    if (log) {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) y[i + c] = x[i + c] * scale - sums[c];
+    } else {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) y[i + c] *= sums[c];
+    }
+  }
+}
+
+void backward_columns(bool log, float scale, int64_t count, int64_t size, int64_t stride, const float* grad,
+                      const float* y, float* out) {
+  float sums[kSoftmaxColumns];
+  for (int64_t c = 0; c < count; ++c) sums[c] = 0;
+  for (int64_t i = 0; i < size * stride; i += stride) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c) sums[c] += log ? grad[i + c] : grad[i + c] * y[i + c];
+  }
+  for (int64_t i = 0; i < size * stride; i += stride) {
+    if (log) {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) out[i + c] = scale * (grad[i + c] - expf(y[i + c]) * sums[c]);
+    } else {
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c) out[i + c] = scale * y[i + c] * (grad[i + c] - sums[c]);
+    }
+  }
+}
+
 }  // namespace
 
-const SoftmaxKernels softmax_kernels = {forward, backward};
+const SoftmaxKernels softmax_kernels = {forward, backward, forward_columns, backward_columns};
 
 }  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE

@@ -49,8 +49,7 @@ struct AdaptivePoolParams {
   Shape output_size;
   static void fields(FieldList<AdaptivePoolParams>& f) {
     f("output_size", &AdaptivePoolParams::output_size,
-      "Height and width of the output, or one number for both; 1.")
-        .or_int();
+      "Height and width of the output, or one number for both; 1.");
   }
 };
 

@@ -12,6 +12,7 @@ A sum_run(int64_t first, int64_t length, Fn&& fn) {
   A lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= length; i += kLanes) {
+#pragma omp simd
     for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += fn(first + i + lane);
   }
   A sum = 0;
