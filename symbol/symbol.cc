@@ -163,7 +163,8 @@ Symbol Symbol::variable(std::string name, const TextPairs& attrs) {
 }
 
 Symbol Symbol::create(const ops::OpTable& table, std::string_view op, const TextPairs& attrs,
-                      std::span<const NamedSymbol> inputs, std::string name) {
+                      std::span<const NamedSymbol> inputs, std::string name,
+                      std::span<const Symbol> subgraphs) {
   auto node = make_ref<SymbolNode>();
   node->op = &table.at(op);
   LOOMIX_CHECK(!node->op->no_symbol, ValueError, "[{}] the operator cannot be composed; call it on arrays.",
@@ -172,6 +173,7 @@ Symbol Symbol::create(const ops::OpTable& table, std::string_view op, const Text
   put_attrs(*node, attrs);
   const std::string& count = node->op->variadic_count;
   if (!count.empty() && !inputs.empty()) node->dict.emplace(count, std::to_string(inputs.size()));
+  for (const Symbol& graph : subgraphs) node->subgraphs.push_back(graph.outputs_);
   node->parse(table);
   connect(*node, inputs);
   std::vector<SymbolOutput> outputs;

@@ -39,7 +39,8 @@ class Symbol {
   // A new node. `attrs` holds parameters and other attributes as text; hidden keys may be bare. Missing inputs become
   // variables NAME_INPUT. The name must be final: hints and prefixes are the caller's.
   static Symbol create(const ops::OpTable& table, std::string_view op, const TextPairs& attrs,
-                       std::span<const NamedSymbol> inputs, std::string name);
+                       std::span<const NamedSymbol> inputs, std::string name,
+                       std::span<const Symbol> subgraphs = {});
   static Symbol group(std::span<const Symbol> symbols);
   static Symbol from_json(const ops::OpTable& table, std::string_view text);
   static Symbol load(const ops::OpTable& table, const std::string& path);
@@ -74,6 +75,11 @@ class Symbol {
 
   std::string to_json() const;
   void save(const std::string& path) const;
+  // The part whose nodes have `__subgraph_name__` = name, for an operator of control flow. What it takes from other operators
+  // become variables. `inputs`: for each of its list_inputs(), what stands for it outside.
+  struct Cut;
+  Cut cut_subgraph(std::string_view name) const;
+
   Symbol without_amp_cast() const;  // amp_cast and amp_multicast nodes removed
 
   // Nodes in depth-first order; variables keep all their attributes, operators those that are not parameters.
@@ -81,6 +87,11 @@ class Symbol {
 
  private:
   std::vector<SymbolOutput> outputs_;
+};
+
+struct Symbol::Cut {
+  Symbol graph;
+  std::vector<Symbol> inputs;
 };
 
 struct NamedSymbol {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "symbol/control_flow/subgraph.h"
 
 namespace loomix {
 
@@ -54,6 +55,11 @@ void SymbolNode::parse(const ops::OpTable& table) {
   }
   try {
     attrs = table.parse(*op, params);
+    if (op->with_subgraphs) {
+      std::vector<Ref<const Opaque>> graphs;
+      for (const auto& heads : subgraphs) graphs.push_back(make_ref<Subgraph>(heads));
+      attrs = op->with_subgraphs(table, *attrs, graphs);
+    }
     constexpr int kMost = 65535;
     LOOMIX_CHECK(op->count_outputs(*attrs) <= kMost && op->count_inputs(*attrs) <= kMost, ValueError,
                  "[{}] the attributes ask for {} inputs and {} outputs; at most {} each are possible.",

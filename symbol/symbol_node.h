@@ -45,11 +45,12 @@ class SymbolNode final : public RefCounted {
   std::vector<SymbolOutput> inputs;
   std::vector<Ref<SymbolNode>> control_deps;
 
+  std::vector<std::vector<SymbolOutput>> subgraphs;  // heads of each
+
   // Of operators that the table does not know: enough to save them back.
   std::string unknown_op;
   int unknown_outputs = 1;
-  std::vector<int> unknown_mutated;                  // positions of inputs that it changes
-  std::vector<std::vector<SymbolOutput>> subgraphs;  // heads of each
+  std::vector<int> unknown_mutated;  // positions of inputs that it changes
 };
 
 // The nodes that the outputs need, inputs first (depth-first, as MXNet lists them).

@@ -100,7 +100,8 @@ class BackwardRun {
         offer_target(grads_[i], targets[i], reqs[i]);
     }
     for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
-      if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
+      if (summed_.contains(id)) values_[static_cast<size_t>(id)] = {targets_.at(id).array};
+      else if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
     }
     for (const Ref<TapeNode>& node : updated_) node->states_updated = true;
     std::vector<NDArray> results;
@@ -151,14 +152,34 @@ class BackwardRun {
 
   // A node that only makes this one gradient may write it where it belongs.
   void offer_target(ValueRef grad, const NDArray& target, ops::Req req) {
-    if (grad.node < first_added() || !target.is_dense()) return;
+    if (grad.node < first_added() || (!target.is_dense() && req != ops::Req::write)) return;
     if (tape_.graph[grad.node].op->runs_on_caller) {
       const Value value{grad.node, grad.index};
       if (req == ops::Req::write && custom_uses_.at(value) == 1) custom_targets_.emplace(value, target);
       return;
     }
     if (uses_[static_cast<size_t>(grad.node)] != 1) return;
-    targets_.emplace(grad.node, Target{grad.index, target, req});
+    if (!sum_in(grad, target, req)) targets_.emplace(grad.node, Target{grad.index, target, req});
+  }
+
+  // A parameter that is used again and again has a sum of many gradients. Where their operators can add, they do so one
+  // after the other at once: no array for each of them, and no pass that adds them up.
+  bool sum_in(ValueRef sum, const NDArray& target, ops::Req req) {
+    const Node& node = tape_.graph[sum.node];
+    if (node.op != runtime_.table().core().add_many && node.op != runtime_.table().core().add) return false;
+    if (size_of(target.dtype()) < 4) return false;  // a sum of halves is rounded once
+    std::set<NodeId> parts;
+    for (const ValueRef& part : tape_.graph.inputs(sum.node)) {
+      if (part.node < first_added() || uses_[static_cast<size_t>(part.node)] != 1) return false;
+      const Node& from = tape_.graph[part.node];
+      if (!from.op->accumulates || from.num_outputs != 1 || !parts.insert(part.node).second) return false;
+    }
+    for (const NodeId part : parts) {
+      targets_.emplace(part, Target{0, target, part == *parts.begin() ? req : ops::Req::add});
+    }
+    targets_.emplace(sum.node, Target{sum.index, target, req});
+    summed_.insert(sum.node);
+    return true;
   }
 
   // Throws if a value that some gradient needs is no longer what it was, before anything is pushed. Returns those of
@@ -334,6 +355,7 @@ class BackwardRun {
   std::vector<int> uses_;
   std::vector<NDArrays> values_;
   std::unordered_map<NodeId, Target> targets_;
+  std::set<NodeId> summed_;           // sums that their parts have made
   std::map<Value, int> custom_uses_;  // of the values that custom functions give
   std::map<Value, NDArray> custom_targets_;
   std::set<Value> written_by_custom_;
@@ -364,6 +386,11 @@ std::vector<NDArray> complete_head_grads(std::span<const NDArray> heads, std::sp
     }
   }
   return complete;
+}
+
+NDArray call_core(Runtime& runtime, const ops::OpDef& op, std::initializer_list<const NDArray*> inputs) {
+  const std::span<const NDArray* const> in(inputs.begin(), inputs.size());
+  return std::move(run_node(runtime, op, runtime.table().parse(op, {}), in, {})[0]);
 }
 
 void deliver(Runtime& runtime, const NDArray& grad, const NDArray& target, ops::Req req) {
@@ -434,9 +461,12 @@ std::vector<NDArray> grad(Runtime& runtime, std::span<const NDArray> heads,
   const std::vector<ops::Req> reqs(wrt.size(), ops::Req::write);
   std::vector<NDArray> grads = run.run(targets, reqs);
   for (size_t i = 0; i < grads.size(); ++i) {
-    const NDArray& variable = variables[i];
-    if (grads[i].is_none())
-      grads[i] = zeros(variable.engine(), variable.shape(), variable.dtype(), variable.device());
+    const bool recorded = !grads[i].is_none() && grads[i].tape();
+    if (!grads[i].is_none() && (recorded || !options.create_graph)) continue;
+    // A constant, too, is recorded for derivatives of higher order: they are zero.
+    NDArray zero = call_core(runtime, *runtime.table().core().zeros_like, {&variables[i]});
+    grads[i] = grads[i].is_none() ? std::move(zero)
+                                  : call_core(runtime, *runtime.table().core().add, {&grads[i], &zero});
   }
   if (!options.retain_graph && !options.create_graph) run.free_tape();
   return grads;

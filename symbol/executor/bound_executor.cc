@@ -63,9 +63,6 @@ void BoundExecutor::check_arrays() const {
       arrays_.gradients.size(), arrays_.requests.size(), arguments.size());
   const auto check = [&](const NDArray& array, const std::string& name, const char* kind) {
     LOOMIX_CHECK(!array.is_none(), ValueError, "[Symbol.bind] {} '{}' has no array.", kind, name);
-    LOOMIX_CHECK(array.is_dense(), NotImplementedError,
-                 "[Symbol.bind] {} '{}' is {}; a bound symbol takes dense arrays.", kind, name,
-                 loomix::name_of(array.stype()));
     LOOMIX_CHECK(array.device() == device_ || !options_.groups.empty() ||
                      (array.device().is_host() && device_.is_host()),
                  DeviceError, "[Symbol.bind] {} '{}' is on {}; the executor is bound to {}.", kind, name,
@@ -75,6 +72,9 @@ void BoundExecutor::check_arrays() const {
     check(arrays_.arguments[i], arguments[i], "argument");
     if (arrays_.requests[i] == ops::Req::null) continue;
     check(arrays_.gradients[i], arguments[i], "gradient of argument");
+    LOOMIX_CHECK(arrays_.gradients[i].is_dense() || arrays_.requests[i] != ops::Req::add, NotImplementedError,
+                 "[Symbol.bind] the gradient array of '{}' is {}; grad_req 'add' needs a dense one.",
+                 arguments[i], loomix::name_of(arrays_.gradients[i].stype()));
     const NDArray& argument = arrays_.arguments[i];
     const NDArray& gradient = arrays_.gradients[i];
     LOOMIX_CHECK(gradient.shape() == argument.shape() && gradient.dtype() == argument.dtype(), ShapeError,
@@ -88,12 +88,22 @@ void BoundExecutor::check_arrays() const {
         "[Symbol.bind] the gradient array of '{}' is on {}, the argument on {}; both must be on one device.",
         arguments[i], gradient.device().to_string(), argument.device().to_string());
   }
-  for (size_t i = 0; i < states.size(); ++i) check(arrays_.auxiliary_states[i], states[i], "auxiliary state");
+  for (size_t i = 0; i < states.size(); ++i) {
+    const NDArray& state = arrays_.auxiliary_states[i];
+    check(state, states[i], "auxiliary state");
+    LOOMIX_CHECK(state.is_dense(), NotImplementedError,
+                 "[Symbol.bind] auxiliary state '{}' is {}; expected a dense array.", states[i],
+                 loomix::name_of(state.stype()));
+  }
 }
 
 // Finds the variables' arrays and makes those of the outputs. Wrong shapes and types show here.
 void BoundExecutor::make_outputs() {
   graph_ = prune(symbol_.graph());
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    Node& node = graph_[id];
+    if (node.op && node.op->instantiate) node.attrs = node.op->instantiate(*node.attrs);
+  }
   end_pass("prune", graph_);
   const Graph& graph = graph_;
   const auto mutated = mutated_variables(graph);
@@ -104,13 +114,24 @@ void BoundExecutor::make_outputs() {
     variables_.emplace(node.info.get(), Variable{mutated[id] ? state++ : argument++, mutated[id] != 0});
   }
   const Inference known = infer(graph);
-  const auto devices = assign_devices(graph, place_request(graph, {}));
+  Placement placed{graph, assign_devices(graph, place_request(graph, {}))};
+  const std::vector<Device> devices = placed.devices;
+  const std::vector<StorageType> stypes =
+      store(placed, {}, std::vector<StorageType>(graph.outputs.size(), StorageType::undefined));
+  const ValueIndex stored_index(placed.graph);
   const ValueIndex index(graph);
   std::map<int, NDArray> made;
-  for (const ValueRef& output : graph.outputs) {
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueRef output = graph.outputs[i];
+    const StorageType stype = stypes.empty()
+                                  ? StorageType::dense
+                                  : stypes[static_cast<size_t>(stored_index[placed.graph.outputs[i]])];
     NDArray& array = made[index[output]];
     if (graph[output.node].is_variable()) {
       array = *array_of(graph, output.node);
+    } else if (array.is_none() && stype != StorageType::dense) {
+      array = NDArray::sparse(runtime_.engine(), stype, known.shapes[index[output]],
+                              known.dtypes[index[output]], devices[output.node]);
     } else if (array.is_none()) {
       array = NDArray(runtime_.engine(), known.shapes[index[output]], known.dtypes[index[output]],
                       devices[output.node]);
@@ -239,6 +260,34 @@ void BoundExecutor::replace_outputs(std::span<const NDArray> arrays) {
   }
 }
 
+// Outputs that share memory share it again.
+void BoundExecutor::renew_outputs() {
+  const auto same_place = [](const NDArray& a, const NDArray& b) {
+    return a.storage_ref() == b.storage_ref() && a.offset() == b.offset();
+  };
+  const auto find = [&](std::span<const NDArray> arrays, const NDArray& array) {
+    return std::find_if(arrays.begin(), arrays.end(),
+                        [&](const NDArray& other) { return !other.is_none() && same_place(other, array); });
+  };
+  std::vector<NDArray> fresh;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const NDArray& old = outputs_[i];
+    const auto before = std::span<const NDArray>(outputs_).first(i);
+    const auto twin = find(before, old);
+    if (twin != before.end()) {
+      fresh.push_back(fresh[static_cast<size_t>(twin - before.begin())]);
+    } else if (const std::span<const NDArray> own(arrays_.arguments), states(arrays_.auxiliary_states);
+               find(own, old) != own.end() || find(states, old) != states.end()) {
+      fresh.push_back(old);
+    } else {
+      fresh.push_back(old.is_dense() ? NDArray(runtime_.engine(), old.shape(), old.dtype(), old.device())
+                                     : NDArray::sparse(runtime_.engine(), old.stype(), old.shape(),
+                                                       old.dtype(), old.device()));
+    }
+  }
+  replace_outputs(fresh);
+}
+
 bool BoundExecutor::backward_reads(size_t argument, RunMode mode) {
   const Program& compiled = program(mode);
   const ValueRef place = places_[static_cast<int>(mode)].arguments[argument];
@@ -271,6 +320,8 @@ Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string,
                  "allow it with "
                  "partial_shaping=True.",
                  name, array.shape().to_string(), shape.to_string());
+    if (!array.is_dense())
+      return NDArray::sparse(runtime_.engine(), array.stype(), shape, array.dtype(), array.device());
     if (shape.size() <= array.size())
       return NDArray(array.storage_ref(), shape, array.dtype(), array.offset());
     LOOMIX_CHECK(policy.grow, ShapeError,

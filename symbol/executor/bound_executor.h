@@ -40,7 +40,8 @@ struct BindOptions {
 struct SimpleBindRequest {
   std::vector<std::pair<std::string, Shape>> shapes;  // written by shape_rule()
   std::vector<std::pair<std::string, DType>> dtypes;
-  std::vector<ops::Req> requests;             // one an argument
+  std::vector<ops::Req> requests;                           // one an argument
+  std::vector<std::pair<std::string, StorageType>> stypes;  // of arguments that are not dense
   std::vector<std::string> shared_arguments;  // taken over from BindOptions::shared with their gradients
 };
 
@@ -60,6 +61,11 @@ class BoundExecutor final : public RefCounted {
   };
   static VariableDevices variable_devices(const Symbol& symbol, Device device,
                                           const std::map<std::string, Device>& groups);
+
+  // How the gradients of arguments are stored that are not said to be stored otherwise: one an argument, dense where none is
+  // asked for.
+  static std::vector<StorageType> gradient_storage(Runtime& runtime, const Symbol& symbol, Device device,
+                                                   BoundArrays arrays, BindOptions options = {});
 
   // Throws NotImplementedError that names the node whose operator does not exist here.
   static void check_can_run(const Symbol& symbol);
@@ -91,6 +97,8 @@ class BoundExecutor final : public RefCounted {
   void replace_gradient(size_t i, const NDArray& array);
   // One array an output; outputs that share memory share it in the new arrays, too.
   void replace_outputs(std::span<const NDArray> arrays);
+  // The same with new arrays, so that whoever holds the old ones keeps their values. Outputs that are arguments stay.
+  void renew_outputs();
   // backward() that reads the head gradients where they are, not from a copy.
   void backward_from(std::span<const NDArray> head_gradients);
   // Whether the gradients of a pass in this mode read the elements of an argument.
@@ -133,6 +141,10 @@ class BoundExecutor final : public RefCounted {
   Graph simplified(Graph graph, bool training, Constants& constants);
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;
+  // Decides how values are stored, and adds conversions; empty where all are dense. `wanted`: one a graph output.
+  std::vector<StorageType> store(Placement& placed, const Constants& constants,
+                                 std::vector<StorageType> wanted) const;
+  std::vector<StorageType> wanted_storage(const Graph& graph) const;
   PlaceRequest place_request(const Graph& graph, const Constants& constants) const;
   const NDArray* array_of(const Graph& graph, NodeId variable) const;  // null for head gradients
   int argument_of(const Graph& graph, NodeId variable) const;          // -1 for others

@@ -12,6 +12,12 @@
 namespace loomix {
 namespace {
 
+NDArray gradient_array(const NDArray& argument, StorageType stype) {
+  if (stype == StorageType::dense)
+    return NDArray(argument.engine(), argument.shape(), argument.dtype(), argument.device());
+  return NDArray::sparse(argument.engine(), stype, argument.shape(), argument.dtype(), argument.device());
+}
+
 bool same_place(const NDArray& a, const NDArray& b) {
   return a.storage_ref() == b.storage_ref() && a.offset() == b.offset();
 }
@@ -29,20 +35,6 @@ Symbol with_own_outputs(const ops::OpTable& table, const Symbol& symbol) {
     outputs.push_back(std::move(output));
   }
   return Symbol::group(outputs);
-}
-
-// New arrays like the outputs; those that share memory share it again.
-std::vector<NDArray> fresh_outputs(const BoundExecutor& executor) {
-  const auto old = executor.outputs();
-  std::vector<NDArray> fresh;
-  for (size_t i = 0; i < old.size(); ++i) {
-    const auto twin = std::find_if(old.begin(), old.begin() + static_cast<ptrdiff_t>(i),
-                                   [&](const NDArray& array) { return same_place(array, old[i]); });
-    const auto at = static_cast<size_t>(twin - old.begin());
-    if (at < i) fresh.push_back(fresh[at]);
-    else fresh.emplace_back(old[i].engine(), old[i].shape(), old[i].dtype(), old[i].device());
-  }
-  return fresh;
 }
 
 }  // namespace
@@ -68,8 +60,7 @@ class CachedGraph::Call final : public autograd::CustomFunction {
                  "[{}] gradients of gradients do not go through a hybridized block; call hybridize(False).",
                  graph_->name_);
     check_unchanged();
-    if (ran_)
-      executor_->replace_outputs(fresh_outputs(*executor_));  // the caller's arrays are not written again
+    if (ran_) executor_->renew_outputs();  // the caller's arrays are not written again
     std::vector<NDArray> gradients = place_gradients(targets);
     executor_->backward_from(output_grads);
     ran_ = true;
@@ -101,11 +92,11 @@ class CachedGraph::Call final : public autograd::CustomFunction {
       if (arrays.requests[i] == ops::Req::null) continue;
       const NDArray& argument = arrays.arguments[i];
       const NDArray& target = targets[i];
-      const bool fits = !target.is_none() && target.is_dense() && target.shape() == argument.shape() &&
+      const StorageType stype = arrays.gradients[i].stype();
+      const bool fits = !target.is_none() && target.stype() == stype && target.shape() == argument.shape() &&
                         target.dtype() == argument.dtype() && target.device() == argument.device() &&
                         !read.contains(&target.storage());
-      gradients[i] =
-          fits ? target : NDArray(argument.engine(), argument.shape(), argument.dtype(), argument.device());
+      gradients[i] = fits ? target : gradient_array(argument, stype);
       if (!same_place(gradients[i], arrays.gradients[i])) executor_->replace_gradient(i, gradients[i]);
     }
     return gradients;
@@ -191,18 +182,16 @@ Ref<BoundExecutor> CachedGraph::bind(const Signature& signature, std::span<const
   for (size_t i = 0; i < inputs.size(); ++i) {
     (inputs_[i].mutated ? arrays.auxiliary_states : arrays.arguments).push_back(inputs[i].detach());
   }
-  for (size_t i = 0; i < arrays.arguments.size(); ++i) {
-    const NDArray& argument = arrays.arguments[i];
-    arrays.gradients.push_back(
-        arrays.requests[i] == ops::Req::null
-            ? NDArray()
-            : NDArray(argument.engine(), argument.shape(), argument.dtype(), argument.device()));
-  }
+  arrays.gradients.resize(arrays.arguments.size());
   BindOptions options;
   options.plan = plan_;
-  return BoundExecutor::bind(runtime_, symbol_,
-                             signature.devices.empty() ? runtime_.default_device : signature.devices[0],
-                             std::move(arrays), std::move(options));
+  const Device device = signature.devices.empty() ? runtime_.default_device : signature.devices[0];
+  const auto stypes = BoundExecutor::gradient_storage(runtime_, symbol_, device, arrays, options);
+  for (size_t i = 0; i < arrays.arguments.size(); ++i) {
+    if (arrays.requests[i] != ops::Req::null)
+      arrays.gradients[i] = gradient_array(arrays.arguments[i], stypes[i]);
+  }
+  return BoundExecutor::bind(runtime_, symbol_, device, std::move(arrays), std::move(options));
 }
 
 void CachedGraph::put_in_place(BoundExecutor& executor, std::span<const NDArray> inputs) const {
@@ -227,7 +216,7 @@ Ref<BoundExecutor> CachedGraph::take(Compiled& compiled, std::span<const NDArray
   }
   if (executor) {
     put_in_place(*executor, inputs);
-    executor->replace_outputs(fresh_outputs(*executor));
+    executor->renew_outputs();
     return executor;
   }
   executor = bind(compiled.signature, inputs);

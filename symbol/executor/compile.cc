@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "base/error.h"
@@ -199,8 +200,10 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
   if (gradients) simple = add_gradients(std::move(simple));
   Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
+  std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   const Graph& graph = placed.graph;
   Inference known = infer(graph, constants);
+  known.stypes = std::move(stypes);
   end_pass("place", graph, &known);
 
   Bindings bindings;
@@ -237,6 +240,17 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
   if (is_pass_dumped("plan")) dump_pass("plan", program->explain());
+  if (is_plan_explained()) {
+    const auto outputs = symbol_.list_outputs();
+    std::fputs(fmt::format("plan: {}{}{}\n{}", outputs.front(),
+                           outputs.size() > 1 ? fmt::format(" and {} more", outputs.size() - 1) : "",
+                           gradients  ? ", with gradients"
+                           : training ? ", in training mode"
+                                      : ", for prediction",
+                           program->explain())
+                   .c_str(),
+               stderr);
+  }
   if (monitor_) install_monitor(*program);
   return program;
 }

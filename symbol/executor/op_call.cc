@@ -10,6 +10,7 @@
 
 #include "engine/block_cache.h"
 #include "engine/device/scratch_block.h"
+#include "symbol/executor/value_check.h"
 
 namespace loomix {
 
@@ -202,7 +203,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   }
   for (engine::Var* var : spec.order) self.tags_.use(*var);
   self.choose(runtime, spec);
-  self.origin_hook_ = &runtime.origin;
+  self.runtime_ = &runtime;
   if (runtime.origin.capture) self.origin_ = runtime.origin.capture();
   return call;
 }
@@ -264,6 +265,13 @@ class OpCall::Run {
   DeferredOutputs deferred_;
 };
 
+void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) const {
+  const bool infinite_inputs = check_inputs(*op_, *attrs_, in());
+  check_labels(*op_, *attrs_, in());
+  run(context, random);
+  check_outputs(*op_, *attrs_, infinite_inputs, out(), req_);
+}
+
 void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
   if (!scratch_pool_ && detours_.empty() && !op_->data_dependent) {
     choice_.kernel->run(*attrs_, arguments(context, random));
@@ -277,9 +285,10 @@ void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
 // Keeps a run alive until its kernel completes, and ends the task then.
 class OpCall::AsyncRun final : public engine::CompletionSink {
  public:
-  static void start(const OpCall& call, engine::RunContext& context, ops::RandomStream random,
+  static void start(const OpCall& call, engine::RunContext& context, ops::RandomStream random, bool checked,
                     engine::Completion completion) {
     auto run = std::make_unique<AsyncRun>(call, context, random, std::move(completion));
+    run->checked_ = checked;
     AsyncRun& sink = *run.release();  // from here on its completion owns it
     const ops::AsyncKernelFn kernel = call.choice_.kernel->run_async;
     AsyncRun* unwound = nullptr;
@@ -310,6 +319,7 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
       engine::RunContext context;  // of whatever thread this is: one core, no stream
       context.device = call_->device_;
       run_.finish(context);
+      if (checked_) check_outputs(*call_->op_, *call_->attrs_, false, call_->out(), call_->req_);
     } catch (...) {
       return completion_.fail(std::current_exception());
     }
@@ -324,6 +334,7 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
       nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
   std::thread::id starter_;
   int uncaught_ = 0;
+  bool checked_ = false;  // whether its outputs are
 };
 
 void OpCall::push(Runtime& runtime, int16_t priority) {
@@ -340,15 +351,20 @@ void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) 
   info.cost_ns = cost_ns_;
   info.bytes = bytes_;
   info.describe = {describe_call, name_call, Ref<RefCounted>(this)};
+  const bool checked = runtime.check_values.load(std::memory_order_relaxed) && device_.is_host();
   // The task holds the call through its description.
-  if (choice_.kernel->run) {
+  if (choice_.kernel->run && checked) [[unlikely]] {
+    runtime.engine().push(std::move(info), tags_.tags(),
+                          [this, random](engine::RunContext& context) { run_checked(context, random); });
+  } else if (choice_.kernel->run) {
     runtime.engine().push(std::move(info), tags_.tags(),
                           [this, random](engine::RunContext& context) { run(context, random); });
   } else {
-    runtime.engine().push_async(std::move(info), tags_.tags(),
-                                [this, random](engine::RunContext& context, engine::Completion completion) {
-                                  AsyncRun::start(*this, context, random, std::move(completion));
-                                });
+    runtime.engine().push_async(
+        std::move(info), tags_.tags(),
+        [this, random, checked](engine::RunContext& context, engine::Completion completion) {
+          AsyncRun::start(*this, context, random, checked, std::move(completion));
+        });
   }
 }
 
@@ -367,7 +383,8 @@ std::string OpCall::describe() const {
     attributes += fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, value);
   }
   if (!attributes.empty()) text += fmt::format(", attributes ({})", attributes);
-  if (origin_.code && origin_hook_->text) text += fmt::format(", pushed at {}", origin_hook_->text(origin_));
+  if (origin_.code && runtime_->origin.text)
+    text += fmt::format(", pushed at {}", runtime_->origin.text(origin_));
   return text;
 }
 

@@ -79,6 +79,7 @@ class OpCall final : public RefCounted {
   void prepare_detours(Runtime& runtime);
   ops::KernelArgs arguments(engine::RunContext& context, ops::RandomStream random) const;
   void run(engine::RunContext& context, ops::RandomStream random) const;
+  void run_checked(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }
   std::span<const Ref<Storage>> outputs() const { return std::span(storages_).subspan(num_in_, num_out_); }
@@ -102,7 +103,7 @@ class OpCall final : public RefCounted {
   std::byte* scratch_ = nullptr;                // planned
   engine::MemoryPool* scratch_pool_ = nullptr;  // where it is taken from if it is not
   Origin origin_;
-  const OriginHook* origin_hook_ = nullptr;
+  const Runtime* runtime_ = nullptr;
   std::string node_name_;
   InlineVector<TensorView, 4> views_;       // inputs, outputs, saved values
   InlineVector<Ref<Storage>, 4> storages_;  // of the views, kept alive; null where there is none

@@ -37,6 +37,9 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
       known_(std::move(known)),
       devices_(std::move(devices)) {
   std::vector<char> pinned(index_.size(), options.own_memory);
+  for (int value = 0; value < index_.size(); ++value) {
+    if (known_.stype(value) != StorageType::dense) pinned[value] = true;  // only its task knows its size
+  }
   for (const auto& [value, array] : bindings.arrays) pinned[index_[value]] = true;
   requests_.assign(index_.size(), ops::Req::write);
   for (const auto& [value, request] : bindings.requests) requests_[index_[value]] = request;
@@ -60,6 +63,7 @@ void Program::choose_kernels() {
   scratch_bytes_.resize(graph_.size());
   std::vector<TensorView> in, out;
   std::vector<ops::Req> req;
+  std::vector<StorageType> stypes;
   for (NodeId id = 0; id < graph_.size(); ++id) {
     const Node& node = graph_[id];
     if (node.is_variable() || is_transfer(graph_, devices_, id)) continue;
@@ -69,13 +73,20 @@ void Program::choose_kernels() {
     in.clear();
     out.clear();
     req.clear();
-    for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(index_[input]));
+    stypes.clear();
+    for (const ValueRef& input : graph_.inputs(id)) {
+      in.push_back(view(index_[input]));
+      stypes.push_back(known_.stype(index_[input]));
+    }
     for (int i = 0; i < node.num_outputs; ++i) {
       out.push_back(view(index_(id, i)));
+      stypes.push_back(known_.stype(index_(id, i)));
       req.push_back(kernel_request(*node.op, requests_[index_(id, i)]));
     }
     try {
-      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, {in, out, req, training_}, devices_[id]);
+      ops::KernelSpec spec{in, out, req, training_};
+      spec.stypes = stypes;
+      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, spec, devices_[id]);
     } catch (Error& error) {
       error.add_context(fmt::format("in node '{}'", graph_.name_of(id)));
       throw;
@@ -105,7 +116,9 @@ void Program::place_values(NodeId id) {
     } else if (plan_.planned(value)) {
       array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
     } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
-      array = NDArray(runtime_.engine(), shape, dtype, devices_[id]);
+      array = known_.stype(value) == StorageType::dense
+                  ? NDArray(runtime_.engine(), shape, dtype, devices_[id])
+                  : NDArray::sparse(runtime_.engine(), known_.stype(value), shape, dtype, devices_[id]);
     }
   }
   const int scratch = scratch_value(id);

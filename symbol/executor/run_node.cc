@@ -10,6 +10,7 @@
 #include "ops/shape_rule.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/op_call.h"
+#include "symbol/executor/storage_choice.h"
 
 namespace loomix {
 
@@ -88,7 +89,7 @@ void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray
   op.infer_types(attrs, types.first(num_in), types.subspan(num_in));
   for (size_t i = 0; i < num_out; ++i) {
     LOOMIX_CHECK(
-        num_in > 0 || shapes[i].is_known() || ops::numpy_shapes(), ShapeError,
+        num_in > 0 || op.data_dependent || shapes[i].is_known() || ops::numpy_shapes(), ShapeError,
         "[{}] the shape of output '{}' is not complete: a size of 0, or the shape (), stands for one that is "
         "to be inferred. For arrays without elements, and scalars, switch NumPy's shape rules on with "
         "`mx.util.set_np_shape(True)` or `with mx.util.np_shape():`.",
@@ -125,8 +126,20 @@ struct Sparse {
   bool ran = false;
 };
 
-// By a kernel that takes the storage types of the inputs, if there is one. An output that is not given is dense, or of the
-// first input's storage type where the kernel updates that in place.
+bool shares_storage(const NDArray& array, std::span<const NDArray* const> others) {
+  return std::any_of(others.begin(), others.end(),
+                     [&](const NDArray* other) { return other->storage_ref() == array.storage_ref(); });
+}
+
+// `target = value`, or `target += value`, where the kernel could not do so itself.
+void deliver(Runtime& runtime, const NDArray& value, const NDArray& target, ops::Req req) {
+  if (req != ops::Req::add) return copy(value, target);
+  const autograd::Scope quiet(false, autograd::is_training());
+  copy(run_node(runtime, runtime.table().core().add->name, {target.detach(), value})[0], target);
+}
+
+// By a kernel that takes the storage types of the inputs, if there is one. It also says how outputs are stored that are not
+// given; one that updates its first input stores it as that.
 Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                   std::span<const NDArray* const> in, const RunOptions& options, size_t num_out,
                   Device device) {
@@ -135,32 +148,38 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   infer(op, *attrs, in, options.out, num_out, inferred);
   InlineVector<TensorView, 6> views;
   InlineVector<StorageType, 6> stypes;
-  InlineVector<ops::Req, 4> req;
+  InlineVector<ops::Req, 4> req, kernel_req;
   for (size_t i = 0; i < in.size() + num_out; ++i) {
     views.push_back({nullptr, inferred.types[i], inferred.shapes[i]});
   }
   for (const NDArray* array : in) stypes.push_back(array->stype());
   for (size_t i = 0; i < num_out; ++i) {
-    stypes.push_back(i < options.out.size() ? options.out[i]->stype() : StorageType::undefined);
-    req.push_back(kernel_request(op, i < options.req.size() ? options.req[i] : ops::Req::write));
+    const bool given = i < options.out.size();
+    stypes.push_back(given ? options.out[i]->stype() : StorageType::undefined);
+    req.push_back(i < options.req.size() ? options.req[i] : ops::Req::write);
+    kernel_req.push_back(kernel_request(op, given && !options.out[i]->is_dense() ? ops::Req::write : req[i]));
   }
   const std::span<const TensorView> all(views);
-  ops::KernelSpec spec{all.first(in.size()), all.subspan(in.size()), req, autograd::is_training()};
-  spec.stypes = stypes;
-  const ops::KernelChoice choice = choose_kernel(runtime, op, attrs, spec, device);
+  const ops::KernelSpec spec{all.first(in.size()), all.subspan(in.size()), kernel_req,
+                             autograd::is_training()};
+  const ops::KernelChoice choice = choose_by_storage(runtime, op, attrs, spec, stypes, device);
   if (!choice.kernel) return {};
   NDArrays out(num_out);
   InlineVector<const NDArray*, 4> arrays(in);
+  InlineVector<ops::Req, 4> own_req(req);
   for (size_t i = 0; i < num_out; ++i) {
     const bool updated = choice.kernel->updates && i == 0;
-    const StorageType wanted = updated ? in[0]->stype() : stypes[in.size() + i];
-    const bool given = i < options.out.size() && options.out[i]->stype() == wanted;
+    const StorageType stype = updated ? in[0]->stype() : stypes[in.size() + i];
+    const bool given = i < options.out.size() && options.out[i]->stype() == stype;
+    // Sparse content is made anew: nothing is added to it, and no input may lie there.
+    const bool direct = given && (updated || stype == StorageType::dense ||
+                                  (req[i] != ops::Req::add && !shares_storage(*options.out[i], in)));
     const Shape& shape = inferred.shapes[in.size() + i];
     const DType dtype = inferred.types[in.size() + i];
-    if (given) out[i] = *options.out[i];
-    else if (wanted == StorageType::row_sparse || wanted == StorageType::csr)
-      out[i] = NDArray::sparse(runtime.engine(), wanted, shape, dtype, device);
-    else out[i] = NDArray(runtime.engine(), shape, dtype, device);
+    if (direct) out[i] = *options.out[i];
+    else if (stype == StorageType::dense) out[i] = NDArray(runtime.engine(), shape, dtype, device);
+    else out[i] = NDArray::sparse(runtime.engine(), stype, shape, dtype, device);
+    if (!direct && own_req[i] == ops::Req::add) own_req[i] = ops::Req::write;
     if (!updated) continue;
     if (out[i].storage_ref() != in[0]->storage_ref() || out[i].offset() != in[0]->offset())
       copy(*in[0], out[i]);
@@ -171,7 +190,7 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
                          .in = arrays,
                          .out = out,
                          .saved = {},
-                         .req = req,
+                         .req = own_req,
                          .device = device,
                          .training = spec.training,
                          .node_name = options.node_name,
@@ -179,7 +198,8 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       ->push(runtime, options.priority);
   for (size_t i = 0; i < options.out.size(); ++i) {
     if (options.out[i]->is_none()) *options.out[i] = out[i];
-    else if (options.out[i]->storage_ref() != out[i].storage_ref()) copy(out[i], *options.out[i]);
+    else if (options.out[i]->storage_ref() != out[i].storage_ref())
+      deliver(runtime, out[i], *options.out[i], req[i]);
     out[i] = *options.out[i];
   }
   return {std::move(out), true};
@@ -195,12 +215,17 @@ void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<co
       fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
 }
 
-// Sparse inputs as dense arrays, for kernels know no others.
-void make_dense(std::span<const NDArray* const> in, Dense& dense) {
+// Sparse inputs as dense arrays, for kernels that know no others. Those of which only the shape counts have any content.
+void make_dense(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
+                Dense& dense) {
   dense.held.reserve(in.size());
-  for (const NDArray* array : in) {
-    dense.in.push_back(
-        array->is_dense() ? array : &dense.held.emplace_back(cast_storage(*array, StorageType::dense)));
+  for (size_t i = 0; i < in.size(); ++i) {
+    const NDArray& array = *in[i];
+    if (array.is_dense()) dense.in.push_back(&array);
+    else if (op.is_shape_only(attrs, static_cast<int>(i)))
+      dense.in.push_back(
+          &dense.held.emplace_back(array.engine(), array.shape(), array.dtype(), array.device()));
+    else dense.in.push_back(&dense.held.emplace_back(cast_storage(array, StorageType::dense)));
   }
 }
 
@@ -222,16 +247,19 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
 
   const std::span<const NDArray* const> given = in;
   Dense dense;
-  if (any_sparse(in)) [[unlikely]] {
+  const bool is_sparse = any_sparse(in);
+  if (is_sparse || makes_sparse(op)) [[unlikely]] {
     Sparse sparse = run_sparse(runtime, op, attrs, in, options, num_out, device);
     if (sparse.ran) {
       if (recording) autograd::record(op, attrs, given, sparse.out, {}, options.node_name);
       sparse.out.resize(visible);
       return std::move(sparse.out);
     }
-    explain_fallback(runtime, op, in);
-    make_dense(in, dense);
-    in = dense.in;
+    if (is_sparse) {
+      explain_fallback(runtime, op, in);
+      make_dense(op, *attrs, in, dense);
+      in = dense.in;
+    }
   }
 
   const ArrayOrigin origin("output of",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -31,7 +32,9 @@ class Runtime {
 
   OriginHook origin;
   const ops::DispatchListener* dispatch_listener = nullptr;  // gets the reasons of kernel choice
-  Device default_device = Device::cpu();                     // of operators without inputs
+  // Whether the first operator that makes NaN or infinity fails, and labels out of range do; any thread may change it.
+  std::atomic<bool> check_values{false};
+  Device default_device = Device::cpu();  // of operators without inputs
 
  private:
   engine::Engine* engine_;

@@ -83,8 +83,15 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   const auto fits = [](const NDArray& array, const Shape& shape, DType dtype, Device place) {
     return !array.is_none() && array.shape() == shape && array.dtype() == dtype && array.device() == place;
   };
-  const auto make = [&](const Shape& shape, DType dtype, Device place) {
-    return zeros(runtime.engine(), shape, dtype, place);
+  const auto make = [&](const Shape& shape, DType dtype, Device place,
+                        StorageType stype = StorageType::dense) {
+    return stype == StorageType::dense ? zeros(runtime.engine(), shape, dtype, place)
+                                       : NDArray::sparse(runtime.engine(), stype, shape, dtype, place);
+  };
+  const auto stype_of = [&](const std::string& name) {
+    const auto at = std::find_if(request.stypes.begin(), request.stypes.end(),
+                                 [&](const auto& pair) { return pair.first == name; });
+    return at == request.stypes.end() ? StorageType::dense : at->second;
   };
   const VariableDevices devices = variable_devices(symbol, device, options.groups);
   BoundArrays arrays;
@@ -106,13 +113,11 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
                    array.device().to_string(), name_of(dtype), shape.to_string(), place.to_string());
       arrays.arguments.push_back(array);
       const NDArray& gradient = shared->arrays_.gradients[at];
-      arrays.gradients.push_back(!wanted                               ? NDArray()
-                                 : fits(gradient, shape, dtype, place) ? gradient
-                                                                       : make(shape, dtype, place));
+      arrays.gradients.push_back(wanted && fits(gradient, shape, dtype, place) ? gradient : NDArray());
       continue;
     }
-    arrays.arguments.push_back(make(shape, dtype, place));
-    arrays.gradients.push_back(wanted ? make(shape, dtype, place) : NDArray());
+    arrays.arguments.push_back(make(shape, dtype, place, stype_of(arguments[i])));
+    arrays.gradients.emplace_back();
   }
   for (size_t i = 0; i < states.size(); ++i) {
     const Shape& shape = shapes.auxiliary_states[i];
@@ -123,6 +128,13 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
     const bool share = at >= 0 && fits(shared->arrays_.auxiliary_states[at], shape, dtype, place);
     arrays.auxiliary_states.push_back(share ? shared->arrays_.auxiliary_states[at]
                                             : make(shape, dtype, place));
+  }
+  const auto stypes = gradient_storage(runtime, symbol, device, arrays, options);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (request.requests[i] == ops::Req::null || !arrays.gradients[i].is_none()) continue;
+    const ArrayOrigin origin("gradient", arguments[i]);
+    const StorageType stype = request.requests[i] == ops::Req::add ? StorageType::dense : stypes[i];
+    arrays.gradients[i] = make(shapes.arguments[i], dtypes.arguments[i], devices.arguments[i], stype);
   }
   return bind(runtime, symbol, device, std::move(arrays), std::move(options));
 }

@@ -13,6 +13,11 @@ namespace loomix {
 struct Inference {
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
+  std::vector<StorageType> stypes = {};  // by assign_storage; empty: all are dense
+
+  StorageType stype(int value) const {
+    return stypes.empty() ? StorageType::dense : stypes[static_cast<size_t>(value)];
+  }
 };
 
 // Runs the operators' two-way rules until nothing more follows. `shapes`: what is known at first, one a value. Nodes of

@@ -63,7 +63,7 @@ class Simplifier {
     for (const ValueRef& input : inputs) {
       if (constant_[input.node]) compute(input.node);
     }
-    if (!node.op || node.op->random_numbers) return;
+    if (!node.op || node.op->random_numbers || node.op->impure) return;
     if (std::ranges::any_of(inputs, [&](ValueRef v) { return changed_[v.node] != 0; })) return;
     if (is_output_[id]) {
       if (!inputs.empty()) first_of_its_kind(id);
@@ -83,7 +83,8 @@ class Simplifier {
   bool is_constant(NodeId id) const {
     const Node& node = graph_[id];
     if (!evaluate_ || !node.op || node.num_values() != 1 || is_output_[id] || !is_known(id)) return false;
-    if (node.op->random_numbers || node.op->training_matters || node.op->data_dependent) return false;
+    if (node.op->random_numbers || node.op->training_matters || node.op->data_dependent || node.op->impure)
+      return false;
     const auto value = static_cast<size_t>(index_(id, 0));
     if (known_.shapes[value].size() > kMostConstantBytes / size_of(known_.dtypes[value])) return false;
     return std::ranges::all_of(result_.graph.inputs(id), [&](ValueRef v) { return constant_[v.node] != 0; });

@@ -93,9 +93,27 @@ TEST_F(RunNodeTest, FailuresSayWhatFailedAndWhere) {
   EXPECT_THROW(after.at(0).wait_to_read(), ValueError) << "views share the error";
 }
 
-TEST_F(RunNodeTest, SparseInputsAreMadeDense) {
+TEST_F(RunNodeTest, SparseInputsAreMadeDenseWhereNoKernelTakesThem) {
   const NDArray rows = cast_storage(array({3, 1}, {0, 2, 0}), StorageType::row_sparse);
-  EXPECT_EQ(values(call("elemwise_add", {rows, rows})), (Floats{0, 4, 0}));
+  EXPECT_EQ(values(call("elemwise_div", {rows, array({3, 1}, {1, 2, 4})})), (Floats{0, 1, 0}));
+}
+
+TEST_F(RunNodeTest, SparseKernelsSayHowTheirOutputsAreStored) {
+  const NDArray rows = cast_storage(array({3, 1}, {0, 2, 0}), StorageType::row_sparse);
+  const NDArray sum = call("elemwise_add", {rows, rows});
+  EXPECT_EQ(sum.stype(), StorageType::row_sparse);
+  EXPECT_EQ(sum.stored_count(), 1);
+  EXPECT_EQ(values(cast_storage(sum, StorageType::dense)), (Floats{0, 4, 0}));
+  EXPECT_EQ(call("elemwise_add", {rows, array({3, 1}, {1, 2, 3})}).stype(), StorageType::dense);
+  // What is given is tried first, and converted to where no kernel stores it so.
+  NDArray out =
+      NDArray::sparse(*engine_, StorageType::row_sparse, Shape{3, 1}, DType::float32, Device::cpu());
+  NDArray* const pointer = &out;
+  RunOptions options;
+  options.out = {&pointer, 1};
+  run_node(runtime_, "elemwise_add", {rows, array({3, 1}, {0, -2, 3})}, {}, options);
+  EXPECT_EQ(out.stored_count(), 1);
+  EXPECT_EQ(values(cast_storage(out, StorageType::dense)), (Floats{0, 0, 3}));
 }
 
 TEST_F(RunNodeTest, ShapesThatDependOnDataAreWaitedFor) {
