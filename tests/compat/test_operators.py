@@ -23,6 +23,10 @@ DIFFERENT = {
     "_random_negative_binomial": {"k"},  # any positive number
     "_random_negative_binomial_like": {"k"},
     "_histogram": {"range"},  # MXNet does not tell its type
+    "_foreach": {"inputs"},  # MXNet lists the subgraphs
+    "_while_loop": {"inputs"},
+    "_cond": {"inputs"},
+    "Custom": {"op_type"},  # MXNet does not tell its default
     "add_n": {"parameters"},  # MXNet does not list num_args
     "smooth_l1": {"scalar"},  # MXNet does not tell its default
 }

@@ -543,10 +543,33 @@ def test_arguments_of_hybridize():
     net.hybridize(inline_limit=4, forward_bulk_size=3, backward_bulk_size=2)
     with pytest.raises(TypeError, match="unknown argument static_allocation"):
         net.hybridize(static_allocation=True)
-    with pytest.raises(ValueError, match="unknown backend 'TensorRT'"):
+    with pytest.raises(ValueError, match="no backend 'TensorRT'; expected one of default, MKLDNN"):
         net.hybridize(backend="TensorRT")
-    with pytest.raises(ValueError, match="unknown backend 'MKLDNN'"):
-        net.optimize_for(nd.ones((1, 3)), backend="MKLDNN")
+    with pytest.raises(ValueError, match="no backend 'TensorRT'"):
+        net.optimize_for(nd.ones((1, 3)), backend="TensorRT")
+    with pytest.raises(ValueError, match="no backend is given"):
+        net.optimize_for(nd.ones((1, 3)))
+    with pytest.raises(ValueError, match=r"backend 'MKLDNN' has no options \['precision'\]"):
+        net.optimize_for(nd.ones((1, 3)), backend="MKLDNN", precision="int8")
+
+
+@pytest.mark.parametrize("backend", ["default", "MKLDNN"])
+def test_optimize_for_compiles_and_runs(backend):
+    net, x = mlp(), nd.random.uniform(shape=(2, 3))
+    net.initialize()
+    net.optimize_for(x, backend=backend, static_alloc=True)
+    assert net[0].weight.shape == (4, 3)  # it ran
+    compiled = net._cached
+    assert compiled is not None
+    out = net(x).asnumpy()
+    net.optimize_for(x, backend=backend)
+    assert net._cached is compiled  # clear is False
+    net.optimize_for(x, backend=backend, clear=True)
+    assert net._cached is not compiled
+    net.hybridize(False)
+    np.testing.assert_allclose(net(x).asnumpy(), out, rtol=1e-5)
+    net.hybridize(backend=backend)
+    np.testing.assert_allclose(net(x).asnumpy(), out, rtol=1e-5)
 
 
 def test_inference_of_shapes_and_types():

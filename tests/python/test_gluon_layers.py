@@ -10,6 +10,8 @@ from loomix import autograd
 from loomix.gluon import loss as losses
 from loomix.gluon import nn
 
+pytestmark = pytest.mark.library
+
 nd = mx.nd
 needs_deconvolution = pytest.mark.skipif(not hasattr(nd, "Deconvolution"), reason="no Deconvolution yet")
 

@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 _MODULES = {
+    "amp": "loomix.contrib.amp",
     "autograd": "loomix.contrib.autograd",
     "io": "loomix.contrib.io",
     "nd": "loomix.ndarray.contrib",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gluon: networks as Python classes (``mx.gluon``)."""
 
-from . import contrib, data, loss, model_zoo, nn, utils
+from . import contrib, data, loss, model_zoo, nn, rnn, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .trainer import Trainer
@@ -20,6 +20,7 @@ __all__ = [
     "loss",
     "model_zoo",
     "nn",
+    "rnn",
     "tensor_types",
     "utils",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core, autograd, initializer, symbol
 from .. import ndarray as nd
 from ..base import MXNetError, MXNetNotImplementedError, MXNetValueError, ShapeError
-from ..context import Context, cpu, current_context
+from ..context import Context, as_context_list, cpu, current_context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def _same_shape(known: Sequence[int], given: Sequence[int]) -> bool:
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
     if ctx is None:
         return [current_context()]
-    return [ctx] if isinstance(ctx, Context) else list(ctx)
+    return as_context_list(ctx)
 
 
 class Parameter:
@@ -69,8 +69,10 @@ class Parameter:
         Whether ``initialize`` may be called before the shape is known.
     differentiable : bool
         False for what has no gradient, such as moving averages.
-    stype, grad_stype : {'default'}
-        Storage types. Gradients are dense, whatever `grad_stype` says.
+    stype : {'default'}
+        Storage type.
+    grad_stype : {'default', 'row_sparse'}
+        Storage type of the gradient.
 
     Examples
     --------
@@ -265,7 +267,8 @@ class Parameter:
         if self._grad_req == "null" or self._data is None:
             self._grad = None
             return
-        self._grad = [nd.zeros(array.shape, array.context, array.dtype) for array in self._data]
+        stype = self._grad_stype
+        self._grad = [nd.zeros(array.shape, array.context, array.dtype, stype=stype) for array in self._data]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
         self._mark_used()
 

@@ -11,6 +11,7 @@ from .. import ndarray as nd
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context
 from ..model import write_whole
+from ..symbol.symbol import check_backend
 from .base_block import Block
 from .parameter import DeferredInitializationError, Parameter, ParameterDict
 
@@ -127,7 +128,7 @@ class HybridBlock(Block):
         ----------
         active : bool
         backend : str, optional
-            There are none: anything but None is an error.
+            ``"default"`` or ``"MKLDNN"``, which are built in: kernels are chosen among theirs in any case.
         clear : bool
             Whether what is compiled already is forgotten.
         static_alloc, static_shape : bool
@@ -135,8 +136,9 @@ class HybridBlock(Block):
         inline_limit, forward_bulk_size, backward_bulk_size : int
             How operators are grouped elsewhere; here they need no groups.
         """
-        _no_backend("hybridize", backend)
-        if kwargs:
+        if backend is not None:
+            check_backend("hybridize", backend, kwargs)
+        elif kwargs:
             raise MXNetTypeError(
                 f"[hybridize] unknown argument {', '.join(kwargs)}; expected active, backend, clear, "
                 f"{', '.join(_FLAGS)}."
@@ -173,10 +175,43 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Partitions the graph for a backend; there are none, so every name is an error."""
+        """Compiles what this block computes, as :meth:`hybridize` does, and runs it once.
+
+        Parameters
+        ----------
+        x, *args : NDArray
+            Inputs.
+        backend : str
+            ``"default"`` or ``"MKLDNN"``; see :meth:`hybridize`, also for the other parameters.
+        clear : bool
+            Whether what is compiled already is forgotten.
+
+        Raises
+        ------
+        ValueError
+            For other backends, and for options, which these have not.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.optimize_for(mx.nd.ones((1, 3)), backend="MKLDNN", static_alloc=True)
+        """
         if not backend:
-            raise MXNetValueError('[optimize_for] must specify "backend".')
-        _no_backend("optimize_for", backend)
+            raise MXNetValueError("[optimize_for] no backend is given; expected 'default' or 'MKLDNN'.")
+        self.hybridize(
+            True,
+            backend,
+            clear,
+            static_alloc,
+            static_shape,
+            inline_limit,
+            forward_bulk_size,
+            backward_bulk_size,
+            **kwargs,
+        )
+        self(x, *args)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Casts all parameters to another element type."""
@@ -274,7 +309,11 @@ class HybridBlock(Block):
         arguments, _, states = infer(**known)
         found = dict(zip(out.list_arguments(), arguments))
         found.update(zip(out.list_auxiliary_states(), states))
-        for key, param in self.collect_params().items():
+        params = self.collect_params()
+        if what == "shape" and any(0 in (found.get(key) or ()) for key in params):
+            nodes = out.get_internals()
+            self._infer_from_nodes(dict(zip(nodes.list_outputs(), nodes.infer_shape_partial(**known)[1])))
+        for key, param in params.items():
             value = found.get(key)
             if value is None:
                 continue
@@ -287,6 +326,12 @@ class HybridBlock(Block):
                     f"the shape of Parameter '{key}' of block '{self.name}' does not follow from the inputs of "
                     f"shape {[leaf.shape for _, leaf in pairs]}; so far it is {tuple(value or ())}."
                 )
+
+    def _infer_from_nodes(self, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Finds the shapes of parameters that inference from node to node leaves open, from what it knows of nodes."""
+        for child in self._children.values():
+            if isinstance(child, HybridBlock):
+                child._infer_from_nodes(shapes)
 
     def infer_shape(self, *args: Any) -> None:
         """Finds the shapes of the parameters from inputs."""
@@ -388,8 +433,3 @@ def _name_block(error: MXNetError, block: Block) -> None:
         where = f"in block '{block.name}'" + (f" with the parameters {params}" if params else "")
         error.args = (f"{error.args[0]} ({where})", *error.args[1:])
         error.block = block.name  # type: ignore[attr-defined]
-
-
-def _no_backend(who: str, backend: str | None) -> None:
-    if backend is not None:
-        raise MXNetValueError(f"[{who}] unknown backend {backend!r}; there are none.")

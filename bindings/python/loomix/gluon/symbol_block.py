@@ -146,10 +146,10 @@ class SymbolBlock(HybridBlock):
         raise NotImplementedError
 
 
-_DTYPES = {
+_DTYPES: dict[str, Any] = {
     str(_core.dtype_number(item)): np.dtype(item).type
     for item in ("float32", "float64", "float16", "uint8", "int32", "int8", "int64")
-}
+} | {str(_core.dtype_number("bfloat16")): "bfloat16"}
 
 
 def _as_params(params: Any) -> ParameterDict | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..context import Context
+    from ..contrib.amp.loss_scaler import LossScaler
     from ..kvstore import KVStore
     from ..optimizer import Optimizer
 
@@ -82,8 +83,13 @@ class Trainer:
         self._contexts = self._check_contexts()
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
         self._scale = self._optimizer.rescale_grad
+        self._amp_loss_scaler: LossScaler | None = None
+        self._amp_original_scale = self._scale
         self._kvstore_asked, self._update_asked = kvstore, update_on_kvstore
         self._reset_kvstore()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._params)} parameters: {self._optimizer!r}>"
 
     def _check_contexts(self) -> list[Context]:
         contexts: list[Context] | None = None
@@ -178,14 +184,25 @@ class Trainer:
         return self._optimizer
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the learning rate."""
+        """Sets the learning rate; use a schedule where servers update the parameters."""
+        if self._on_servers():
+            warnings.warn(
+                "[Trainer] the servers have the optimizer since the first step, and keep its learning rate. Use an "
+                "lr_scheduler, or update_on_kvstore=False.",
+                UserWarning,
+                stacklevel=2,
+            )
         self._optimizer.set_learning_rate(lr)
 
     # ---- steps ----
 
+    def _on_servers(self) -> bool:
+        """Whether servers have the optimizer."""
+        return bool(self._update_on_kvstore and self._distributed and self._kv_initialized)
+
     def _set_scale(self, batch_size: int) -> None:
         scale = self._scale / batch_size
-        if self._update_on_kvstore and self._distributed and self._kv_initialized:
+        if self._on_servers():
             if self._optimizer.rescale_grad != scale:
                 warnings.warn(
                     "Possible change in the `batch_size` from previous `step` detected. Optimizer gradient "
@@ -247,6 +264,8 @@ class Trainer:
                     continue
                 self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
                 param._mark_used()
+                if self._distributed and "async" not in self._kvstore.type:
+                    self._optimizer._update_count(i)  # as servers do, for what the schedule says here
                 continue
             self._kvstore.pushpull(i, gradients, out=gradients, priority=-i)
             for k, was_stale in enumerate(stale):  # the sum is no new gradient where none came
@@ -270,6 +289,11 @@ class Trainer:
         trained = self._trained()
         for _, param in trained:
             self._check_stale(param, ignore_stale_grad)
+        scaler = self._amp_loss_scaler
+        if scaler is not None and scaler.has_overflow(param for _, param in trained):
+            for _, param in trained:
+                param._mark_used()
+            return
         for k, updater in enumerate(self._updaters):
             todo = [
                 (i, param.list_grad()[k], param.list_data()[k])
@@ -284,6 +308,31 @@ class Trainer:
                     updater(i, gradient, weight)
         for _, param in trained:
             param._mark_used()
+
+    # ---- mixed precision, for contrib.amp ----
+
+    def _use_loss_scaler(self, scaler: LossScaler) -> None:
+        """From now on steps with gradients that are not finite are skipped, of which the scaler hears."""
+        if self._update_asked or (self._kv_initialized and self._update_on_kvstore):
+            raise MXNetError(
+                "[Trainer] a loss scale needs gradients that are looked at before the update, but the parameters are "
+                "updated on the kvstore; give update_on_kvstore=False."
+            )
+        self._update_asked = False
+        self._amp_loss_scaler = scaler
+        self._amp_original_scale = self._scale
+
+    def _unscale_gradients(self) -> None:
+        factor = self._scale / self._amp_original_scale
+        self._scale = self._amp_original_scale
+        if factor == 1:
+            return
+        for _, param in self._trained():
+            for k, gradient in enumerate(param.list_grad()):
+                stale = param._is_stale(k)
+                gradient *= factor
+                if stale:  # which a factor does not make new
+                    param._seen[k] = gradient._version
 
     # ---- states ----
 
@@ -310,7 +359,7 @@ class Trainer:
         self._prepare()
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
-            owner = getattr(self._kvstore, "_optimizer_updater", None)
+            owner = getattr(self._kvstore, "_updater", None)
             if owner is not None:
                 self._optimizer = owner.optimizer
         else:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ndarray as nd
-from ...base import MXNetFileError, MXNetKeyError, MXNetTypeError, MXNetValueError, as_list, data_dir
+from ...base import MXNetFileError, MXNetKeyError, MXNetTypeError, MXNetValueError, as_list, data_dir, suggest
 from ...util import is_np_array as is_np_array
 from . import vocab
 
@@ -39,9 +39,7 @@ def register(embedding_cls: type) -> type:
 
 def _class(name: str) -> Any:
     if name.lower() not in _classes:
-        raise MXNetKeyError(
-            f"[embedding] {name!r} is not registered; known are {', '.join(sorted(_classes))}."
-        )
+        raise MXNetKeyError(f"[embedding] {name!r} is not registered. {suggest(name, _classes)}")
     return _classes[name.lower()]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that are not in ``gluon.nn``."""
+"""Layers, data sets and samplers that are not in ``gluon.nn`` and ``gluon.data``, and the estimator."""
 
-from . import nn
+from . import cnn, data, estimator, nn, rnn
 
-__all__ = ["nn"]
+__all__ = ["cnn", "data", "estimator", "nn", "rnn"]

@@ -146,6 +146,12 @@ class DataLoader:
     def __len__(self) -> int:
         return len(self._batch_sampler)
 
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {type(self._dataset).__name__} of {len(self._dataset)} items in {len(self)} "
+            f"batches; {self._num_workers} workers>"
+        )
+
     def __iter__(self) -> Iterator[Any]:
         batches, self._next = self._next, None
         yield from self._batches() if batches is None else batches

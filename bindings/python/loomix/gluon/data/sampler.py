@@ -117,10 +117,10 @@ class BatchSampler(Sampler):
         if batch_size < 1:
             raise MXNetValueError(f"[BatchSampler] batch_size is {batch_size}; expected 1 or more.")
         self._sampler, self._batch_size, self._last_batch = sampler, batch_size, last_batch
-        self._left: list[Any] = []
+        self._prev: list[Any] = []
 
     def __iter__(self) -> Iterator[list[Any]]:
-        batch, self._left = self._left, []
+        batch, self._prev = self._prev, []
         for i in self._sampler:
             batch.append(i)
             if len(batch) == self._batch_size:
@@ -129,10 +129,10 @@ class BatchSampler(Sampler):
         if batch and self._last_batch == "keep":
             yield batch
         elif self._last_batch == "rollover":
-            self._left = batch
+            self._prev = batch
 
     def __len__(self) -> int:
         if self._last_batch == "keep":
             return (len(self._sampler) + self._batch_size - 1) // self._batch_size
-        left = len(self._left) if self._last_batch == "rollover" else 0
+        left = len(self._prev) if self._last_batch == "rollover" else 0
         return (len(self._sampler) + left) // self._batch_size

@@ -303,7 +303,8 @@ class Embedding(HybridBlock):
     dtype : NumPy type or str
     weight_initializer : Initializer or str, optional
     sparse_grad : bool
-        Accepted; the gradient is dense.
+        Whether the gradient is row_sparse: rows that a batch does not use cost nothing, and lazy optimizers leave
+        them alone.
     """
 
     def __init__(

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches side by side, and layers that rearrange channels."""
+"""Branches side by side, layers that rearrange channels, normalisation over devices, large tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from .... import ndarray as nd
-from ...block import HybridBlock
-from ...nn import HybridSequential, Sequential
+from ...block import Block, HybridBlock
+from ...nn import BatchNorm, HybridSequential, Sequential
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from ...parameter import ParameterDict
 
-__all__ = ["Concurrent", "HybridConcurrent", "Identity", "PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
+__all__ = [
+    "Concurrent",
+    "HybridConcurrent",
+    "Identity",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
+    "SparseEmbedding",
+    "SyncBatchNorm",
+]
 
 
 class Concurrent(Sequential):
@@ -141,3 +152,126 @@ class PixelShuffle3D(_PixelShuffle):
 
     def __init__(self, factor: Any) -> None:
         super().__init__(factor)
+
+
+class SparseEmbedding(Block):
+    """Rows of a large table, by their numbers. The table and its gradient are dense, as of :class:`nn.Embedding`.
+
+    Parameters
+    ----------
+    input_dim : int
+        Rows.
+    output_dim : int
+        Their length.
+    dtype : NumPy type or str
+    weight_initializer : Initializer or str, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> table = SparseEmbedding(1000, 8)
+    >>> table.initialize()
+    >>> table(mx.nd.array([[1, 2, 3]])).shape
+    (1, 3, 8)
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        weight_initializer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs: dict[str, Any] = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+            "sparse_grad": True,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            grad_stype="row_sparse",
+        )
+
+    def __repr__(self) -> str:
+        settings = self._kwargs
+        return (
+            f"{type(self).__name__}({settings['input_dim']} -> {settings['output_dim']}, {settings['dtype']})"
+        )
+
+    def forward(self, x: Any) -> Any:
+        """The rows with these numbers."""
+        return nd.Embedding(x, self.weight.data(x.context), **self._kwargs)
+
+
+class SyncBatchNorm(BatchNorm):
+    """A :class:`nn.BatchNorm` over axis 1 whose batch may lie on several devices.
+
+    Parameters
+    ----------
+    in_channels : int
+        0 lets the first forward pass find out.
+    num_devices : int, optional
+        Devices that share a batch; 1 is all that is supported, and the default.
+    momentum : float
+        Of the moving averages.
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Whether a shift (beta) and a scale (gamma) are learned.
+    use_global_stats : bool
+        Whether the moving averages are used in training, too.
+    beta_initializer, gamma_initializer : Initializer or str
+    running_mean_initializer, running_variance_initializer : Initializer or str
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = SyncBatchNorm(in_channels=3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    def __init__(
+        self,
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            1,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
+        del self._kwargs["axis"]
+        settings: dict[str, Any] = {"ndev": num_devices or 1, "key": self.prefix}
+        self._kwargs |= settings
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)

@@ -10,7 +10,7 @@
 
 from typing import Any
 
-from ....base import MXNetValueError
+from ....base import MXNetValueError, suggest
 from . import alexnet as _alexnet
 from . import densenet, inception, mobilenet, resnet, squeezenet, vgg
 from .alexnet import *  # noqa: F403
@@ -57,7 +57,5 @@ def get_model(name: str, **kwargs: Any) -> Any:
     } | _NAMES
     key = models.get(name.lower())
     if key is None:
-        raise MXNetValueError(
-            f"Model {name} is not supported. Available options are\n\t" + "\n\t".join(sorted(models))
-        )
+        raise MXNetValueError(f"[get_model] Model {name} is not supported. {suggest(name, models)}")
     return globals()[key](**kwargs)

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets and samplers that are not in ``gluon.data``."""
+
+from . import text
+from .sampler import IntervalSampler
+
+__all__ = ["IntervalSampler", "text"]

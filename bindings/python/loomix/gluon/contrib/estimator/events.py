@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The events of a training, as base classes of those that handle them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base import MXNetValueError
+from ....metric import CompositeEvalMetric, EvalMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .estimator import Estimator
+
+__all__ = [
+    "BatchBegin",
+    "BatchEnd",
+    "EpochBegin",
+    "EpochEnd",
+    "EventHandler",
+    "TrainBegin",
+    "TrainEnd",
+    "batch_size",
+    "metric_list",
+    "metric_text",
+]
+
+
+class EventHandler:
+    """Base of all handlers. An attribute ``priority`` says who is called first: the lowest; without one it is 0."""
+
+
+class TrainBegin(EventHandler):
+    """A handler of the start of a training."""
+
+    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called by ``fit`` before the first epoch."""
+
+
+class TrainEnd(EventHandler):
+    """A handler of the end of a training."""
+
+    def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called by ``fit`` after the last epoch."""
+
+
+class EpochBegin(EventHandler):
+    """A handler of the start of an epoch."""
+
+    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called before the first batch of an epoch, or of an evaluation."""
+
+
+class EpochEnd(EventHandler):
+    """A handler of the end of an epoch."""
+
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called after the last batch of an epoch, or of an evaluation; the training ends if it returns True."""
+
+
+class BatchBegin(EventHandler):
+    """A handler of the start of a batch."""
+
+    def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called with ``batch=`` before a batch is computed."""
+
+
+class BatchEnd(EventHandler):
+    """A handler of the end of a batch."""
+
+    def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
+        """Called with ``batch=, label=, pred=, loss=`` once gradients of a batch are on their way; the epoch ends if it
+        returns True. All but ``batch`` are lists with an array for each device."""
+
+
+def metric_list(metrics: Any, who: str) -> list[EvalMetric]:
+    """The metrics as a list; the parts of a composite one by themselves."""
+    if metrics is None:
+        return []
+    if isinstance(metrics, CompositeEvalMetric):
+        return list(metrics.metrics)
+    if isinstance(metrics, EvalMetric):
+        return [metrics]
+    if not isinstance(metrics, (list, tuple)) or not all(isinstance(item, EvalMetric) for item in metrics):
+        raise MXNetValueError(f"[{who}] metrics is {metrics!r}; expected an EvalMetric or a list of them.")
+    return list(metrics)
+
+
+def batch_size(loss: Any) -> int:
+    """The number of samples in a batch, by the losses of all devices."""
+    return sum(len(part) for part in (loss if isinstance(loss, (list, tuple)) else [loss]))
+
+
+def metric_text(metrics: Sequence[EvalMetric]) -> str:
+    """Names and values; reading them waits for the batches so far."""
+    return ", ".join(f"{name}: {value:.4f}" for metric in metrics for name, value in metric.get_name_value())
