@@ -343,3 +343,116 @@ def test_gradients_may_take_part_in_what_they_are_the_gradients_of():
     y.backward(x.grad)
     want = np.array([6, 12]) * np.cos(2 * np.array([1.0, 2.0]))
     np.testing.assert_allclose(x.grad.asnumpy(), want, rtol=1e-5)
+
+
+# name: (function, lower and upper end of the arguments). Results are mixed with their arguments, or summed, where the
+# function's own gradient of the sum is constant.
+SMOOTH = {
+    **{
+        name: (lambda x, name=name: getattr(nd, name)(x), 0.2, 0.9)
+        for name in (
+            *(
+                "sin",
+                "cos",
+                "tan",
+                "arcsin",
+                "arccos",
+                "arctan",
+                "sinh",
+                "cosh",
+                "tanh",
+                "arcsinh",
+                "arctanh",
+            ),
+            *("exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "rcbrt"),
+            *("sigmoid", "relu", "abs", "reciprocal", "square", "softsign", "erf"),
+        )
+    },
+    "arccosh": (nd.arccosh, 1.5, 3),
+    "clip": (lambda x: nd.clip(x, 0.4, 0.7) * x, 0.2, 0.9),
+    "power": (lambda x: x**x, 0.5, 2),
+    "power of a number": (lambda x: 2**x + x**3, 0.5, 2),
+    "arithmetic": (lambda x: (x * x - 1 / x) / (x + 2) + x * 3, 0.5, 2),
+    "broadcast": (lambda x: (x.reshape((1, -1)) * x.reshape((-1, 1)) * x).sum(axis=0), 0.5, 2),
+    "softmax": (lambda x: nd.softmax(x) * x, -1, 1),
+    "log_softmax": (lambda x: nd.log_softmax(x) * x, -1, 1),
+    "FullyConnected": (
+        lambda x: nd.FullyConnected(x.reshape((1, -1)), x.reshape((1, -1)), num_hidden=1, no_bias=True) * x,
+        0.5,
+        2,
+    ),
+    "dot": (lambda x: nd.dot(x, x) * x, 0.5, 2),
+}
+NO_THIRD = ("softmax", "log_softmax")
+
+
+def derivative(function, x, order):
+    x = nd.array(x, dtype="float64")
+    x.attach_grad()
+    with autograd.record():
+        value = function(x)
+        for _ in range(order):
+            value = autograd.grad(value, x, create_graph=True, retain_graph=True)
+    return value.asnumpy()
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives_of_higher_order(name):
+    function, low, high = SMOOTH[name]
+    x = np.random.default_rng(7).uniform(low, high, 5)
+    step = 1e-5
+    for order in (2, 3) if name not in NO_THIRD else (2,):
+        # The derivative of the sum in one direction, against differences of the derivative below.
+        direction = np.random.default_rng(order).standard_normal(5)
+
+        def along(x, order=order, direction=direction):
+            return (derivative(function, x, order - 1) * direction).sum()
+
+        numeric = [(along(x + step * unit) - along(x - step * unit)) / (2 * step) for unit in np.eye(len(x))]
+
+        def projected(x, order=order, direction=direction):
+            value = function(x)
+            for _ in range(order - 1):
+                value = autograd.grad(value, x, create_graph=True, retain_graph=True)
+            return value * nd.array(direction, dtype="float64")
+
+        np.testing.assert_allclose(derivative(projected, x, 1), numeric, rtol=1e-5, atol=1e-6)
+
+
+def test_backward_through_a_derivative_that_is_zero():
+    x = variable([0.5, -0.5])
+    with autograd.record():
+        once = autograd.grad(nd.relu(x), x, create_graph=True)
+        twice = autograd.grad(once, x, create_graph=True)
+    assert twice.asnumpy().tolist() == [0, 0]
+    x.grad[:] = 7
+    twice.backward()
+    assert x.grad.asnumpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("request_kind", ["write", "add"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_parameter_that_is_used_again_and_again(request_kind, dtype):
+    rng = np.random.default_rng(3)
+    data = rng.integers(-3, 4, (5, 4, 3))
+    weight = nd.array(rng.integers(-2, 3, (2, 3)), dtype=dtype)
+    bias = nd.array(rng.integers(-2, 3, 2), dtype=dtype)
+    for array in (weight, bias):
+        array.attach_grad(request_kind)
+    for _ in range(2):
+        with autograd.record():
+            parts = [nd.FullyConnected(nd.array(x, dtype=dtype), weight, bias, num_hidden=2) for x in data]
+            total = nd.add_n(*parts)
+        total.backward()
+    times = 2 if request_kind == "add" else 1
+    np.testing.assert_array_equal(weight.grad.asnumpy(), times * np.tile(data.sum((0, 1)), (2, 1)))
+    assert bias.grad.asnumpy().tolist() == [times * 20] * 2
+
+
+def test_a_parameter_whose_gradient_is_read_while_it_is_made():
+    weight = variable([[1.0, 2.0]])
+    with autograd.record():
+        grad = weight.grad  # of the pass before: zeros, and an input of this one
+        y = nd.dot(weight, weight, transpose_b=True) + nd.dot(grad, weight, transpose_b=True)
+    y.backward()
+    assert weight.grad.asnumpy().tolist() == [[2, 4]]

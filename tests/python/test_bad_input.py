@@ -13,8 +13,8 @@ def module(names=("s",)):
 
 
 CASES = {
-    "nd.zeros of None": (lambda: nd.zeros(None), TypeError, "shape is a NoneType; expected an integer"),
-    "nd.zeros of a float": (lambda: nd.zeros(2.5), TypeError, "shape is a float; expected an integer"),
+    "nd.zeros of None": (lambda: nd.zeros(None), TypeError, "shape is None, a NoneType; expected an integer"),
+    "nd.zeros of a float": (lambda: nd.zeros(2.5), TypeError, "shape is 2.5, a float; expected an integer"),
     "nd typo": (
         lambda: nd.Convolutoin,
         AttributeError,
@@ -51,9 +51,9 @@ CASES = {
         "train_data is a int; expected a DataIter",
     ),
     "set_optimizer of a name": (
-        lambda: mx.kv.create().set_optimizer("sgd"),
-        TypeError,
-        "is a str; expected an Opt",
+        lambda: mx.kv.create().set_optimizer("sdg"),
+        ValueError,
+        "'sdg' is not a registered optimizer",
     ),
     "set_updater of a number": (
         lambda: mx.kv.create().set_updater(3),
@@ -99,9 +99,8 @@ def test_in_place_sum_with_something_else():
     for other in ("x", None, [1], object(), 1j):
         with pytest.raises(TypeError, match=r"unsupported operand type.* for \+=: 'NDArray' and"):
             array += other
-    with pytest.raises(TypeError, match="numpy.ndarray cannot be an operand"):
-        array += np.ones(2)
-    assert isinstance(array, nd.NDArray) and array.asnumpy().tolist() == [1, 1]
+    array += np.ones(2)
+    assert isinstance(array, nd.NDArray) and array.asnumpy().tolist() == [2, 2]
     array += Right()
     assert array == "right"
 

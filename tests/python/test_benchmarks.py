@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import kept
 import take
 
+pytestmark = pytest.mark.library
+
 STAMP = {"cpu": "Z80", "cores": 2, "threads": 2, "wait_policy": "passive", "commit": "HEAD"}
 
 

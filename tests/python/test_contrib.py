@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mx.contrib: text, variance reduction, TensorBoard, the first autograd, loaders as iterators."""
 
-import glob
 import struct
+import sys
 import zipfile
 from collections import Counter
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from loomix.contrib import text
 from loomix.contrib.svrg_optimization.svrg_module import SVRGModule
-from loomix.contrib.tensorboard import EventFile, LogMetricsCallback, masked_crc
+from loomix.contrib.tensorboard import LogMetricsCallback
 
 # Text
 
@@ -192,44 +192,27 @@ def test_it_learns():
 # The others
 
 
-def records(path):
-    content = open(path, "rb").read()
-    while content:
-        length = content[:8]
-        size = struct.unpack("<Q", length)[0]
-        assert struct.unpack("<I", content[8:12])[0] == masked_crc(length)
-        data, content = content[12 : 12 + size], content[12 + size :]
-        assert struct.unpack("<I", content[:4])[0] == masked_crc(data)
-        content = content[4:]
-        yield data
+def test_metrics_for_tensorboard(tmp_path, monkeypatch):
+    from tensorboardX.proto.event_pb2 import Event
 
-
-def test_metrics_for_tensorboard(tmp_path):
     callback = LogMetricsCallback(str(tmp_path), prefix="train")
     metric = mx.metric.Accuracy()
     metric.update([mx.nd.array([1, 0])], [mx.nd.array([[0, 1], [0, 1]])])
     param = mx.model.BatchEndParam(0, 0, metric, None)
     callback(param)
     callback(param)
-    (path,) = glob.glob(str(tmp_path / "events.out.tfevents.*"))
-    first, one, two = records(path)
-    assert b"brain.Event:2" in first
-    assert b"train-accuracy" in one and one.endswith(struct.pack("<f", 0.5))
-    assert one[9:11] == b"\x10\x01" and two[9:11] == b"\x10\x02"  # the steps
-    with EventFileOf(tmp_path / "more") as file:
-        file.add_scalar("loss", 1.5, step=300)
-    assert list(records(file.path))[1][9:12] == b"\x10\xac\x02"
-
-
-class EventFileOf:
-    def __init__(self, folder):
-        self.file = EventFile(str(folder))
-
-    def __enter__(self):
-        return self.file
-
-    def __exit__(self, *exc_info):
-        self.file.close()
+    callback.summary_writer.close()
+    (path,) = tmp_path.glob("events.out.tfevents.*")
+    content, events = path.read_bytes(), []
+    while content:  # length and its checksum, an event and its checksum
+        end = 12 + struct.unpack("<Q", content[:8])[0]
+        events.append(Event.FromString(content[12:end]))
+        content = content[end + 4 :]
+    found = [(event.step, value.tag, value.simple_value) for event in events for value in event.summary.value]
+    assert found == [(1, "train-accuracy", 0.5), (2, "train-accuracy", 0.5)]
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(ImportError, match="pip install tensorboardX"):
+        LogMetricsCallback(str(tmp_path))
 
 
 def test_the_first_autograd():
@@ -298,3 +281,91 @@ def test_candidates_are_drawn():
     assert [output.shape for output in outputs] == [(4,), (2,), (4,)]
     with pytest.raises(ValueError):
         mx.nd.contrib.rand_zipfian(true, 0, 5)
+
+
+def adamw(weight, grad, mean, var, lr, eta, wd, beta1=0.9, beta2=0.999, epsilon=1e-8):
+    """A step of Loshchilov and Hutter's algorithm 2, without its corrections of the first steps."""
+    mean, var = beta1 * mean + (1 - beta1) * grad, beta2 * var + (1 - beta2) * grad**2
+    return weight - eta * (lr * mean / (np.sqrt(var) + epsilon) + wd * weight), mean, var
+
+
+@pytest.fixture
+def steps():
+    """Weights, gradients and averages of two arrays, as NumPy's."""
+    random = np.random.RandomState(3)
+    return [[random.uniform(0.1, 1, shape).astype("float32") for shape in ((2, 3), (4,))] for _ in range(4)]
+
+
+def as_arrays(lists, dtype="float32"):
+    return [[mx.nd.array(values, dtype=dtype) for values in arrays] for arrays in lists]
+
+
+@pytest.mark.parametrize("scale", [2.0, "array"])
+def test_adamw_of_one_array_and_of_several(steps, scale):
+    scale = mx.nd.array([2.0]) if scale == "array" else scale
+    lrs, wds, etas = [0.1, 0.2], [0.01, 0.0], [1.0, 0.5]
+    weights, grads, means, variances = as_arrays(steps)
+    out = mx.nd.contrib.multi_adamw_update(
+        weights, grads, means, variances, scale, lrs, wds, etas, out=weights, size=2
+    )
+    assert out[0] is weights[0]
+    for i, values in enumerate(zip(*steps)):
+        wanted = adamw(values[0], values[1] * 2, *values[2:], lrs[i], etas[i], wds[i])
+        single = [mx.nd.array(array) for array in values]
+        result = mx.nd.contrib.adamw_update(*single, scale, lrs[i], etas[i], wd=wds[i], out=single[0])
+        assert result is single[0]
+        for want, one, many in zip(wanted, (single[0], *single[2:]), (weights[i], means[i], variances[i])):
+            np.testing.assert_allclose(one.asnumpy(), want, rtol=1e-5)
+            np.testing.assert_allclose(many.asnumpy(), want, rtol=1e-5)
+
+
+def test_adamw_in_half_precision(steps):
+    halves = as_arrays(steps[:2], "float16")
+    masters, _, means, variances = as_arrays(steps)
+    arguments = [[0.1, 0.1], [0.0, 0.0], [1.0, 1.0]]
+    mx.nd.contrib.multi_mp_adamw_update(
+        *halves, means, variances, masters, 1.0, *arguments, out=halves[0], beta1=0.5
+    )
+    for i, values in enumerate(zip(*steps)):
+        grad = values[1].astype("float16").astype("float32")
+        wanted = adamw(values[0], grad, *values[2:], 0.1, 1.0, 0.0, beta1=0.5)[0]
+        np.testing.assert_allclose(masters[i].asnumpy(), wanted, rtol=1e-5)
+        assert (halves[0][i].asnumpy() == masters[i].asnumpy().astype("float16")).all()
+        half, master = mx.nd.array(values[0], dtype="float16"), mx.nd.array(values[0])
+        rest = [mx.nd.array(array) for array in values[2:]]
+        gradient = mx.nd.array(values[1], dtype="float16")
+        mx.nd.contrib.mp_adamw_update(half, gradient, *rest, master, 1.0, 0.1, 1.0, beta1=0.5, out=half)
+        np.testing.assert_allclose(master.asnumpy(), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.0, float("inf"), float("nan")])
+def test_adamw_leaves_out_steps_that_overflowed(scale):
+    weight, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    mx.nd.contrib.adamw_update(weight, mx.nd.ones(2), mean, var, scale, 0.1, 1.0, out=weight)
+    assert weight.asnumpy().tolist() == [1, 1] and mean.asnumpy().tolist() == [0, 0]
+
+
+def test_lamb_of_several_arrays(steps):
+    """You et al. 2020, algorithm 2."""
+    counts, lrs, wds = [1, 3], [0.1, 0.2], [0.01, 0.0]
+    weights, grads, means, variances = as_arrays(steps)
+    mx.nd.contrib.multi_lamb_update(weights, grads, means, variances, counts, lrs, wds, out=weights)
+    halves = as_arrays(steps[:2], "float16")
+    masters, _, *others = as_arrays(steps)
+    mx.nd.contrib.multi_mp_lamb_update(*halves, *others, masters, counts, lrs, wds, out=halves[0])
+    for i, (weight, grad, mean, var) in enumerate(zip(*steps)):
+        mean, var = 0.9 * mean + 0.1 * grad, 0.999 * var + 0.001 * grad**2
+        step = mean / (1 - 0.9 ** counts[i]) / (np.sqrt(var / (1 - 0.999 ** counts[i])) + 1e-6)
+        step += wds[i] * weight
+        wanted = weight - lrs[i] * np.linalg.norm(weight) / np.linalg.norm(step) * step
+        np.testing.assert_allclose(weights[i].asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(masters[i].asnumpy(), wanted, rtol=3e-3)  # of gradients in half precision
+        np.testing.assert_allclose(means[i].asnumpy(), mean, rtol=1e-5)
+
+
+def test_lists_of_other_lengths():
+    one = [mx.nd.ones(2)]
+    with pytest.raises(ValueError, match=r"lengths \[1, 2, 1, 1\]"):
+        mx.nd.contrib.multi_lamb_update(one, one * 2, one, one, [1], [0.1], [0.0])
+    with pytest.raises(ValueError, match="expected 2"):
+        mx.nd.contrib.multi_adamw_update(one, one, one, one, 1.0, [0.1], [0.0], [1.0], size=2)

@@ -25,7 +25,7 @@ for _ in range(3):
 def test_refusals_and_the_choice_are_said_once():
     lines = [line for line in explained(CONVOLUTION) if "Convolution" in line]
     assert "dispatch: Convolution: convolution_gemm refuses: it is for float32" in lines
-    assert "dispatch: Convolution: convolution_cpu runs (float64 (1, 3, 8, 8), float64 (2, 3, 3, 3))" in lines
+    assert sum(line.endswith(" runs (float64 (1, 3, 8, 8), float64 (2, 3, 3, 3))") for line in lines) == 1
     assert len(lines) == len(set(lines))
 
 
@@ -42,9 +42,9 @@ def test_dense_fallbacks_of_sparse_arrays_are_named():
     lines = explained("""
 import loomix as mx
 rows = mx.nd.sparse.row_sparse_array((mx.nd.ones((1, 4)), [2]), shape=(5, 4))
-mx.nd.sin(rows).wait_to_read()
+mx.nd.cos(rows).wait_to_read()
 """)
-    assert "dispatch: sin: no kernel takes storage types (row_sparse); the inputs are made dense" in lines
+    assert "dispatch: cos: no kernel takes storage types (row_sparse); the inputs are made dense" in lines
 
 
 def test_nothing_is_said_unasked():

@@ -88,6 +88,30 @@ def test_bad_pictures_are_errors(tmp_path):
         mx.image.imdecode("text")
 
 
+def test_decoding_operators(tmp_path):
+    pixels = np.random.RandomState(0).randint(0, 256, (5, 7, 3)).astype(np.uint8)
+    encoded = mx.recordio.pack_img(mx.recordio.IRHeader(0, 0, 0, 0), pixels[:, :, ::-1], img_fmt=".png")[24:]
+    path = tmp_path / "picture.png"
+    path.write_bytes(encoded)
+    buffer = mx.nd.array(np.frombuffer(encoded, np.uint8), dtype="uint8")
+    decode, read = mx.nd._internal._cvimdecode, mx.nd._internal._cvimread
+    for picture in (decode(buffer), read(str(path)), read(filename=str(path), flag=-1)):
+        assert picture.dtype == np.uint8 and (picture.asnumpy() == pixels).all()
+    for picture in (decode(buffer, to_rgb=False), read(str(path), to_rgb=False)):
+        assert (picture.asnumpy() == pixels[:, :, ::-1]).all()
+    grey = decode(buffer, flag=0)
+    assert grey.shape == (5, 7, 1) and (grey.asnumpy() == mx.image.imdecode(encoded, flag=0).asnumpy()).all()
+    with pytest.raises(OSError, match="cut off"):
+        decode(buffer[:30]).wait_to_read()
+    with pytest.raises(OSError, match="cannot read .*missing.png"):
+        read(str(tmp_path / "missing.png")).wait_to_read()
+    path.write_bytes(encoded[:40])
+    with pytest.raises(OSError, match="picture.png"):
+        read(str(path)).wait_to_read()
+    with pytest.raises(ValueError, match="one axis"):
+        decode(buffer.reshape((1, -1)))
+
+
 def test_crops():
     image = picture()
     part, place = mx.image.center_crop(image, (20, 10))
@@ -237,7 +261,7 @@ def test_image_iter_sources(tmp_path):
 BOXES = [[2, 5, 0, 0.1, 0.2, 0.6, 0.8], [2, 5, 1, 0.3, 0.3, 0.9, 0.7, 2, 0.0, 0.0, 0.5, 0.5]]
 
 
-def test_detection_iter(tmp_path):
+def test_detection_iter(tmp_path, caplog):
     iterator = mx.image.ImageDetIter(2, (3, 30, 40), path_imgrec=write_rec(tmp_path / "d.rec", BOXES))
     batch = next(iterator)
     assert batch.data[0].shape == (2, 3, 30, 40)
@@ -248,7 +272,10 @@ def test_detection_iter(tmp_path):
     )
     other = mx.image.ImageDetIter(2, (3, 30, 40), path_imgrec=write_rec(tmp_path / "e.rec", [BOXES[0]]))
     assert other.label_shape == (1, 5)
-    iterator.sync_label_shape(other)
+    with caplog.at_level("INFO"):
+        assert iterator.sync_label_shape(other, verbose=True) is other
+        iterator.sync_label_shape(other, verbose=True)
+    assert caplog.messages == ["Resized label_shape from (2, 5) and (1, 5) to (2, 5)"]
     assert next(other).label[0].shape == (2, 2, 5)
     with pytest.raises(OSError, match="7 numbers|at least 7"):
         mx.image.ImageDetIter(2, (3, 30, 40), path_imgrec=write_rec(tmp_path / "f.rec", [[2, 5, 0]]))

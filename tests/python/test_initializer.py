@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from loomix import initializer as init
 
+pytestmark = pytest.mark.library
+
 
 def fill(initializer, name, shape, **attrs):
     array = mx.nd.full(shape, 7.0)

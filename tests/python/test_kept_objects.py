@@ -260,7 +260,7 @@ def test_arrays_of_an_out_list_live_while_the_push_waits():
         import os, threading, time, weakref
         os.environ["LOOMIX_MAX_TASKS_IN_FLIGHT"] = "4"
         import loomix as mx
-        slow = mx.nd.ones((1200, 1200))
+        slow = mx.nd.ones((2400, 2400))
         parts = mx.nd.ones((2, 3))
         class Watched(mx.nd.NDArray):
             pass  # with room for weak references

@@ -247,7 +247,9 @@ def test_errors():
     assert made.is_capable("optimizer")
 
 
-def test_registered_stores():
+def test_registered_stores(monkeypatch):
+    monkeypatch.setattr(mx.kv.KVStoreBase, "kv_registry", {})
+
     @mx.kv.KVStoreBase.register
     class MyStore(mx.kv.KVStoreBase):
         type = "mystore"

@@ -4,6 +4,8 @@ import math
 import pytest
 from loomix import lr_scheduler as lrs
 
+pytestmark = pytest.mark.library
+
 
 def test_factor():
     schedule = lrs.FactorScheduler(step=3, factor=0.5, stop_factor_lr=0.2, base_lr=1.0)

@@ -9,6 +9,8 @@ import pytest
 from loomix import metric
 from loomix.metric.lazy import PENDING_LIMIT
 
+pytestmark = pytest.mark.library
+
 
 def batches(kind, count=3, size=16, seed=0):
     random = np.random.RandomState(seed)

@@ -372,7 +372,7 @@ def test_wrong_names_and_shapes():
     with pytest.raises(ValueError):
         trained(module=mx.mod.Module(network()), epochs=None)
     with pytest.raises(TypeError):
-        mx.mod.Module(network(), context="cpu")
+        mx.mod.Module(network(), context=3)
 
 
 def test_monitor(caplog):

@@ -126,6 +126,7 @@ def test_unary():
     same(abs(nd.array(data)), abs(data))
 
 
+@pytest.mark.filterwarnings("ignore::loomix.habits.HabitWarning")
 def test_integers_stay_integers():
     array = nd.array([1, 2, 3], dtype="int32")
     assert (array + 2.5).dtype == np.int32
@@ -133,7 +134,7 @@ def test_integers_stay_integers():
     same(array / 2, [0, 1, 1])
 
 
-@pytest.mark.parametrize("other", [np.ones(2), "a", None, [1, 2], object()])
+@pytest.mark.parametrize("other", ["a", None, [1, 2], object()])
 def test_operands_of_other_kinds(other):
     with pytest.raises(TypeError):
         nd.ones(2) + other
@@ -460,11 +461,13 @@ def test_histogram(dtype):
     assert counts.asnumpy().tolist() == np.histogram(values, bins=[0, 1, 3, 10])[0].tolist()
     assert edges.dtype == np.dtype(dtype)
     counts, edges = nd.histogram(nd.array(values, dtype=dtype), bins=3)
-    want_edges = np.histogram(values, bins=3)[1].astype(dtype)  # whole numbers for integers, as in MXNet
+    want, want_edges = np.histogram(values, bins=3)
+    assert edges.dtype == counts.dtype == np.float32  # as in MXNet, whatever the values are
     np.testing.assert_allclose(edges.asnumpy(), want_edges, rtol=1e-6)
-    assert counts.asnumpy().tolist() == np.histogram(values, bins=edges.asnumpy())[0].tolist()
+    assert counts.asnumpy().tolist() == want.tolist()
     symbol = mx.sym.histogram(mx.sym.var("x"), bins=5, range=(0, 10))
-    assert symbol.bind(mx.cpu(), {"x": nd.array(values)}).forward()[0].asnumpy().tolist() == want.tolist()
+    counts = symbol.bind(mx.cpu(), {"x": nd.array(values)}).forward()[0]
+    assert counts.asnumpy().tolist() == np.histogram(values, bins=5, range=(0, 10))[0].tolist()
 
 
 def test_mistakes_of_histogram():
@@ -475,6 +478,8 @@ def test_mistakes_of_histogram():
         nd.histogram(x, bins=2, range=(1, 0))
     with pytest.raises(ValueError, match="edges"):
         nd.histogram(x, bins=nd.ones((2, 2)))
+    with pytest.raises(ValueError, match="bins is a tuple"):
+        nd.histogram(x, bins=(1, 2))
     with pytest.raises(ValueError, match="rising"):
         nd.histogram(x, bins=nd.array([2.0, 1.0]))[0].wait_to_read()
 

@@ -5,6 +5,8 @@ import loomix as mx
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.library
+
 STEPS = 5
 SHAPE = (4, 3)
 

@@ -10,6 +10,8 @@ import loomix as mx
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.library
+
 FILES = Path(__file__).resolve().parents[1] / "compat" / "files"
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from loomix import recordio
 
+pytestmark = pytest.mark.library
+
 FIXTURES = Path(__file__).parent.parent / "compat" / "files" / "record"
 
 

@@ -11,6 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 from cases.rnn import rnn as reference
 
+pytestmark = pytest.mark.library
+
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 

@@ -5,6 +5,8 @@ import loomix as mx
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.library
+
 nd = mx.nd
 
 

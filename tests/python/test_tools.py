@@ -9,6 +9,8 @@ import pytest
 from loomix import profiler
 from loomix import test_utils as tu
 
+pytestmark = pytest.mark.library
+
 
 def lenet():
     net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=6, kernel=(5, 5), name="c1")
@@ -137,6 +139,8 @@ def test_symbols():
     tu.check_symbolic_forward(net, {"a": x, "b": y}, [x * y + x])
     tu.check_symbolic_backward(net, [x, y], [np.array([[1.0, 2.0]])], [(y + 1) * [1, 2], x * [1, 2]])
     tu.check_symbolic_backward(net, [x, y], [np.ones_like(x)], {"a": y + 1}, grad_req={"a": "add"})
+    found = tu.check_symbolic_backward(net, [x, y], [np.ones_like(x)], {"a": y + 1})
+    assert list(found) == ["a"] and found["a"].asnumpy().tolist() == (y + 1).tolist()
     with pytest.raises(AssertionError):
         tu.check_symbolic_forward(net, [x, y], [x])
     with pytest.raises(AssertionError):

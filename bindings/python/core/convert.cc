@@ -155,6 +155,7 @@ Device to_device(PyObject* object, const char* who) {
     current = Owned(checked(PyObject_CallNoArgs(package_attribute("context", "current_context"))));
     object = current.get();
   }
+  if (PyUnicode_Check(object)) return Device::parse(to_text(object));
   static PyObject* const kind = PyUnicode_InternFromString("device_typeid");
   static PyObject* const number = PyUnicode_InternFromString("device_id");
   const Owned type(PyObject_GetAttr(object, kind));

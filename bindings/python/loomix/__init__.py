@@ -27,11 +27,13 @@ _MODULES = {
     "callback": "callback",
     "context": "context",
     "contrib": "contrib",
+    "debug": "debug",
     "engine": "engine",
     "error": "error",
     "executor": "executor",
     "executor_manager": "executor_manager",
     "gluon": "gluon",
+    "habits": "habits",
     "image": "image",
     "img": "image",
     "init": "initializer",
@@ -56,7 +58,9 @@ _MODULES = {
     "ndarray": "ndarray",
     "numpy_extension": "numpy_extension",
     "npx": "numpy_extension",
+    "operator": "operator",
     "optimizer": "optimizer",
+    "predictor": "predictor",
     "profiler": "profiler",
     "random": "random",
     "recordio": "recordio",
@@ -67,6 +71,7 @@ _MODULES = {
     "runtime": "runtime",
     "sym": "symbol",
     "symbol": "symbol",
+    "symbol_doc": "symbol_doc",
     "test_utils": "test_utils",
     "util": "util",
     "visualization": "visualization",
@@ -78,6 +83,7 @@ _OBJECTS = {
     "AttrScope": "attribute",
     "Context": "context",
     "MXNetError": "base",
+    "Predictor": "predictor",
     "cpu": "context",
     "cpu_pinned": "context",
     "current_context": "context",
@@ -92,13 +98,14 @@ _OBJECTS = {
     "use_np_shape": "util",
 }
 
+__all__ = [*_MODULES, *_OBJECTS]  # noqa: PLE0604 - `import *` loads everything
+
 
 # What MXNet has and Loomix has not: planned parts by what they are for, and what is not planned by what to use instead.
 _PLANNED = {
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
     "onnx": "ONNX files",
-    "operator": "operators written in Python",
 }
 _NOT_PLANNED = {
     "notebook": "use callbacks",
@@ -115,17 +122,31 @@ def _missing(name: str) -> Any:
     elif name in _NOT_PLANNED:
         why = f"mx.{name} is not planned: {_NOT_PLANNED[name]}"
     else:
-        return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_this)
+        import difflib
+
+        near = difflib.get_close_matches(name, __dir__(), 1, 0.7) if not name.startswith("_") else []
+        hint = f". Did you mean: {near[0]!r}?" if near else ""  # without `obj`, or Python would say it again
+        return AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
     have = ", ".join(sorted(set(_MODULES.values())))
     return AttributeError(f"module {__name__!r} has no attribute {name!r}: {why}. Its modules are {have}.")
+
+
+def _import(module: str) -> Any:
+    try:
+        return _importlib.import_module(f"{__name__}.{module}")
+    except ImportError as error:
+        if type(error.__cause__).__module__ != f"{__name__}.base":
+            raise
+        reason = error.__cause__  # a setting that cannot be used, as a rule
+    raise reason
 
 
 def __getattr__(name: str) -> Any:
     """Loads the submodule (or the object of a submodule) called ``name`` on first use."""
     if name in _MODULES:
-        value = _importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        value = _import(_MODULES[name])
     elif name in _OBJECTS:
-        value = getattr(_importlib.import_module(f"{__name__}.{_OBJECTS[name]}"), name)
+        value = getattr(_import(_OBJECTS[name]), name)
     else:
         raise _missing(name)
     globals()[name] = value

@@ -5,11 +5,13 @@ from . import base as base
 from . import callback as callback
 from . import context as context
 from . import contrib as contrib
+from . import debug as debug
 from . import engine as engine
 from . import error as error
 from . import executor as executor
 from . import executor_manager as executor_manager
 from . import gluon as gluon
+from . import habits as habits
 from . import image as image
 from . import initializer as initializer
 from . import io as io
@@ -27,7 +29,9 @@ from . import monitor as monitor
 from . import name as name
 from . import ndarray as ndarray
 from . import numpy_extension as numpy_extension
+from . import operator as operator
 from . import optimizer as optimizer
+from . import predictor as predictor
 from . import profiler as profiler
 from . import random as random
 from . import recordio as recordio
@@ -36,6 +40,7 @@ from . import rnn as rnn
 from . import rtc as rtc
 from . import runtime as runtime
 from . import symbol as symbol
+from . import symbol_doc as symbol_doc
 from . import test_utils as test_utils
 from . import util as util
 from . import visualization as visualization
@@ -46,6 +51,7 @@ from .context import cpu as cpu
 from .context import cpu_pinned as cpu_pinned
 from .context import current_context as current_context
 from .context import gpu as gpu
+from .predictor import Predictor as Predictor
 from .util import is_np_array as is_np_array
 from .util import is_np_shape as is_np_shape
 from .util import np_array as np_array

@@ -16,6 +16,7 @@ COMMANDS = {
     "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
     "trace": ("trace", "puts traces of several processes on one timeline"),
     "rec2dir": ("tools", "writes the pictures of a record file as files"),
+    "run": ("run", "runs a script written for MXNet: its mxnet is Loomix"),
     "serve": ("serve", "runs a cluster's scheduler or a server"),
 }
 

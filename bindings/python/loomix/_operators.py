@@ -39,7 +39,15 @@ def place_of(name: str) -> tuple[str, str]:
 
 
 def missing(package: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The error for a name that ``mx.nd`` or ``mx.sym`` does not have, with the nearest that it has."""
+    """The error for a name that ``mx.nd`` or ``mx.sym`` (or ``symbol.contrib`` and so on) does not have, with the
+    nearest that it has."""
+    kind, _, namespace = package.partition(".")
+    if kind == "symbol" and not name.startswith("__") and name in functions("ndarray", namespace or "op"):
+        place = f"mx.nd.{namespace}.{name}" if namespace else f"mx.nd.{name}"
+        return AttributeError(
+            f"module 'loomix.{package}' has no attribute {name!r}: it changes its arguments, so it is for "
+            f"arrays only, as {place}."
+        )
     near = [] if name.startswith("__") else difflib.get_close_matches(name, known, 3, 0.7)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return AttributeError(f"module 'loomix.{package}' has no attribute {name!r}{hint}.")
@@ -76,7 +84,7 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     Parameter = inspect.Parameter
     parameters = []
     kind: Any = Parameter.POSITIONAL_OR_KEYWORD
-    if info["variadic"]:
+    if info["any_inputs"]:
         parameters.append(Parameter(info["inputs"][0]["name"], Parameter.VAR_POSITIONAL))
         kind = Parameter.KEYWORD_ONLY
     else:
@@ -96,7 +104,9 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     names = {p.name for p in parameters}
     extras = ("name", "attr") if is_symbol else ("out", "name")
     parameters += [Parameter(extra, kind, default=None) for extra in extras if extra not in names]
-    if is_symbol and not info["variadic"]:
+    if info["any_keywords"]:
+        parameters.append(Parameter("kwargs", Parameter.VAR_KEYWORD))
+    elif is_symbol and not info["any_inputs"]:
         parameters.append(
             Parameter("attrs", Parameter.VAR_KEYWORD)
         )  # attributes of the node, such as lr_mult
@@ -108,7 +118,7 @@ def docstring(info: _core.OperatorInfo) -> str:
     lines = [info["doc"], "", "Parameters", "----------"]
     for item in info["inputs"]:
         kind = "NDArray or Symbol"
-        if info["variadic"]:
+        if info["any_inputs"]:
             kind = "any number of " + kind
         elif item["optional"]:
             kind += ", for some parameters only"

@@ -39,10 +39,44 @@ __all__ = [
     "train_mode",
 ]
 
+
+if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
+
+    def __getattr__(name):
+        """The classes that the functions here are about, which import this module themselves."""
+        if name == "NDArray":
+            from .ndarray import NDArray as found
+        elif name == "Symbol":
+            from .symbol import Symbol as found
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        return found
+
+
 is_recording = _core.is_recording
 is_training = _core.is_training
-set_recording = _core.set_recording
-set_training = _core.set_training
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Switches recording on or off for this thread.
+
+    Returns
+    -------
+    bool
+        Whether it was on. :func:`record` and :func:`pause` restore it by themselves.
+    """
+    return _core.set_recording(is_recording)
+
+
+def set_training(train_mode: bool) -> bool:
+    """Switches training mode on or off for this thread: whether operators such as Dropout behave as in training.
+
+    Returns
+    -------
+    bool
+        Whether it was on. :func:`train_mode` and :func:`predict_mode` restore it by themselves.
+    """
+    return _core.set_training(train_mode)
 
 
 class _Scope:
@@ -55,16 +89,16 @@ class _Scope:
         self._outer: list[tuple[bool | None, bool | None]] = []
 
     def __enter__(self) -> None:
-        recording = None if self._recording is None else set_recording(self._recording)
-        training = None if self._training is None else set_training(self._training)
+        recording = None if self._recording is None else _core.set_recording(self._recording)
+        training = None if self._training is None else _core.set_training(self._training)
         self._outer.append((recording, training))
 
     def __exit__(self, *exc_info: Any) -> None:
         recording, training = self._outer.pop()
         if recording is not None:
-            set_recording(recording)
+            _core.set_recording(recording)
         if training is not None:
-            set_training(training)
+            _core.set_training(training)
 
 
 def record(train_mode: bool = True) -> Any:
@@ -257,3 +291,14 @@ class Function:
     def backward(self, *output_grads: Any) -> Any:
         """Computes the gradients of the inputs from those of the outputs."""
         raise NotImplementedError
+
+
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name):
+        """The classes of arrays and symbols, whose modules need this one."""
+        if name in ("NDArray", "Symbol"):
+            from . import ndarray, symbol
+
+            return ndarray.NDArray if name == "NDArray" else symbol.Symbol
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

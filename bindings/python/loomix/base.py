@@ -7,11 +7,45 @@ Each exception is an ``MXNetError`` and the built-in exception of its kind at on
 
 from __future__ import annotations
 
+import atexit as atexit
+import ctypes as ctypes
+import difflib
+import inspect as inspect
 import os
-from collections.abc import Callable
-from typing import Any
+import platform as platform
+import re
+import sys as sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+
+from .c_types import CachedOpHandle as CachedOpHandle
+from .c_types import CudaKernelHandle as CudaKernelHandle
+from .c_types import CudaModuleHandle as CudaModuleHandle
+from .c_types import DataIterCreatorHandle as DataIterCreatorHandle
+from .c_types import DataIterHandle as DataIterHandle
+from .c_types import DLPackHandle as DLPackHandle
+from .c_types import ExecutorHandle as ExecutorHandle
+from .c_types import FunctionHandle as FunctionHandle
+from .c_types import KVStoreHandle as KVStoreHandle
+from .c_types import NDArrayHandle as NDArrayHandle
+from .c_types import OpHandle as OpHandle
+from .c_types import ProfileHandle as ProfileHandle
+from .c_types import RecordIOHandle as RecordIOHandle
+from .c_types import RtcHandle as RtcHandle
+from .c_types import SymbolHandle as SymbolHandle
+from .c_types import c_array as c_array
+from .c_types import c_array_buf as c_array_buf
+from .c_types import c_str as c_str
+from .c_types import c_str_array as c_str_array
+from .c_types import ctypes2buffer as ctypes2buffer
+from .c_types import ctypes2numpy_shared as ctypes2numpy_shared
+from .c_types import mx_float as mx_float
+from .c_types import mx_float_p as mx_float_p
+from .c_types import mx_int as mx_int
+from .c_types import mx_int64 as mx_int64
+from .c_types import mx_uint as mx_uint
 
 __all__ = [
     "DeviceError",
@@ -29,11 +63,16 @@ __all__ = [
     "NotSupportedForSparseNDArray",
     "ShapeError",
     "StateError",
+    "build_param_doc",
+    "c2pyerror",
+    "check_call",
     "classproperty",
     "data_dir",
+    "error_types",
     "integer_types",
     "numeric_types",
     "py_str",
+    "register_error",
     "string_types",
 ]
 
@@ -127,6 +166,20 @@ class NotSupportedForSparseNDArray(MXNetError, NotImplementedError):
         super().__init__(text + ".")
 
 
+def suggest(name: Any, known: Iterable[str]) -> str:
+    """For an unknown name: the nearest one that there is, then at most ten of all.
+
+    >>> suggest("adm", ["sgd", "adam"])
+    "Did you mean 'adam'? Known are adam, sgd."
+    """
+    names = sorted(map(str, known))
+    by_lower = {item.lower(): item for item in names}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, 1, 0.6)
+    hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"{hint}Known are {', '.join(names[:10])}{more}."
+
+
 class classproperty:
     """A read-only property of a class, used as a decorator.
 
@@ -154,6 +207,9 @@ def as_list(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 
+_as_list = as_list  # MXNet's name
+
+
 def py_str(x: Any) -> str:
     """The text in UTF-8 bytes; a text itself.
 
@@ -171,3 +227,93 @@ def data_dir_default() -> str:
 def data_dir() -> str:
     """The folder for data and models: the environment's MXNET_HOME, else :func:`data_dir_default`."""
     return os.environ.get("MXNET_HOME") or data_dir_default()
+
+
+# The classes of errors by the name that stands before the colon of a text; `register_error` adds to them.
+error_types: dict[str, type[BaseException]] = {
+    cls.__name__: cls
+    for cls in (
+        NotImplementedForSymbol,
+        InternalError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        NotImplementedError,
+    )
+}
+
+
+def register_error(func_name: Any = None, cls: type[BaseException] | None = None) -> Any:
+    """Makes a class of errors known by its name, or by another one; also a decorator, with or without a name.
+
+    >>> @register_error
+    ... class ExampleError(MXNetError):
+    ...     pass
+    >>> error_types["ExampleError"] is ExampleError
+    True
+    """
+    if isinstance(func_name, type):
+        func_name, cls = func_name.__name__, func_name
+
+    def register(cls: type[BaseException]) -> Any:
+        error_types[func_name if isinstance(func_name, str) else cls.__name__] = cls
+        return cls
+
+    return register if cls is None else register(cls)
+
+
+def c2pyerror(err_msg: str) -> tuple[str, str | None]:
+    """An error's text, and the name of its class if the text begins with one and a colon.
+
+    >>> c2pyerror("ValueError: no such key"), c2pyerror("no such key")
+    (('ValueError: no such key', 'ValueError'), ('no such key', None))
+    """
+    found = re.match(r"([A-Za-z_][\w.]*):", err_msg)
+    return err_msg, found[1] if found else None
+
+
+def check_call(ret: int) -> None:
+    """Raises MXNetError for the status of a C function that is not 0."""
+    if ret != 0:
+        raise MXNetError(f"[check_call] a function of a C library returned the status {ret}; expected 0.")
+
+
+class _NoLibrary:
+    """In the place of MXNet's C library, which Loomix is not built on."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"[_LIB] {name}: MXNet's C library is not part of Loomix; use the functions of its Python modules.",
+            name=name,
+            obj=self,
+        )
+
+
+_LIB = _NoLibrary()
+
+
+def build_param_doc(
+    arg_names: Sequence[str], arg_types: Sequence[str], arg_descs: Sequence[str], remove_dup: bool = True
+) -> str:
+    """The section "Parameters" of a doc string; with ``remove_dup`` a name counts only once.
+
+    >>> print(build_param_doc(["data"], ["NDArray"], ["The input."]))
+    Parameters
+    ----------
+    data : NDArray
+        The input.
+    <BLANKLINE>
+    """
+    lines, seen = ["Parameters", "----------"], set()
+    for name, kind, text in zip(arg_names, arg_types, arg_descs):
+        if remove_dup and name in seen or name == "num_args":
+            continue
+        seen.add(name)
+        lines.append(f"{name} : {kind}")
+        if text:
+            lines.append(f"    {text}")
+    return "\n".join(lines) + "\n"
+
+
+from . import libinfo as libinfo  # noqa: E402 - it imports this module

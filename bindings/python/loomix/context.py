@@ -10,7 +10,7 @@ cpu(1)
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import MXNetTypeError, MXNetValueError, classproperty
 
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
-
-
-class _Default(threading.local):
-    """The default device of a thread; a new thread starts with ``cpu(0)``."""
-
-    value: Context | None = None
 
 
 class Context:
@@ -47,7 +41,7 @@ class Context:
 
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared", 100: "null"}
     devstr2type = {name: number for number, name in devtype2str.items()}
-    _default = _Default()
+    _default_ctx: ClassVar[_Default]
     __slots__ = ("_outer", "device_id", "device_typeid")
     device_typeid: int
     device_id: int
@@ -88,13 +82,18 @@ class Context:
     def __reduce__(self) -> Any:
         return Context, (self.device_type, self.device_id)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes what MXNet's pickles hold."""
+        self.device_typeid, self.device_id = state["device_typeid"], state["device_id"]
+        self._outer = []
+
     def __enter__(self) -> Self:
-        self._outer.append(Context._default.value)
-        Context._default.value = self
+        self._outer.append(Context._default_ctx.value)
+        Context._default_ctx.value = self
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        Context._default.value = self._outer.pop()
+        Context._default_ctx.value = self._outer.pop()
 
     @classproperty
     def default_ctx(cls) -> Context:
@@ -108,7 +107,14 @@ class Context:
         _core.empty_cache(self.device_typeid, self.device_id)
 
 
-_CPU0 = Context("cpu", 0)
+class _Default(threading.local):
+    """The default device of a thread; a new thread starts with ``cpu(0)``."""
+
+    def __init__(self) -> None:
+        self.value = Context("cpu", 0)
+
+
+Context._default_ctx = _Default()
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -155,18 +161,39 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 def current_context() -> Context:
     """The default device of this thread: that of the innermost ``with``, else ``cpu(0)``."""
-    return Context._default.value or _CPU0
+    return Context._default_ctx.value
+
+
+def as_context(context: Any) -> Any:
+    """The context that a text such as ``"cpu"`` or ``"gpu(1)"`` names; anything else itself.
+
+    >>> as_context("cpu")
+    cpu(0)
+
+    Raises
+    ------
+    ValueError
+        For other texts.
+    """
+    if not isinstance(context, str):
+        return context
+    name, _, number = context.partition("(")
+    if "(" in context and not (number.endswith(")") and number[:-1].isdecimal()):
+        raise MXNetValueError(
+            f'[Context] {context!r} is no device; expected a text such as "cpu" or "gpu(1)".'
+        )
+    return Context(name, int(number[:-1]) if number else 0)
 
 
 def as_context_list(context: Any) -> list[Any]:
-    """A list of contexts from one context or a sequence of them.
+    """A list of contexts from one context or a sequence of them; texts such as ``"cpu"`` will do.
 
     >>> as_context_list(cpu())
     [cpu(0)]
     """
-    if isinstance(context, Context):
-        return [context]
-    contexts = list(context)
+    if isinstance(context, (Context, str)):
+        return [as_context(context)]
+    contexts = [as_context(item) for item in context]
     for item in contexts:
         if not isinstance(item, Context):
             raise MXNetTypeError(

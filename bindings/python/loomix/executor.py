@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._passes import Passes
 from .base import MXNetTypeError, MXNetValueError
 from .base import py_str as py_str
 from .ndarray import NDArray, zeros
@@ -30,7 +31,11 @@ class Executor:
     arg_arrays, grad_arrays, aux_arrays : list of NDArray
         Arguments, their gradients (None where there is none) and auxiliary states, in the symbol's order.
     outputs : list of NDArray
-        The results of the last forward pass, which the next one overwrites.
+        The results of the last forward pass, which the next one overwrites. (One of another thread leaves them alone
+        and has arrays of its own.)
+
+    An executor serves one thread at a time: calls that overlap raise StateError, and so does reading the results of a
+    pass that another thread's has replaced.
 
     Examples
     --------
@@ -61,8 +66,17 @@ class Executor:
             handle.auxiliary_states(),
         )
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arguments, gradients, states
-        self.outputs = handle.outputs()
+        self._outputs = handle.outputs()
         self._dicts: dict[Any, Any] = {}
+        self._passes = Passes("Executor")
+
+    def __repr__(self) -> str:
+        names = self._symbol.list_arguments()
+        shown = [f"{name} {array.shape}" for name, array in zip(names, self.arg_arrays)]
+        shown = shown if len(shown) <= 4 else [*shown[:3], f"{len(shown) - 3} more"]
+        wanted = sum(request != "null" for request in self._requests())
+        outputs = ", ".join(self._symbol.list_outputs())
+        return f"<Executor of {outputs} @{self._ctx}: arguments {', '.join(shown) or 'none'}; {wanted} with gradients>"
 
     def _named(self, kind: str, names: Any, arrays: Any) -> Any:
         if kind not in self._dicts:
@@ -72,6 +86,11 @@ class Executor:
                 raise MXNetValueError(f"Duplicate names detected: {', '.join(doubled)}")
             self._dicts[kind] = dict(zip(names, arrays))
         return self._dicts[kind]
+
+    @property
+    def handle(self) -> Any:
+        """What the executor is for the C++ core."""
+        return self._handle
 
     @property
     def arg_dict(self) -> Any:
@@ -87,6 +106,12 @@ class Executor:
     def aux_dict(self) -> Any:
         """The auxiliary states by name."""
         return self._named("aux", self._symbol.list_auxiliary_states, self.aux_arrays)
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """The results of the last forward pass."""
+        self._passes.check("outputs")
+        return self._outputs
 
     @property
     def output_dict(self) -> Any:
@@ -107,22 +132,27 @@ class Executor:
         -------
         list of NDArray
         """
-        if kwargs:
-            arguments = self.arg_dict
-            for name, value in kwargs.items():
-                if name not in arguments:
-                    raise MXNetTypeError(
-                        f"Unknown argument {name}; the arguments are {', '.join(self._symbol.list_arguments())}."
-                    )
-                if not isinstance(value, (NDArray, np.ndarray)):
-                    raise MXNetValueError("only accept keyword argument of NDArrays and numpy.ndarray")
-                if value.shape != arguments[name].shape:
-                    raise MXNetValueError(
-                        f"Shape not match! Argument {name}, need: {arguments[name].shape}, received: {value.shape}"
-                    )
-                arguments[name][:] = value
-        self._handle.forward(bool(is_train))
-        return self.outputs
+        with self._passes:
+            if kwargs:
+                arguments = self.arg_dict
+                for name, value in kwargs.items():
+                    if name not in arguments:
+                        raise MXNetTypeError(
+                            f"Unknown argument {name}; the arguments are {', '.join(self._symbol.list_arguments())}."
+                        )
+                    if not isinstance(value, (NDArray, np.ndarray)):
+                        raise MXNetValueError("only accept keyword argument of NDArrays and numpy.ndarray")
+                    if value.shape != arguments[name].shape:
+                        raise MXNetValueError(
+                            f"Shape not match! Argument {name}, need: {arguments[name].shape}, received: {value.shape}"
+                        )
+                    arguments[name][:] = value
+            if self._passes.begin():  # the other thread may still read what it got
+                self._handle.renew_outputs()
+                self._outputs = self._handle.outputs()
+                self._dicts.pop("output", None)
+            self._handle.forward(bool(is_train))
+            return self._outputs
 
     def backward(self, out_grads: Any = None, is_train: bool | None = None) -> None:
         """Computes the gradients of the arguments for the last forward pass; without one, a pass is run first.
@@ -148,7 +178,9 @@ class Executor:
         for item in out_grads:
             if not isinstance(item, NDArray):
                 raise MXNetTypeError("inputs must be NDArray")
-        self._handle.backward(list(out_grads), None if is_train is None else bool(is_train))
+        with self._passes:
+            self._passes.check("backward")
+            self._handle.backward(list(out_grads), None if is_train is None else bool(is_train))
 
     def copy_params_from(
         self,
@@ -275,11 +307,11 @@ def bind(
         "aux_states", [] if aux_states is None and not state_names else aux_states or {}, state_names, False
     )
     requests = _requests(grad_req, names)
-    gradients = [None if request == "null" else array for array, request in zip(gradients, requests)]
-    effective = ["null" if array is None else request for array, request in zip(gradients, requests)]
+    written = [None if request == "null" else array for array, request in zip(gradients, requests)]
+    effective = ["null" if array is None else request for array, request in zip(written, requests)]
     shared = None if shared_exec is None else shared_exec._handle
     groups = list((group2ctx or {}).items())
-    handle = _core.bind(symbol.handle, ctx, arguments, gradients, effective, states, groups, shared)
+    handle = _core.bind(symbol.handle, ctx, arguments, written, effective, states, groups, shared)
     return Executor(handle, symbol, ctx, grad_req, group2ctx, (arguments, gradients, states))
 
 
@@ -299,14 +331,14 @@ def simple_bind(
     names = symbol.list_arguments()
     requests = _requests(grad_req, names)
     types = list((type_dict or {}).items())
-    if shared_buffer is not None or stype_dict:
+    stypes = {**variable_storage(symbol), **(stype_dict or {})}
+    if shared_buffer is not None:
         return _bind_buffered(
             symbol,
             ctx,
-            grad_req,
             requests,
             types,
-            stype_dict or {},
+            stypes,
             group2ctx,
             shared_exec,
             shared_buffer,
@@ -318,6 +350,7 @@ def simple_bind(
         ctx,
         list(shapes.items()),
         types,
+        list(stypes.items()),
         requests,
         list(shared_arg_names or []),
         list((group2ctx or {}).items()),
@@ -326,10 +359,23 @@ def simple_bind(
     return Executor(handle, symbol, ctx, grad_req, group2ctx)
 
 
+def gradient_array(argument: NDArray, request: str, stype: str) -> NDArray:
+    """Zeros for the gradient of an argument; what gradients are added to is dense."""
+    stype = "default" if request == "add" else stype
+    return zeros(argument.shape, ctx=argument.context, dtype=argument.dtype, stype=stype)
+
+
+def variable_storage(symbol: Symbol) -> dict[str, str]:
+    """Storage types of the arguments whose variables name one: ``Variable(name, stype="csr")``."""
+    attributes = symbol.attr_dict()
+    names = {"1": "row_sparse", "2": "csr"}
+    found = {name: attributes.get(name, {}).get("__storage_type__") for name in symbol.list_arguments()}
+    return {name: names[stype] for name, stype in found.items() if stype in names}
+
+
 def _bind_buffered(
     symbol: Symbol,
     ctx: Context,
-    grad_req: str | Sequence[str] | Mapping[str, str],
     requests: Any,
     types: Any,
     stypes: Any,
@@ -359,9 +405,12 @@ def _bind_buffered(
         return buffers[name]
 
     arguments = [take(*row) for row in zip(symbol.list_arguments(), arg_shapes, arg_types, arg_contexts)]
-    gradients = [
-        None if request == "null" else zeros(shape, ctx=array.context, dtype=array.dtype)
-        for request, shape, array in zip(requests, arg_shapes, arguments)
-    ]
     states = [take(*row) for row in zip(symbol.list_auxiliary_states(), aux_shapes, aux_types, aux_contexts)]
+    kinds = _core.gradient_storage(
+        symbol.handle, ctx, arguments, requests, states, list((group2ctx or {}).items())
+    )
+    gradients = [
+        None if request == "null" else gradient_array(array, request, kind)
+        for request, kind, array in zip(requests, kinds, arguments)
+    ]
     return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec)

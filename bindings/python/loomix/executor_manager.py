@@ -103,7 +103,7 @@ class DataParallelExecutorGroup:
             [rows.stop - rows.start for rows in slices],
             _descriptions(train_data.provide_data),
             _descriptions(train_data.provide_label),
-            [name for name in sym.list_arguments() if name in set(param_names)],
+            [name for name in arg_names if name in set(param_names)],
             for_training=True,
             inputs_need_grad=False,
             shared_group=None if shared_group is None else shared_group._group,

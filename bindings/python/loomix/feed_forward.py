@@ -12,7 +12,7 @@ import numpy as np
 
 from .base import MXNetTypeError, MXNetValueError, StateError, as_list
 from .callback import LogValidationMetricsCallback
-from .context import Context, cpu
+from .context import as_context_list, cpu
 from .initializer import Uniform
 from .io import DataIter, NDArrayIter, ResizeIter
 from .model import BatchEndParam, load_checkpoint, save_checkpoint
@@ -105,7 +105,7 @@ class FeedForward:
             )
         self.sym_gen = symbol if generates else None
         self.symbol: Any = None if generates else symbol
-        self.ctx = [cpu()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
+        self.ctx = [cpu()] if ctx is None else as_context_list(ctx)
         self.num_epoch = num_epoch
         self.epoch_size = epoch_size
         self.optimizer = optimizer

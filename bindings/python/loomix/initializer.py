@@ -20,13 +20,14 @@ from . import registry
 from .base import MXNetValueError, ShapeError
 from .base import string_types as string_types
 from .log import note
+from .ndarray import NDArray
+from .ndarray import load as load
+from .util import is_np_array as is_np_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from typing_extensions import Self
-
-    from .ndarray import NDArray
 
 __all__ = [
     "Bilinear",
@@ -103,6 +104,11 @@ class Initializer:
         self._verbose = verbose
         self._print_func = print_func or _root_mean_square
         return self
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._kwargs.items())})"
+        )
 
     def dumps(self) -> Any:
         """JSON text that :func:`create` turns into an equal initializer.
@@ -182,6 +188,13 @@ class Initializer:
         raise NotImplementedError(f"[{type(self).__name__}] _init_weight is not implemented.")
 
     def _init_default(self, name: str, _: Any) -> Any:
+        if name.endswith("label"):
+            raise MXNetValueError(
+                f"[{type(self).__name__}] {name!r} is the label of a loss, but counts as a parameter, since no label "
+                "of the Module is called so. Name the loss after its label, as in SoftmaxOutput(..., name='softmax') "
+                f"for 'softmax_label', or say label_names=[{name!r}] to the Module and label_name={name!r} to the "
+                "NDArrayIter."
+            )
         raise MXNetValueError(
             f"[{type(self).__name__}] no rule for the parameter name {name!r}; expected it to end in "
             f"weight, bias, "
@@ -229,8 +242,6 @@ class Load:
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
         if isinstance(param, str):
-            from .ndarray import load
-
             param = load(param)
         if not isinstance(param, dict):
             raise MXNetValueError("[Load] the parameters have no names; expected a file or dict with names.")

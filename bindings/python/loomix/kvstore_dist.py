@@ -80,7 +80,7 @@ class DistKVStore(KVStore):
         if not isinstance(staleness, int) or staleness < 0:
             raise MXNetValueError(f"[kvstore] staleness is {staleness!r}; expected an int >= 0.")
         self._handle = _core.make_dist_store(_TYPES[kind], staleness)
-        self._optimizer_updater: Any = None
+        self._updater: Any = None
         self._calls = 0
 
     def init(self, key: Any, value: Any) -> None:
@@ -131,7 +131,7 @@ class DistKVStore(KVStore):
 
     _set_updater = set_updater
 
-    def set_optimizer(self, optimizer: Optimizer) -> None:
+    def set_optimizer(self, optimizer: Optimizer | str) -> None:
         """Makes the servers update values by an optimizer, which travels as name and settings.
 
         All workers call it; the one of rank 0 counts. Returns when the servers have it.
@@ -153,8 +153,10 @@ class DistKVStore(KVStore):
         >>> store = mx.kv.create("dist_async")  # doctest: +SKIP
         >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1))  # doctest: +SKIP
         """
+        from .optimizer import create
         from .optimizer.travel import describe, pickled
 
+        optimizer = create(optimizer) if isinstance(optimizer, str) else optimizer
         try:
             described = describe(optimizer)
         except MXNetNotImplementedError as reason:

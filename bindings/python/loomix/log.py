@@ -90,7 +90,7 @@ def _takes(logger: Any, level: int) -> bool:
     return False
 
 
-def _silenced(logger: Any) -> bool:
+def is_silenced(logger: Any) -> bool:
     """Whether the program asked for fewer lines: warnings are hidden, too, or the logger has a level of its own."""
     own = logger.level if logger.parent is not None else NOTSET
     return not logger.isEnabledFor(WARNING) or own > INFO or logging.root.manager.disable >= INFO
@@ -113,5 +113,5 @@ def progress(logger: Any, text: str, *args: Any) -> None:
     logger = of(logger)
     if not isinstance(logger, logging.Logger) or _takes(logger, INFO):
         logger.info(text, *args)
-    elif not _silenced(logger):
+    elif not is_silenced(logger):
         print(text % args if args else text, file=sys.stderr, flush=True)

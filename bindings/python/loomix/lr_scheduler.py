@@ -57,6 +57,12 @@ class LRScheduler:
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
 
+    def __repr__(self) -> str:
+        shown = {
+            name: value for name, value in vars(self).items() if isinstance(value, (int, float, str, list))
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
     def get_warmup_lr(self, num_update: int) -> float:
         """The rate during the warm-up, at update ``num_update < warmup_steps``."""
         if self.warmup_mode == "constant":

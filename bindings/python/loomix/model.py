@@ -187,19 +187,22 @@ def _live(param_arrays: Any, grad_arrays: Any, param_names: Any) -> list[Any]:
     return [(i, name, weights, grads) for i, (name, weights, grads) in rows if grads[0] is not None]
 
 
-def _exchange(kvstore: Any, name: Any, values: Any, out: Any, priority: int) -> None:
+def _exchange(kvstore: Any, name: Any, values: Any, out: Any, priority: int, ignore_sparse: bool) -> None:
     """Hands values to a store and gets what it makes of them; stores of others may only know it as one step."""
     if hasattr(kvstore, "push"):
         kvstore.push(name, values, priority=priority)
-        kvstore.pull(name, out, priority=priority)
+        kvstore.pull(name, out, priority=priority, ignore_sparse=ignore_sparse)
     else:
         kvstore.pushpull(name, values, out=out, priority=priority)
 
 
 def _update_params_on_kvstore(param_arrays: Any, grad_arrays: Any, kvstore: Any, param_names: Any) -> None:
-    """Gives the gradients to a store, whose optimizer changes the parameters, and gets these back."""
+    """Gives the gradients to a store, whose optimizer changes the parameters, and gets these back.
+
+    Of row_sparse parameters only the rows of a batch are wanted: `Module.prepare` gets them.
+    """
     for i, name, weights, grads in _live(param_arrays, grad_arrays, param_names):
-        _exchange(kvstore, name, grads, weights, -i)
+        _exchange(kvstore, name, grads, weights, -i, ignore_sparse=True)
 
 
 def _update_params(
@@ -210,11 +213,17 @@ def _update_params(
     kvstore: Any = None,
     param_names: Any = None,
 ) -> None:
-    """Changes the parameters on each device, by gradients that a store has added up if there is one."""
+    """Changes the parameters on each device, by gradients that a store has added up if there is one.
+
+    Not if they overflow and the optimizer has a loss scale (see contrib.amp).
+    """
     live = _live(param_arrays, grad_arrays, param_names)
     if kvstore is not None:
         for i, name, _, grads in live:
-            _exchange(kvstore, name, grads, grads, -i)
+            _exchange(kvstore, name, grads, grads, -i, ignore_sparse=False)
+    scaler = getattr(getattr(updater, "optimizer", None), "_amp_loss_scaler", None)
+    if scaler is not None and scaler.follow([grad for _, _, _, grads in live for grad in grads]):
+        return
     for k in range(num_device if live else 0):
         keys = [i * num_device + k for i, _, _, _ in live]
         updater(keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live])

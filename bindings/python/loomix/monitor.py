@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .base import as_list
 from .base import py_str as py_str
 from .log import progress
+from .ndarray import NDArray
 
 if TYPE_CHECKING:
     from .executor import Executor
-    from .ndarray import NDArray
 
 __all__ = ["Monitor"]
 
@@ -65,13 +65,14 @@ class Monitor:
         self.sort = sort
         self.monitor_all = monitor_all
 
-    def _collect(self, name: str, array: NDArray) -> None:
+    def stat_helper(self, name: str, array: NDArray) -> None:
+        """Takes the statistic of an array, if its name counts and the batch is one that is looked at."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Executor) -> None:
         """Watches an executor."""
-        exe.set_monitor_callback(self._collect, self.monitor_all)
+        exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 
     def tic(self) -> None:
@@ -94,7 +95,7 @@ class Monitor:
         for exe in self.exes:
             for arrays in (exe.arg_dict, exe.aux_dict):
                 for name, array in arrays.items():
-                    self._collect(name, array)
+                    self.stat_helper(name, array)
         self.activated = False
         if self.sort:
             self.queue.sort(key=lambda item: item[1])
@@ -114,4 +115,4 @@ class Monitor:
     def toc_print(self) -> None:
         """Ends a batch and logs the results."""
         for step, name, text in self.toc():
-            progress(logging, "Batch: %7d %30s %s", step, name, text)
+            progress(logging, "Batch: %7d %-30s %s", step, name, text)

@@ -40,6 +40,7 @@ __all__ = [
     "profiler_set_state",
     "resume",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
 ]
 
@@ -56,6 +57,7 @@ _OPTIONS = {
     "profile_process": "worker",
     "gpu_memory_profile_filename_prefix": "",
 }
+_NO_SERVERS = "servers are not profiled from workers; `python -m loomix top` shows what they do."
 _config: dict[str, Any] = dict(_OPTIONS)
 _lock = threading.Lock()
 _own_events: list[Any] = []  # of scope objects; emptied when a profile begins or is dumped as finished
@@ -92,12 +94,15 @@ def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") 
     set_config(filename=filename, profile_all=mode == "all")
 
 
+def set_kvstore_handle(handle: Any) -> None:
+    """Raises NotImplementedError: in MXNet it names the store whose servers a worker profiles."""
+    raise MXNetNotImplementedError(f"[profiler] set_kvstore_handle: {_NO_SERVERS}")
+
+
 def _check_process(profile_process: str) -> None:
     """Raises NotImplementedError for other processes than this one."""
     if profile_process == "server":
-        raise MXNetNotImplementedError(
-            "[profiler] servers are not profiled from workers; `python -m loomix top` shows what they do."
-        )
+        raise MXNetNotImplementedError(f"[profiler] {_NO_SERVERS}")
     if profile_process != "worker":
         raise MXNetValueError(
             f"[profiler] profile_process is {profile_process!r}; expected 'worker' or 'server'."

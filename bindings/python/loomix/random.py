@@ -32,6 +32,7 @@ _SAMPLERS = (
     "shuffle",
     "uniform",
 )
+__all__ += [*_SAMPLERS]  # noqa: PLE0604
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

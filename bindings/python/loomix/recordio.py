@@ -39,7 +39,9 @@ IRHeader.__doc__ = """What stands before a picture in its record.
 rule, the index in the list that the file was made from, and ``id2`` 0.
 """
 
-_HEADER = struct.Struct("IfQQ")
+_IR_FORMAT = "IfQQ"  # MXNet's names, which scripts that write records themselves use
+_IR_SIZE = struct.calcsize(_IR_FORMAT)
+_HEADER = struct.Struct(_IR_FORMAT)
 
 
 class MXRecordIO(_record.RecordFile):

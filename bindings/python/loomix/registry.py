@@ -7,7 +7,7 @@ import json
 import warnings
 from typing import Any
 
-from .base import MXNetTypeError, MXNetValueError
+from .base import MXNetTypeError, MXNetValueError, suggest
 from .base import string_types as string_types
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
@@ -84,7 +84,7 @@ def get_create_func(base_class: type, nickname: str) -> Any:
         elif nickname in kwargs:
             name = kwargs.pop(nickname)
         else:
-            raise MXNetTypeError(f"[{nickname}] the name is missing; known are {', '.join(sorted(table))}.")
+            raise MXNetTypeError(f"[{nickname}] the name is missing. {suggest('', table)}")
         if isinstance(name, base_class):
             if args or kwargs:
                 raise MXNetValueError(f"[{nickname}] an instance was given; it takes no further arguments.")
@@ -109,9 +109,7 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             return create(**json.loads(name))
         klass = table.get(name.lower())
         if klass is None:
-            raise MXNetValueError(
-                f"[{nickname}] {name!r} is not registered; known are {', '.join(sorted(table))}."
-            )
+            raise MXNetValueError(f"[{nickname}] {name!r} is not registered. {suggest(name, table)}")
         return klass(*args, **kwargs)
 
     create.__doc__ = f"A {nickname} from an instance, a registered name or JSON text."

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from .base import MXNetKeyError
+from .base import MXNetKeyError, suggest
 
 __all__ = ["Feature", "Features", "feature_list"]
 
@@ -59,5 +59,5 @@ class Features(dict):
             return self[feature_name.upper()].enabled
         except KeyError:
             raise MXNetKeyError(
-                f"[Features] unknown feature {feature_name!r}; known are {', '.join(self)}."
+                f"[Features] unknown feature {feature_name!r}. {suggest(feature_name, self)}"
             ) from None

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
+from .symbol import Symbol
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
-
-    from .symbol import Symbol
 
 __all__ = ["plot_network", "print_summary"]
 
@@ -89,7 +88,7 @@ def print_summary(
     symbol : Symbol
         The network.
     shape : dict of str to tuple, optional
-        Shapes of the inputs; without them no shapes and counts are known.
+        Shapes of the inputs; without them no shapes and counts are known, and the last line says so.
     line_length : int
         Width of the table.
     positions : sequence of float
@@ -146,6 +145,13 @@ def print_summary(
         print(("=" if number == len(nodes) - 1 else "_") * line_length)
     print(f"Total params: {total}")
     print("_" * line_length)
+    if not shapes:
+        known = (*_PARAMETER_ENDINGS, "label")
+        inputs = [n["name"] for n in nodes if n["op"] == "null" and not n["name"].endswith(known)]
+        example = ", ".join(f"{name!r}: (1, ...)" for name in inputs[:3])
+        print(
+            f"Output shapes and counts of parameters need the inputs' shapes: print_summary(symbol, {{{example}}})."
+        )
 
 
 _COLOURS = {

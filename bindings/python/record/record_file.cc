@@ -200,10 +200,10 @@ PyObject* read(PyObject* self, PyObject*) {
 // The record at an offset, as one step for other threads. A copy of the file in a forked process is opened again first.
 PyObject* read_at(PyObject* self, PyObject* offset) {
   return guarded([&] {
-    State& state = state_of(self);
-    if (state.reader != nullptr && forked(state)) {
+    if (const State& state = state_of(self); state.reader != nullptr && forked(state)) {
       const Owned done(checked(PyObject_CallMethod(self, "reset", nullptr)));
     }
+    State& state = state_of(self);  // a new one, if the file was opened again
     const Busy busy(state);
     return to_bytes(reader_of(state).read_at(to_offset(offset)));
   });
@@ -326,7 +326,7 @@ PyObject* damage_count(PyObject* self, void*) {
 // clang-format off
 PyMethodDef methods[] = {
     {"read", read, METH_NOARGS, "Returns the next record as bytes, or None after the last."},
-    {"write", write, METH_O, "Writes a bytes-like object as a record."},
+    {"write", write, METH_O, "write($self, buf, /)\n--\n\nWrites a bytes-like object as a record."},
     {"flush", flush, METH_NOARGS, "Hands everything that was written to the system."},
     {"_open_reader", open_reader, METH_VARARGS, nullptr},
     {"_open_writer", open_writer, METH_O, nullptr},
@@ -338,7 +338,8 @@ PyMethodDef methods[] = {
     {"_forked", is_forked, METH_NOARGS, nullptr},
     {},
 };
-PyMethodDef read_key_method = {"read_idx", read_key, METH_O, "Returns the record of a key as bytes."};
+PyMethodDef read_key_method = {"read_idx", read_key, METH_O,
+                               "read_idx($self, idx, /)\n--\n\nReturns the record of a key as bytes."};
 PyGetSetDef properties[] = {
     {"offset", offset_of_last, nullptr, "Where in the file the record that was read last begins.", nullptr},
     {"damages", damages, nullptr,

@@ -40,6 +40,14 @@ std::span<const std::byte> bytes_of(const py::bytes& bytes) {
 
 }  // namespace
 
+StorageType to_storage_type(const std::string& stype) {
+  for (const StorageType known : {StorageType::dense, StorageType::row_sparse, StorageType::csr}) {
+    if (stype == name_of(known)) return known;
+  }
+  detail::throw_error<ValueError>(
+      "[stype] unknown storage type '{}'; expected 'default', 'row_sparse' or 'csr'.", stype);
+}
+
 void add_array_functions(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   m.def("load_arrays", [](const std::string& path) {
@@ -74,14 +82,7 @@ void add_array_functions(PyObject* module) {
     copy(to_array(source.ptr(), "copyto", "source"), to_array(target.ptr(), "copyto", "other"));
   });
   m.def("cast_storage", [](const py::object& source, const std::string& stype) {
-    const StorageType target = stype == "csr"          ? StorageType::csr
-                               : stype == "row_sparse" ? StorageType::row_sparse
-                                                       : StorageType::dense;
-    return to_python(cast_storage(to_array(source.ptr(), "tostype", "array"), target));
-  });
-  m.def("retain_rows", [](const py::object& source, const py::object& rows) {
-    return to_python(
-        retain(to_array(source.ptr(), "retain", "data"), to_array(rows.ptr(), "retain", "indices")));
+    return to_python(cast_storage(to_array(source.ptr(), "tostype", "array"), to_storage_type(stype)));
   });
   m.def("make_row_sparse", [](const py::object& values, const py::object& rows,
                               const std::vector<int64_t>& shape) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic and comparison of arrays: each slot picks the elementwise, broadcasting or scalar operator and runs it.
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "bindings/python/core/array/ndarray_object.h"
@@ -68,6 +69,28 @@ PyObject* run(const Operator& op, const Ref<const AttrsBase>& attrs, std::span<c
   return Py_NewRef(out);
 }
 
+bool holds_integers(const NDArray& array) {
+  switch (array.dtype()) {
+    case DType::uint8:
+    case DType::int8:
+    case DType::int32:
+    case DType::int64: return true;
+    default: return false;
+  }
+}
+
+// Warns where a fraction would be cut off to the integers of an array.
+void check_fraction(Operation operation, const NDArray& array, PyObject* scalar, bool reverse) {
+  const double value = PyFloat_AS_DOUBLE(scalar);
+  if (std::trunc(value) == value || !std::isfinite(value) || !holds_integers(array)) [[likely]]
+    return;
+  static constexpr const char* kSigns[] = {"+", "-", "*", "/", "%", "**", "<", "<=", "==", "!=", ">", ">="};
+  const Owned sign(checked(PyUnicode_FromString(kSigns[operation])));
+  const Owned done(checked(PyObject_CallFunctionObjArgs(package_attribute("habits", "integer_scalar"),
+                                                        sign.get(), dtype_class(array.dtype()), scalar,
+                                                        reverse ? Py_True : Py_False, nullptr)));
+}
+
 PyObject* apply(Operation operation, PyObject* left, PyObject* right, PyObject* out = nullptr) {
   return guarded([&]() -> PyObject* {
     const bool left_is_array = is_array(left);
@@ -79,12 +102,16 @@ PyObject* apply(Operation operation, PyObject* left, PyObject* right, PyObject* 
     }
     PyObject* scalar = left_is_array ? right : left;
     if (!is_scalar(scalar)) {
+      if (!is_numpy_array(scalar)) return Py_NewRef(Py_NotImplemented);
       // NumPy would go on and give a NumPy array.
-      LOOMIX_CHECK(!is_numpy_array(scalar), TypeError,
-                   "[NDArray] a numpy.ndarray cannot be an operand; expected an NDArray or a number: use "
-                   "nd.array(values).");
-      return Py_NewRef(Py_NotImplemented);
+      const Owned converted(
+          checked(PyObject_CallFunctionObjArgs(package_attribute("ndarray.ndarray", "numpy_operand"), scalar,
+                                               left_is_array ? left : right, nullptr)));
+      return apply(operation, left_is_array ? left : converted.get(), left_is_array ? converted.get() : right,
+                   out);
     }
+    if (PyFloat_Check(scalar))
+      check_fraction(operation, array_of(left_is_array ? left : right), scalar, !left_is_array);
     const Operator& op = left_is_array ? family(operation).scalar : family(operation).reversed;
     const NDArray* in[] = {&array_of(left_is_array ? left : right)};
     return run(op, op.cache->scalar(scalar), in, out);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "bindings/python/core/array/array_functions.h"
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
@@ -81,9 +82,11 @@ Handle bind(const Symbol& symbol, const py::object& context, const py::list& arg
 }
 
 Handle simple_bind(const Symbol& symbol, const py::object& context, const Names& shapes, const Names& dtypes,
+                   const std::vector<std::pair<std::string, std::string>>& stypes,
                    const std::vector<std::string>& requests, const std::vector<std::string>& shared_arguments,
                    const Names& groups, const py::object& shared) {
   SimpleBindRequest request;
+  for (const auto& [name, stype] : stypes) request.stypes.emplace_back(name, to_storage_type(stype));
   request.shapes = to_shapes(shapes);
   for (const auto& [name, dtype] : dtypes)
     request.dtypes.emplace_back(name, to_dtype(dtype.ptr(), "simple_bind"));
@@ -91,6 +94,22 @@ Handle simple_bind(const Symbol& symbol, const py::object& context, const Names&
   request.shared_arguments = shared_arguments;
   return {BoundExecutor::simple_bind(runtime(), symbol, to_device(context.ptr(), "simple_bind"), request,
                                      bind_options(groups, shared))};
+}
+
+// How the gradients of arguments are stored.
+std::vector<std::string> gradient_storage(const Symbol& symbol, const py::object& context,
+                                          const py::list& arguments, const std::vector<std::string>& requests,
+                                          const py::list& auxiliary_states, const Names& groups) {
+  BoundArrays arrays;
+  arrays.arguments = to_arrays(arguments, "an argument");
+  arrays.gradients.resize(arrays.arguments.size());
+  arrays.requests = to_requests(requests);
+  arrays.auxiliary_states = to_arrays(auxiliary_states, "an auxiliary state");
+  const auto stypes = BoundExecutor::gradient_storage(runtime(), symbol, to_device(context.ptr(), "bind"),
+                                                      std::move(arrays), bind_options(groups, py::none()));
+  std::vector<std::string> names;
+  for (const StorageType stype : stypes) names.emplace_back(name_of(stype));
+  return names;
 }
 
 // The contexts of arguments and auxiliary states.
@@ -129,6 +148,7 @@ void add_executor_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   m.def("bind", &bind);
   m.def("simple_bind", &simple_bind);
+  m.def("gradient_storage", &gradient_storage);
   m.def("variable_contexts", &variable_contexts);
   m.def("check_can_run", &BoundExecutor::check_can_run);
   py::class_<Handle>(m, "ExecutorHandle")
@@ -145,6 +165,7 @@ void add_executor_type(PyObject* module) {
              return Handle{handle.executor->reshape(to_shapes(shapes), {.partial = partial, .grow = grow})};
            })
       .def("outputs", [](const Handle& handle) { return list_with_none(handle.executor->outputs()); })
+      .def("renew_outputs", [](const Handle& handle) { handle.executor->renew_outputs(); })
       .def("arguments",
            [](const Handle& handle) { return list_with_none(handle.executor->arrays().arguments); })
       .def("gradients",

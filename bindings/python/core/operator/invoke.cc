@@ -3,15 +3,28 @@
 
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/operator/precision.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/run_node.h"
 
 namespace loomix::python {
+namespace {
+
+NDArrays run(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
+             const RunOptions& options = {}) {
+  if (const auto rules = active_precision()) [[unlikely]] {
+    const CastInputs cast(*rules, op, *attrs, in);
+    return run_node(runtime(), op, attrs, cast.arrays(), options);
+  }
+  return run_node(runtime(), op, attrs, in, options);
+}
+
+}  // namespace
 
 PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                      std::span<const NDArray* const> in) {
-  NDArrays out = run_node(runtime(), op, attrs, in);
+  NDArrays out = run(op, attrs, in);
   return wrap_outputs(out);
 }
 
@@ -19,7 +32,7 @@ PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::s
                  Device device) {
   RunOptions options;
   options.device = device;
-  NDArrays out = run_node(runtime(), op, attrs, in, options);
+  NDArrays out = run(op, attrs, in, options);
   return wrap_outputs(out);
 }
 
@@ -29,7 +42,7 @@ void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::s
   if (autograd::is_recording()) autograd::check_not_recorded(op, out);
   RunOptions options;
   options.out = out;
-  run_node(runtime(), op, attrs, in, options);
+  run(op, attrs, in, options);
 }
 
 }  // namespace loomix::python

@@ -35,7 +35,7 @@ bool is_name(PyObject* name, PyObject* wanted) {
 }  // namespace
 
 OpSignature::OpSignature(const ops::OpDef& definition)
-    : op(definition), cache(cache_of(definition)), variadic(!definition.variadic_count.empty()) {
+    : op(definition), cache(cache_of(definition)), variadic(definition.is_variadic()) {
   for (const auto& input : op.inputs) input_names.push_back(intern(input.name));
   for (const auto& field : op.params->fields()) {
     if (field.name == "ctx") context_field = static_cast<int>(field_names.size());
@@ -59,7 +59,12 @@ OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ss
   const auto num_fields = static_cast<Py_ssize_t>(signature.field_names.size());
 
   OpCall call;
-  if (signature.variadic) {
+  const bool one_list = signature.variadic && count == 1 && (PyList_Check(args[0]) || PyTuple_Check(args[0]));
+  if (one_list) {
+    call.listed = Owned(checked(PySequence_Tuple(args[0])));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.listed.get()); ++i)
+      call.inputs.push_back(PyTuple_GET_ITEM(call.listed.get(), i));
+  } else if (signature.variadic) {
     for (Py_ssize_t i = 0; i < count; ++i) call.inputs.push_back(args[i]);
   } else {
     // MXNet's generated functions end in out and name, after the parameters.

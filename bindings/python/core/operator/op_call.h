@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/inline_vector.h"
+#include "bindings/python/core/errors.h"
 #include "bindings/python/core/operator/attr_cache.h"
 #include "ops/op.h"
 
@@ -29,8 +30,9 @@ class OpSignature {
 // Made on first use.
 const OpSignature& signature_of(const ops::OpDef& op);
 
-// One call's arguments, sorted; all references are borrowed.
+// One call's arguments, sorted; references are borrowed but for the first.
 struct OpCall {
+  Owned listed;  // of a variadic operator called with one list: its items, as others may change the list
   InlineVector<PyObject*, 8>
       inputs;  // one a schema input, null where absent; of variadic operators those given
   InlineVector<GivenAttr, 16> attrs;

@@ -98,6 +98,45 @@ void collect_inputs(const OpSignature& signature, const AttrsBase& attrs, const 
   }
 }
 
+// An operator whose attributes name its inputs takes any keyword: arrays are inputs, all else is an attribute. Its attributes
+// may hold an object of this call's, so they are parsed anew for each.
+Ref<const AttrsBase> parse_open(const OpSignature& signature, const OpCall& call) {
+  TextPairs texts;
+  for (const GivenAttr& attr : call.attrs)
+    texts.emplace_back(signature.op.params->fields()[attr.field].name, attr_text(attr.value));
+  for (const auto& [name, value] : call.others) {
+    if (!is_array(value)) texts.emplace_back(to_text(name), attr_text(value));
+  }
+  return operators().parse(signature.op, texts);
+}
+
+void collect_open_inputs(const OpSignature& signature, const AttrsBase& attrs, const OpCall& call,
+                         InlineVector<const NDArray*, 8>& in) {
+  const ops::OpDef& op = signature.op;
+  const int expected = op.count_inputs(attrs);
+  std::string names;
+  for (int i = 0; i < expected; ++i) names += (i ? ", " : "") + op.input_name(attrs, i);
+  LOOMIX_CHECK(static_cast<int>(call.inputs.size()) <= expected, TypeError,
+               "[{}] got {} inputs; expected {}: {}.", op.name, call.inputs.size(), expected, names);
+  for (int i = 0; i < expected; ++i) in.push_back(nullptr);
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    in[i] = &to_array(call.inputs[i], op.name.c_str(), op.input_name(attrs, static_cast<int>(i)).c_str());
+  for (const auto& [keyword, value] : call.others) {
+    if (!is_array(value)) continue;
+    const std::string name = to_text(keyword);
+    int i = 0;
+    while (i < expected && op.input_name(attrs, i) != name) ++i;
+    LOOMIX_CHECK(i < expected, TypeError, "[{}] has no input called '{}'; its inputs are: {}.", op.name, name,
+                 names);
+    LOOMIX_CHECK(in[i] == nullptr, TypeError, "[{}] got two values for argument '{}'.", op.name, name);
+    in[i] = &array_of(value);
+  }
+  for (int i = 0; i < expected; ++i) {
+    LOOMIX_CHECK(in[i] != nullptr, TypeError, "[{}] input '{}' is missing; expected {}: {}.", op.name,
+                 op.input_name(attrs, i), expected, names);
+  }
+}
+
 // Where an operator without inputs puts its output.
 Device device_of_call(const OpSignature& signature, const OpCall& call) {
   for (const GivenAttr& attr : call.attrs) {
@@ -113,12 +152,15 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
   return guarded([&]() -> PyObject* {
     const OpSignature& signature = signature_of(function_of(self));
     const OpCall call = sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames);
-    if (!call.others.empty()) [[unlikely]]
+    const bool open = signature.op.params->others() != nullptr;
+    if (!call.others.empty() && !open) [[unlikely]]
       fail_unknown(signature, call);
     const int num_args = signature.variadic ? static_cast<int>(call.inputs.size()) : -1;
-    const Ref<const AttrsBase> attrs = signature.cache.get(call.attrs, num_args);
+    const Ref<const AttrsBase> attrs =
+        open ? parse_open(signature, call) : signature.cache.get(call.attrs, num_args);
     InlineVector<const NDArray*, 8> in;
-    collect_inputs(signature, *attrs, call, in);
+    if (open) collect_open_inputs(signature, *attrs, call, in);
+    else collect_inputs(signature, *attrs, call, in);
     if (call.out) {
       InlineVector<NDArray*, 8> out;
       const bool single = is_array(call.out);

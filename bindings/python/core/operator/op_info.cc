@@ -18,6 +18,7 @@ PyObject* op_info(const ops::OpDef& op) {
   }
   py::list params;
   for (const auto& field : op.params->fields()) {
+    if (field.kind == FieldKind::others) continue;
     py::list options;
     for (const std::string& option : field.options) options.append(option);
     params.append(py::dict(py::arg("name") = field.name, py::arg("type") = field.type,
@@ -31,7 +32,8 @@ PyObject* op_info(const ops::OpDef& op) {
                   py::arg("inputs") = inputs, py::arg("variadic") = op.variadic_count,
                   py::arg("params") = params, py::arg("outputs") = outputs,
                   py::arg("differentiable") = static_cast<bool>(op.gradient),
-                  py::arg("no_symbol") = op.no_symbol)
+                  py::arg("no_symbol") = op.no_symbol, py::arg("any_inputs") = op.is_variadic(),
+                  py::arg("any_keywords") = op.params->others() != nullptr)
       .release()
       .ptr();
 }

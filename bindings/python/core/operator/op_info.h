@@ -7,7 +7,7 @@
 
 namespace loomix::python {
 
-// What Python needs to document an operator: a new dict with name, aliases, doc, inputs, variadic, params, outputs.
+// What Python needs to document an operator: a new dict with name, aliases, doc, inputs, variadic, params, outputs and so on.
 PyObject* op_info(const ops::OpDef& op);
 
 }  // namespace loomix::python

@@ -87,6 +87,8 @@ void add_process_functions(PyObject* module) {
   m.def("trace_stop", [] { engine().trace().stop(); });
   m.def("trace_json", [] { return engine().trace().to_json(); });
   m.def("profiler_autostart", [] { return settings().profiler_autostart; });
+  m.def("habits", [] { return settings().habits; });
+  m.def("exchange_nan_check", [](bool on) { return runtime().check_values.exchange(on); });
   m.def("load_kernel_module", [](const std::string& path) { ops::load_kernel_module(operators(), path); });
   m.def("random_seed", &seed);
   m.def("random_get_state", &random_state);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,14 +15,17 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "bindings/python/core/convert.h"
+#include "bindings/python/core/custom/custom_op.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
+#include "engine/exit.h"
 #include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
+#include "symbol/control_flow/control_flow.h"
 
 namespace loomix::python {
 namespace {
@@ -77,6 +81,7 @@ Runtime& start_runtime() {
   options.workers = given.cpu_worker_nthreads;
   options.worker_places = given.worker_places;
   options.max_tasks = given.max_tasks_in_flight;
+  options.side_threads = given.custom_op_threads;
   options.deterministic = given.enforce_determinism;
   options.max_bytes = given.max_bytes_in_flight;
   options.pool_bytes = given.max_memory_bytes;
@@ -91,6 +96,7 @@ Runtime& start_runtime() {
   auto* runtime = std::make_unique<Runtime>(*engine, operators()).release();
   runtime->origin = {capture_line, origin_text};
   runtime->dispatch_listener = dispatch_listener();
+  runtime->check_values = given.nan_check;
   running.store(runtime, std::memory_order_release);
   return *runtime;
 }
@@ -100,6 +106,8 @@ const ops::OpTable* make_table() {
   ops::register_all(*table);
   autograd::register_operators(*table);
   io::register_image_ops(*table);
+  register_custom_ops(*table);
+  control_flow::register_operators(*table);
   table->validate();
   return table.release();  // never deleted: recorded nodes point to its operators
 }
@@ -111,16 +119,83 @@ PyObject* wait_all(PyObject*, PyObject*) {
   });
 }
 
-// Runs at exit, before the interpreter is torn down: finishes what is in flight.
+// Runs before a fork, while Python's own locks are still free: operators written in Python may need them.
+PyObject* finish_before_fork(PyObject*, PyObject*) {
+  constexpr int kDeadlineMs = 10'000;  // as for the fork itself, which names what is late
+  if (Runtime* runtime = running.load()) runtime->engine().drain(kDeadlineMs);
+  return Py_NewRef(Py_None);
+}
+
+// Whether the program ends by a Ctrl-C that it did not catch. An interactive one has outlived those that it remembers.
+bool ended_by_interrupt() {
+  PyObject* const type = PySys_GetObject("last_type");
+  return type && type == PyExc_KeyboardInterrupt && !PySys_GetObject("ps1");
+}
+
+enum class Drained { yes, late, interrupted };
+
+// Waits for what is in flight, until the exit deadline or Ctrl-C. Handlers of signals run on the main thread only.
+Drained drain_at_exit(engine::Engine& engine) {
+  constexpr int kLookMs = 50;
+  for (int left = engine.options().exit_deadline_ms; left > 0; left -= kLookMs) {
+    PyThreadState* const state = PyEval_SaveThread();
+    const bool drained = engine.drain(kLookMs);
+    PyEval_RestoreThread(state);
+    if (drained) return Drained::yes;
+    if (PyErr_CheckSignals() != 0) {
+      PyErr_Clear();
+      return Drained::interrupted;
+    }
+  }
+  return Drained::late;
+}
+
+// Files and servers get a moment; a further Ctrl-C ends the process at once.
+void end_soon(engine::Engine& engine) {
+  std::signal(SIGINT, SIG_DFL);
+  engine::drop_computing(engine);
+  PyThreadState* const state = PyEval_SaveThread();
+  constexpr int kUnnoticedMs = 300;
+  if (!engine.drain(kUnnoticedMs)) {
+    fmt::print(stderr,
+               "loomix: interrupted: what has not started is dropped; files, servers and what runs get {} s. "
+               "Ctrl-C again ends at once.\n",
+               engine::kDropDeadlineMs / 1000);
+  }
+  PyEval_RestoreThread(state);
+}
+
+// Ends the process as Ctrl-C does: by the signal, so that shells see code 130.
+void end_by_interrupt() {
+  for (const char* name : {"stdout", "stderr"}) {
+    PyObject* const stream = PySys_GetObject(name);
+    const Owned flushed(stream ? PyObject_CallMethod(stream, "flush", nullptr) : nullptr);
+    PyErr_Clear();
+  }
+  std::raise(SIGINT);
+}
+
+// Runs at exit, before the interpreter is torn down: finishes what is in flight, or after Ctrl-C drops it.
 PyObject* shutdown(PyObject*, PyObject*) {
   return guarded([&] {
     begin_exit();
+    bool late_interrupt = false;
     if (Runtime* runtime = running.load()) {
+      const bool interrupted = ended_by_interrupt();
+      const Drained drained = interrupted ? Drained::interrupted : drain_at_exit(runtime->engine());
+      late_interrupt = !interrupted && drained == Drained::interrupted;
+      if (drained == Drained::interrupted) end_soon(runtime->engine());
+      if (drained == Drained::late) {
+        engine::drop_computing(runtime->engine());
+        fmt::print(stderr, "loomix: the program has ended; what had not started {} s later is dropped.\n",
+                   runtime->engine().options().exit_deadline_ms / 1000);
+      }
       PyThreadState* const state = PyEval_SaveThread();
       runtime->engine().shutdown();
       PyEval_RestoreThread(state);
     }
     stop_dropping_kept();
+    if (late_interrupt) end_by_interrupt();
     return Py_NewRef(Py_None);
   });
 }
@@ -167,6 +242,7 @@ PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
 PyMethodDef kProcessFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
+    {"finish_before_fork", finish_before_fork, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
     {"dtype_number", dtype_number, METH_O, nullptr},
     {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},

@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/operator/precision.h"
 #include "bindings/python/core/process/runtime.h"
 #include "bindings/python/core/symbol/symbol_object.h"
 #include "ops/table.h"
-#include "symbol/symbol.h"
+#include "symbol/symbol_precision.h"
 
 namespace loomix::python {
 namespace {
@@ -76,7 +77,9 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
         std::any_of(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == key; });
     if (!given) attrs.emplace_back(std::move(key), std::move(value));
   }
-  return wrap(Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, hint)));
+  Symbol symbol = Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, hint));
+  if (const auto rules = active_precision()) cast_inputs(*symbol.outputs()[0].node, operators(), *rules);
+  return wrap(std::move(symbol));
 }
 
 }  // namespace loomix::python

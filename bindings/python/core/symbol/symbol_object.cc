@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/core/symbol/symbol_object.h"
 
+#include <algorithm>
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -69,6 +71,38 @@ Symbol compose(const Symbol& symbol, const std::vector<std::pair<std::string, Sy
   std::vector<NamedSymbol> named;
   for (const auto& [input, value] : inputs) named.push_back({input, value});
   return symbol.compose(named, name);
+}
+
+// For loomix.symbol.contrib: the part of a symbol that is called `name`, and what its inputs stand for outside.
+py::tuple cut_subgraph(const Symbol& symbol, const std::string& name) {
+  Symbol::Cut cut = symbol.cut_subgraph(name);
+  return py::make_tuple(std::move(cut.graph), std::move(cut.inputs));
+}
+
+// Lists of symbols with one output each as one list without repetitions, and the places of each list's symbols there.
+py::tuple unite(const std::vector<std::vector<Symbol>>& lists) {
+  std::vector<Symbol> all;
+  std::vector<std::vector<int64_t>> places;
+  for (const auto& list : lists) {
+    places.emplace_back();
+    for (const Symbol& symbol : list) {
+      const SymbolOutput& wanted = symbol.outputs()[0];
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Symbol& known) {
+        return known.outputs()[0].node == wanted.node && known.outputs()[0].index == wanted.index;
+      });
+      places.back().push_back(same - all.begin());
+      if (same == all.end()) all.push_back(symbol);
+    }
+  }
+  return py::make_tuple(all, places);
+}
+
+Symbol compose_control_flow(const std::string& op, const std::vector<Symbol>& subgraphs,
+                            const std::vector<Symbol>& inputs, const py::object& attrs,
+                            const std::string& name) {
+  std::vector<NamedSymbol> named;
+  for (const Symbol& input : inputs) named.push_back({{}, input});
+  return Symbol::create(operators(), op, to_text_pairs(attrs.ptr(), op.c_str()), named, name, subgraphs);
 }
 
 }  // namespace
@@ -147,6 +181,10 @@ void add_symbol_type(PyObject* module) {
       .def("to_json", &Symbol::to_json)
       .def("save", &Symbol::save)
       .def("without_amp_cast", &Symbol::without_amp_cast)
+      .def("cut_subgraph", &cut_subgraph)
+      .def("output_index", [](const Symbol& symbol) { return symbol[0].outputs()[0].index; })
+      .def_static("unite", &unite)
+      .def_static("compose_control_flow", &compose_control_flow)
       .def("dump", [](const Symbol& symbol) { return dump(symbol.graph()); });
 }
 

@@ -8,6 +8,7 @@ shares of width and height, between 0 and 1.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import log
 from .. import ndarray as nd
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
 from ..base import numeric_types as numeric_types
@@ -488,10 +490,15 @@ class ImageDetIter(ImageIter):
             self._set_label_shape(label_shape)
 
     def sync_label_shape(self, it: Any, verbose: bool = False) -> Any:
-        """Gives this iterator and another one the larger of their label shapes, which is returned."""
+        """Gives this iterator and another one, which is returned, the larger of their label shapes; ``verbose`` logs it
+        where a shape changes."""
         if not isinstance(it, ImageDetIter):
             raise MXNetTypeError(f"[ImageDetIter] a {type(it).__name__} came; expected an ImageDetIter.")
         shape = tuple(max(a, b) for a, b in zip(self.label_shape, it.label_shape))
+        if verbose and not shape == self.label_shape == it.label_shape:
+            log.note(
+                logging, "Resized label_shape from %s and %s to %s", self.label_shape, it.label_shape, shape
+            )
         self.reshape(None, shape)
         it.reshape(None, shape)
         return it

@@ -86,15 +86,38 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         ]
 
 
+def _of_array(array: Any) -> str:
+    """ "(2, 3) int32", for reprs."""
+    dtype = getattr(array, "dtype", np.float32)
+    kind = np.dtype(dtype)
+    name = "bfloat16" if kind.names else kind.name
+    return f"{array.shape}" + ("" if name == "float32" else f" {name}")
+
+
+def _as_arrays(values: Any) -> Any:
+    """The list itself, or one with NDArrays in place of its NumPy arrays; those of float64 become float32."""
+    if values is None or not any(isinstance(value, np.ndarray) for value in values):
+        return values
+    from ..ndarray import array
+
+    known = ("float16", "float32", "uint8", "int8", "int32", "int64", "bool")
+    return [
+        array(value, dtype=value.dtype if value.dtype.name in known else None)
+        if isinstance(value, np.ndarray)
+        else value
+        for value in values
+    ]
+
+
 class DataBatch:
     """A batch.
 
     Parameters
     ----------
     data : list of NDArray
-        Inputs.
+        Inputs. NumPy arrays are copied to NDArrays.
     label : list of NDArray, optional
-        Labels.
+        Labels; likewise.
     pad : int, optional
         How many samples at the end only fill the batch up.
     index : array, optional
@@ -120,13 +143,22 @@ class DataBatch:
                 raise MXNetTypeError(
                     f"[DataBatch] {what} is a {type(value).__name__}; expected a list of NDArray."
                 )
-        self.data = data
-        self.label = label
+        self.data = _as_arrays(data)
+        self.label = _as_arrays(label)
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key
         self.provide_data = provide_data
         self.provide_label = provide_label
+
+    def __repr__(self) -> str:
+        parts = [f"data {', '.join(map(_of_array, self.data or ()))}"]
+        if self.label:
+            parts.append(f"label {', '.join(map(_of_array, self.label))}")
+        parts += [
+            f"{name} {value}" for name, value in (("pad", self.pad), ("bucket_key", self.bucket_key)) if value
+        ]
+        return f"<{type(self).__name__}: {'; '.join(parts)}>"
 
     def __str__(self) -> str:
         labels = [label.shape for label in self.label] if self.label else None
@@ -150,6 +182,17 @@ class DataIter:
 
     def __iter__(self) -> Iterator[Any]:
         return self
+
+    def __repr__(self) -> str:
+        parts = [f"batch_size={self.batch_size}"]
+        for what in ("data", "label"):
+            try:
+                described = getattr(self, f"provide_{what}", None)
+            except Exception:  # of a subclass that is not ready: a repr never fails
+                continue
+            if described:
+                parts.append(f"{what} " + ", ".join(f"{item[0]} {tuple(item[1])}" for item in described))
+        return f"<{type(self).__name__}: {'; '.join(parts)}>"
 
     def reset(self) -> Any:
         """Begins again."""

@@ -14,6 +14,9 @@ from .image_record import (
 )
 from .libsvm import LibSVMIter
 from .ndarray_iter import NDArrayIter
+from .utils import _getdata_by_idx as _getdata_by_idx
+from .utils import _has_instance as _has_instance
+from .utils import _init_data as _init_data
 
 __all__ = [
     "CSVIter",

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..base import MXNetNotImplementedError, MXNetTypeError
+from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, as_list, suggest
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..optimizer import Optimizer
 
-__all__ = ["KVStoreBase", "create"]
+__all__ = ["KVStoreBase", "TestStore", "create"]
 
 _GROUP_TYPES = ("dist_mpi", "dist_nccl", "nccl")
 _OTHER_TYPES = ("p3", "horovod", "byteps")
@@ -70,6 +70,77 @@ class KVStoreBase:
         raise NotImplementedError
 
 
+_LOCAL_TYPES = ("local", "device", "local_allreduce_cpu", "local_update_cpu", "local_allreduce_device")
+_KINDS = (
+    "local",
+    "device",
+    "dist_sync",
+    "dist_async",
+    "dist_ssp",
+    "dist_device_sync",
+    "dist_mpi",
+    "dist_nccl",
+    "nccl",
+)
+
+
+def _known(kind: str) -> str:
+    return suggest(kind, (*_KINDS, *KVStoreBase.kv_registry))
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The smallest store, ``create("teststore")``: it adds up what the devices of a process bring, and keeps nothing.
+
+    >>> import loomix as mx
+    >>> gradients = [mx.nd.ones(2), mx.nd.ones(2) * 2]
+    >>> mx.kv.create("teststore").pushpull("w", gradients)
+    >>> gradients[0].asnumpy()
+    array([3., 3.], dtype=float32)
+    """
+
+    __test__ = False  # for pytest, which takes classes by such names for tests
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Copies an array to each of ``out``."""
+        for target in as_list(out):
+            value.copyto(target)
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Copies the sum of arrays to each of ``out``, or of themselves."""
+        values = as_list(value)
+        total = values[0].copy()
+        for array in values[1:]:
+            total += array.as_in_context(total.context)
+        for target in values if out is None else as_list(out):
+            total.copyto(target)
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """False for "optimizer", the one capability there is: updates happen outside.
+
+        Raises
+        ------
+        ValueError
+            For another capability.
+        """
+        if capability.lower() != KVStoreBase.OPTIMIZER:
+            raise MXNetValueError(f"[TestStore] unknown capability {capability!r}; expected 'optimizer'.")
+        return False
+
+    @property
+    def type(self) -> str:
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        return 1
+
+
 def create(name: str = "local", **kwargs: Any) -> Any:
     """A store by the name of its type.
 
@@ -110,12 +181,15 @@ def create(name: str = "local", **kwargs: Any) -> Any:
     if kind.startswith("dist") and kind not in _GROUP_TYPES:
         from .. import kvstore_dist
 
+        if kind not in kvstore_dist._TYPES:
+            raise MXNetValueError(f"[kvstore] unknown type {name!r}. {_known(kind)}")
         return kvstore_dist.create(kind, **kwargs)
-    if kwargs:
-        raise MXNetTypeError(f"[kvstore] a store of type {name!r} takes no {', '.join(kwargs)}.")
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
-            f"[kvstore] type {name!r} is not available in this version; expected 'local', 'device', "
-            f"'dist_sync', 'dist_async', 'dist_ssp', 'dist_mpi', 'dist_nccl' or 'nccl'."
+            f"[kvstore] type {name!r} is not available in this version. {_known(kind)}"
         )
+    if kind not in _LOCAL_TYPES:
+        raise MXNetValueError(f"[kvstore] unknown type {name!r}. {_known(kind)}")
+    if kwargs:
+        raise MXNetTypeError(f"[kvstore] a store of type {name!r} takes no {', '.join(kwargs)}.")
     return KVStore(kind)

@@ -58,7 +58,15 @@ class KVStore(KVStoreBase):
 
     def __init__(self, kind: str = "local") -> None:
         self._handle = _core.StoreHandle(kind)
-        self._optimizer_updater: Any = None
+        self._updater: Any = None
+
+    @property
+    def handle(self) -> Any:
+        """What the store is for the C++ core."""
+        return self._handle
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.type!r}: worker {self.rank} of {self.num_workers}>"
 
     @property
     def type(self) -> str:
@@ -210,26 +218,24 @@ class KVStore(KVStoreBase):
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Makes ``updater(key, merged, stored)`` change the stored value at each push."""
         self._handle.set_updater(updater)
-        self._optimizer_updater = None
+        self._updater = updater
 
     _set_updater = set_updater  # MXNet's name
 
-    def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Makes an optimizer change the stored values at each push.
+    def set_optimizer(self, optimizer: Optimizer | str) -> None:
+        """Makes an optimizer, or the one of a name, change the stored values at each push.
 
         >>> import loomix as mx
         >>> mx.kv.create().set_optimizer(mx.optimizer.SGD(learning_rate=0.1))
         """
-        from ..optimizer import get_updater
+        from ..optimizer import create, get_updater
 
-        updater = get_updater(optimizer)
-        self._handle.set_updater(updater)
-        self._optimizer_updater = updater
+        self.set_updater(get_updater(create(optimizer) if isinstance(optimizer, str) else optimizer))
 
     def _states_owner(self) -> Any:
-        if self._optimizer_updater is None:
+        if not hasattr(self._updater, "get_states"):
             raise StateError("[KVStore] there are no optimizer states; call set_optimizer first.")
-        return self._optimizer_updater
+        return self._updater
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Writes the optimizer's states to a file that MXNet 1.9.1 reads, too.
@@ -292,7 +298,7 @@ class GroupKVStore(KVStore):
 
     def __init__(self, kind: str = "dist_mpi") -> None:
         self._handle = _core.make_group_store(kind)
-        self._optimizer_updater: Any = None
+        self._updater: Any = None
 
     def barrier(self) -> None:
         """Waits for all processes, and until what they pushed before is added up."""

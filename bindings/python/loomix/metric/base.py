@@ -115,6 +115,9 @@ class EvalMetric:
         self._kwargs = kwargs
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"  # not its value, which would wait
+
     def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
 

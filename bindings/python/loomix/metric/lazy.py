@@ -68,6 +68,11 @@ class LazyMetric(EvalMetric):
         self._tallies: dict[Any, Any] = {}
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._tallies = {}
+        for name, value in state.items():  # not into __dict__: in MXNet's pickles the sums are plain numbers
+            setattr(self, name, value)
+
     def _add(self, total: Any, count: int) -> None:
         self._tallies["sum_metric"].add(total)
         self._tallies["global_sum_metric"].add(total)

@@ -117,21 +117,37 @@ class PearsonCorrelation(EvalMetric):
             if self.average == "macro":
                 self._add(float(numpy.corrcoef(pred, label)[0, 1]), 1)
             else:
-                self._merge(label, pred)
+                self.update_cov(label, pred)
+                self.num_inst += 1
+                self.global_num_inst += 1
 
-    def _merge(self, label: Any, pred: Any) -> None:
-        """Joins the moments of a batch (Chan et al. 1979)."""
-        means = numpy.array([label.mean(), pred.mean()])
-        label, pred = label - means[0], pred - means[1]
-        moments = numpy.array([label @ label, pred @ pred, label @ pred])
-        count = self._count + len(label)
-        shift = means - self._means
-        weight = self._count * len(label) / count
-        self._moments += moments + weight * numpy.array([shift[0] ** 2, shift[1] ** 2, shift[0] * shift[1]])
-        self._means += shift * len(label) / count
-        self._count = count
-        self.num_inst += 1
-        self.global_num_inst += 1
+    def update_variance(self, new_values: Any, *aggregate: Any) -> tuple[int, Any, Any]:
+        """Number, mean and sum of squared deviations of values seen before (``aggregate``) and of new ones, together
+        (Chan et al. 1979).
+
+        >>> [float(x) for x in PearsonCorrelation().update_variance(numpy.array([1.0, 3.0]), 1, 5.0, 0.0)]
+        [3.0, 3.0, 8.0]
+        """
+        count, mean, squares = aggregate
+        new_mean = numpy.mean(new_values)
+        total, shift = count + len(new_values), new_mean - mean
+        squares = (
+            squares + numpy.sum((new_values - new_mean) ** 2) + shift**2 * count * len(new_values) / total
+        )
+        return total, mean + shift * len(new_values) / total, squares
+
+    def update_cov(self, label: Any, pred: Any) -> None:
+        """Counts instances into the moments of all of them, for ``average="micro"``."""
+        shift = numpy.array([label.mean(), pred.mean()]) - self._means
+        product = (label - label.mean()) @ (pred - pred.mean())
+        product += shift[0] * shift[1] * self._count * len(label) / (self._count + len(label))
+        seen = [
+            self.update_variance(values, self._count, self._means[i], self._moments[i])
+            for i, values in enumerate((label, pred))
+        ]
+        self._count = seen[0][0]
+        self._means = numpy.array([item[1] for item in seen])
+        self._moments = numpy.array([seen[0][2], seen[1][2], self._moments[2] + product])
 
     def get(self) -> tuple[str, Any] | tuple[str, float]:
         if self.average == "macro" or self.num_inst == 0:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import metric as metrics
+from .._passes import Passes
 from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import cpu
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..io import DataIter as DataIter
-from ..log import of, progress
+from ..log import is_silenced, of, progress
 from ..model import BatchEndParam
+from ..progress_bar import EpochBar
 
 if TYPE_CHECKING:
     from ..kvstore import KVStore
@@ -38,9 +41,11 @@ def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bo
             continue
         endings = ("_weight", "_bias", "_gamma", "_beta")
         candidates = [argument for argument in known if not argument.endswith(endings)]
+        near = difflib.get_close_matches(name, known, 1, 0.6)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         text = (
-            f"[Module] {what}_names holds {name!r}, which is no input of the symbol; "
-            f"its inputs are {candidates}."
+            f"[Module] {what}_names holds {name!r}, which is no input of the symbol.{hint} "
+            f"Its inputs are {candidates[:10]}{' and more' if len(candidates) > 10 else ''}."
         )
         if throw:
             raise MXNetValueError(text)
@@ -95,6 +100,40 @@ class BaseModule:
         self._symbol: Any = None
         self._total_exec_bytes = 0
         self._told_of_row_ids = False
+        self._batches_seen: int | None = None  # in the last epoch
+        self._fitted_by: Any = None  # store, optimizer and its settings that fit() was last told
+        self._passes = Passes(type(self).__name__)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_passes"]
+        state["_fitted_by"] = None
+        if self.logger is logging:
+            state["logger"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.logger = logging if self.logger is None else self.logger
+        self._passes = Passes(type(self).__name__)
+
+    def __repr__(self) -> str:
+        def text(items: Any) -> str:
+            return ", ".join(f"{item[0]} {tuple(item[1])}" for item in items or ())
+
+        name = type(self).__name__
+        if not self.binded:
+            return f"<{name}: not bound>"
+        try:
+            parts = [text(self.data_shapes), "->", text(self.output_shapes)]
+        except NotImplementedError:  # of a subclass
+            parts = []
+        steps = (
+            ("for training" if self.for_training else "for prediction", True),
+            ("parameters set", self.params_initialized),
+            ("optimizer set", self.optimizer_initialized),
+        )
+        return f"<{name}: {' '.join(parts)}; {', '.join(step for step, done in steps if done)}>"
 
     def _require(self, params: Any = True, optimizer: Any = False) -> None:
         """Raises StateError unless the module is far enough for a call."""
@@ -166,8 +205,8 @@ class BaseModule:
         force_init : bool
             Whether to do it again if it has been done.
         allow_extra : bool
-            Given values may always hold names that the symbol has not; only :meth:`set_params` with
-            ``allow_missing=True`` asks for this.
+            Has no effect here, as in MXNet: given names that the symbol lacks are always left out. ``set_params``
+            refuses them if ``allow_missing=True`` and this is False.
         """
         raise NotImplementedError
 
@@ -225,11 +264,18 @@ class BaseModule:
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Gets ready for a batch before its ``forward``; e.g. switches to its bucket.
 
-        ``sparse_row_id_fn`` has no effect, of which a warning tells once.
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch.
+        sparse_row_id_fn : callable, optional
+            Takes the batch and returns the rows that it needs of row_sparse parameters: a dict of name to row
+            numbers. Only these are brought from the store. It is for modules that keep their parameters on a
+            store, others warn once.
         """
         if sparse_row_id_fn is not None and not self._told_of_row_ids:
             self._told_of_row_ids = True
-            of(self.logger).warning("sparse_row_id_fn is not used: parameters are whole on every device.")
+            of(self.logger).warning("sparse_row_id_fn is not used: no store has the parameters.")
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> Any:
         """Computes the outputs for a batch; ``is_train`` None means as bound."""
@@ -278,8 +324,9 @@ class BaseModule:
 
     def forward_backward(self, data_batch: DataBatch) -> None:
         """``forward`` in training mode, then ``backward``."""
-        self.forward(data_batch, is_train=True)
-        self.backward()
+        with self._passes:
+            self.forward(data_batch, is_train=True)
+            self.backward()
 
     def set_params(
         self,
@@ -516,15 +563,27 @@ class BaseModule:
         """
         if num_epoch is None:
             raise MXNetValueError("[fit] num_epoch is missing; expected how many epochs to train.")
+        if not isinstance(num_epoch, (int, np.integer)):
+            raise MXNetTypeError(
+                f"[fit] num_epoch is {num_epoch!r}, a {type(num_epoch).__name__}; expected an int."
+            )
         if not hasattr(train_data, "provide_data"):
             raise MXNetTypeError(f"[fit] train_data is a {type(train_data).__name__}; expected a DataIter.")
-        self.bind(
-            train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind
-        )
+        if force_rebind or not (self.binded and self.for_training):  # a trained module goes on as it is
+            self.bind(
+                train_data.provide_data,
+                train_data.provide_label,
+                for_training=True,
+                force_rebind=force_rebind,
+            )
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
-        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        wanted = (kvstore, optimizer, dict(optimizer_params))
+        if not self.optimizer_initialized or self._fitted_by != wanted:
+            self.init_optimizer(kvstore, optimizer, optimizer_params)
+            self._fitted_by = wanted
+        self._batches_seen = None
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
@@ -555,6 +614,9 @@ class BaseModule:
         ``scope`` holds the variables of :meth:`fit`, which callbacks see together with those of the batch.
         """
         epoch, monitor = scope["epoch"], scope["monitor"]
+        # Callbacks write lines of their own.
+        quiet = scope["batch_end_callback"] is not None or monitor is not None
+        bar = None if quiet else self._bar(train_data, scope)
         data_iter = iter(train_data)
         data_batch = next(data_iter, None)
         nbatch = 0
@@ -574,5 +636,25 @@ class BaseModule:
                 values = {**scope, **locals()}
                 del values["scope"]
                 call_all(scope["batch_end_callback"], BatchEndParam(epoch, nbatch, eval_metric, values))
+            if bar is not None:
+                bar.step(
+                    nbatch + 1, _samples(data_batch), getattr(eval_metric, "get_global_name_value", None)
+                )
             data_batch = next_data_batch
             nbatch += 1
+        self._batches_seen = nbatch
+        if bar is not None:
+            bar.clear()
+
+    def _bar(self, train_data: Any, scope: dict[str, Any]) -> EpochBar:
+        total = self._batches_seen
+        if total is None and getattr(train_data, "num_data", None) is not None and train_data.batch_size:
+            total = -(-train_data.num_data // train_data.batch_size)
+        wanted = not is_silenced(of(self.logger))
+        return EpochBar(scope["epoch"], scope["num_epoch"], total, wanted=wanted)
+
+
+def _samples(batch: Any) -> int:
+    first = batch[0] if isinstance(batch, list) and batch else batch
+    data = getattr(first, "data", None)
+    return data[0].shape[0] if data else 0

@@ -266,36 +266,45 @@ class BucketingModule(BaseModule):
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
         """Binds the batch's bucket; the current one stays current."""
-        super().prepare(data_batch, sparse_row_id_fn)
         self._require()
         module, key = self._curr_module, self._curr_bucket_key
         self._follow(data_batch)
+        self._curr_module.prepare(data_batch, sparse_row_id_fn)
         self._curr_module, self._curr_bucket_key = module, key
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
-        self._follow(data_batch)
-        self._curr_module.forward(data_batch, is_train)
+        with self._passes:
+            self._passes.begin()
+            self._follow(data_batch)
+            self._curr_module.forward(data_batch, is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         self._require()
-        self._curr_module.backward(out_grads)
+        with self._passes:
+            self._passes.check("backward")
+            self._curr_module.backward(out_grads)
 
     def update(self) -> None:
         self._require(optimizer=True)
-        self._params_dirty = True
-        self._curr_module.update()
+        with self._passes:
+            self._passes.check("update")
+            self._params_dirty = True
+            self._curr_module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> Any:
         self._require()
+        self._passes.check("get_outputs")
         return self._curr_module.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         self._require()
+        self._passes.check("get_input_grads")
         return self._curr_module.get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require()
+        self._passes.check("update_metric")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:

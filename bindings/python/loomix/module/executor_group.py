@@ -7,8 +7,11 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import _core
 from ..base import MXNetTypeError, MXNetValueError, as_list
+from ..executor import variable_storage
 from ..io import DataDesc
 
 if TYPE_CHECKING:
@@ -121,7 +124,8 @@ class DataParallelExecutorGroup:
         self.param_names = param_names
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
-        self.fixed_param_names = set(fixed_param_names or ())
+        self.logger = logger
+        self.fixed_param_names = list(fixed_param_names or ())
         self.state_names = state_names or []
         self.arg_names = symbol.list_arguments()
         self.aux_names = symbol.list_auxiliary_states()
@@ -129,6 +133,7 @@ class DataParallelExecutorGroup:
         self.output_layouts = [
             DataDesc.get_batch_axis(symbol[name].attr("__layout__")) for name in self.output_names
         ]
+        self.num_outputs = len(self.output_names)
         self.group2ctxs = self._spread_groups(group2ctxs)
         self._monitors: list[Any] = []
         self._bound: OrderedDict[Any, Any] = OrderedDict()
@@ -225,23 +230,45 @@ class DataParallelExecutorGroup:
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
         if arg_shapes is None:
             raise MXNetValueError(f"[Module] the shapes {shapes} do not determine those of all parameters.")
-        arg_types, _, aux_types = self.symbol.infer_type(
+        # Types of parameters do not follow through casts: float32, as in simple_bind.
+        arg_types, _, aux_types = self.symbol.infer_type_partial(
             **{name: dtype for name, dtype in types.items() if name in known}
         )
         arg_contexts, aux_contexts = _core.variable_contexts(
             self.symbol.handle, context, list((self.group2ctxs[i] or {}).items())
         )
         args, grads = {}, {}
+        self._bound_to = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         kept = (*self.param_names, *self.state_names)
+        stypes = variable_storage(self.symbol)
         for name, shape, dtype, place in zip(self.arg_names, arg_shapes, arg_types, arg_contexts):
             source = shared if name in kept else None
-            args[name] = self._array(source and source.arg_dict, name, shape, dtype, place)
-            if self.grad_req[name] != "null":
-                grads[name] = self._array(source and source.grad_dict, name, shape, dtype, place)
+            stype = stypes.get(name, "default")
+            args[name] = self._array(
+                source and source.arg_dict, name, shape, dtype or np.float32, place, stype
+            )
         aux = {
-            name: self._array(shared and shared.aux_dict, name, shape, dtype, place)
+            name: self._array(shared and shared.aux_dict, name, shape, dtype or np.float32, place, "default")
             for name, shape, dtype, place in zip(self.aux_names, aux_shapes, aux_types, aux_contexts)
         }
+        requests = [self.grad_req[name] for name in self.arg_names]
+        kinds = _core.gradient_storage(
+            self.symbol.handle,
+            context,
+            [args[name] for name in self.arg_names],
+            requests,
+            [aux[name] for name in self.aux_names],
+            list((self.group2ctxs[i] or {}).items()),
+        )
+        for name, request, kind in zip(self.arg_names, requests, kinds):
+            if request == "null":
+                continue
+            source = shared if name in kept else None
+            array = args[name]
+            stype = "default" if request == "add" else kind
+            grads[name] = self._array(
+                source and source.grad_dict, name, array.shape, array.dtype, array.context, stype
+            )
         return self.symbol.bind(
             context,
             args,
@@ -252,8 +279,15 @@ class DataParallelExecutorGroup:
             shared_exec=shared,
         )
 
-    @staticmethod
-    def _array(existing: Any, name: str, shape: Sequence[int], dtype: DTypeLike | None, context: Any) -> Any:
+    def _array(
+        self,
+        existing: Any,
+        name: str,
+        shape: Sequence[int],
+        dtype: DTypeLike | None,
+        context: Any,
+        stype: str,
+    ) -> Any:
         """The existing array of this name, if its shape and dtype are right, else zeros."""
         from ..ndarray import zeros
 
@@ -261,12 +295,11 @@ class DataParallelExecutorGroup:
         if found is not None:
             if found.shape != shape or found.dtype != dtype:
                 raise MXNetValueError(
-                    f"[Module] {name} has shape {found.shape} and dtype {found.dtype} where it is shared, "
-                    f"but is needed "
-                    f"with shape {shape} and dtype {dtype}."
+                    f"[Module] inputs {self._bound_to} do not fit the parameters: {name} has shape {found.shape} "
+                    f"and dtype {np.dtype(found.dtype)}, and they need shape {shape} and dtype {np.dtype(dtype)}."
                 )
             return found
-        return zeros(shape, context, dtype=dtype)
+        return zeros(shape, context, dtype=dtype, stype=stype)
 
     def _collect(self) -> None:
         execs = self.execs
@@ -276,6 +309,7 @@ class DataParallelExecutorGroup:
             [e.grad_dict[name] if self.grad_req[name] != "null" else None for e in execs] for name in live
         ]
         self.aux_arrays = [[e.aux_dict[name] for e in execs] for name in self.aux_names]
+        self.state_arrays = [[e.arg_dict[name] for e in execs] for name in self.state_names]
         self.input_grad_arrays = None
         if self.inputs_need_grad:
             self.input_grad_arrays = [[e.grad_dict.get(name) for e in execs] for name in self.data_names]
@@ -293,6 +327,16 @@ class DataParallelExecutorGroup:
         if self.label_shapes is None:
             return None
         return [list(zip(self.slices, targets)) for targets in self._label_targets]
+
+    @property
+    def data_layouts(self) -> list[int]:
+        """The batch axis of each input."""
+        return [_axis_of(item) for item in self.data_shapes]
+
+    @property
+    def label_layouts(self) -> list[int] | None:
+        """The batch axis of each label; None where there are no labels."""
+        return None if self.label_shapes is None else [_axis_of(item) for item in self.label_shapes]
 
     def decide_slices(self, data_shapes: Any) -> list[int]:
         """Cuts batches of these shapes into the devices' parts; returns the batch axis of each."""
@@ -411,7 +455,7 @@ class DataParallelExecutorGroup:
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any] | list[list[Any]]:
         """Values of the states."""
-        parts = [[e.arg_dict[name] for e in self.execs] for name in self.state_names]
+        parts = self.state_arrays
         return [_merge(part, 0) for part in parts] if merge_multi_context else parts
 
     def set_states(self, states: Any = None, value: Any = None) -> None:

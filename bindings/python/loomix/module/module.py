@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..base import MXNetTypeError, MXNetValueError, StateError
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError
 from ..context import as_context_list, cpu, current_context
 from ..initializer import InitDesc, Uniform
+from ..initializer import create as create_initializer
 from ..io import DataDesc
 from ..kvstore import write_bytes
 from ..log import note, of
@@ -23,6 +24,7 @@ from ..model import (
     save_checkpoint,
     write_whole,
 )
+from ..ndarray import zeros
 from .base_module import BaseModule, as_descriptions, check_input_names
 from .executor_group import DataParallelExecutorGroup
 
@@ -122,6 +124,40 @@ class Module(BaseModule):
         self._data_shapes: Any = None
         self._label_shapes: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Network, parameters, and, unless a store of a cluster holds it, the optimizer with its states."""
+        if self.binded and self.params_initialized:
+            self.get_params()
+        state = super().__getstate__()
+        states = None
+        if self.optimizer_initialized and not (self._kvstore is not None and "dist" in self._kvstore.type):
+            owner = self._kvstore._states_owner() if self._update_on_kvstore else self._updater
+            kind = None if self._kvstore is None else self._kvstore.type
+            states = (kind, self._optimizer, owner.get_states())
+        for name in ("_exec_group", "_kvstore", "_updater", "_optimizer"):
+            state[name] = None
+        state["optimizer_initialized"] = False
+        state["_pickled_optimizer"] = states
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        pickled = state.pop("_pickled_optimizer")
+        super().__setstate__(state)
+        if self.binded:
+            self.binded = False
+            self.bind(
+                self._data_shapes,
+                self._label_shapes,
+                self.for_training,
+                self.inputs_need_grad,
+                grad_req=self._grad_req,
+            )
+        if pickled is not None:
+            kind, optimizer, states = pickled
+            self.init_optimizer(kind, optimizer)
+            owner = self._kvstore._states_owner() if self._update_on_kvstore else self._updater
+            owner.set_states(states)
+
     @staticmethod
     def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Any:
         """A module from a checkpoint.
@@ -215,6 +251,13 @@ class Module(BaseModule):
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
+        if isinstance(initializer, str):
+            initializer = create_initializer(initializer)
+        if initializer is not None and not callable(initializer):
+            raise MXNetTypeError(
+                f"[init_params] the initializer is a {type(initializer).__name__}; expected an Initializer, a name "
+                "such as 'xavier', or None."
+            )
         if self._arg_params is None:
             self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
             self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
@@ -229,21 +272,20 @@ class Module(BaseModule):
 
     @staticmethod
     def _host_arrays(names: Any, arrays: Any) -> dict[Any, Any]:
-        from ..ndarray import zeros
-
         return {
-            name: zeros(parts[0].shape, cpu(), dtype=parts[0].dtype) for name, parts in zip(names, arrays)
+            name: zeros(parts[0].shape, cpu(), dtype=parts[0].dtype, stype=parts[0].stype)
+            for name, parts in zip(names, arrays)
         }
 
-    @staticmethod
-    def _init_one(desc: Any, array: NDArray, given: Any, initializer: Any, allow_missing: bool) -> None:
+    def _init_one(self, desc: Any, array: NDArray, given: Any, initializer: Any, allow_missing: bool) -> None:
         if given is not None and desc in given:
             value = given[desc]
             if value is array:
                 return
             if value.shape != array.shape:
                 raise MXNetValueError(
-                    f"[init_params] {desc} has shape {value.shape}; the network needs {array.shape}."
+                    f"[init_params] {desc} has shape {value.shape}; the network needs {array.shape} for "
+                    f"{', '.join(f'{item.name} {item.shape}' for item in self._data_shapes)}."
                 )
             value.copyto(array)
             return
@@ -362,8 +404,9 @@ class Module(BaseModule):
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Goes over to other shapes; parameters and optimizer stay."""
         self._require(params=False)
-        self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
-        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        with self._passes:
+            self._data_shapes, self._label_shapes = self._descriptions(data_shapes, label_shapes)
+            self._exec_group.reshape(self._data_shapes, self._label_shapes)
 
     # Optimizer
 
@@ -438,18 +481,38 @@ class Module(BaseModule):
         self._updater = shared_module._updater
         self.optimizer_initialized = True
 
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None) -> None:
+        if sparse_row_id_fn is None or self._kvstore is None or not self._update_on_kvstore:
+            super().prepare(data_batch, sparse_row_id_fn)
+            return
+        self._require()
+        for name, rows in sparse_row_id_fn(data_batch).items():
+            if name not in self._arg_params or self._arg_params[name].stype != "row_sparse":
+                raise MXNetValueError(
+                    f"[Module] sparse_row_id_fn gives rows of {name!r}; expected names of row_sparse parameters."
+                )
+            arrays = [executor.arg_dict[name] for executor in self._exec_group.execs]
+            self._kvstore.row_sparse_pull(name, arrays, row_ids=rows)
+
     def update(self) -> None:
         self._require(optimizer=True)
-        self._params_dirty = True
-        group = self._exec_group
-        names = self._param_names
-        if self._update_on_kvstore:
-            _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore, names)
-        else:
-            devices = len(self._context)
-            _update_params(
-                group.param_arrays, group.grad_arrays, self._updater, devices, self._kvstore, names
-            )
+        with self._passes:
+            self._passes.check("update")
+            self._params_dirty = True
+            group = self._exec_group
+            names = self._param_names
+            if self._update_on_kvstore:
+                if getattr(self._optimizer, "_amp_loss_scaler", None) is not None:
+                    raise MXNetError(
+                        "[Module] the optimizer has a loss scale, which needs gradients that are looked at before the "
+                        "update, but the parameters are updated on the kvstore; give kvstore=None."
+                    )
+                _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore, names)
+            else:
+                devices = len(self._context)
+                _update_params(
+                    group.param_arrays, group.grad_arrays, self._updater, devices, self._kvstore, names
+                )
 
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the optimizer's states to a file that MXNet 1.9.1 reads, too."""
@@ -481,10 +544,12 @@ class Module(BaseModule):
         self._require()
         if isinstance(data_batch, list):
             raise MXNetTypeError("[forward] got a list; expected one DataBatch.")
-        shapes = tuple(array.shape for array in data_batch.data)
-        if shapes != tuple(item.shape for item in self._data_shapes):
-            self._reshape_for(data_batch)
-        self._exec_group.forward(data_batch, is_train)
+        with self._passes:
+            self._passes.begin()
+            shapes = tuple(array.shape for array in data_batch.data)
+            if shapes != tuple(item.shape for item in self._data_shapes):
+                self._reshape_for(data_batch)
+            self._exec_group.forward(data_batch, is_train)
 
     def _reshape_for(self, batch: Any) -> None:
         """Takes over the shapes of a batch that differ from the bound ones."""
@@ -518,14 +583,18 @@ class Module(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         self._require()
-        self._exec_group.backward(out_grads)
+        with self._passes:
+            self._passes.check("backward")
+            self._exec_group.backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Any:
         self._require()
+        self._passes.check("get_outputs")
         return self._exec_group.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         self._require()
+        self._passes.check("get_input_grads")
         return self._exec_group.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> Any:
@@ -537,6 +606,7 @@ class Module(BaseModule):
         self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        self._passes.check("update_metric")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:

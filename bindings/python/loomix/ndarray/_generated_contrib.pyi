@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from numpy.typing import DTypeLike
+
 from ..context import Context
 from .ndarray import NDArray
 
@@ -207,6 +209,16 @@ def RROIAlign(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def SparseEmbedding(
+    data: NDArray,
+    weight: NDArray,
+    input_dim: int,
+    output_dim: int,
+    dtype: DTypeLike = "float32",
+    sparse_grad: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def SyncBatchNorm(
     data: NDArray,
     gamma: NDArray,
@@ -336,6 +348,17 @@ def ctc_loss(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def dgl_adjacency(
+    data: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def dgl_subgraph(
+    *graph: NDArray,
+    return_mapping: bool,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def div_sqrt_dim(
     data: NDArray,
     out: NDArray | list[NDArray] | None = None,

@@ -137,6 +137,13 @@ def Crop(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def Custom(
+    *data: NDArray,
+    op_type: str = "",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray | Any: ...
 def Deconvolution(
     data: NDArray,
     weight: NDArray | None = None,
@@ -716,6 +723,12 @@ def broadcast_to(
 def cast(
     data: NDArray,
     dtype: DTypeLike,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def cast_storage(
+    data: NDArray,
+    stype: Literal["csr", "default", "row_sparse"],
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import autograd
+from .. import autograd, habits
 from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, integer_types, numeric_types
 from ..util import is_np_shape
 from . import _internal, op
@@ -84,6 +84,8 @@ def expand(key: Any, shape: Sequence[int]) -> list[Any]:
             expanded += [FULL] * (ndim - used)
             axis += ndim - used
         elif arrays:
+            if len(arrays) == 1:
+                habits.float_mask(item if hasattr(item, "dtype") else arrays[0], tuple(shape[axis:]))
             for array in arrays:
                 expanded.append(_checked_array(array, axis, shape))
                 axis += 1
@@ -378,3 +380,45 @@ def set_item(array: NDArray, key: Any, value: Any) -> None:
         _set_basic(array, entries, value)
     else:
         _set_advanced(array, entries, value)
+
+
+def get_oshape_of_gather_nd_op(dshape: Sequence[int], ishape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of ``gather_nd(data, indices)``, from those of data and indices.
+
+    >>> get_oshape_of_gather_nd_op((3, 4, 5), (2, 6))
+    (6, 5)
+    """
+    if not ishape or not 0 < ishape[0] <= len(dshape):
+        raise MXNetValueError(
+            f"[gather_nd] indices of shape {tuple(ishape)} do not fit data of shape {tuple(dshape)}."
+        )
+    return tuple(ishape[1:]) + tuple(dshape[ishape[0] :])
+
+
+def get_indexing_dispatch_code(key: Sequence[Any]) -> int:
+    """0 for a key of integers and slices, 1 for one with index arrays or lists."""
+    basic = (int, np.integer, slice, type(None), type(Ellipsis))
+    return 0 if all(isinstance(item, basic) for item in key) else 1
+
+
+def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[Any, int]:
+    """A key with an entry for each axis; and the place of a boolean array among them, or -1.
+
+    >>> indexing_key_expand_implicit_axes((1, ...), (3, 4))
+    ((1, slice(None, None, None)), -1)
+    """
+    items = list(key) if isinstance(key, tuple) else [key]
+    masks = [i for i, item in enumerate(items) if getattr(item, "dtype", None) == np.bool_]
+    used = sum(
+        item.ndim if i in masks else item is not None and item is not Ellipsis for i, item in enumerate(items)
+    )
+    if used > len(shape):
+        raise MXNetIndexError(f"[NDArray] too many indices: got {used} for an array of {len(shape)} axes.")
+    rest = [slice(None)] * (len(shape) - used)
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise MXNetIndexError("[NDArray] an index can only have a single ellipsis ('...').")
+    place = places[0] if places else len(items)
+    expanded = items[:place] + rest + items[place + 1 :]
+    mask = next((i for i, item in enumerate(expanded) if getattr(item, "dtype", None) == np.bool_), -1)
+    return tuple(expanded), mask

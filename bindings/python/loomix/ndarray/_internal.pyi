@@ -303,6 +303,15 @@ def _arange(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _cond(
+    *data: NDArray,
+    num_outputs: int,
+    cond_input_locs: Sequence[int],
+    then_input_locs: Sequence[int],
+    else_input_locs: Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def _copy(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def _crop_assign(
     lhs: NDArray,
@@ -331,6 +340,20 @@ def _cvcopyMakeBorder(
     type: int = 0,
     value: float = 0.0,
     values: Sequence[float] = (),
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _cvimdecode(
+    buf: NDArray,
+    flag: int = 1,
+    to_rgb: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _cvimread(
+    filename: str,
+    flag: int = 1,
+    to_rgb: bool = True,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -377,6 +400,16 @@ def _eye(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _foreach(
+    *data: NDArray,
+    num_outputs: int,
+    num_out_data: int,
+    in_state_locs: Sequence[int],
+    in_data_locs: Sequence[int],
+    remain_locs: Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def _full(
     shape: int | Sequence[int] | None = None,
     ctx: Context | str = "",
@@ -1040,6 +1073,17 @@ def _unravel_index(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _while_loop(
+    *data: NDArray,
+    num_outputs: int,
+    num_out_data: int,
+    max_iterations: int,
+    cond_input_locs: Sequence[int],
+    func_input_locs: Sequence[int],
+    func_var_locs: Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def _zeros(
     shape: int | Sequence[int] = (),
     ctx: Context | str = "",

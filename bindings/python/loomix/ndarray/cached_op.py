@@ -55,6 +55,16 @@ class CachedOp:
         self._inputs = sym.list_inputs()
         self._graph = _core.CachedGraph(sym.handle, "cached_op")
 
+    @property
+    def handle(self) -> Any:
+        """The compiled symbol."""
+        return self._graph
+
+    @property
+    def is_np_sym(self) -> bool:
+        """Whether the symbol is one of ``mx.sym.np``; those of ``mx.sym`` are not."""
+        return False
+
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The outputs for arrays in the order of the symbol's inputs: one array, or a list.
 

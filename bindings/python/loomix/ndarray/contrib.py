@@ -9,6 +9,9 @@ import numpy as np
 
 from .. import _operators, candidates
 from . import op as _op
+from . import optimizer_steps
+from .control_flow import cond, foreach, while_loop
+from .optimizer_steps import *  # noqa: F403
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
 
 globals().update(_operators.functions("ndarray", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["isfinite", "isinf", "isnan", "rand_zipfian"]
+__all__ += ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop"]
+__all__ += optimizer_steps.__all__
 
 
 def isfinite(data: NDArray) -> NDArray:

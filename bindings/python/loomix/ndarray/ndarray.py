@@ -5,19 +5,27 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from .. import _core, autograd
+from .. import _core, autograd, habits
 from ..base import (
-    MXNetIndexError,
+    MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
+    integer_types,
     numeric_types,
 )
-from ..context import Context, current_context
-from . import _indexing, _internal, op
+from ..context import Context, as_context, current_context
+from . import _exchange, _indexing, _internal, op
+from ._dlpack import widened
+from ._exchange import numpy_operand
+from ._indexing import (
+    get_indexing_dispatch_code,
+    get_oshape_of_gather_nd_op,
+    indexing_key_expand_implicit_axes,
+)
 
 __all__ = [
     "NDArray",
@@ -37,6 +45,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "histogram",
+    "imdecode",
     "indexing_key_expand_implicit_axes",
     "lesser",
     "lesser_equal",
@@ -108,13 +117,64 @@ class NDArray(_Base):
     __slots__ = ()
     __array_priority__ = 1000.0
 
+    # ---- NumPy ----
+
+    def __matmul__(self, other: Any) -> Any:
+        """The matrix product, as ``numpy.matmul``: of the last two axes, for each place of the others."""
+        if isinstance(other, np.ndarray):
+            other = numpy_operand(other, self)
+        return _exchange.matmul(self, other) if isinstance(other, NDArray) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return (
+            _exchange.matmul(numpy_operand(other, self), self)
+            if isinstance(other, np.ndarray)
+            else NotImplemented
+        )
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """What NumPy's functions give: they get the elements as NumPy arrays, and the result is NumPy's."""
+        if func in _exchange.NUMPY_WRITES and isinstance(args[0] if args else None, NDArray):
+            raise MXNetTypeError(
+                f"[NDArray] numpy.{func.__name__} would change a copy; use the NDArray's own operations, or "
+                "x[:] = values."
+            )
+        if kwargs.get("out") is not None:
+            raise MXNetTypeError(
+                f"[NDArray] numpy.{func.__name__} cannot write into an NDArray; leave out `out`."
+            )
+        return func(*_exchange.as_numpy(args), **_exchange.as_numpy(kwargs))
+
     # ---- reading ----
 
     def __repr__(self) -> str:
         if self._is_none:
             return f"<{type(self).__name__} None>"
+        return f"\n{self._readable()}\n{self._kind()}"
+
+    def _kind(self) -> str:
+        """ "<NDArray 2x3 @cpu(0)>", with the element type unless that is float32."""
         shape = "x".join(str(size) for size in self.shape)
-        return f"\n{self.asnumpy()}\n<{type(self).__name__} {shape} @{self.context}>"
+        kind = np.dtype(self.dtype)
+        name = "bfloat16" if kind.names else kind.name
+        return f"<{type(self).__name__} {shape} @{self.context}{'' if name == 'float32' else ' ' + name}>"
+
+    def _readable(self) -> np.ndarray[Any, Any]:
+        """The elements in a type that NumPy knows: those of bfloat16 as float32."""
+        data = self.asnumpy()
+        if not data.dtype.names:
+            return data
+        return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+    def __format__(self, spec: str) -> str:
+        """An array of one element as its number, so that ``f"{loss:.3f}"`` works; others only without a format."""
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise MXNetTypeError(
+                f"[NDArray] format {spec!r} is for one number; the array has shape {self.shape}."
+            )
+        return format(self.item(), spec)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
@@ -332,6 +392,7 @@ class NDArray(_Base):
                 return op.identity(self, out=other)
             _core.copy_array(self, other)
             return other
+        other = as_context(other)
         if isinstance(other, Context):
             if autograd.is_recording() and other == self.context:
                 return op.identity(self)
@@ -342,6 +403,7 @@ class NDArray(_Base):
 
     def as_in_context(self, context: Any) -> Any:
         """The array itself if it is on the device, else a copy there."""
+        context = as_context(context)
         return self if self.context == context else self.copyto(context)
 
     as_in_ctx = as_in_context
@@ -398,16 +460,12 @@ class NDArray(_Base):
         grad_req : {'write', 'add', 'null'}
             Whether a backward pass overwrites the gradient, adds to it, or leaves it.
         stype : str, optional
-            Storage type of the gradient.
+            Storage type of the gradient; by default that of the array.
         """
-        if stype is not None and stype != "default":
-            grad = zeros(self.shape, ctx=self.context, dtype=self.dtype, stype=stype)
+        if stype is None:
+            grad = op.zeros_like(self)
         else:
-            grad = (
-                op.zeros_like(self)
-                if self.stype == "default"
-                else zeros(self.shape, self.context, self.dtype)
-            )
+            grad = zeros(self.shape, ctx=self.context, dtype=self.dtype, stype=stype)
         autograd.mark_variables([self], [grad], [grad_req])
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
@@ -489,11 +547,15 @@ for _name in _FLUENT:
 def shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
-    if not isinstance(shape, Iterable):
+    if not isinstance(shape, Iterable) or isinstance(shape, (str, bytes)):
         raise MXNetTypeError(
-            f"[NDArray] shape is a {type(shape).__name__}; expected an integer or a sequence of integers."
+            f"[NDArray] shape is {shape!r}, a {type(shape).__name__}; expected an integer or a sequence of integers."
         )
-    return tuple(shape)
+    sizes = tuple(shape)
+    for size in sizes:
+        if isinstance(size, (int, np.integer)) and size < 0:
+            raise MXNetValueError(f"[NDArray] shape {sizes} has the size {size}; expected 0 or more.")
+    return sizes
 
 
 def empty(shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike | None = None) -> NDArray:
@@ -589,6 +651,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None
     if isinstance(source_array, NDArray):
         dtype = source_array.dtype if dtype is None else dtype
         source_array = source_array.asnumpy()
+    by_default = dtype is None
     dtype = np.float32 if dtype is None else dtype
     if isinstance(source_array, (list, tuple)) and any(isinstance(item, NDArray) for item in source_array):
         source_array = [item.asnumpy() if isinstance(item, NDArray) else item for item in source_array]
@@ -602,6 +665,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None
         values = np.asarray(source_array, dtype=result_dtype)
     except (TypeError, ValueError) as error:
         raise MXNetTypeError(f"source_array must be array like object: {error}") from None
+    if by_default:
+        habits.float32_integers(source_array, values)
     return _make(values, ctx)
 
 
@@ -695,8 +760,18 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type = NDArray) 
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An array over a DLPack capsule, or over an object with ``__dlpack__``, without a copy where possible."""
-    return _core.from_dlpack(dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack)
+    """An array over a DLPack capsule, or over an object with ``__dlpack__``, without a copy where possible.
+
+    Integers of 16 bits, and unsigned ones of 32, are copied to the next larger type of array.
+    """
+    capsule = dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack
+    try:
+        return _core.from_dlpack(capsule)
+    except MXNetTypeError:
+        values = widened(capsule)
+        if values is None:
+            raise
+        return _make(values, None)
 
 
 def to_dlpack_for_read(data: Any) -> Any:
@@ -785,7 +860,7 @@ def _compare(name: str, what: str, reverse: Any, on_numbers: Any) -> Any:
         f"broadcast_{name}",
         f"_{name}_scalar",
         f"_{reverse}_scalar",
-        on_numbers,
+        lambda lhs, rhs: int(on_numbers(lhs, rhs)),
     )
 
 
@@ -814,51 +889,24 @@ def power(base: Any, exp: Any) -> Any:
     return _power(base, exp)
 
 
-def get_oshape_of_gather_nd_op(dshape: Sequence[int], ishape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of ``gather_nd(data, indices)``, from those of data and indices.
-
-    >>> get_oshape_of_gather_nd_op((3, 4, 5), (2, 6))
-    (6, 5)
-    """
-    if not ishape or not 0 < ishape[0] <= len(dshape):
-        raise MXNetValueError(
-            f"[gather_nd] indices of shape {tuple(ishape)} do not fit data of shape {tuple(dshape)}."
-        )
-    return tuple(ishape[1:]) + tuple(dshape[ishape[0] :])
-
-
-def get_indexing_dispatch_code(key: Sequence[Any]) -> int:
-    """0 for a key of integers and slices, 1 for one with index arrays or lists."""
-    basic = (int, np.integer, slice, type(None), type(Ellipsis))
-    return 0 if all(isinstance(item, basic) for item in key) else 1
-
-
-def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[Any, int]:
-    """A key with an entry for each axis; and the place of a boolean array among them, or -1.
-
-    >>> indexing_key_expand_implicit_axes((1, ...), (3, 4))
-    ((1, slice(None, None, None)), -1)
-    """
-    items = list(key) if isinstance(key, tuple) else [key]
-    masks = [i for i, item in enumerate(items) if getattr(item, "dtype", None) == np.bool_]
-    used = sum(
-        item.ndim if i in masks else item is not None and item is not Ellipsis for i, item in enumerate(items)
-    )
-    if used > len(shape):
-        raise MXNetIndexError(f"[NDArray] too many indices: got {used} for an array of {len(shape)} axes.")
-    rest = [slice(None)] * (len(shape) - used)
-    places = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(places) > 1:
-        raise MXNetIndexError("[NDArray] an index can only have a single ellipsis ('...').")
-    place = places[0] if places else len(items)
-    expanded = items[:place] + rest + items[place + 1 :]
-    mask = next((i for i, item in enumerate(expanded) if getattr(item, "dtype", None) == np.bool_), -1)
-    return tuple(expanded), mask
-
-
 def onehot_encode(indices: Any, out: NDArray) -> NDArray:
     """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
     return _internal._onehot_encode(indices, out, out=out)
+
+
+def imdecode(
+    str_img: bytes,
+    clip_rect: Any = (0, 0, 0, 0),
+    out: NDArray | None = None,
+    index: int = 0,
+    channels: int = 3,
+    mean: NDArray | None = None,
+) -> NoReturn:
+    """Raises NotImplementedError: :func:`loomix.image.imdecode` takes its place. (MXNet 1.9.1 has the name, but its
+    function fails.)"""
+    raise MXNetNotImplementedError(
+        "[nd.imdecode] use mx.image.imdecode, which gives (height, width, channels), then slices and a transpose."
+    )
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
@@ -870,15 +918,21 @@ def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
     bins : int or NDArray
         How many bins of equal width, or their edges.
     range : tuple of two float, optional
-        Lower and upper end of the bins; by default the smallest and largest value.
+        Lower and upper end of the bins; by default the smallest and largest value, for which the call waits.
+
+    Returns
+    -------
+    list or tuple of NDArray
+        Counts (int64) and edges (of the type of ``a``); both float32 where they had to be found.
     """
     if isinstance(bins, NDArray):
         return _internal._histogram(a, bins)
+    if not isinstance(bins, integer_types):
+        raise MXNetValueError(f"[histogram] bins is a {type(bins).__name__}; expected an int or an NDArray.")
     if range is None:
-        range = (float(a.min().asscalar()), float(a.max().asscalar()))
-        if range[0] == range[1]:
-            range = (range[0] - 0.5, range[1] + 0.5)
-    return _internal._histogram(a, bin_cnt=bins, range=range)
+        counts, edges = np.histogram(a.asnumpy(), bins=bins)
+        return array(counts, dtype=np.float32), array(edges, dtype=np.float32)
+    return _internal._histogram(a, bin_cnt=int(bins), range=range)
 
 
 def split_v2(

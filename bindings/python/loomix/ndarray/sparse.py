@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core, _operators
-from ..base import MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
+from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
 from ..context import current_context
-from . import ndarray as _dense
 from .ndarray import NDArray
 from .ndarray import array as _dense_array
 
@@ -32,7 +31,7 @@ __all__ += [
     "empty",
     "row_sparse_array",
 ]
-__all__ += ["add", "cast_storage", "divide", "multiply", "retain", "subtract", "zeros"]
+__all__ += ["add", "divide", "multiply", "subtract", "zeros"]
 
 
 class BaseSparseNDArray(NDArray):
@@ -41,8 +40,7 @@ class BaseSparseNDArray(NDArray):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shape = "x".join(str(size) for size in self.shape)
-        return f"\n<{type(self).__name__} {shape} @{self.context}>"
+        return f"\n{self._kind()}"
 
     def _get_item(self, key: Any) -> Any:
         if isinstance(key, builtins.slice) and key == builtins.slice(None):
@@ -54,6 +52,8 @@ class BaseSparseNDArray(NDArray):
             raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
         if isinstance(value, NDArray):
             _core.copy_array(value, self)
+        elif isinstance(value, (int, float)) and value == 0:
+            _core.copy_array(zeros(self.stype, self.shape, self.context, self.dtype), self)
         else:
             dense = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), self.shape))
             _core.copy_array(NDArray._from_numpy(dense, self.context), self)
@@ -68,8 +68,17 @@ class BaseSparseNDArray(NDArray):
         raise NotSupportedForSparseNDArray("reshape", "tostype('default')", *shape)
 
     def check_format(self, full_check: bool = True) -> None:
-        """Raises an error when the index arrays are not those of such an array; they were checked when it was made."""
-        self.wait_to_read()
+        """Raises an error when the index arrays are not those of such an array.
+
+        Arrays are checked when they are made, and stay right: there is nothing left to look at.
+
+        Parameters
+        ----------
+        full_check : bool
+            Whether to wait for the array, which raises the error of the operation that should have made it.
+        """
+        if full_check:
+            self.wait_to_read()
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """A dense NumPy array with the values; waits for them."""
@@ -144,8 +153,8 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def retain(self, indices: Any) -> Any:
         """Only the rows in ``indices``."""
-        rows = indices if isinstance(indices, NDArray) else _dense_array(indices, dtype=np.int64)
-        return _core.retain_rows(self, rows)
+        rows = indices if isinstance(indices, NDArray) else _dense_array(indices, self.context, np.int64)
+        return retain(self, rows)  # noqa: F405
 
 
 def _host(value: Any, dtype: DTypeLike | None = None) -> Any:
@@ -190,11 +199,7 @@ def csr_matrix(
         return zeros("csr", arg1, ctx=ctx, dtype=dtype)
     if isinstance(arg1, tuple) and len(arg1) == 2:
         data, (row, column) = arg1
-        row, column, kind = _host(row, np.int64), _host(column, np.int64), _value_dtype(data, dtype)
-        shape = shape or (int(row.max()) + 1, int(column.max()) + 1)
-        dense = np.zeros(shape, kind)
-        np.add.at(dense, (row, column), _host(data, kind))
-        return convert(NDArray._from_numpy(dense, ctx), "csr")
+        return _from_coordinates(_host(data, _value_dtype(data, dtype)), row, column, shape, ctx)
     if isinstance(arg1, tuple) and len(arg1) == 3:
         data, indices, indptr = arg1
         values, columns = _host(data, _value_dtype(data, dtype)), _host(indices, np.int64)
@@ -212,6 +217,30 @@ def csr_matrix(
     if isinstance(arg1, tuple):
         raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected 2 or 3.")
     return _checked_shape(array(arg1, ctx, dtype, "csr"), shape)
+
+
+def _from_coordinates(values: Any, row: Any, column: Any, shape: Any, ctx: Context) -> Any:
+    """A csr matrix of values at (row, column), in any order; those at the same place are added up."""
+    row, column = _host(row, np.int64), _host(column, np.int64)
+    if not values.shape == row.shape == column.shape or values.ndim != 1:
+        raise MXNetValueError(
+            f"[csr_matrix] data, row and column have shapes {values.shape}, {row.shape} and {column.shape}; "
+            "expected one axis of one length."
+        )
+    shape = shape or tuple(int(part.max()) + 1 if part.size else 0 for part in (row, column))
+    for name, part, size in (("row", row, shape[0]), ("column", column, shape[1])):
+        if part.size and not (0 <= part.min() and part.max() < size):
+            raise MXNetIndexError(
+                f"[csr_matrix] {name} goes from {part.min()} to {part.max()}; expected 0 to {size - 1}."
+            )
+    order = np.lexsort((column, row))
+    row, column, values = row[order], column[order], values[order]
+    first = np.ones(len(row), bool)  # of each place
+    first[1:] = (np.diff(row) != 0) | (np.diff(column) != 0)
+    begins = np.flatnonzero(first)
+    sums = np.add.reduceat(values, begins).astype(values.dtype) if len(begins) else values
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row[begins], minlength=shape[0]))])
+    return csr_matrix((sums, column[begins], starts), shape, ctx, values.dtype)
 
 
 def row_sparse_array(
@@ -241,6 +270,8 @@ def row_sparse_array(
             raise MXNetValueError(
                 f"[row_sparse_array] data has shape {values.shape}; expected {(len(rows), *shape[1:])}."
             )
+        if (np.diff(np.sort(rows)) == 0).any():
+            raise MXNetValueError("[row_sparse_array] indices repeat; expected each row once.")
         order = np.argsort(rows, kind="stable")
         values, rows = (
             NDArray._from_numpy(np.ascontiguousarray(part[order]), ctx) for part in (values, rows)
@@ -267,9 +298,7 @@ def array(
     ctx = ctx or current_context()
     if hasattr(source_array, "tocsr") and not isinstance(source_array, NDArray):
         matrix = source_array.tocsr()
-        return csr_matrix(
-            (matrix.data, matrix.indices, matrix.indptr), matrix.shape, ctx, dtype or np.float32
-        )
+        return csr_matrix((matrix.data, matrix.indices, matrix.indptr), matrix.shape, ctx, dtype)
     if isinstance(source_array, NDArray):
         stype = stype or source_array.stype
         kind = source_array.dtype if dtype is None else dtype
@@ -278,7 +307,7 @@ def array(
         raise MXNetTypeError(
             f"Unexpected source_array type: {type(source_array).__name__}; expected a sparse array."
         )
-    return convert(_dense_array(source_array, ctx, dtype), stype)
+    return convert(_dense_array(source_array, ctx, _value_dtype(source_array, dtype)), stype)
 
 
 def zeros(
@@ -300,44 +329,18 @@ def zeros(
 empty = zeros
 
 
-def cast_storage(data: Any, stype: str) -> Any:
-    """The values of an array in another storage type: 'default', 'row_sparse' or 'csr'."""
-    return convert(data, stype)
-
-
-def retain(data: Any = None, indices: Any = None, out: Any = None, name: str | None = None) -> Any:
-    """Only some rows of a row-sparse array; ``out`` gets them, if it is given.
-
-    >>> retain(row_sparse_array(([[1.0], [2.0]], [0, 2]), shape=(3, 1)), [2]).asnumpy().tolist()
-    [[0.0], [0.0], [2.0]]
-    """
-    if not isinstance(data, RowSparseNDArray):
-        raise MXNetTypeError(f"[retain] data is a {type(data).__name__}; expected a RowSparseNDArray.")
-    rows = data.retain(indices)
-    return rows if out is None else rows.copyto(out)
-
-
-def _storage(value: Any) -> str:
-    return value.stype if isinstance(value, NDArray) else "default"
-
-
-def _stored(result: Any, stype: str) -> Any:
-    return result if stype == "default" or not isinstance(result, NDArray) else convert(result, stype)
-
-
-def _common(lhs: Any, rhs: Any) -> str:
-    """The storage of a sum: that of both, if they have the same."""
-    return _storage(lhs) if _storage(lhs) == _storage(rhs) else "default"
-
-
 def add(lhs: Any, rhs: Any) -> Any:
-    """The sum, for each element; that of two arrays with the same storage has it, too."""
-    return _stored(_dense.add(lhs, rhs), _common(lhs, rhs))
+    """The sum, for each element; that of two arrays with the same storage has it, too.
+
+    >>> add(csr_matrix(([2.0], [1], [0, 1, 1]), shape=(2, 2)), csr_matrix((2, 2))).stype
+    'csr'
+    """
+    return lhs + rhs
 
 
 def subtract(lhs: Any, rhs: Any) -> Any:
     """The difference, for each element; that of two arrays with the same storage has it, too."""
-    return _stored(_dense.subtract(lhs, rhs), _common(lhs, rhs))
+    return lhs - rhs
 
 
 def multiply(lhs: Any, rhs: Any) -> Any:
@@ -346,12 +349,12 @@ def multiply(lhs: Any, rhs: Any) -> Any:
     >>> multiply(csr_matrix(([2.0], [1], [0, 1, 1]), shape=(2, 2)), 3).stype
     'csr'
     """
-    return _stored(_dense.multiply(lhs, rhs), _storage(lhs) if _storage(lhs) != "default" else _storage(rhs))
+    return lhs * rhs
 
 
 def divide(lhs: Any, rhs: Any) -> Any:
     """The quotient, for each element; that of a sparse array and a number is stored as the array."""
-    return _stored(_dense.divide(lhs, rhs), "default" if isinstance(rhs, NDArray) else _storage(lhs))
+    return lhs / rhs
 
 
 _core.set_array_classes(NDArray, RowSparseNDArray, CSRNDArray)

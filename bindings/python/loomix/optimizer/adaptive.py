@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import ndarray as nd
 from .base import Optimizer, register, zeros_like
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .base import CommonSettings, Settings
 
 __all__ = ["FTML", "LAMB", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSProp"]
 
@@ -35,7 +40,7 @@ class Adam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         lazy_update: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -78,7 +83,7 @@ class AdaGrad(Optimizer):
         Added under the root.
     """
 
-    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+    def __init__(self, eps: float = 1e-7, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
@@ -128,7 +133,7 @@ class RMSProp(Optimizer):
         epsilon: float = 1e-8,
         centered: bool = False,
         clip_weights: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1 = gamma1
@@ -165,7 +170,7 @@ class AdaDelta(Optimizer):
         Added under the roots.
     """
 
-    def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Any) -> None:
+    def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
@@ -196,7 +201,11 @@ class Ftrl(Optimizer):
     """
 
     def __init__(
-        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: Any = 1, **kwargs: Any
+        self,
+        lamda1: float = 0.01,
+        learning_rate: float = 0.1,
+        beta: Any = 1,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(**kwargs)
         self.lamda1 = lamda1
@@ -218,7 +227,11 @@ class Adamax(Optimizer):
     """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980)."""
 
     def __init__(
-        self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
+        self,
+        learning_rate: float = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -258,7 +271,7 @@ class Nadam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         schedule_decay: float = 0.004,
-        **kwargs: Any,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -294,7 +307,7 @@ class FTML(Optimizer):
     """Follow the moving leader (Zheng and Kwok 2017)."""
 
     def __init__(
-        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Unpack[Settings]
     ) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
@@ -350,7 +363,7 @@ class LAMB(Optimizer):
         lower_bound: Any = None,
         upper_bound: Any = None,
         bias_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -359,6 +372,10 @@ class LAMB(Optimizer):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self.aggregate_num = 0  # MXNet's states say that its class takes several parameters in a call
 
     def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (

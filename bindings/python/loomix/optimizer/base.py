@@ -9,11 +9,32 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..base import MXNetTypeError, MXNetValueError
+from ..base import MXNetTypeError, MXNetValueError, suggest
 from ..util import is_np_array
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from ..symbol import Symbol
+
+    class CommonSettings(TypedDict, total=False):
+        """What every optimizer takes by name, for type checkers."""
+
+        rescale_grad: float
+        param_idx2name: dict[Any, str] | None
+        wd: float
+        clip_gradient: float | None
+        lr_scheduler: Any
+        sym: Symbol | None
+        begin_num_update: int
+        multi_precision: bool
+        param_dict: Any
+
+    class Settings(CommonSettings, total=False):
+        """The same with the learning rate, for optimizers that have no default of their own."""
+
+        learning_rate: float | None
+
 
 __all__ = ["Optimizer", "Test", "create", "register"]
 
@@ -114,7 +135,7 @@ class Optimizer:
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Any:
-        """An optimizer from its registered name (in any case) and its arguments.
+        """An optimizer from its registered name (in any case) and its arguments; ``lr`` means ``learning_rate``.
 
         Raises
         ------
@@ -123,9 +144,25 @@ class Optimizer:
         """
         klass = Optimizer.opt_registry.get(str(name).lower())
         if klass is None:
-            known = ", ".join(sorted(Optimizer.opt_registry))
-            raise MXNetValueError(f"[optimizer] {name!r} is not a registered optimizer; known are {known}.")
+            raise MXNetValueError(
+                f"[optimizer] {name!r} is not a registered optimizer. {suggest(name, Optimizer.opt_registry)}"
+            )
+        if "lr" in kwargs and "learning_rate" not in kwargs:
+            kwargs["learning_rate"] = kwargs.pop("lr")
         return klass(**kwargs)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"learning_rate={self.lr:g}" if self.lr_scheduler is None else f"lr_scheduler={self.lr_scheduler}"
+        ]
+        parts += [
+            f"{name}={value:g}"
+            for name, value in vars(self).items()
+            if name in ("wd", "momentum", "beta1", "beta2", "epsilon", "clip_gradient", "rescale_grad")
+            and isinstance(value, (int, float))
+            and (value or name == "momentum")
+        ]
+        return f"<{type(self).__name__}: {', '.join(parts)}; {self.num_update} updates>"
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

@@ -13,7 +13,10 @@ from .. import ndarray as nd
 from .base import Optimizer, aggregation_size, register, zeros_like
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..ndarray import NDArray
+    from .base import CommonSettings, Settings
 
 __all__ = ["DCASGD", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "Signum", "ccSGD"]
 
@@ -70,7 +73,7 @@ class SGD(_MomentumState):
         Those of :class:`Optimizer`.
     """
 
-    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
@@ -134,7 +137,7 @@ class NAG(_MomentumState):
         0 makes it plain gradient descent.
     """
 
-    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
@@ -166,7 +169,11 @@ class Signum(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
+        self,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        wd_lh: float = 0.0,
+        **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
@@ -217,7 +224,7 @@ class LARS(_MomentumState):
         eta: float = 0.001,
         eps: float = 0,
         momentum_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[Settings],
     ) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
@@ -378,7 +385,7 @@ class DCASGD(Optimizer):
         Strength of the compensation.
     """
 
-    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.weight_previous: dict[Any, Any] = {}

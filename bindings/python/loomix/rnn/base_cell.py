@@ -72,6 +72,20 @@ def merge_steps(length: int, inputs: Any, layout: str) -> Symbol:
     return symbol.Concat(*steps, dim=axis)
 
 
+def _normalize_sequence(
+    length: int, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
+) -> tuple[Any, int]:
+    """For cells of one's own: a sequence as one symbol or as a list, as ``merge`` says, and its axis of steps.
+
+    ``in_layout`` is that of the inputs, if it is not ``layout``.
+    """
+    axis = layout.find("T")
+    outputs = as_wanted(length, inputs, in_layout or layout, merge)
+    if isinstance(outputs, symbol.Symbol) and in_layout and in_layout.find("T") != axis:
+        outputs = symbol.swapaxes(outputs, dim1=axis, dim2=in_layout.find("T"))
+    return outputs, axis
+
+
 def as_wanted(length: int, outputs: Any, layout: str, merge_outputs: bool | None) -> Any:
     """Outputs as one symbol or as a list, as ``merge_outputs`` says; None leaves them."""
     if merge_outputs is None:
@@ -111,6 +125,10 @@ class BaseRNNCell:
         self._params = RNNParams(prefix) if params is None else params
         self._modified = False  # whether a modifier cell stands in its place
         self.reset()
+
+    def _get_activation(self, inputs: Symbol, activation: Any, **kwargs: Any) -> Any:
+        """For cells of one's own: an activation by its name, or by a function of symbols."""
+        return activate(inputs, activation, **kwargs)
 
     def reset(self) -> None:
         """Forgets how often the cell was called, so that it can be unrolled again."""

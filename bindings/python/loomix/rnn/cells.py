@@ -26,10 +26,10 @@ class _DenseCell(BaseRNNCell):
         super().__init__(prefix=prefix, params=params)
         self._num_hidden = num_hidden
         bias = {} if i2h_bias_init is None else {"init": i2h_bias_init}
-        self._i2h_weight = self._params.get("i2h_weight")
-        self._i2h_bias = self._params.get("i2h_bias", **bias)
-        self._h2h_weight = self._params.get("h2h_weight")
-        self._h2h_bias = self._params.get("h2h_bias")
+        self._iW = self._params.get("i2h_weight")
+        self._iB = self._params.get("i2h_bias", **bias)
+        self._hW = self._params.get("h2h_weight")
+        self._hB = self._params.get("h2h_bias")
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
@@ -39,11 +39,9 @@ class _DenseCell(BaseRNNCell):
         """What the input and what the state give to all gates."""
         rows = self._num_hidden * len(self._gate_names)
         i2h = symbol.FullyConnected(
-            inputs, weight=self._i2h_weight, bias=self._i2h_bias, num_hidden=rows, name=f"{name}i2h"
+            inputs, weight=self._iW, bias=self._iB, num_hidden=rows, name=f"{name}i2h"
         )
-        h2h = symbol.FullyConnected(
-            state, weight=self._h2h_weight, bias=self._h2h_bias, num_hidden=rows, name=f"{name}h2h"
-        )
+        h2h = symbol.FullyConnected(state, weight=self._hW, bias=self._hB, num_hidden=rows, name=f"{name}h2h")
         return i2h, h2h
 
 

@@ -88,10 +88,10 @@ class BaseConvRNNCell(BaseRNNCell):
             "dilate": h2h_dilate,
             "layout": conv_layout,
         }
-        self._i2h_weight = self._params.get("i2h_weight", init=i2h_weight_initializer)
-        self._h2h_weight = self._params.get("h2h_weight", init=h2h_weight_initializer)
-        self._i2h_bias = self._params.get("i2h_bias", init=i2h_bias_initializer)
-        self._h2h_bias = self._params.get("h2h_bias", init=h2h_bias_initializer)
+        self._iW = self._params.get("i2h_weight", init=i2h_weight_initializer)
+        self._hW = self._params.get("h2h_weight", init=h2h_weight_initializer)
+        self._iB = self._params.get("i2h_bias", init=i2h_bias_initializer)
+        self._hB = self._params.get("h2h_bias", init=h2h_bias_initializer)
         one = symbol.Convolution(symbol.Variable("data"), num_filter=num_hidden, **self._i2h)
         shape = one.infer_shape(data=tuple(input_shape))[1][0]
         self._state_shape = (0, *shape[1:])
@@ -109,16 +109,16 @@ class BaseConvRNNCell(BaseRNNCell):
         filters = self._num_gates * self._num_hidden
         i2h = symbol.Convolution(
             inputs,
-            weight=self._i2h_weight,
-            bias=self._i2h_bias,
+            weight=self._iW,
+            bias=self._iB,
             num_filter=filters,
             name=f"{name}i2h",
             **self._i2h,
         )
         h2h = symbol.Convolution(
             state,
-            weight=self._h2h_weight,
-            bias=self._h2h_bias,
+            weight=self._hW,
+            bias=self._hB,
             num_filter=filters,
             name=f"{name}h2h",
             **self._h2h,

@@ -3,6 +3,7 @@
 
 from ..base import numeric_types, string_types
 from .base_cell import BaseRNNCell, RNNParams
+from .base_cell import _normalize_sequence as _normalize_sequence
 from .cells import BidirectionalCell, GRUCell, LSTMCell, RNNCell, SequentialRNNCell
 from .conv_cells import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
 from .fused_cell import FusedRNNCell

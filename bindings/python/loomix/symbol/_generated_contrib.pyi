@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from numpy.typing import DTypeLike
+
 from ..context import Context
 from .symbol import Symbol
 
@@ -222,6 +224,17 @@ def RROIAlign(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def SparseEmbedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: DTypeLike = "float32",
+    sparse_grad: bool = False,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def SyncBatchNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -362,6 +375,18 @@ def ctc_loss(
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
+) -> Symbol: ...
+def dgl_adjacency(
+    data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def dgl_subgraph(
+    *graph: Symbol,
+    return_mapping: bool,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
 ) -> Symbol: ...
 def div_sqrt_dim(
     data: Symbol | None = None,

@@ -147,6 +147,13 @@ def Crop(
     name: str | None = None,
     attr: dict[str, str] | None = None,
 ) -> Symbol: ...
+def Custom(
+    *data: Symbol,
+    op_type: str = "",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **kwargs: Any,
+) -> Symbol: ...
 def Deconvolution(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -794,6 +801,13 @@ def broadcast_to(
 def cast(
     data: Symbol | None = None,
     dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def cast_storage(
+    data: Symbol | None = None,
+    stype: Literal["csr", "default", "row_sparse"] | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -151,6 +151,13 @@ def broadcast_sub(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def cast_storage(
+    data: Symbol | None = None,
+    stype: Literal["csr", "default", "row_sparse"] | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def cbrt(
     data: Symbol | None = None,
     name: str | None = None,
@@ -332,6 +339,13 @@ def radians(
 ) -> Symbol: ...
 def relu(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def retain(
+    data: Symbol | None = None,
+    indices: Symbol | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -329,6 +329,15 @@ def _arange(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _cond(
+    *data: Symbol,
+    num_outputs: int,
+    cond_input_locs: Sequence[int],
+    then_input_locs: Sequence[int],
+    else_input_locs: Sequence[int],
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+) -> Symbol: ...
 def _copy(
     data: Symbol | None = None,
     name: str | None = None,
@@ -394,6 +403,16 @@ def _eye(
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
+) -> Symbol: ...
+def _foreach(
+    *data: Symbol,
+    num_outputs: int,
+    num_out_data: int,
+    in_state_locs: Sequence[int],
+    in_data_locs: Sequence[int],
+    remain_locs: Sequence[int],
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
 ) -> Symbol: ...
 def _full(
     shape: int | Sequence[int] | None = None,
@@ -1060,6 +1079,17 @@ def _unravel_index(
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
+) -> Symbol: ...
+def _while_loop(
+    *data: Symbol,
+    num_outputs: int,
+    num_out_data: int,
+    max_iterations: int,
+    cond_input_locs: Sequence[int],
+    func_input_locs: Sequence[int],
+    func_var_locs: Sequence[int],
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
 ) -> Symbol: ...
 def _zeros(
     shape: int | Sequence[int] = (),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _operators, candidates
+from .control_flow import cond, foreach, while_loop
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 globals().update(_operators.functions("symbol", "contrib"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
-__all__ += ["rand_zipfian"]
+__all__ += ["cond", "foreach", "rand_zipfian", "while_loop"]
 
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
@@ -21,3 +22,9 @@ def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tupl
     from .. import symbol as sym
 
     return candidates.rand_zipfian(sym, true_classes, num_sampled, range_max)
+
+
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name):
+        raise _operators.missing("symbol.contrib", name, __all__)

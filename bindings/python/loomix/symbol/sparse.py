@@ -10,3 +10,8 @@ if TYPE_CHECKING:
 
 globals().update(_operators.functions("symbol", "sparse"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
+
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name):
+        raise _operators.missing("symbol.sparse", name, __all__)

@@ -18,7 +18,7 @@ from ..base import (
     NotImplementedForSymbol,
     numeric_types,
 )
-from ..context import Context, current_context
+from ..context import Context, as_context, current_context
 from ..util import is_np_shape
 from . import _internal, op
 
@@ -46,6 +46,17 @@ __all__ = [
 
 
 _BACKENDS = ("default", "MKLDNN")
+
+
+def check_backend(who: str, backend: str, options: Mapping[str, Any]) -> None:
+    """Raises unless there is such a backend with such options; all are built in, and binding chooses among their
+    kernels."""
+    if backend not in _BACKENDS:
+        raise MXNetValueError(
+            f"[{who}] there is no backend {backend!r}; expected one of {', '.join(_BACKENDS)}."
+        )
+    if options:
+        raise MXNetValueError(f"[{who}] backend {backend!r} has no options {sorted(options)}.")
 
 
 def _scalar(value: Any) -> Any:
@@ -333,6 +344,10 @@ class Symbol(_Base):
     def __reduce__(self) -> Any:
         return _from_json, (self.handle.to_json(),)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes what MXNet's pickles hold: the symbol's JSON."""
+        self.handle = _from_json(state["handle"]).handle
+
     # ---- running ----
 
     def bind(
@@ -429,16 +444,12 @@ class Symbol(_Base):
         ValueError
             For other backends, and for options, which these have not.
         """
-        if kwargs:
-            raise MXNetValueError(f"[optimize_for] backend {backend!r} has no options {sorted(kwargs)}.")
-        return self.get_backend_symbol(backend)
+        check_backend("optimize_for", backend, kwargs)
+        return self.__copy__()
 
     def get_backend_symbol(self, backend: str) -> Symbol:
         """The symbol for a backend; see :meth:`optimize_for`."""
-        if backend not in _BACKENDS:
-            raise MXNetValueError(
-                f"[Symbol] there is no backend {backend!r}; expected one of {', '.join(_BACKENDS)}."
-            )
+        check_backend("Symbol", backend, {})
         return self.__copy__()
 
     def eval(self, ctx: Context | None = None, **kwargs: Any) -> Any:
@@ -512,6 +523,7 @@ for _name in _FLUENT:
 
 
 def _context(ctx: Context) -> Context:
+    ctx = as_context(ctx)
     if not isinstance(ctx, Context):
         raise MXNetTypeError(f"[bind] ctx is a {type(ctx).__name__}; expected a Context such as mx.cpu().")
     return ctx

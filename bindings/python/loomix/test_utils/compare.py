@@ -58,7 +58,7 @@ def default_context() -> Context:
 
 def set_default_context(ctx: Context) -> None:
     """Makes ``ctx`` the default device of this thread."""
-    Context._default.value = ctx
+    Context._default_ctx.value = ctx
 
 
 def default_dtype() -> Any:

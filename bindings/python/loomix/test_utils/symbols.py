@@ -322,7 +322,7 @@ def check_symbolic_backward(
 
     Returns
     -------
-    list of NDArray
+    dict of str to NDArray
         The gradients.
     """
     from ..ndarray import array, zeros
@@ -363,7 +363,7 @@ def check_symbolic_backward(
             assert_almost_equal(want, got - before[name], rtol, atol, label, equal_nan)
         else:
             assert_almost_equal(before[name], got, rtol, atol, label, equal_nan)
-    return executor.grad_arrays
+    return grads
 
 
 def check_speed(

@@ -1,0 +1,559 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong uses, and what each must say: words that name the place, what was given and what is expected.
+
+``USES`` maps a name to (function, the built-in exception, words that its text must hold).
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import loomix as mx
+import numpy as np
+
+X = mx.nd.ones((2, 3))
+INT = mx.nd.array([1, 2], dtype="int32")
+V = mx.sym.Variable
+
+
+def net(name="softmax"):
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(V("data"), num_hidden=4, name="fc"), name=name)
+
+
+def batch(rows=2, features=3):
+    return mx.io.DataBatch([mx.nd.ones((rows, features))], [mx.nd.zeros(rows)])
+
+
+def data(**kinds):
+    return mx.io.NDArrayIter(np.ones((4, 3), "float32"), np.zeros(4), 2, **kinds)
+
+
+def bound(**kinds):
+    module = mx.mod.Module(net())
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))], **kinds)
+    module.init_params()
+    return module
+
+
+def block():
+    dense = mx.gluon.nn.Dense(4, in_units=3)
+    dense.initialize()
+    return dense
+
+
+def trained(**settings):
+    module = mx.mod.Module(net())
+    module.fit(data(), num_epoch=1, **settings)
+    return module
+
+
+def recorded(function):
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        return function(x)
+
+
+def on_thread(function):
+    """Raises here what `function` raises on another thread."""
+    caught = []
+
+    def run():
+        try:
+            function()
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if caught:
+        raise caught[0]
+
+
+def replaced(read):
+    """Reads after another thread, which lives on, has run a pass."""
+    module, done, go = bound(), threading.Event(), threading.Event()
+    module.forward(batch())
+
+    def other():
+        module.forward(batch())
+        done.set()
+        go.wait(20)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    done.wait(20)
+    try:
+        return read(module)
+    finally:
+        go.set()
+        thread.join()
+
+
+def with_file(text, function):
+    """Calls `function` with the name of a file of this text."""
+    import os
+    import tempfile
+
+    handle, name = tempfile.mkstemp()
+    try:
+        os.write(handle, text)
+        os.close(handle)
+        return function(name)
+    finally:
+        os.unlink(name)
+
+
+def store(*keys):
+    made = mx.kv.create("local")
+    for key in keys:
+        made.init(key, mx.nd.ones(2))
+    return made
+
+
+def backward_twice():
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * x
+    y.backward()
+    y.backward()
+
+
+def overwritten():
+    x = mx.nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        z = y * y
+    y[:] = 0
+    z.backward()
+
+
+def custom(forward):
+    class Op(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            forward(self, in_data, out_data)
+
+    class Prop(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Op()
+
+    mx.operator.register("wrong_use")(Prop)
+    mx.nd.Custom(X, op_type="wrong_use").asnumpy()
+
+
+USES = {
+    # ---- shapes ----
+    "add of shapes": (lambda: X + mx.nd.ones((2, 4)), ValueError, ["broadcast_add", "(2, 3)", "(2, 4)"]),
+    "dot of shapes": (lambda: mx.nd.dot(X, X), ValueError, ["dot", "(2, 3)", "3", "2"]),
+    "matmul of shapes": (lambda: X @ X, ValueError, ["matmul", "(2, 3)", "same"]),
+    "reshape to another size": (lambda: X.reshape((4, 2)), ValueError, ["(2, 3)", "(4, 2)"]),
+    "concat of shapes": (
+        lambda: mx.nd.concat(X, mx.nd.ones((3, 3)), dim=1),
+        ValueError,
+        ["Concat", "axis 0: 2 and 3"],
+    ),
+    "stack of shapes": (
+        lambda: mx.nd.stack(X, mx.nd.ones((3, 3))),
+        ValueError,
+        ["stack", "(2, 3)", "(3, 3)"],
+    ),
+    "weight of another size": (
+        lambda: mx.nd.FullyConnected(X, mx.nd.ones((4, 7)), no_bias=True, num_hidden=4),
+        ValueError,
+        ["FullyConnected", "weight", "(4, 7)", "(4, 3)", "data"],
+    ),
+    "channels of a convolution": (
+        lambda: mx.nd.Convolution(
+            mx.nd.ones((1, 3, 8, 8)), mx.nd.ones((2, 4, 3, 3)), kernel=(3, 3), num_filter=2, no_bias=True
+        ),
+        ValueError,
+        ["Convolution", "weight", "(2, 4, 3, 3)", "(2, 3, 3, 3)"],
+    ),
+    "kernel beyond the picture": (
+        lambda: mx.nd.Pooling(mx.nd.ones((1, 1, 2, 2)), kernel=(5, 5), pool_type="max"),
+        ValueError,
+        ["Pooling", "5", "2"],
+    ),
+    "axis out of range": (lambda: X.sum(axis=2), ValueError, ["sum", "axis", "2"]),
+    "expand_dims out of range": (lambda: X.expand_dims(5), ValueError, ["axis", "5"]),
+    "squeeze of a long axis": (lambda: X.squeeze(0), ValueError, ["squeeze", "axis", "2"]),
+    "transpose of other axes": (lambda: X.transpose((0, 2)), ValueError, ["transpose", "axis 2", "-2 to 1"]),
+    "broadcast_to another shape": (
+        lambda: X.broadcast_to((3, 3)),
+        ValueError,
+        ["broadcast_to", "(2, 3)", "(3, 3)"],
+    ),
+    "split into unequal parts": (lambda: mx.nd.split(X, 2, axis=1), ValueError, ["3", "2"]),
+    "negative shape": (lambda: mx.nd.zeros((-2, 3)), ValueError, ["shape", "-2"]),
+    "assignment of another shape": (
+        lambda: X.__setitem__(slice(None), np.ones((4, 4))),
+        ValueError,
+        ["(4, 4)", "(2, 3)"],
+    ),
+    "batch of another feature size": (
+        lambda: bound().forward(batch(features=5)),
+        ValueError,
+        ["data (2, 5)", "fc_weight", "(4, 3)", "(4, 5)"],
+    ),
+    "executor's argument": (
+        lambda: net().simple_bind(mx.cpu(), data=(2, 3)).forward(data=mx.nd.ones((2, 5))),
+        ValueError,
+        ["data", "(2, 3)", "(2, 5)"],
+    ),
+    "shapes that say too little": (lambda: net().simple_bind(mx.cpu()), ValueError, ["data"]),
+    "batch too small for two devices": (
+        lambda: mx.mod.Module(net(), context=[mx.cpu(0), mx.cpu(1)]).bind(
+            [("data", (1, 3))], [("softmax_label", (1,))]
+        ),
+        ValueError,
+        ["batch of 1", "2 devices"],
+    ),
+    "input of a dense block": (
+        lambda: block()(mx.nd.ones((2, 5))).asnumpy(),
+        ValueError,
+        ["(4, 3)", "(4, 5)"],
+    ),
+    "take beyond the end": (
+        lambda: mx.nd.take(X, mx.nd.array([5]), mode="raise").asnumpy(),
+        IndexError,
+        ["take", "5", "2"],
+    ),
+    "index beyond the end": (lambda: X[2], IndexError, ["2", "axis 0", "size 2"]),
+    "too many indices": (lambda: X[0, 0, 0], IndexError, ["too many", "3", "2"]),
+    "lengths of an iterator": (
+        lambda: mx.io.NDArrayIter(np.ones((4, 3)), np.ones(5), 2),
+        ValueError,
+        ["4", "5"],
+    ),
+    # ---- types ----
+    "types in one call": (
+        lambda: mx.nd.elemwise_add(X, mx.nd.ones((2, 3), dtype="float64")),
+        TypeError,
+        ["elemwise_add", "float32", "float64"],
+    ),
+    "unknown dtype": (lambda: mx.nd.zeros(2, dtype="flot32"), ValueError, ["flot32", "float32"]),
+    "complex numbers": (lambda: mx.nd.array([1j]), TypeError, ["complex"]),
+    "array of texts": (lambda: mx.nd.array(["a"]), TypeError, ["array", "a"]),
+    "ragged lists": (lambda: mx.nd.array([[1, 2], [3]]), TypeError, ["array"]),
+    "text as a shape": (lambda: mx.nd.zeros("3"), TypeError, ["shape", "'3'"]),
+    "float as a shape": (lambda: mx.nd.zeros(2.5), TypeError, ["shape", "float"]),
+    "list as an operand": (lambda: X + [1, 2, 3], TypeError, ["NDArray", "list"]),
+    "text as an input": (lambda: mx.nd.relu("x"), TypeError, ["relu", "str", "NDArray"]),
+    "symbol as an input": (lambda: mx.nd.relu(V("x")), TypeError, ["relu", "Symbol", "NDArray"]),
+    "array as a symbol": (lambda: mx.sym.relu(X), TypeError, ["relu", "NDArray", "Symbol"]),
+    "float index": (lambda: X[1.5], ValueError, ["1.5", "integers"]),
+    "integer array as a fraction": (
+        lambda: mx.nd.array(INT + np.array([0.5, 0.5])),
+        TypeError,
+        ["int32", "float64", "astype"],
+    ),
+    "activation of integers": (lambda: mx.nd.softmax(INT), TypeError, ["softmax", "int32"]),
+    "text for a number": (
+        lambda: mx.nd.FullyConnected(X, X, no_bias=True, num_hidden="four"),
+        ValueError,
+        ["FullyConnected", "num_hidden", "four", "int"],
+    ),
+    "negative number of outputs": (
+        lambda: mx.nd.FullyConnected(X, X, no_bias=True, num_hidden=-4),
+        ValueError,
+        ["FullyConnected", "num_hidden", "-4"],
+    ),
+    "probability above one": (lambda: mx.nd.Dropout(X, p=1.5), ValueError, ["Dropout", "1.5", "p"]),
+    "file name that is no text": (lambda: mx.nd.load(3), TypeError, ["int", "str"]),
+    "train_data that is an array": (
+        lambda: mx.mod.Module(net()).fit(np.ones((4, 3)), num_epoch=1),
+        TypeError,
+        ["train_data", "ndarray", "DataIter"],
+    ),
+    "batch that is a list": (lambda: bound().forward([X]), TypeError, ["list", "DataBatch"]),
+    "data of a batch that is no list": (lambda: mx.io.DataBatch(X), TypeError, ["data", "NDArray", "list"]),
+    "optimizer that is a number": (lambda: trained(optimizer=3), TypeError, ["int", "Optimizer"]),
+    "initializer that is a number": (lambda: trained(initializer=3), TypeError, ["int", "initializer"]),
+    "store that is a number": (lambda: trained(kvstore=3), TypeError, ["int", "KVStore", "name"]),
+    "metric that is a number": (lambda: trained(eval_metric=3), TypeError, ["int", "metric"]),
+    "symbol that is a number": (lambda: mx.mod.Module(3), TypeError, ["symbol", "int", "Symbol"]),
+    "callback that is a number": (lambda: trained(batch_end_callback=3), TypeError, ["int"]),
+    "epochs that are a text": (
+        lambda: mx.mod.Module(net()).fit(data(), num_epoch="2"),
+        TypeError,
+        ["num_epoch", "str"],
+    ),
+    # ---- names ----
+    "missing parameter": (lambda: mx.nd.FullyConnected(X), ValueError, ["num_hidden is missing", "int"]),
+    "parameter with a typo": (
+        lambda: mx.sym.Convolution(V("data"), num_filter=2, kernal=(3, 3)),
+        ValueError,
+        ["Convolution", "kernal", "Did you mean 'kernel'"],
+    ),
+    "choice with a typo": (
+        lambda: mx.nd.Activation(X, act_type="rellu"),
+        ValueError,
+        ["Activation", "rellu", "Did you mean 'relu'", "sigmoid"],
+    ),
+    "operator with a typo": (
+        lambda: mx.nd.FullyConected,
+        AttributeError,
+        ["FullyConected", "FullyConnected"],
+    ),
+    "module with a typo": (lambda: mx.modul, AttributeError, ["modul", "module"]),
+    "optimizer with a typo": (lambda: mx.optimizer.create("adm"), ValueError, ["adm", "Did you mean 'adam'"]),
+    "optimizer's setting with a typo": (
+        lambda: mx.optimizer.create("sgd", momentun=0.9),
+        TypeError,
+        ["momentun"],
+    ),
+    "metric with a typo": (
+        lambda: mx.metric.create("acuracy"),
+        ValueError,
+        ["acuracy", "Did you mean 'accuracy'"],
+    ),
+    "initializer with a typo": (
+        lambda: mx.init.create("xavir"),
+        ValueError,
+        ["xavir", "Did you mean 'xavier'"],
+    ),
+    "store with a typo": (
+        lambda: mx.kv.create("locl"),
+        ValueError,
+        ["locl", "Did you mean 'local'", "dist_sync"],
+    ),
+    "model with a typo": (
+        lambda: mx.gluon.model_zoo.vision.get_model("resnet19_v1"),
+        ValueError,
+        ["resnet19_v1", "Did you mean 'resnet18_v1'"],
+    ),
+    "data name": (
+        lambda: mx.mod.Module(net(), data_names=["dta"]),
+        ValueError,
+        ["dta", "Did you mean 'data'"],
+    ),
+    "names of an iterator": (
+        lambda: mx.mod.Module(net()).fit(data(data_name="x"), num_epoch=1),
+        ValueError,
+        ["'x'", "data"],
+    ),
+    "labels of an iterator": (
+        lambda: mx.mod.Module(net()).fit(data(label_name="y"), num_epoch=1),
+        ValueError,
+        ["'y'", "softmax_label", "label_name"],
+    ),
+    "label of a loss without a name": (
+        lambda: mx.mod.Module(net(name=None)).fit(data(), num_epoch=1),
+        ValueError,
+        ["label of a loss", "name='softmax'", "label_names="],
+    ),
+    "argument of an executor": (
+        lambda: net().simple_bind(mx.cpu(), data=(2, 3)).forward(dta=X),
+        TypeError,
+        ["dta", "data"],
+    ),
+    "two arguments of one name": (
+        lambda: (V("x") + V("x")).simple_bind(mx.cpu(), x=(2,)).arg_dict["x"],
+        ValueError,
+        ["x"],
+    ),
+    "grad_req": (
+        lambda: net().simple_bind(mx.cpu(), data=(2, 3), grad_req="wirte"),
+        ValueError,
+        ["wirte", "write", "add"],
+    ),
+    "missing argument of bind": (
+        lambda: net().bind(mx.cpu(), {"data": X}),
+        ValueError,
+        ["fc_weight", "missing"],
+    ),
+    "layout": (
+        lambda: mx.nd.Pooling(mx.nd.ones((1, 1, 4, 4)), kernel=(2, 2), layout="NWHC"),
+        ValueError,
+        ["NWHC", "NHWC"],
+    ),
+    "pad mode": (
+        lambda: mx.nd.pad(mx.nd.ones((1, 1, 4, 4)), mode="mirror", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),
+        ValueError,
+        ["mirror", "reflect"],
+    ),
+    "internal that is not there": (
+        lambda: net().get_internals()["fc_out"],
+        ValueError,
+        ["fc_out", "fc_output"],
+    ),
+    "parameter of a block": (lambda: block().collect_params()["weight"], KeyError, ["weight"]),
+    "argument of a block": (lambda: mx.gluon.nn.Dense(4, activaton="relu"), TypeError, ["activaton"]),
+    # ---- devices ----
+    "unknown device": (lambda: mx.Context("tpu"), ValueError, ["tpu", "cpu", "gpu"]),
+    "negative device": (lambda: mx.cpu(-1), ValueError, ["-1"]),
+    "device that is a number": (lambda: mx.nd.zeros(2, ctx=3), TypeError, ["int", "Context", "mx.cpu()"]),
+    "two devices in one call": (
+        lambda: X + mx.nd.ones((2, 3), ctx=mx.cpu(1)),
+        RuntimeError,
+        ["lhs", "cpu(0)", "rhs", "cpu(1)"],
+    ),
+    "copy to a number": (lambda: X.copyto(3), TypeError, ["copyto", "int", "NDArray", "Context"]),
+    "shares of devices": (
+        lambda: mx.mod.Module(net(), context=[mx.cpu(0), mx.cpu(1)], work_load_list=[1]),
+        ValueError,
+        ["work_load_list", "1", "2"],
+    ),
+    "device of a block's parameter": (
+        lambda: block().weight.data(mx.cpu(1)),
+        RuntimeError,
+        ["weight", "cpu(1)", "cpu(0)"],
+    ),
+    # ---- files ----
+    "file that is not there": (lambda: mx.nd.load("/nowhere/x.params"), OSError, ["/nowhere/x.params"]),
+    "folder that is not there": (
+        lambda: mx.nd.save("/nowhere/x.params", [X]),
+        OSError,
+        ["/nowhere/x.params"],
+    ),
+    "array file of text": (
+        lambda: with_file(b"hello, these are no arrays", mx.nd.load),
+        OSError,
+        ["no array file", "expected"],
+    ),
+    "empty array file": (lambda: with_file(b"", mx.nd.load), OSError, ["/"]),
+    "symbol file that is not there": (lambda: mx.sym.load("/nowhere/x.json"), OSError, ["/nowhere/x.json"]),
+    "symbol file of text": (lambda: with_file(b"{]", mx.sym.load), ValueError, ["JSON"]),
+    "checkpoint that is not there": (
+        lambda: mx.model.load_checkpoint("/nowhere/m", 3),
+        OSError,
+        ["/nowhere/m"],
+    ),
+    "states of text": (
+        lambda: with_file(b"hello", trained().load_optimizer_states),
+        ValueError,
+        ["states"],
+    ),
+    "parameters of other names": (
+        lambda: bound().set_params({"fc_weight": mx.nd.ones((4, 3))}, {}),
+        RuntimeError,
+        ["fc_bias", "missing", "allow_missing"],
+    ),
+    "block's parameters of another size": (
+        lambda: block().weight.set_data(mx.nd.ones((4, 9))),
+        ValueError,
+        ["(4, 9)", "(4, 3)"],
+    ),
+    "values to save that are a number": (lambda: mx.nd.save("/tmp/never", 3), TypeError, ["int"]),
+    "records that are not there": (
+        lambda: mx.recordio.MXRecordIO("/nowhere/x.rec", "r"),
+        OSError,
+        ["/nowhere/x.rec"],
+    ),
+    "flag of a record file": (lambda: mx.recordio.MXRecordIO("/tmp/x.rec", "q"), ValueError, ["q", "r", "w"]),
+    "records of text": (
+        lambda: with_file(
+            b"hello, these are no records", lambda name: mx.recordio.MXRecordIO(name, "r").read()
+        ),
+        OSError,
+        ["record"],
+    ),
+    "table of another width": (
+        lambda: with_file(
+            b"1,2\n3\n", lambda name: next(mx.io.CSVIter(data_csv=name, data_shape=(2,), batch_size=1))
+        ),
+        OSError,
+        ["CSVIter", "columns", "from 2 to 1", "row 2"],
+    ),
+    # ---- stores ----
+    "key without a value": (lambda: store().push("w", X), KeyError, ["w"]),
+    "key that has a value": (lambda: store("w").init("w", X), ValueError, ["w"]),
+    "value of another shape": (lambda: store("w").push("w", X), ValueError, ["w", "(2, 3)", "(2,)"]),
+    "keys without values": (lambda: store("a", "b").push(["a", "b"], [X]), ValueError, ["2 keys"]),
+    "states without an optimizer": (
+        lambda: store().save_optimizer_states("/tmp/x"),
+        RuntimeError,
+        ["set_optimizer"],
+    ),
+    "pull to nowhere": (lambda: store("w").pull("w"), (TypeError, ValueError), ["out"]),
+    "store outside of a cluster": (lambda: mx.kv.create("dist_sync"), ValueError, ["cluster", "launch"]),
+    "unknown compression": (
+        lambda: mx.kv.create("device").set_gradient_compression({"type": "3bit"}),
+        ValueError,
+        ["3bit", "2bit"],
+    ),
+    # ---- order of calls ----
+    "forward before bind": (lambda: mx.mod.Module(net()).forward(batch()), RuntimeError, ["bind", "first"]),
+    "forward before init_params": (
+        lambda: (lambda m: (m.bind([("data", (2, 3))], [("softmax_label", (2,))]), m.forward(batch())))(
+            mx.mod.Module(net())
+        ),
+        RuntimeError,
+        ["init_params", "first"],
+    ),
+    "update before init_optimizer": (lambda: bound().update(), RuntimeError, ["init_optimizer", "first"]),
+    "backward of a bound predictor": (
+        lambda: (lambda m: (m.forward(batch()), m.backward()))(bound(for_training=False)),
+        ValueError,
+        ["for_training=False"],
+    ),
+    "input gradients that nobody asked for": (
+        lambda: (lambda m: (m.forward_backward(batch()), m.get_input_grads()))(bound()),
+        ValueError,
+        ["inputs_need_grad=False"],
+    ),
+    "fit without epochs": (lambda: mx.mod.Module(net()).fit(data()), ValueError, ["num_epoch", "missing"]),
+    "backward without recording": (lambda: mx.nd.ones(3).backward(), RuntimeError, ["record"]),
+    "backward twice": (backward_twice, RuntimeError, ["retain_graph"]),
+    "backward of what was overwritten": (overwritten, RuntimeError, ["overwritten"]),
+    "writing to what is recorded": (lambda: recorded(lambda x: x.__iadd__(1)), RuntimeError, ["record"]),
+    "block before initialize": (lambda: mx.gluon.nn.Dense(4, in_units=3)(X), RuntimeError, ["initialize"]),
+    "trainer before backward": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd").step(1),
+        UserWarning,
+        ["backward", "ignore_stale_grad"],
+    ),
+    "trainer of nothing": (lambda: mx.gluon.Trainer([3], "sgd"), ValueError, ["Parameter"]),
+    "next after the end": (lambda: [it.next() for it in [data()] for _ in range(3)], StopIteration, []),
+    "wait inside of an operator": (
+        lambda: custom(lambda self, inputs, outputs: mx.nd.waitall()),
+        RuntimeError,
+        ["wait"],
+    ),
+    "error inside of an operator": (
+        lambda: custom(lambda self, inputs, outputs: 1 / 0),
+        RuntimeError,
+        ["ZeroDivisionError: division by zero", "wrong_use", "wrong_uses.py"],
+    ),
+    "pickled symbol that is none": (
+        lambda: pickle.loads(pickle.dumps(mx.nd.NDArray(None))).asnumpy(),
+        ValueError,
+        ["holds nothing"],
+    ),
+    # ---- threads ----
+    "outputs that another thread replaced": (
+        lambda: replaced(lambda module: module.get_outputs()),
+        RuntimeError,
+        ["Module", "get_outputs", "mx.Predictor"],
+    ),
+    "gradients that another thread replaced": (
+        lambda: replaced(lambda module: module.backward()),
+        RuntimeError,
+        ["Module", "backward", "Predictor"],
+    ),
+    "error on another thread": (
+        lambda: on_thread(lambda: X + mx.nd.ones((2, 4))),
+        ValueError,
+        ["broadcast_add", "(2, 4)"],
+    ),
+    # ---- values that a mode of debugging looks for ----
+    "logarithm of a negative number": (
+        lambda: checked(lambda: mx.nd.log(mx.nd.array([-1]))),
+        ValueError,
+        ["nan_check", "log", "NaN", "wrong_uses.py"],
+    ),
+    "label out of range": (
+        lambda: checked(lambda: mx.nd.pick(X, mx.nd.array([0, 7]))),
+        IndexError,
+        ["pick", "7", "3 classes"],
+    ),
+}
+
+
+def checked(function):
+    with mx.debug.nan_check():
+        return function().asnumpy()
