@@ -98,6 +98,15 @@ def report(group, case, seconds):
     return row
 
 
+def list_slower(rows, peer):
+    """Prints the cases in which Loomix takes longer than the peer, the worst first."""
+    slower = [(row["ratios"][peer], row["case"]) for row in rows if row.get("ratios", {}).get(peer, 0) > 1]
+    compared = sum(peer in row.get("ratios", {}) for row in rows)
+    print(f"slower than {peer}: {len(slower)} of {compared}")
+    for ratio, case in sorted(slower, reverse=True):
+        print(f"  {case:32} {ratio:6.2f} x")
+
+
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(
@@ -112,6 +121,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
+    parser.add_argument("--slower-than", choices=FRAMEWORKS[1:], help="list the slower cases at the end")
     args = parser.parse_args()
     here = dict.fromkeys(("loomix", "own", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
@@ -131,6 +141,8 @@ def main():
                 args.group, case, measure(args.group, case, frameworks, pythons, args.rounds, args.seconds)
             )
         )
+    if args.slower_than:
+        list_slower(rows, args.slower_than)
     if args.save:
         kept.save(rows)
 

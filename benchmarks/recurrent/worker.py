@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent layers: forward and backward of a stack with all gradients, forward alone, and a step of a language model.
-`own` is Loomix without oneDNN."""
+"""Recurrent layers: forward and backward of a stack with all gradients, forward alone, a step of a language model, and
+Gluon's LSTMCell step by step. `own` is Loomix without oneDNN."""
 
 import os
 from functools import partial
@@ -121,6 +121,47 @@ def _torch_language_model(hidden):
     return run
 
 
+def _cell_loop(name, hidden):
+    mx = __import__(name)
+    cell = mx.gluon.rnn.LSTMCell(hidden, input_size=hidden)
+    cell.initialize(mx.init.Uniform(0.1))
+    steps = [mx.nd.random.uniform(-1, 1, shape=(BATCH, hidden)) for _ in range(STEPS)]
+    head = mx.nd.random.uniform(-1, 1, shape=(BATCH, hidden))
+
+    def run(count):
+        for _ in range(count):
+            states = cell.begin_state(BATCH)
+            outputs = []
+            with mx.autograd.record():
+                for step in steps:
+                    output, states = cell(step, states)
+                    outputs.append(output)
+            mx.autograd.backward(outputs, [head] * STEPS)
+            mx.nd.waitall()
+
+    return run
+
+
+def _torch_cell_loop(hidden):
+    import torch
+
+    cell = torch.nn.LSTMCell(hidden, hidden)
+    steps = [torch.rand((BATCH, hidden)) for _ in range(STEPS)]
+    head = torch.rand((BATCH, hidden))
+
+    def run(count):
+        for _ in range(count):
+            states = (torch.zeros((BATCH, hidden)), torch.zeros((BATCH, hidden)))
+            outputs = []
+            for step in steps:
+                states = cell(step, states)
+                outputs.append(states[0])
+            cell.zero_grad(set_to_none=True)
+            torch.autograd.backward(outputs, [head] * STEPS)
+
+    return run
+
+
 def _model_cases(hidden):
     return {
         "loomix": partial(_language_model, "loomix", hidden),
@@ -136,6 +177,11 @@ CASES = {
     "gru": _cases("gru"),
     "lstm_forward": _cases("lstm", train=False),
     "language_model": _model_cases(200),
+    "cell_loop": {
+        "loomix": partial(_cell_loop, "loomix", 200),
+        "mxnet": partial(_cell_loop, "mxnet", 200),
+        "torch": partial(_torch_cell_loop, 200),
+    },
 }
 
 if __name__ == "__main__":
