@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of Sphinx for the documentation; `bash tools/make_docs.sh` builds it."""
+
+import loomix
+
+project = "Loomix"
+author = "The Loomix developers"
+version = release = loomix.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["README.md"]  # the table of contents for who reads the files themselves
+html_theme = "furo"
+html_title = f"Loomix {release}"
+html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["width.css"]
+
+myst_heading_anchors = 4  # so that links to headings of other pages are checked
+myst_enable_extensions = ["fieldlist"]
+# The design pages have code in other files' formats and unusual headings; their text stays as it is.
+# ref.python: some classes have several public names, as in MXNet, and types in doc strings are short names.
+suppress_warnings = ["myst.header", "ref.python"]
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_member_order = "bysource"
+toc_object_entries = False  # the pages of large modules would spend most of the time on their side bars
+autodoc_typehints = "none"  # types stand in the sections on parameters
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
