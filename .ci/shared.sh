@@ -55,14 +55,14 @@ P
   done
 }
 
-python_package() { # python_package VERSION INTERPRETER: installs the package for another Python; only the extensions are compiled again
+python_package() { # python_package VERSION INTERPRETER [EXTRA...]: installs the package for another Python; only the extensions are compiled again
   echo "== Python $1"
-  PYTHON=$2 VENV=.venv-$1 bash tools/setup.sh test || { count 0 1 && echo "FAILED: pip install on Python $1"; return 1; }
+  PYTHON=$2 VENV=.venv-$1 bash tools/setup.sh test "${@:3}" || { count 0 1 && echo "FAILED: pip install on Python $1"; return 1; }
 }
 python_tests() { # python_tests VERSION PYTEST-ARGUMENTS...: runs the tests with that Python's package
   local version=$1
   shift
-  OMP_NUM_THREADS=1 ".venv-$version/bin/python" -m pytest -n "$cores" --dist loadgroup --junitxml="$results/python-$version.xml" "$@"
+  OMP_NUM_THREADS=1 ".venv-$version/bin/python" -m pytest -n $((cores + 1)) --dist loadgroup --junitxml="$results/python-$version.xml" "$@"
   tally "Python $version" "$results/python-$version.xml"
 }
 
@@ -76,10 +76,10 @@ sanitized() { # sanitized PRESET FOLDER...: builds and runs the C++ tests of the
   done
   if [ $# -eq 0 ]; then
     cmake --build --preset "$preset" || return 1
-    ctest --preset "$preset" -j "$cores" --output-junit "$results/$preset.xml" | grep -v ' Passed '
+    ctest --preset "$preset" -j $((2 * cores)) --output-junit "$results/$preset.xml" | grep -v ' Passed '
   else
     cmake --build --preset "$preset" --target "${tests[@]}" || return 1
-    ctest --preset "$preset" -j "$cores" -L "^($(IFS='|' && echo "${labels[*]}"))\$" --output-junit "$results/$preset.xml" | grep -v ' Passed '
+    ctest --preset "$preset" -j $((2 * cores)) -L "^($(IFS='|' && echo "${labels[*]}"))\$" --output-junit "$results/$preset.xml" | grep -v ' Passed '
   fi
   tally "$preset" "$results/$preset.xml"
 }

@@ -88,7 +88,7 @@ def stub(name, info, kind, method=False):
             text += " | None"
         default = "" if parameter.default is inspect.Parameter.empty else f" = {quoted(parameter.default)}"
         parts.append(f"{parameter.name}: {text}{default}")
-    many = len(info["outputs"]) != 1 or "num_outputs" in hints or "ret_typ" in hints
+    many = info["any_keywords"] or len(info["outputs"]) != 1 or "num_outputs" in hints or "ret_typ" in hints
     # Most callers know which of the two they get: with the Any they need not say so.
     result = f"{kind} | Any" if many and kind == "NDArray" else kind
     line = f"def {name}({', '.join(parts)}) -> {result}: ..."
