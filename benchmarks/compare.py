@@ -20,7 +20,8 @@ from pathlib import Path
 import kept
 
 HERE = Path(__file__).parent
-FRAMEWORKS = ("loomix", "own", "mxnet", "torch", "plain")  # own: loomix without oneDNN; plain: Python alone
+# own: loomix without oneDNN; module: by Module instead of Gluon; plain: Python alone
+FRAMEWORKS = ("loomix", "own", "module", "mxnet", "torch", "plain")
 
 
 class Worker:
@@ -123,7 +124,7 @@ def main():
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
     parser.add_argument("--slower-than", choices=FRAMEWORKS[1:], help="list the slower cases at the end")
     args = parser.parse_args()
-    here = dict.fromkeys(("loomix", "own", "plain"), sys.executable)
+    here = dict.fromkeys(("loomix", "own", "module", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
     missing = [f for f in args.only if f not in pythons]

@@ -29,6 +29,14 @@ Kept take_hidden_keys(SymbolNode& node) {
   return for_inputs;
 }
 
+// MXNet keeps what is given to an operator that has no parameters without a look; its cosine loss gives an `axis`.
+void drop_idle_arguments(SymbolNode& node) {
+  if (!node.op || !node.op->params->fields().empty()) return;
+  std::erase_if(node.dict, [](const auto& item) {
+    return !item.first.starts_with("__") && !is_hidden_key(item.first) && !ends_in_hidden_key(item.first);
+  });
+}
+
 void give_to_inputs(SymbolNode& node, const Kept& kept) {
   for (const auto& [key, value] : kept) {
     bool given = false;
@@ -53,6 +61,7 @@ void upgrade_node(SymbolNode& node, int version, const ops::OpTable& table) {
     if (const auto axis = node.dict.find("axis"); axis != node.dict.end() && axis->second == "-1")
       node.dict.erase(axis);
   }
+  drop_idle_arguments(node);
   node.parse(table);
   if (node.op) {
     const int count = node.op->count_inputs(*node.attrs);

@@ -347,6 +347,17 @@ def test_files_that_do_not_fit(tmp_path):
         net.load_parameters(str(tmp_path / "no_such"))
 
 
+def test_files_of_blocks_without_parameters(tmp_path):
+    path = str(tmp_path / "net.params")
+    net = nn.Dropout(0.5)
+    net.save_parameters(path)
+    assert nd.load(path) in ([], {})
+    net.load_parameters(path)
+    net.collect_params().load(path)
+    with pytest.raises(ValueError, match="'dense0_weight' is missing in file"):
+        nn.Dense(1).load_parameters(path)
+
+
 def test_older_forms(tmp_path):
     path = str(tmp_path / "net.params")
     net = mlp(prefix="net_")

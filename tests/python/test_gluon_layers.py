@@ -233,7 +233,7 @@ def smoothed(x, y, share=0.3):
     distances = ((x[:, None] - y[None]) ** 2).sum(2)
     own = np.eye(len(x))
     labels = own * (1 - share) + (1 - own) * share / (len(x) - 1)
-    return (labels * (np.log(labels) - log_softmax(-distances))).mean(1)
+    return (labels * (np.log(labels) - log_softmax(-distances))).sum(1)
 
 
 LOSSES = {
@@ -266,11 +266,11 @@ LOSSES = {
         -(log_softmax(P) * POSITIVE).sum(1),
     ),
     "softmax logits": (losses.SoftmaxCELoss(from_logits=True), (P, CLASSES), -P[np.arange(4), CLASSES.astype(int)]),
-    "kl": (losses.KLDivLoss(), (P, POSITIVE), (POSITIVE * (np.log(POSITIVE) - P)).mean(1)),
+    "kl": (losses.KLDivLoss(), (P, POSITIVE), (POSITIVE * (np.log(POSITIVE) - P)).sum(1)),
     "kl softmax": (
         losses.KLDivLoss(from_logits=False),
         (P, POSITIVE),
-        (POSITIVE * (np.log(POSITIVE) - log_softmax(P))).mean(1),
+        (POSITIVE * (np.log(POSITIVE) - log_softmax(P))).sum(1),
     ),
     "huber": (
         losses.HuberLoss(rho=0.5),

@@ -185,6 +185,15 @@ def test_an_operator_that_does_not_tell_its_shape_is_named():
     assert sym.tanh(zeros).infer_shape_partial()[1] == [(0, 3)]
 
 
+def test_arguments_of_operators_that_have_none_are_dropped_from_files():
+    text = """{"nodes": [{"op": "null", "name": "x", "inputs": []},
+        {"op": "broadcast_maximum", "name": "m", "attrs": {"axis": "1", "__lr_mult__": "2"},
+         "inputs": [[0, 0, 0], [0, 0, 0]]}], "arg_nodes": [0], "heads": [[1, 0, 0]]}"""
+    assert sym.load_json(text).attr_dict() == {"m": {"__lr_mult__": "2", "lr_mult": "2"}}
+    with pytest.raises(ValueError, match="Cannot find argument 'no_such'"):
+        sym.load_json(text.replace("broadcast_maximum", "softmax").replace("axis", "no_such"))
+
+
 @pytest.mark.parametrize("shape", [3, np.int64(3), (3,), [3]])
 def test_shapes_of_created_symbols(shape):
     made = [sym.zeros(shape), sym.ones(shape=shape), sym.full(shape, 2), sym.random.uniform(shape=shape)]

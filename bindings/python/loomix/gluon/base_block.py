@@ -279,7 +279,7 @@ class Block:
         ValueError
             Naming the parameter and its place, when names, shapes or types do not fit.
         """
-        loaded = nd.load(filename)
+        loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
         if not isinstance(loaded, dict):
             raise MXNetValueError(f"[load_parameters] the arrays in {filename} have no names.")
         params = self._collect_params_with_prefix()

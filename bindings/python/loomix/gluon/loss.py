@@ -199,7 +199,7 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """The Kullback-Leibler divergence of the labels from the predictions.
+    """The Kullback-Leibler divergence of the labels from the predictions: the sum of each sample.
 
     Parameters
     ----------
@@ -227,7 +227,8 @@ class KLDivLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        loss = _weighted(F, loss, self._weight, sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
 class CTCLoss(Loss):

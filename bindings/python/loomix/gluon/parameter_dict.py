@@ -256,7 +256,7 @@ class ParameterDict:
         dtype_source : {'current', 'saved'}
             Whose type is then kept.
         """
-        loaded = nd.load(filename)
+        loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
         if not isinstance(loaded, dict):
             raise MXNetValueError(f"[ParameterDict.load] the arrays in {filename} have no names.")
         self.load_dict(
