@@ -168,7 +168,13 @@ def document(spaces):
         "<!-- Written by tools/generate_ops.py from the operator table. -->",
         "",
         "Every operator is a function on arrays in `mx.nd` and, unless noted, one on symbols in `mx.sym`. Positional",
-        "arguments are the inputs, then the parameters in the order given here.",
+        "arguments are the inputs, then the parameters in the order given here. `out` is an array, or a list of",
+        "arrays, to write the result to; `name` is for symbols. In the examples `mx` is `loomix`; many round results.",
+        "",
+        "Inputs whose shapes do not fit raise [`ShapeError`](reference/tools.md#mx-base), which is a `ValueError`. A",
+        "parameter that is missing, of a wrong type or out of its range raises `MXNetTypeError` or `MXNetValueError`,",
+        "which are a `TypeError` and a `ValueError`. The message names operator and parameter, what was given and what",
+        "is allowed.",
     ]
     for space, names in spaces.items():
         own = {
@@ -198,6 +204,11 @@ def document(spaces):
                 notes.append("Changes in place: " + ", ".join(f"`{name}`" for name in mutated) + ".")
             if notes:
                 lines += ["", " ".join(notes)]
+            shapes, example = _operators.example_of(info["name"])
+            if shapes:
+                lines += ["", f"*Shapes*: {shapes}"]
+            if example:
+                lines += ["", "```pycon", example.replace("<BLANKLINE>", ""), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,9 @@
 import doctest
 import importlib
 
+import loomix as mx
 import pytest
+from loomix import _core, _operators
 
 MODULES = [
     "attribute",
@@ -77,3 +79,14 @@ def test_examples(name):
     module = importlib.import_module(f"loomix.{name}")
     results = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert results.failed == 0
+
+
+def test_examples_of_operators():
+    operators = {operator for _, operator in _core.operator_names(False)}
+    public = sorted(name for name in operators if _operators.place_of(name)[0] != "_internal")
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+    for name in public:
+        shapes, example = _operators.example_of(name)
+        assert shapes and example, name
+        runner.run(parser.get_doctest(example, {"mx": mx}, name, None, 0))
+    assert runner.failures == 0

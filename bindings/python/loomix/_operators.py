@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import inspect
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -113,6 +115,30 @@ def signature(info: _core.OperatorInfo, is_symbol: bool = False) -> Any:
     return inspect.Signature(parameters)
 
 
+@functools.cache
+def _entries() -> dict[str, tuple[str, str]]:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operator_examples.txt")
+    with open(path, encoding="utf-8") as file:
+        _, *entries = file.read().split("\n== ")
+    found = {}
+    for entry in entries:
+        head, prompt, example = entry.strip().partition(">>> ")
+        name, _, shapes = head.partition("\nshapes: ")
+        found[name] = " ".join(shapes.split()), prompt + example
+    return found
+
+
+def example_of(name: str) -> tuple[str, str]:
+    """What ``operator_examples.txt`` says of an operator, by any of its names: its shapes, and an example as a
+    doctest. Both are empty for internal operators.
+
+    >>> example_of("_linalg_makediag")[0]
+    'A (..., n); the output is (..., n + |offset|, n + |offset|).'
+    """
+    namespace, short = place_of(name)
+    return _entries().get(short if namespace == "op" else f"{namespace}.{short}", ("", ""))
+
+
 def docstring(info: _core.OperatorInfo) -> str:
     """The doc string of an operator function, in NumPy's style."""
     lines = [info["doc"], "", "Parameters", "----------"]
@@ -135,4 +161,9 @@ def docstring(info: _core.OperatorInfo) -> str:
     lines += ["out : NDArray or list of NDArray, default None", "    Where to write the result."]
     if info["aliases"]:
         lines += ["", "Also known as " + ", ".join(info["aliases"]) + "."]
+    shapes, example = example_of(info["name"])
+    if shapes:
+        lines += ["", "Shapes", "------", shapes]
+    if example:
+        lines += ["", "Examples", "--------", example]
     return "\n".join(lines)
