@@ -171,7 +171,7 @@ def document(spaces):
         "arguments are the inputs, then the parameters in the order given here. `out` is an array, or a list of",
         "arrays, to write the result to; `name` is for symbols. In the examples `mx` is `loomix`; many round results.",
         "",
-        "Inputs whose shapes do not fit raise [`ShapeError`](reference/tools.md#mx-base), which is a `ValueError`. A",
+        "Inputs whose shapes do not fit raise [`ShapeError`](reference/tools.md#errors), which is a `ValueError`. A",
         "parameter that is missing, of a wrong type or out of its range raises `MXNetTypeError` or `MXNetValueError`,",
         "which are a `TypeError` and a `ValueError`. The message names operator and parameter, what was given and what",
         "is allowed.",

@@ -165,5 +165,5 @@ def docstring(info: _core.OperatorInfo) -> str:
     if shapes:
         lines += ["", "Shapes", "------", shapes]
     if example:
-        lines += ["", "Examples", "--------", example]
+        lines += ["", "Examples", "--------", ">>> import loomix as mx", example]
     return "\n".join(lines)

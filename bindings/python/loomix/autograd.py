@@ -64,6 +64,13 @@ def set_recording(is_recording: bool) -> bool:
     -------
     bool
         Whether it was on. :func:`record` and :func:`pause` restore it by themselves.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> before = mx.autograd.set_recording(True)
+    >>> mx.autograd.set_recording(before)
+    True
     """
     return _core.set_recording(is_recording)
 
@@ -75,6 +82,13 @@ def set_training(train_mode: bool) -> bool:
     -------
     bool
         Whether it was on. :func:`train_mode` and :func:`predict_mode` restore it by themselves.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> before = mx.autograd.set_training(True)
+    >>> mx.autograd.set_training(before)
+    True
     """
     return _core.set_training(train_mode)
 
@@ -108,22 +122,67 @@ def record(train_mode: bool = True) -> Any:
     ----------
     train_mode : bool
         Whether operators such as Dropout behave as in training.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([2., 4.], dtype=float32)
     """
     return _Scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Any:
-    """A ``with`` scope, inside a recorded one, in which nothing is recorded."""
+    """A ``with`` scope, inside a recorded one, in which nothing is recorded.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     with mx.autograd.pause():
+    ...         factor = x * 10  # a constant for the gradient
+    ...     y = factor * x
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([10., 20.], dtype=float32)
+    """
     return _Scope(False, train_mode)
 
 
 def train_mode() -> Any:
-    """A ``with`` scope in which operators behave as in training."""
+    """A ``with`` scope in which operators behave as in training.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.autograd.train_mode():
+    ...     y = mx.nd.Dropout(mx.nd.ones((1000,)), p=0.5)
+    >>> int(y.max().asscalar())
+    2
+    """
     return _Scope(None, True)
 
 
 def predict_mode() -> Any:
-    """A ``with`` scope in which operators behave as in prediction."""
+    """A ``with`` scope in which operators behave as in prediction.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.ones((100,))
+    >>> with mx.autograd.record():
+    ...     with mx.autograd.predict_mode():
+    ...         y = mx.nd.Dropout(x)  # drops nothing
+    >>> int(y.sum().asscalar())
+    100
+    """
     return _Scope(None, False)
 
 
@@ -145,6 +204,17 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     variables : NDArray or list of NDArray
     gradients : NDArray or list of NDArray
     grad_reqs : {'write', 'add', 'null'} or list of them
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x, gradient = mx.nd.array([1, 2]), mx.nd.zeros(2)
+    >>> mx.autograd.mark_variables([x], [gradient])
+    >>> with mx.autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> gradient.asnumpy()
+    array([2., 4.], dtype=float32)
     """
     variables, gradients = _as_list(variables, "variables"), _as_list(gradients, "gradients")
     if isinstance(grad_reqs, str):
@@ -181,6 +251,17 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
         Keep what was recorded for another backward pass.
     train_mode : bool
         Whether operators behave as in training.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y, z = x * 2, x * x
+    >>> mx.autograd.backward([y, z])
+    >>> x.grad.asnumpy()
+    array([4., 6.], dtype=float32)
     """
     heads, head_grads = _heads(heads, head_grads)
     _core.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
@@ -210,6 +291,18 @@ def grad(
     -------
     NDArray or list of NDArray
         As ``variables``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x * x
+    ...     first = mx.autograd.grad(y, x, create_graph=True)
+    >>> first.backward()  # the second derivative
+    >>> first.asnumpy(), x.grad.asnumpy()
+    (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
     """
     heads, head_grads = _heads(heads, head_grads)
     wanted = _as_list(variables, "variables")

@@ -86,7 +86,17 @@ numeric_types = (float, int, np.generic)
 
 
 class MXNetError(RuntimeError):
-    """Base of every error that Loomix raises."""
+    """Base of every error that Loomix raises.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> try:
+    ...     mx.nd.zeros((2, 3)) + mx.nd.zeros((4, 5))
+    ... except mx.base.MXNetError as error:
+    ...     print(isinstance(error, mx.base.ShapeError), isinstance(error, ValueError))
+    True True
+    """
 
     def __str__(self) -> str:  # KeyError would show the repr of its text
         return str(self.args[0]) if len(self.args) == 1 else RuntimeError.__str__(self)
@@ -97,11 +107,31 @@ class MXNetValueError(MXNetError, ValueError):
 
 
 class ShapeError(MXNetValueError):
-    """Shapes do not fit together, or to the operator."""
+    """Shapes do not fit together, or to the operator.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> try:
+    ...     _ = mx.nd.dot(mx.nd.zeros((2, 3)), mx.nd.zeros((2, 3)))
+    ... except mx.base.ShapeError as error:
+    ...     print("dot" in str(error))
+    True
+    """
 
 
 class MXNetTypeError(MXNetError, TypeError):
-    """An argument has the wrong kind or dtype, or is missing or unknown."""
+    """An argument has the wrong kind or dtype, or is missing or unknown.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> try:
+    ...     mx.init.register(int)
+    ... except mx.base.MXNetTypeError as error:
+    ...     print(isinstance(error, TypeError))
+    True
+    """
 
 
 class MXNetIndexError(MXNetError, IndexError):
@@ -113,7 +143,17 @@ class MXNetKeyError(MXNetError, KeyError):
 
 
 class MXNetFileError(OSError, MXNetError):
-    """A file is missing or damaged, or is not what it says."""
+    """A file is missing or damaged, or is not what it says.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> try:
+    ...     mx.nd.load("no-such-file.params")
+    ... except mx.base.MXNetFileError as error:
+    ...     print(isinstance(error, OSError))
+    True
+    """
 
 
 class DeviceError(MXNetError):
@@ -225,7 +265,14 @@ def data_dir_default() -> str:
 
 
 def data_dir() -> str:
-    """The folder for data and models: the environment's MXNET_HOME, else :func:`data_dir_default`."""
+    """The folder for data and models: the environment's MXNET_HOME, else :func:`data_dir_default`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.base.data_dir().endswith("mxnet")
+    True
+    """
     return os.environ.get("MXNET_HOME") or data_dir_default()
 
 

@@ -35,6 +35,20 @@ def module_checkpoint(mod: Any, prefix: str, period: int = 1, save_optimizer_sta
         The module to save.
     prefix : str
         Files are called ``prefix-symbol.json``, ``prefix-0001.params`` and ``prefix-0001.states``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> prefix = os.path.join(tempfile.mkdtemp(), "net")
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(net, label_names=None)
+    >>> module.bind([("data", (1, 4))])
+    >>> module.init_params()
+    >>> save = mx.callback.module_checkpoint(module, prefix, period=2)  # for epoch_end_callback of fit
+    >>> save(1)  # after the second epoch
+    >>> sorted(os.listdir(os.path.dirname(prefix)))
+    ['net-0002.params', 'net-symbol.json']
     """
     period = max(1, int(period))
 
@@ -61,7 +75,14 @@ def do_checkpoint(prefix: str, period: int = 1) -> Any:
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Any:
     """A batch-end callback that logs the training metric every ``period`` batches, and may restart it
-    then."""
+    then.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> callback = mx.callback.log_train_metric(period=10)
+    >>> callback(mx.model.BatchEndParam(epoch=0, nbatch=1, eval_metric=mx.metric.Loss(), locals=None))
+    """
 
     def callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
@@ -84,6 +105,12 @@ class Speedometer:
         Logs every so many batches.
     auto_reset : bool
         Whether the metric covers the batches since the last line only.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> speed = mx.callback.Speedometer(batch_size=32, frequent=50)
+    >>> speed(mx.model.BatchEndParam(epoch=0, nbatch=1, eval_metric=None, locals=None))
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -140,6 +167,11 @@ class ProgressBar:
         Batches in an epoch.
     length : int
         Characters of the bar.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> bar = mx.callback.ProgressBar(total=10)  # for batch_end_callback of fit
     """
 
     def __init__(self, total: Any, length: Any = 80) -> None:
@@ -155,7 +187,13 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """An evaluation-end callback that logs the validation metric."""
+    """An evaluation-end callback that logs the validation metric.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> callback = mx.callback.LogValidationMetricsCallback()  # for eval_end_callback of fit
+    """
 
     def __call__(self, param: Any) -> None:
         if param.eval_metric is None:

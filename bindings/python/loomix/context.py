@@ -37,6 +37,16 @@ class Context:
     ------
     ValueError
         For an unknown kind or a negative number.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.Context("cpu", 0)
+    cpu(0)
+    >>> with mx.Context("cpu", 1):
+    ...     x = mx.nd.zeros((2,))
+    >>> x.context
+    cpu(1)
     """
 
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared", 100: "null"}
@@ -127,12 +137,27 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Host memory from which a GPU copies fastest; behaves as a CPU context."""
+    """Host memory from which a GPU copies fastest; behaves as a CPU context.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.cpu_pinned()
+    cpu_pinned(0)
+    """
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The GPU context with this number; that the device exists is checked when it is used."""
+    """The GPU context with this number; that the device exists is checked when it is used.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gpu(1)
+    gpu(1)
+    >>> where = mx.gpu() if mx.context.num_gpus() else mx.cpu()
+    """
     return Context("gpu", device_id)
 
 
@@ -160,7 +185,14 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def current_context() -> Context:
-    """The default device of this thread: that of the innermost ``with``, else ``cpu(0)``."""
+    """The default device of this thread: that of the innermost ``with``, else ``cpu(0)``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.current_context()
+    cpu(0)
+    """
     return Context._default_ctx.value
 
 

@@ -29,11 +29,25 @@ _warned: set[str] = set()
 
 
 class HabitWarning(UserWarning):
-    """Something that MXNet does, too, and that is rarely meant."""
+    """Something that MXNet does, too, and that is rarely meant.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> issubclass(mx.habits.HabitWarning, UserWarning)
+    True
+    """
 
 
 class HabitError(MXNetError, ValueError):
-    """The same where LOOMIX_HABITS says that it is an error."""
+    """The same where LOOMIX_HABITS says that it is an error.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> issubclass(mx.habits.HabitWarning, UserWarning)
+    True
+    """
 
 
 def _check(name: str, action: str) -> None:

@@ -62,6 +62,12 @@ class InitDesc(str):
         The attributes of the variable (as in ``Symbol.attr_dict()``).
     global_init : Initializer, optional
         What to use for parts without an initializer of their own.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.init.InitDesc("fc_weight", attrs={"lr_mult": "2"}).attrs
+    {'lr_mult': '2'}
     """
 
     attrs: Mapping[str, str]
@@ -238,6 +244,15 @@ class Load:
         For names that are not in ``param``.
     verbose : bool
         Whether to log where each array came from.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> init = mx.init.Load({"fc_weight": mx.nd.array([1, 2])}, default_init=mx.init.Zero())
+    >>> x = mx.nd.zeros(2)
+    >>> init("fc_weight", x)
+    >>> x.asnumpy()
+    array([1., 2.], dtype=float32)
     """
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
@@ -306,7 +321,16 @@ class _Everywhere(Initializer):
 @alias("zeros")
 @register
 class Zero(_Everywhere):
-    """All 0."""
+    """All 0.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.ones(2)
+    >>> mx.init.Zero()(mx.init.InitDesc("fc_weight"), x)
+    >>> x.asnumpy()
+    array([0., 0.], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -318,7 +342,16 @@ class Zero(_Everywhere):
 @alias("ones")
 @register
 class One(_Everywhere):
-    """All 1."""
+    """All 1.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros(2)
+    >>> mx.init.One()(mx.init.InitDesc("fc_weight"), x)
+    >>> x.asnumpy()
+    array([1., 1.], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -329,7 +362,16 @@ class One(_Everywhere):
 
 @register
 class Constant(_Everywhere):
-    """One value everywhere, or an array of values of the parameter's shape."""
+    """One value everywhere, or an array of values of the parameter's shape.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros(2)
+    >>> mx.init.Constant(7)(mx.init.InitDesc("fc_weight"), x)
+    >>> x.asnumpy()
+    array([7., 7.], dtype=float32)
+    """
 
     def __init__(self, value: Any) -> None:
         super().__init__(value=value)
@@ -359,7 +401,16 @@ def _draw_normal(sigma: Any, arr: NDArray) -> None:
 
 @register
 class Uniform(Initializer):
-    """Uniform between ``-scale`` and ``scale``."""
+    """Uniform between ``-scale`` and ``scale``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((100,))
+    >>> mx.init.Uniform(0.5)(mx.init.InitDesc("fc_weight"), x)
+    >>> bool(x.abs().max().asscalar() <= 0.5)
+    True
+    """
 
     def __init__(self, scale: Any = 0.07) -> None:
         super().__init__(scale=scale)
@@ -371,7 +422,16 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Normal around 0 with the standard deviation ``sigma``."""
+    """Normal around 0 with the standard deviation ``sigma``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((100,))
+    >>> mx.init.Normal(0.01)(mx.init.InitDesc("fc_weight"), x)
+    >>> bool(x.abs().max().asscalar() < 0.1)
+    True
+    """
 
     def __init__(self, sigma: Any = 0.01) -> None:
         super().__init__(sigma=sigma)
@@ -391,6 +451,15 @@ class Orthogonal(Initializer):
         Factor.
     rand_type : {"uniform", "normal"}
         Distribution of the random matrix whose singular vectors are taken; drawn from NumPy's generator.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((2, 4))
+    >>> mx.init.Orthogonal(scale=1)(mx.init.InitDesc("fc_weight"), x)
+    >>> mx.nd.dot(x, x.T).asnumpy().round(2) + 0.0
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
 
     def __init__(self, scale: Any = 1.414, rand_type: str = "uniform") -> None:
@@ -429,6 +498,14 @@ class Xavier(Initializer):
     ------
     ValueError
         For other values, or (at a call) for a weight of fewer than two dimensions.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((50, 100))
+    >>> mx.init.Xavier()(mx.init.InitDesc("fc_weight"), x)  # within sqrt(3 / ((50 + 100) / 2))
+    >>> bool(x.abs().max().asscalar() <= 0.2)
+    True
     """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
@@ -461,7 +538,16 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """For layers followed by (leaky) rectifiers of this slope (He et al., arXiv:1502.01852)."""
+    """For layers followed by (leaky) rectifiers of this slope (He et al., arXiv:1502.01852).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((50, 100))
+    >>> mx.init.MSRAPrelu()(mx.init.InitDesc("fc_weight"), x)
+    >>> bool(x.abs().max().asscalar() > 0)
+    True
+    """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
@@ -479,7 +565,16 @@ def _bilinear_kernel(shape: Sequence[int]) -> Any:
 
 @register
 class Bilinear(Initializer):
-    """The weight of an up-sampling deconvolution: linear interpolation."""
+    """The weight of an up-sampling deconvolution: linear interpolation.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((1, 1, 4, 4))
+    >>> mx.init.Bilinear()(mx.init.InitDesc("up_weight"), x)
+    >>> x[0, 0, 0].asnumpy()
+    array([0.0625, 0.1875, 0.1875, 0.0625], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -490,7 +585,16 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """The bias of an LSTM cell: 0, but ``forget_bias`` for the forget gate (the second quarter)."""
+    """The bias of an LSTM cell: 0, but ``forget_bias`` for the forget gate (the second quarter).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros(8)
+    >>> mx.init.LSTMBias(forget_bias=1.0)(mx.init.InitDesc("lstm_i2h_bias", {"__init__": ""}), x)
+    >>> x.asnumpy()
+    array([0., 0., 0., 0., 0., 0., 0., 0.], dtype=float32)
+    """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)
@@ -523,6 +627,13 @@ class FusedRNN(Initializer):
         As for the operator; ``mode`` is "rnn_relu", "rnn_tanh", "lstm" or "gru".
     forget_bias : float
         Bias of the forget gates of an LSTM.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> init = mx.init.FusedRNN(mx.init.Zero(), num_hidden=2, num_layers=1, mode="lstm", forget_bias=1.0)
+    >>> init.dumps()[:9]
+    '["fusedrn'
     """
 
     def __init__(

@@ -31,6 +31,15 @@ class LRScheduler:
     ------
     ValueError
         When the rates are not ordered, or steps or mode are not valid.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Halving(mx.lr_scheduler.LRScheduler):
+    ...     def __call__(self, num_update):
+    ...         return self.base_lr / 2 ** (num_update // 100)
+    >>> Halving(base_lr=0.1)(250)
+    0.025
     """
 
     def __init__(

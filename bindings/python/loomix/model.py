@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
 
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])  # type: ignore[name-match]
-BatchEndParam.__doc__ = "What batch-end and evaluation-end callbacks get."
+BatchEndParam.__doc__ = """What batch-end and evaluation-end callbacks get.
+
+Examples
+--------
+>>> import loomix as mx
+>>> mx.model.BatchEndParam(epoch=0, nbatch=50, eval_metric=None, locals=None).nbatch
+50
+"""
 
 SKLEARN_INSTALLED = importlib.util.find_spec("sklearn") is not None
 _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
@@ -70,6 +77,19 @@ def save_checkpoint(
     ------
     OSError
         When a file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> prefix = os.path.join(tempfile.mkdtemp(), "net")
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> mx.model.save_checkpoint(prefix, 3, net, {"fc_weight": mx.nd.ones((2, 4))}, {})
+    >>> sorted(os.listdir(os.path.dirname(prefix)))
+    ['net-0003.params', 'net-symbol.json']
+    >>> arguments, states = mx.model.load_params(prefix, 3)
+    >>> sorted(arguments)
+    ['fc_weight']
     """
     from .ndarray import save
 
@@ -91,6 +111,19 @@ def load_params(prefix: str, epoch: int) -> Any:
         When the file is missing or damaged.
     TypeError
         When its arrays have no names.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> prefix = os.path.join(tempfile.mkdtemp(), "net")
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> mx.model.save_checkpoint(prefix, 3, net, {"fc_weight": mx.nd.ones((2, 4))}, {})
+    >>> sorted(os.listdir(os.path.dirname(prefix)))
+    ['net-0003.params', 'net-symbol.json']
+    >>> arguments, states = mx.model.load_params(prefix, 3)
+    >>> sorted(arguments)
+    ['fc_weight']
     """
     from .ndarray import load
 

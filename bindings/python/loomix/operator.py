@@ -62,6 +62,21 @@ class CustomOp:
 
     One object serves the calls of one executor, one after the other, or one call on arrays with its gradient; so what
     ``forward`` leaves in ``self`` is there in ``backward``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Square(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+    >>> @mx.operator.register("square_of_the_example")
+    ... class SquareProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, shapes, dtypes):
+    ...         return Square()
+    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
+    array([1., 4., 9.], dtype=float32)
     """
 
     def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
@@ -110,6 +125,21 @@ class CustomOpProp:
     ----------
     need_top_grad : bool
         Whether the gradient depends on those of the outputs. A loss says False.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Square(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+    >>> @mx.operator.register("square_of_the_example")
+    ... class SquareProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, shapes, dtypes):
+    ...         return Square()
+    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
+    array([1., 4., 9.], dtype=float32)
     """
 
     need_top_grad_ = True
@@ -172,7 +202,23 @@ class CustomOpProp:
 
 
 def register(reg_name: str) -> Callable[[Any], Any]:
-    """A decorator that registers a :class:`CustomOpProp` under the name that ``op_type`` says."""
+    """A decorator that registers a :class:`CustomOpProp` under the name that ``op_type`` says.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Square(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+    >>> @mx.operator.register("square_of_the_example")
+    ... class SquareProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, shapes, dtypes):
+    ...         return Square()
+    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
+    array([1., 4., 9.], dtype=float32)
+    """
 
     def do_register(prop_cls: Any) -> Any:
         if not (isinstance(prop_cls, type) and issubclass(prop_cls, CustomOpProp)):
@@ -204,12 +250,27 @@ def _check_dense(prop_cls: type[CustomOpProp]) -> None:
 
 
 def get_all_registered_operators() -> list[str]:
-    """The names of all operators of ``mx.nd`` and ``mx.sym``, aliases included."""
+    """The names of all operators of ``mx.nd`` and ``mx.sym``, aliases included.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "Convolution" in mx.operator.get_all_registered_operators()
+    True
+    """
     return sorted(name for name, _ in _core.operator_names(False))
 
 
 class OperatorArguments(NamedTuple):
-    """What an operator takes: how many, their names and their types."""
+    """What an operator takes: how many, their names and their types.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> arguments = mx.operator.get_operator_arguments("Activation")
+    >>> arguments.names
+    ['data', 'act_type']
+    """
 
     narg: int
     names: list[str]
@@ -239,6 +300,16 @@ class PythonOp:
     """The base of the older kinds of operators, which exist in symbols only: ``MyOp()(data, name='my')``.
 
     Scripts of today use :class:`CustomOp`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Double(mx.operator.NumpyOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    >>> net = Double()(mx.sym.Variable("x"), name="double")
+    >>> net.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 4.], dtype=float32)
     """
 
     def __init__(self, need_top_grad: bool = True) -> None:
@@ -290,14 +361,36 @@ class PythonOp:
 
 
 class NumpyOp(PythonOp):
-    """An operator on NumPy's arrays, of the older kind."""
+    """An operator on NumPy's arrays, of the older kind.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Double(mx.operator.NumpyOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    >>> net = Double()(mx.sym.Variable("x"), name="double")
+    >>> net.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
         return self._compose(NDArray.asnumpy, args, kwargs)
 
 
 class NDArrayOp(PythonOp):
-    """An operator on NDArrays, of the older kind."""
+    """An operator on NDArrays, of the older kind.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Double(mx.operator.NDArrayOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    >>> net = Double()(mx.sym.Variable("x"), name="double")
+    >>> net.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
         return self._compose(lambda array: array, args, kwargs)

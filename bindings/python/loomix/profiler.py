@@ -80,6 +80,18 @@ def set_config(**kwargs: Any) -> None:
     ------
     TypeError
         For an unknown option.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"), aggregate_stats=True)
+    >>> mx.profiler.set_state("run")
+    >>> mx.nd.ones((2, 2)).wait_to_read()
+    >>> mx.profiler.set_state("stop")
+    >>> "_ones" in mx.profiler.dumps(reset=True)
+    True
+    >>> mx.profiler.dump()  # trace.json, for Perfetto
     """
     unknown = sorted(set(kwargs) - set(_OPTIONS))
     if unknown:
@@ -89,7 +101,17 @@ def set_config(**kwargs: Any) -> None:
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """An old form of :func:`set_config`."""
+    """An old form of :func:`set_config`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.profiler_set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"))
+    >>> mx.profiler.profiler_set_state("run")
+    >>> mx.profiler.profiler_set_state("stop")
+    >>> mx.profiler.dump_profile()
+    """
     warnings.warn("profiler_set_config is deprecated; use set_config", DeprecationWarning, stacklevel=2)
     set_config(filename=filename, profile_all=mode == "all")
 
@@ -116,6 +138,18 @@ def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
     ------
     ValueError
         For another state.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"), aggregate_stats=True)
+    >>> mx.profiler.set_state("run")
+    >>> mx.nd.ones((2, 2)).wait_to_read()
+    >>> mx.profiler.set_state("stop")
+    >>> "_ones" in mx.profiler.dumps(reset=True)
+    True
+    >>> mx.profiler.dump()  # trace.json, for Perfetto
     """
     from . import _core
 
@@ -157,20 +191,44 @@ def _start_trace() -> None:
 
 
 def profiler_set_state(state: Any = "stop") -> None:
-    """An old form of :func:`set_state`."""
+    """An old form of :func:`set_state`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.profiler_set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"))
+    >>> mx.profiler.profiler_set_state("run")
+    >>> mx.profiler.profiler_set_state("stop")
+    >>> mx.profiler.dump_profile()
+    """
     warnings.warn("profiler_set_state is deprecated; use set_state", DeprecationWarning, stacklevel=2)
     set_state(state)
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced."""
+    """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.profiler.pause()
+    >>> mx.profiler.resume()
+    """
     global _paused
     _check_process(profile_process)
     _paused = True
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Ends :func:`pause`."""
+    """Ends :func:`pause`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.profiler.pause()
+    >>> mx.profiler.resume()
+    """
     global _paused
     _check_process(profile_process)
     _paused = False
@@ -202,7 +260,20 @@ def _boot_id() -> str:
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
-    """Writes the trace to the file of :func:`set_config`; with ``finished`` the profile ends, too."""
+    """Writes the trace to the file of :func:`set_config`; with ``finished`` the profile ends, too.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"), aggregate_stats=True)
+    >>> mx.profiler.set_state("run")
+    >>> mx.nd.ones((2, 2)).wait_to_read()
+    >>> mx.profiler.set_state("stop")
+    >>> "_ones" in mx.profiler.dumps(reset=True)
+    True
+    >>> mx.profiler.dump()  # trace.json, for Perfetto
+    """
     _check_process(profile_process)
     if finished:
         set_state("stop")
@@ -211,7 +282,17 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
 
 def dump_profile() -> None:
-    """An old form of :func:`dump`."""
+    """An old form of :func:`dump`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.profiler_set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"))
+    >>> mx.profiler.profiler_set_state("run")
+    >>> mx.profiler.profiler_set_state("stop")
+    >>> mx.profiler.dump_profile()
+    """
     warnings.warn("dump_profile is deprecated; use dump", DeprecationWarning, stacklevel=2)
     dump()
 
@@ -237,6 +318,18 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     -------
     str
         Times are milliseconds.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> mx.profiler.set_config(filename=os.path.join(tempfile.mkdtemp(), "trace.json"), aggregate_stats=True)
+    >>> mx.profiler.set_state("run")
+    >>> mx.nd.ones((2, 2)).wait_to_read()
+    >>> mx.profiler.set_state("stop")
+    >>> "_ones" in mx.profiler.dumps(reset=True)
+    True
+    >>> mx.profiler.dump()  # trace.json, for Perfetto
     """
     if format not in ("table", "json"):
         raise MXNetValueError(f"[profiler] format is {format!r}; expected 'table' or 'json'.")
@@ -353,21 +446,45 @@ class _Span:
 
 
 class Task(_Span):
-    """A named piece of work of a domain."""
+    """A named piece of work of a domain.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> task = mx.profiler.Task(mx.profiler.Domain("training"), "augmentation")
+    >>> task.start()
+    >>> task.stop()
+    """
 
     def __init__(self, domain: Any, name: str) -> None:
         super().__init__(str(domain), name)
 
 
 class Frame(_Span):
-    """One round of something that repeats, of a domain."""
+    """One round of something that repeats, of a domain.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> frame = mx.profiler.Frame(mx.profiler.Domain("training"), "epoch")
+    >>> frame.start()
+    >>> frame.stop()
+    """
 
     def __init__(self, domain: Any, name: str) -> None:
         super().__init__(str(domain), name)
 
 
 class Event(_Span):
-    """A named piece of work of a thread."""
+    """A named piece of work of a thread.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> event = mx.profiler.Event("augmentation")
+    >>> event.start()
+    >>> event.stop()
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__("event", name)
@@ -413,7 +530,13 @@ class Counter:
 
 
 class Marker:
-    """A point in time."""
+    """A point in time.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.profiler.Marker(mx.profiler.Domain("training"), "epoch ends").mark("process")
+    """
 
     def __init__(self, domain: Any, name: str) -> None:
         self.name = name

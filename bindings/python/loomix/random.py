@@ -107,6 +107,15 @@ def set_state(state: Any) -> None:
     ------
     ValueError
         When the value does not come from :func:`get_state`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> state = mx.random.get_state()
+    >>> a = mx.nd.random.uniform(shape=3).asnumpy()
+    >>> mx.random.set_state(state)
+    >>> bool((mx.nd.random.uniform(shape=3).asnumpy() == a).all())
+    True
     """
     from . import _core
 

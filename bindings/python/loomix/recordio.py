@@ -37,6 +37,12 @@ IRHeader.__doc__ = """What stands before a picture in its record.
 
 ``label`` is a number, or a sequence of numbers; ``flag`` is then how many there are (``pack`` sets it). ``id`` is, as a
 rule, the index in the list that the file was made from, and ``id2`` 0.
+
+Examples
+--------
+>>> import loomix as mx
+>>> mx.recordio.IRHeader(flag=0, label=3.0, id=7, id2=0)
+HEADER(flag=0, label=3.0, id=7, id2=0)
 """
 
 _IR_FORMAT = "IfQQ"  # MXNet's names, which scripts that write records themselves use
@@ -299,6 +305,17 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     """The bytes of a record with the picture ``img``: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``img_fmt`` is ``".jpg"``, with ``quality`` 1 to 100, or ``".png"``, where ``quality`` is the compression, 0 to 9.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> header = mx.recordio.IRHeader(0, 3.0, 7, 0)
+    >>> picture = np.full((2, 2, 3), 100, dtype="uint8")
+    >>> packed = mx.recordio.pack_img(header, picture, img_fmt=".png")
+    >>> header, picture = mx.recordio.unpack_img(packed)
+    >>> header.label, picture.shape
+    (3.0, (2, 2, 3))
     """
     import numpy as np
 
@@ -325,6 +342,17 @@ def unpack_img(s: bytes, iscolor: int = -1) -> Any:
     """The ``IRHeader`` of a record, and its picture: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``iscolor`` is -1 (as in the file), 0 (grey) or 1 (colour).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> header = mx.recordio.IRHeader(0, 3.0, 7, 0)
+    >>> picture = np.full((2, 2, 3), 100, dtype="uint8")
+    >>> packed = mx.recordio.pack_img(header, picture, img_fmt=".png")
+    >>> header, picture = mx.recordio.unpack_img(packed)
+    >>> header.label, picture.shape
+    (3.0, (2, 2, 3))
     """
     import numpy as np
 

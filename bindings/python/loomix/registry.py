@@ -51,7 +51,15 @@ def get_register_func(base_class: type, nickname: str) -> Any:
         table[key] = klass
         return klass
 
-    register.__doc__ = f"Registers a {nickname} class under its name in lower case."
+    register.__doc__ = f"""Registers a {nickname} class under a name: its own in lower case, or another.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.{nickname}.register
+    ... class OfMine(mx.{nickname}.{base_class.__name__}):
+    ...     pass
+    """
     return register
 
 
@@ -67,6 +75,15 @@ def get_alias_func(base_class: type, nickname: str) -> Any:
 
         return decorate
 
+    alias.__doc__ = f"""Class decorator: registers a {nickname} under further names.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.{nickname}.alias("mine", "my_own")
+    ... class OfMine(mx.{nickname}.{base_class.__name__}):
+    ...     pass
+    """
     return alias
 
 
@@ -112,5 +129,11 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             raise MXNetValueError(f"[{nickname}] {name!r} is not registered. {suggest(name, table)}")
         return klass(*args, **kwargs)
 
-    create.__doc__ = f"A {nickname} from an instance, a registered name or JSON text."
+    create.__doc__ = f"""A {nickname} from an instance, a registered name or JSON text.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> made = mx.{nickname}.create("OfMine")  # a class that mx.{nickname}.register knows, in any case
+    """
     return create

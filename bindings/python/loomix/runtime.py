@@ -11,7 +11,14 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 
 class Feature(NamedTuple):
-    """One optional part: its name, and whether this build has it."""
+    """One optional part: its name, and whether this build has it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.runtime.Feature("CUDA", False).enabled
+    False
+    """
 
     name: str
     enabled: bool
@@ -21,7 +28,14 @@ class Feature(NamedTuple):
 
 
 def feature_list() -> list[Any]:
-    """All optional parts, as a list of :class:`Feature`."""
+    """All optional parts, as a list of :class:`Feature`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "OPENMP" in [feature.name for feature in mx.runtime.feature_list()]
+    True
+    """
     from . import _core
 
     return [Feature(name, bool(enabled)) for name, enabled in _core.features().items()]

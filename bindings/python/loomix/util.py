@@ -79,12 +79,23 @@ def is_np_shape() -> bool:
     """Whether NumPy's shape rules hold now: ``()`` is a scalar and a size of 0 an empty array.
 
     Without them (the default) MXNet's older rules hold: ``()`` and 0 mean "unknown".
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.is_np_shape()
+    False
     """
     return _core.numpy_shapes()
 
 
 def is_np_array() -> bool:
-    """Whether layers and optimizers should hand out NumPy-like arrays now."""
+    """Whether layers and optimizers should hand out NumPy-like arrays now.
+
+    >>> with np_array(True):
+    ...     is_np_array()
+    True
+    """
     return _array_everywhere if _local.array is None else _local.array
 
 
@@ -111,7 +122,16 @@ def np_shape(active: bool = True) -> Any:
 
 
 def np_array(active: bool = True) -> Any:
-    """A ``with`` scope in which NumPy-like arrays are on (or off)."""
+    """A ``with`` scope in which NumPy-like arrays are on (or off).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.util.np_array():
+    ...     inside = mx.util.is_np_array()
+    >>> inside
+    True
+    """
     return _Scope("array", active)
 
 
@@ -122,6 +142,14 @@ def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
     ------
     ValueError
         For arrays without shapes: NumPy-like arrays need NumPy's shape rules.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.set_np(shape=True, array=False)
+    >>> mx.util.is_np_shape()
+    True
+    >>> mx.util.reset_np()
     """
     if array and not shape:
         raise ValueError("[set_np] NumPy-like arrays need NumPy's shape rules; expected shape=True.")
@@ -133,7 +161,16 @@ def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
 
 
 def reset_np() -> None:
-    """Switches NumPy semantics off."""
+    """Switches NumPy semantics off.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.set_np(shape=True, array=False)
+    >>> mx.util.is_np_shape()
+    True
+    >>> mx.util.reset_np()
+    """
     set_np(shape=False, array=False)
 
 
@@ -160,17 +197,47 @@ def _decorate(target: Any, scope: Any) -> Any:
 
 
 def use_np_shape(func: Callable[..., Any]) -> Any:
-    """Decorator: a function, or every method of a class, runs under :func:`np_shape`."""
+    """Decorator: a function, or every method of a class, runs under :func:`np_shape`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.use_np_shape
+    ... def shape_of_a_scalar():
+    ...     return mx.util.is_np_shape()
+    >>> shape_of_a_scalar()
+    True
+    """
     return _decorate(func, np_shape)
 
 
 def use_np_array(func: Callable[..., Any]) -> Any:
-    """Decorator: a function, or every method of a class, runs under :func:`np_array`."""
+    """Decorator: a function, or every method of a class, runs under :func:`np_array`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.use_np_array
+    ... def inside():
+    ...     return mx.util.is_np_array()
+    >>> inside()
+    True
+    """
     return _decorate(func, np_array)
 
 
 def use_np(func: Callable[..., Any]) -> Any:
-    """Decorator: :func:`use_np_shape` and :func:`use_np_array` together."""
+    """Decorator: :func:`use_np_shape` and :func:`use_np_array` together.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.use_np_shape
+    ... def shape_of_a_scalar():
+    ...     return mx.util.is_np_shape()
+    >>> shape_of_a_scalar()
+    True
+    """
     return use_np_shape(use_np_array(func))
 
 
@@ -185,7 +252,14 @@ def set_module(module: Any) -> Any:
 
 
 def get_gpu_count() -> int:
-    """The number of usable GPUs."""
+    """The number of usable GPUs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.get_gpu_count() == mx.context.num_gpus()
+    True
+    """
     return num_gpus()
 
 
@@ -269,22 +343,60 @@ def _checked_options(func: Callable[..., Any], inputs: int) -> Callable[..., Any
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: a function ``f(x, out)`` takes NumPy's further arguments where they ask for what it does anyway."""
+    """Decorator: a function ``f(x, out)`` takes NumPy's further arguments where they ask for what it does anyway.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.wrap_np_unary_func
+    ... def double(x, out=None, **kwargs):
+    ...     return x * 2
+    >>> double(2.0)
+    4.0
+    """
     return _checked_options(func, 1)
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the same for ``f(x1, x2, out)``."""
+    """Decorator: the same for ``f(x1, x2, out)``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.wrap_np_binary_func
+    ... def plus(x1, x2, out=None, **kwargs):
+    ...     return x1 + x2
+    >>> plus(2.0, 3.0)
+    5.0
+    """
     return _checked_options(func, 2)
 
 
 def getenv(name: str) -> str | None:
-    """An environment variable, or None."""
+    """An environment variable, or None.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.setenv("A_VARIABLE_OF_MINE", "1")
+    >>> mx.util.getenv("A_VARIABLE_OF_MINE")
+    '1'
+    >>> mx.util.setenv("A_VARIABLE_OF_MINE", None)
+    """
     return os.environ.get(name)
 
 
 def setenv(name: str, value: Any) -> None:
-    """Sets an environment variable; None removes it."""
+    """Sets an environment variable; None removes it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.setenv("A_VARIABLE_OF_MINE", "1")
+    >>> mx.util.getenv("A_VARIABLE_OF_MINE")
+    '1'
+    >>> mx.util.setenv("A_VARIABLE_OF_MINE", None)
+    """
     if value is None:
         os.environ.pop(name, None)
     else:

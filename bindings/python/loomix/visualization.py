@@ -228,6 +228,12 @@ def plot_network(
     ------
     NotImplementedError
         When ``graphviz`` is not installed.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.sym.Activation(mx.sym.Variable("data"), act_type="relu")
+    >>> mx.viz.plot_network(net, shape={"data": (1, 3)})  # doctest: +SKIP
     """
     _check_symbol("plot_network", symbol)
     try:

@@ -32,7 +32,19 @@ _NOT_INITIALIZED = (
 
 
 class DeferredInitializationError(MXNetError):
-    """A parameter is asked for whose shape is not known yet: it gets its values in the first forward pass."""
+    """A parameter is asked for whose shape is not known yet: it gets its values in the first forward pass.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.nn.Dense(2)  # its number of inputs follows from the first call
+    >>> net.initialize()
+    >>> try:
+    ...     net.weight.data()
+    ... except mx.gluon.DeferredInitializationError:
+    ...     print("not known yet")
+    not known yet
+    """
 
 
 def _known(shape: Sequence[int] | None) -> bool:

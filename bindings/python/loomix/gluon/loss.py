@@ -51,6 +51,15 @@ class Loss(HybridBlock):
         A factor of the loss.
     batch_axis : int
         The axis of the samples.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Cubed(mx.gluon.loss.Loss):
+    ...     def hybrid_forward(self, F, pred, label):
+    ...         return F.abs(pred - label) ** 3
+    >>> Cubed(weight=None, batch_axis=0)(mx.nd.array([1, 3]), mx.nd.array([0, 1])).asnumpy().round(3)
+    array([1., 8.], dtype=float32)
     """
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
@@ -101,6 +110,12 @@ class L1Loss(Loss):
     ----------
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.L1Loss()(mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[0, 0], [3, 3]])).asnumpy()
+    array([1.5, 0.5], dtype=float32)
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
@@ -120,6 +135,13 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         Whether predictions are probabilities already, not logits.
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> loss = mx.gluon.loss.SigmoidBinaryCrossEntropyLoss()
+    >>> loss(mx.nd.array([[0], [2]]), mx.nd.array([[1], [1]])).asnumpy().round(3)
+    array([0.693, 0.127], dtype=float32)
     """
 
     def __init__(
@@ -169,6 +191,13 @@ class SoftmaxCrossEntropyLoss(Loss):
         Whether predictions are logarithms of probabilities already.
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    >>> loss(mx.nd.array([[1, 1], [0, 5]]), mx.nd.array([0, 1])).asnumpy().round(3)
+    array([0.693, 0.007], dtype=float32)
     """
 
     def __init__(
@@ -209,6 +238,13 @@ class KLDivLoss(Loss):
         The axis of the softmax otherwise.
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> loss = mx.gluon.loss.KLDivLoss(from_logits=False)
+    >>> loss(mx.nd.array([[0, 0]]), mx.nd.array([[0.5, 0.5]])).asnumpy().round(3)
+    array([0.], dtype=float32)
     """
 
     def __init__(
@@ -240,6 +276,13 @@ class CTCLoss(Loss):
         Axes of the predictions: samples, time, classes; the last class is the blank.
     label_layout : {'NT', 'TN'}
     weight : float, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> loss = mx.gluon.loss.CTCLoss()
+    >>> loss(mx.nd.zeros((1, 4, 3)), mx.nd.array([[0, 1]])).asnumpy().round(3)
+    array([1.686], dtype=float32)
     """
 
     def __init__(
@@ -291,6 +334,12 @@ class HuberLoss(Loss):
     rho : float
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.HuberLoss()(mx.nd.array([[0.5], [3]]), mx.nd.array([[0], [0]])).asnumpy()
+    array([0.125, 2.5  ], dtype=float32)
     """
 
     def __init__(
@@ -315,6 +364,12 @@ class HingeLoss(Loss):
     margin : float
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.HingeLoss()(mx.nd.array([[0.5], [2]]), mx.nd.array([[1], [-1]])).asnumpy()
+    array([0.5, 3. ], dtype=float32)
     """
 
     def __init__(
@@ -336,6 +391,12 @@ class SquaredHingeLoss(Loss):
     margin : float
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.SquaredHingeLoss()(mx.nd.array([[0.5], [2]]), mx.nd.array([[1], [-1]])).asnumpy()
+    array([0.25, 9.  ], dtype=float32)
     """
 
     def __init__(
@@ -358,6 +419,12 @@ class LogisticLoss(Loss):
     batch_axis : int
     label_format : {'signed', 'binary'}
         Whether labels are -1 and 1, or 0 and 1.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.LogisticLoss()(mx.nd.array([[0], [2]]), mx.nd.array([[1], [-1]])).asnumpy().round(3)
+    array([0.693, 2.127], dtype=float32)
     """
 
     def __init__(
@@ -388,6 +455,13 @@ class TripletLoss(Loss):
     margin : float
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> anchor, positive, negative = mx.nd.array([[0, 0]]), mx.nd.array([[1, 0]]), mx.nd.array([[0, 3]])
+    >>> mx.gluon.loss.TripletLoss(margin=10)(anchor, positive, negative).asnumpy()
+    array([2.], dtype=float32)
     """
 
     def __init__(
@@ -416,6 +490,12 @@ class PoissonNLLLoss(Loss):
     batch_axis : int
     compute_full : bool
         Whether Stirling's approximation of the constant part is added for counts above 1.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.loss.PoissonNLLLoss()(mx.nd.array([[0], [1]]), mx.nd.array([[1], [2]])).asnumpy().round(3)
+    array([0.859], dtype=float32)
     """
 
     def __init__(
@@ -453,6 +533,13 @@ class CosineEmbeddingLoss(Loss):
     weight : float, optional
     batch_axis : int
     margin : float
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> loss = mx.gluon.loss.CosineEmbeddingLoss()
+    >>> loss(mx.nd.array([[1, 0]]), mx.nd.array([[0, 1]]), mx.nd.array([1])).asnumpy().round(3)
+    array([[1.]], dtype=float32)
     """
 
     def __init__(
@@ -484,6 +571,13 @@ class SDMLLoss(Loss):
         The share of the probability that goes to all others.
     weight : float, optional
     batch_axis : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([[1, 0], [0, 1]])
+    >>> mx.gluon.loss.SDMLLoss()(x, x).shape
+    (2,)
     """
 
     def __init__(

@@ -76,7 +76,15 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """Cuts a batch into one part a device and brings each there; see :func:`split_data`."""
+    """Cuts a batch into one part a device and brings each there; see :func:`split_data`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> parts = mx.gluon.utils.split_and_load(mx.nd.arange(4), [mx.cpu(0), mx.cpu(1)])
+    >>> [part.context for part in parts]
+    [cpu(0), cpu(1)]
+    """
     if not isinstance(data, nd.NDArray):
         data = nd.array(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
@@ -99,6 +107,15 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     -------
     float, or NDArray of shape (1,) if not `check_isfinite`
         The norm before.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([3, 4])
+    >>> float(round(mx.gluon.utils.clip_global_norm([x], 1.0), 3))
+    5.0
+    >>> x.asnumpy().round(3)
+    array([0.6, 0.8], dtype=float32)
     """
     if not arrays:
         raise MXNetValueError("[clip_global_norm] no arrays were given.")
@@ -116,7 +133,18 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
 
 
 def check_sha1(filename: str, sha1_hash: str) -> bool:
-    """Whether a file has this SHA-1, in hexadecimal."""
+    """Whether a file has this SHA-1, in hexadecimal.
+
+    Examples
+    --------
+    >>> import hashlib, os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "file")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello")
+    >>> mx.gluon.utils.check_sha1(name, hashlib.sha1(b"hello").hexdigest())
+    True
+    """
     digest = hashlib.sha1()
     with open(filename, "rb") as file:
         while block := file.read(1 << 20):
@@ -126,7 +154,19 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
 
 
 def replace_file(src: str, dst: str) -> None:
-    """Renames a file over another, in one step."""
+    """Renames a file over another, in one step.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "file")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello")
+    >>> mx.gluon.utils.replace_file(name, name + "-new")
+    >>> os.path.exists(name), os.path.exists(name + "-new")
+    (False, True)
+    """
     os.replace(src, dst)
 
 
@@ -158,6 +198,17 @@ def download(
     -------
     str
         The name of the file.
+
+    Examples
+    --------
+    >>> import os, pathlib, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "file")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello")
+    >>> copy = mx.gluon.utils.download(pathlib.Path(name).as_uri(), path=name + "-copy")
+    >>> open(copy).read()
+    'hello'
     """
     if path is None or os.path.isdir(path):
         base = url.split("/")[-1]

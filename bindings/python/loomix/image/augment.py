@@ -45,7 +45,17 @@ IMAGENET_STD = np.array([58.395, 57.12, 57.375])
 
 
 class Augmenter:
-    """Base of the augmenters; a subclass gives ``__call__(src)``. Keyword arguments are kept for :meth:`dumps`."""
+    """Base of the augmenters; a subclass gives ``__call__(src)``. Keyword arguments are kept for :meth:`dumps`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Darker(mx.image.Augmenter):
+    ...     def __call__(self, src):
+    ...         return src * 0.5
+    >>> Darker()(mx.nd.array([[[10, 20, 30]]])).asnumpy()
+    array([[[ 5., 10., 15.]]], dtype=float32)
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
@@ -65,7 +75,15 @@ def _plain(value: Any) -> Any:
 
 
 class SequentialAug(Augmenter):
-    """Applies a list of augmenters in order."""
+    """Applies a list of augmenters in order.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> both = [mx.image.CenterCropAug((4, 4)), mx.image.CastAug()]
+    >>> mx.image.SequentialAug(both)(mx.nd.zeros((8, 8, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, ts: Any) -> None:
         super().__init__()
@@ -81,7 +99,16 @@ class SequentialAug(Augmenter):
 
 
 class RandomOrderAug(SequentialAug):
-    """Applies a list of augmenters in random order."""
+    """Applies a list of augmenters in random order.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> both = [mx.image.CastAug(), mx.image.HorizontalFlipAug(1.0)]
+    >>> mx.image.RandomOrderAug(both)(mx.nd.array([[[1], [2]]])).asnumpy()
+    array([[[2.],
+            [1.]]], dtype=float32)
+    """
 
     def __call__(self, src: Any) -> Any:
         random.shuffle(self.ts)
@@ -89,7 +116,14 @@ class RandomOrderAug(SequentialAug):
 
 
 class ResizeAug(Augmenter):
-    """Resizes the shorter edge to ``size``."""
+    """Resizes the shorter edge to ``size``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.ResizeAug(4)(mx.nd.zeros((8, 16, 3), dtype="uint8")).shape
+    (4, 8, 3)
+    """
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -101,7 +135,14 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(Augmenter):
-    """Resizes to (width, height)."""
+    """Resizes to (width, height).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.ForceResizeAug((4, 2))(mx.nd.zeros((8, 8, 3))).shape
+    (2, 4, 3)
+    """
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -113,7 +154,14 @@ class ForceResizeAug(Augmenter):
 
 
 class RandomCropAug(Augmenter):
-    """Crops (width, height) at a random place."""
+    """Crops (width, height) at a random place.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.RandomCropAug((4, 4))(mx.nd.zeros((8, 8, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -125,7 +173,14 @@ class RandomCropAug(Augmenter):
 
 
 class CenterCropAug(Augmenter):
-    """Crops (width, height) in the middle."""
+    """Crops (width, height) in the middle.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.CenterCropAug((4, 2))(mx.nd.zeros((8, 8, 3))).shape
+    (2, 4, 3)
+    """
 
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -137,7 +192,14 @@ class CenterCropAug(Augmenter):
 
 
 class RandomSizedCropAug(Augmenter):
-    """Crops a part of random area and aspect ratio and resizes it to (width, height)."""
+    """Crops a part of random area and aspect ratio and resizes it to (width, height).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.RandomSizedCropAug((4, 4), area=(0.5, 1), ratio=(0.8, 1.2))(mx.nd.zeros((8, 8, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, size: Any, area: Any, ratio: Any, interp: int = 2, **kwargs: Any) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
@@ -153,7 +215,14 @@ class RandomSizedCropAug(Augmenter):
 
 
 class BrightnessJitterAug(Augmenter):
-    """Multiplies by a random factor in [1 - v, 1 + v]; for floats."""
+    """Multiplies by a random factor in [1 - v, 1 + v]; for floats.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.BrightnessJitterAug(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self, brightness: float) -> None:
         super().__init__(brightness=brightness)
@@ -165,7 +234,14 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """Moves values from the picture's mean grey by a random factor in [1 - v, 1 + v]; for floats."""
+    """Moves values from the picture's mean grey by a random factor in [1 - v, 1 + v]; for floats.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.ContrastJitterAug(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
@@ -181,7 +257,14 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """Moves colours from grey by a random factor in [1 - v, 1 + v]; for floats."""
+    """Moves colours from grey by a random factor in [1 - v, 1 + v]; for floats.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.SaturationJitterAug(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
@@ -196,7 +279,14 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Turns the hue by a random angle in [-v, v] half circles; for floats."""
+    """Turns the hue by a random angle in [-v, v] half circles; for floats.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.HueJitterAug(0.1)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
     _TO_RGB = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
@@ -213,7 +303,14 @@ class HueJitterAug(Augmenter):
 
 
 class ColorJitterAug(RandomOrderAug):
-    """Changes brightness, contrast and saturation in random order."""
+    """Changes brightness, contrast and saturation in random order.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.ColorJitterAug(0.1, 0.1, 0.1)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
         ts: list[Augmenter] = []
@@ -227,7 +324,15 @@ class ColorJitterAug(RandomOrderAug):
 
 
 class LightingAug(Augmenter):
-    """Adds principal components of colours with normal weights."""
+    """Adds principal components of colours with normal weights.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.image.LightingAug(0.1, np.ones(3), np.eye(3))(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self, alphastd: Any, eigval: Any, eigvec: Any) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
@@ -242,7 +347,15 @@ class LightingAug(Augmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """``(src - mean) / std``; for floats."""
+    """``(src - mean) / std``; for floats.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mean, std = mx.nd.array([1, 2, 3]), mx.nd.array([1, 1, 2])
+    >>> mx.image.ColorNormalizeAug(mean, std)(mx.nd.array([[[1, 4, 7]]])).asnumpy()
+    array([[[0., 2., 2.]]], dtype=float32)
+    """
 
     def __init__(self, mean: Any, std: Any) -> None:
         super().__init__(mean=mean, std=std)
@@ -254,7 +367,14 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Takes the colours away with probability ``p``; there are three channels still."""
+    """Takes the colours away with probability ``p``; there are three channels still.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.RandomGrayAug(1.0)(mx.nd.array([[[100, 100, 100]]])).asnumpy().round(3)
+    array([[[100., 100., 100.]]], dtype=float32)
+    """
 
     def __init__(self, p: Any) -> None:
         super().__init__(p=p)
@@ -266,7 +386,15 @@ class RandomGrayAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Mirrors with probability ``p``."""
+    """Mirrors with probability ``p``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.HorizontalFlipAug(1.0)(mx.nd.array([[[1], [2]]])).asnumpy()
+    array([[[2.],
+            [1.]]], dtype=float32)
+    """
 
     def __init__(self, p: Any) -> None:
         super().__init__(p=p)
@@ -277,7 +405,14 @@ class HorizontalFlipAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """Converts to another type."""
+    """Converts to another type.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.CastAug("float32")(mx.nd.ones((2, 2, 3), dtype="uint8")).dtype.__name__
+    'float32'
+    """
 
     def __init__(self, typ: Any = "float32") -> None:
         super().__init__(type=typ)
@@ -367,6 +502,12 @@ def CreateAugmenter(
     -------
     list of Augmenter
         In the order of use.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> [type(a).__name__ for a in mx.image.CreateAugmenter((3, 24, 24), rand_mirror=True)]
+    ['CenterCropAug', 'HorizontalFlipAug', 'CastAug']
     """
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     crop_size = (data_shape[2], data_shape[1])

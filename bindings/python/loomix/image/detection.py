@@ -62,7 +62,19 @@ def _areas(boxes: Any) -> Any:
 
 
 class DetAugmenter:
-    """Base of the augmenters for detection; a subclass gives ``__call__(src, label)``, which returns both."""
+    """Base of the augmenters for detection; a subclass gives ``__call__(src, label)``, which returns both.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> class Same(mx.image.DetAugmenter):
+    ...     def __call__(self, src, label):
+    ...         return src, label
+    >>> picture, label = Same()(mx.nd.zeros((8, 8, 3)), np.array([[0, 0, 0, 1, 1]]))
+    >>> label.shape
+    (1, 5)
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
@@ -76,7 +88,17 @@ class DetAugmenter:
 
 
 class DetBorrowAug(DetAugmenter):
-    """An augmenter that leaves places as they are."""
+    """An augmenter that leaves places as they are.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> augmenter = mx.image.DetBorrowAug(mx.image.CastAug("float32"))
+    >>> picture, label = augmenter(mx.nd.zeros((8, 8, 3), dtype="uint8"), np.array([[0, 0, 0, 1, 1]]))
+    >>> picture.dtype.__name__
+    'float32'
+    """
 
     def __init__(self, augmenter: Any) -> None:
         if not isinstance(augmenter, Augmenter):
@@ -92,7 +114,18 @@ class DetBorrowAug(DetAugmenter):
 
 
 class DetRandomSelectAug(DetAugmenter):
-    """One of several augmenters, or with probability ``skip_prob`` none."""
+    """One of several augmenters, or with probability ``skip_prob`` none.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mirror = mx.image.DetHorizontalFlipAug(1.0)
+    >>> augmenter = mx.image.DetRandomSelectAug([mirror], skip_prob=0)
+    >>> picture, label = augmenter(mx.nd.zeros((8, 8, 3)), np.array([[0, 0.0, 0.0, 0.25, 1]]))
+    >>> label
+    array([[0.  , 0.75, 0.  , 1.  , 1.  ]])
+    """
 
     def __init__(self, aug_list: Any, skip_prob: Any = 0) -> None:
         aug_list = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
@@ -113,7 +146,17 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Mirrors with probability ``p``."""
+    """Mirrors with probability ``p``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> augmenter = mx.image.DetHorizontalFlipAug(1.0)
+    >>> picture, label = augmenter(mx.nd.zeros((8, 8, 3)), np.array([[0, 0.0, 0.0, 0.25, 1]]))
+    >>> label
+    array([[0.  , 0.75, 0.  , 1.  , 1.  ]])
+    """
 
     def __init__(self, p: Any) -> None:
         super().__init__(p=p)
@@ -152,6 +195,15 @@ class DetRandomCropAug(DetAugmenter):
         Objects of which a smaller share is left are left out.
     max_attempts : int
         After so many failures the picture is left as it is.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> augmenter = mx.image.DetRandomCropAug(min_object_covered=0.5)
+    >>> picture, label = augmenter(mx.nd.zeros((8, 8, 3)), np.array([[0, 0.2, 0.2, 0.8, 0.8]]))
+    >>> label.shape
+    (1, 5)
     """
 
     def __init__(
@@ -242,6 +294,15 @@ class DetRandomPadAug(DetAugmenter):
         After so many failures the picture is left as it is.
     pad_val : float or tuple of float
         Value of the other pixels.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> augmenter = mx.image.DetRandomPadAug(area_range=(1.5, 2.0))
+    >>> picture, label = augmenter(mx.nd.zeros((8, 8, 3)), np.array([[0, 0.2, 0.2, 0.8, 0.8]]))
+    >>> label.shape
+    (1, 5)
     """
 
     def __init__(
@@ -362,6 +423,13 @@ def CreateDetAugmenter(
     -------
     list of DetAugmenter
         In the order of use.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> augmenters = mx.image.CreateDetAugmenter((3, 24, 24), rand_mirror=True)
+    >>> len(augmenters)
+    3
     """
     resizing = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
     augmenters: list[DetAugmenter] = [*resizing]
@@ -400,6 +468,21 @@ class ImageDetIter(ImageIter):
 
     The labels of a record are ``header width, numbers an object, more header, objects``. Label batches have the shape
     (batch, objects, numbers an object); rows that are not used are -1.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> folder = tempfile.mkdtemp()
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png")
+    >>> with open(os.path.join(folder, "a.png"), "wb") as file:
+    ...     _ = file.write(mx.recordio.unpack(packed)[1])
+    >>> label = [2, 5, 1, 0.1, 0.1, 0.5, 0.5]  # header of 2, objects of 5: class and corners
+    >>> pictures = mx.image.ImageDetIter(1, (3, 24, 24), imglist=[[*label, "a.png"]], path_root=folder)
+    >>> next(pictures).label[0].shape
+    (1, 1, 5)
     """
 
     def __init__(

@@ -58,6 +58,16 @@ def imdecode(buf: Any, flag: Any = 1, to_rgb: bool = True, out: NDArray | None =
     ------
     OSError
         When the format is not known, or the data is damaged or cut off.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((4, 6, 3), "uint8"), img_fmt=".png")
+    >>> _, coded = mx.recordio.unpack(packed)
+    >>> mx.image.imdecode(coded).shape
+    (4, 6, 3)
     """
     if isinstance(buf, nd.NDArray):
         buf = buf.asnumpy()
@@ -76,6 +86,19 @@ def imread(filename: str, flag: Any = 1, to_rgb: bool = True, out: NDArray | Non
     ------
     OSError
         When the file is missing, of another format, damaged or cut off.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((4, 6, 3), "uint8"), img_fmt=".png")
+    >>> name = os.path.join(tempfile.mkdtemp(), "picture.png")
+    >>> with open(name, "wb") as file:
+    ...     _ = file.write(mx.recordio.unpack(packed)[1])
+    >>> mx.image.imread(name).shape
+    (4, 6, 3)
     """
     try:
         with open(filename, "rb") as file:
@@ -147,6 +170,12 @@ def copyMakeBorder(
         The constant.
     values : tuple of float
         The constant of each channel.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.copyMakeBorder(mx.nd.ones((2, 2, 3), dtype="uint8"), 1, 1, 0, 0).shape
+    (4, 2, 3)
     """
     return nd._internal._cvcopyMakeBorder(
         src, top=top, bot=bot, left=left, right=right, type=type, value=value, values=tuple(values), out=out
@@ -181,7 +210,14 @@ def resize_short(src: NDArray, size: Any, interp: int = 2) -> NDArray:
 
 
 def fixed_crop(src: NDArray, x0: Any, y0: Any, w: int, h: int, size: Any = None, interp: int = 2) -> NDArray:
-    """The part of ``w`` columns from ``x0`` on and ``h`` rows from ``y0`` on, resized to (width, height)."""
+    """The part of ``w`` columns from ``x0`` on and ``h`` rows from ``y0`` on, resized to (width, height).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.fixed_crop(mx.nd.zeros((8, 8, 3)), x0=1, y0=2, w=4, h=3).shape
+    (3, 4, 3)
+    """
     part = src[y0 : y0 + h, x0 : x0 + w]
     if size is not None and (w, h) != tuple(size):
         part = imresize(part, size[0], size[1], interp)
@@ -195,6 +231,13 @@ def random_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
     -------
     NDArray, tuple
         The part, and its (x0, y0, width, height) in the picture.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> picture, region = mx.image.random_crop(mx.nd.zeros((8, 8, 3)), (4, 4))
+    >>> picture.shape
+    (4, 4, 3)
     """
     height, width = src.shape[:2]
     new_width, new_height = scale_down((width, height), size)
@@ -209,6 +252,13 @@ def center_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
     -------
     NDArray, tuple
         The part, and its (x0, y0, width, height) in the picture.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> picture, region = mx.image.center_crop(mx.nd.zeros((8, 8, 3)), (4, 2))
+    >>> picture.shape, region
+    ((2, 4, 3), (2, 3, 4, 2))
     """
     height, width = src.shape[:2]
     new_width, new_height = scale_down((width, height), size)
@@ -236,6 +286,13 @@ def random_size_crop(src: NDArray, size: Any, area: Any, ratio: Any, interp: int
     -------
     NDArray, tuple
         The part, and its (x0, y0, width, height) in the picture.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> picture, region = mx.image.random_size_crop(mx.nd.zeros((8, 8, 3)), (4, 4), (0.5, 1), (0.8, 1.2))
+    >>> picture.shape
+    (4, 4, 3)
     """
     if "min_area" in kwargs:
         area = kwargs.pop("min_area")
@@ -259,7 +316,15 @@ def random_size_crop(src: NDArray, size: Any, area: Any, ratio: Any, interp: int
 
 
 def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
-    """``(src - mean) / std``, in place where the array is float."""
+    """``(src - mean) / std``, in place where the array is float.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mean, std = mx.nd.array([1, 2, 3]), mx.nd.array([1, 1, 2])
+    >>> mx.image.color_normalize(mx.nd.array([[[1, 4, 7]]]), mean, std).asnumpy()
+    array([[[0., 2., 2.]]], dtype=float32)
+    """
     if mean is not None:
         src -= mean
     if std is not None:
@@ -280,6 +345,12 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
         Enlarges, so that nothing from outside the picture is seen.
     zoom_out : bool
         Shrinks, so that the whole picture is seen.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.imrotate(mx.nd.ones((3, 8, 8)), 90).shape
+    (3, 8, 8)
     """
     if zoom_in and zoom_out:
         raise MXNetValueError("[imrotate] zoom_in and zoom_out cannot both be set.")
@@ -334,7 +405,14 @@ def _sample(pictures: Any, rows: Any, columns: Any) -> Any:
 
 
 def random_rotate(src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Rotates by a random angle between two limits; see :func:`imrotate`."""
+    """Rotates by a random angle between two limits; see :func:`imrotate`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.image.random_rotate(mx.nd.ones((3, 8, 8)), (-30, 30)).shape
+    (3, 8, 8)
+    """
     if src.ndim == 3:
         return imrotate(src, random.uniform(*angle_limits), zoom_in, zoom_out)
     angles = nd.array([random.uniform(*angle_limits) for _ in range(src.shape[0])])

@@ -86,6 +86,21 @@ class ImageIter(DataIter):
         For files that are missing or damaged.
     ValueError
         For arguments that do not fit together.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> folder = tempfile.mkdtemp()
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png")
+    >>> with open(os.path.join(folder, "a.png"), "wb") as file:
+    ...     _ = file.write(mx.recordio.unpack(packed)[1])
+    >>> pictures = mx.image.ImageIter(1, (3, 24, 24), imglist=[[5.0, "a.png"]], path_root=folder)
+    >>> batch = next(pictures)
+    >>> batch.data[0].shape, batch.label[0].asnumpy()
+    ((1, 3, 24, 24), array([5.], dtype=float32))
     """
 
     def __init__(

@@ -126,6 +126,13 @@ class DataBatch:
         Which symbol of a BucketingModule the batch is for.
     provide_data, provide_label : list of DataDesc, optional
         Descriptions, needed together with ``bucket_key``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> batch = mx.io.DataBatch(data=[mx.nd.zeros((2, 3))], label=[mx.nd.array([0, 1])])
+    >>> batch.data[0].shape
+    (2, 3)
     """
 
     def __init__(
@@ -175,6 +182,21 @@ class DataIter:
     ----------
     batch_size : int
         Samples in a batch.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Twice(mx.io.DataIter):
+    ...     def __init__(self):
+    ...         super().__init__(batch_size=1)
+    ...         self.left = 2
+    ...     def next(self):
+    ...         if not self.left:
+    ...             raise StopIteration
+    ...         self.left -= 1
+    ...         return mx.io.DataBatch([mx.nd.ones((1, 2))])
+    >>> len(list(Twice()))
+    2
     """
 
     def __init__(self, batch_size: int = 0) -> None:

@@ -23,6 +23,13 @@ class ResizeIter(DataIter):
         Batches in a pass.
     reset_internal : bool
         Whether :meth:`reset` resets ``data_iter``, too.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> inner = mx.io.NDArrayIter(mx.nd.zeros((4, 2)), batch_size=2)
+    >>> sum(1 for batch in mx.io.ResizeIter(inner, 5))
+    5
     """
 
     def __init__(self, data_iter: Any, size: Any, reset_internal: bool = True) -> None:
@@ -99,6 +106,13 @@ class PrefetchingIter(DataIter):
         The iterators; a batch joins one batch of each.
     rename_data, rename_label : list of dict, optional
         New names of the inputs and labels, one dict for each iterator.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> inner = mx.io.NDArrayIter(mx.nd.zeros((4, 2)), batch_size=2)
+    >>> sum(1 for batch in mx.io.PrefetchingIter(inner))
+    2
     """
 
     def __init__(self, iters: Any, rename_data: Any = None, rename_label: Any = None) -> None:

@@ -127,6 +127,19 @@ class MNISTIter(MXDataIter):
         When a file is missing or damaged.
     ValueError
         When images and labels differ in number, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import os, struct, tempfile
+    >>> import loomix as mx
+    >>> folder = tempfile.mkdtemp()
+    >>> images, labels = os.path.join(folder, "images"), os.path.join(folder, "labels")
+    >>> with open(images, "wb") as file:  # two images of 28 x 28
+    ...     _ = file.write(struct.pack(">IIII", 2051, 2, 28, 28) + bytes(2 * 28 * 28))
+    >>> with open(labels, "wb") as file:
+    ...     _ = file.write(struct.pack(">II", 2049, 2) + bytes([3, 7]))
+    >>> next(mx.io.MNISTIter(image=images, label=labels, batch_size=2, shuffle=False)).label[0].asnumpy()
+    array([3., 7.], dtype=float32)
     """
 
     def __init__(
@@ -258,6 +271,17 @@ class CSVIter(MXDataIter):
     ------
     OSError or ValueError
         When a file cannot be read, or rows do not fit the shapes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "rows.csv")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("1,2\\n3,4\\n")
+    >>> next(mx.io.CSVIter(data_csv=name, data_shape=(2,), batch_size=2)).data[0].asnumpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
 
     def __init__(

@@ -148,20 +148,64 @@ class ImageRecordIter(_PipelineIter):
         For missing or damaged files. What is wrong with a picture shows when its batch is read.
     ValueError
         For parameters that are out of range. Unknown ones are warned of.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> name = os.path.join(tempfile.mkdtemp(), "pictures.rec")
+    >>> record = mx.recordio.MXRecordIO(name, "w")
+    >>> header = mx.recordio.IRHeader(0, 5.0, 0, 0)
+    >>> record.write(mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png"))
+    >>> record.close()
+    >>> batch = next(mx.io.ImageRecordIter(path_imgrec=name, data_shape=(3, 24, 24), batch_size=1))
+    >>> batch.data[0].shape, batch.label[0].asnumpy()
+    ((1, 3, 24, 24), array([5.], dtype=float32))
     """
 
     _kind = "ImageRecordIter"
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):
-    """:class:`ImageRecordIter` with ``dtype='uint8'``."""
+    """:class:`ImageRecordIter` with ``dtype='uint8'``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> name = os.path.join(tempfile.mkdtemp(), "pictures.rec")
+    >>> record = mx.recordio.MXRecordIO(name, "w")
+    >>> header = mx.recordio.IRHeader(0, 5.0, 0, 0)
+    >>> record.write(mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png"))
+    >>> record.close()
+    >>> batch = next(mx.io.ImageRecordUInt8Iter(path_imgrec=name, data_shape=(3, 24, 24), batch_size=1))
+    >>> batch.data[0].dtype.__name__
+    'uint8'
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"dtype": "uint8", **kwargs})
 
 
 class ImageRecordInt8Iter(ImageRecordIter):
-    """:class:`ImageRecordIter` with ``dtype='int8'``; values above 127 become 127."""
+    """:class:`ImageRecordIter` with ``dtype='int8'``; values above 127 become 127.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> name = os.path.join(tempfile.mkdtemp(), "pictures.rec")
+    >>> record = mx.recordio.MXRecordIO(name, "w")
+    >>> header = mx.recordio.IRHeader(0, 5.0, 0, 0)
+    >>> record.write(mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png"))
+    >>> record.close()
+    >>> batch = next(mx.io.ImageRecordInt8Iter(path_imgrec=name, data_shape=(3, 24, 24), batch_size=1))
+    >>> batch.data[0].dtype.__name__
+    'int8'
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"dtype": "int8", **kwargs})
@@ -199,6 +243,21 @@ class ImageDetRecordIter(_PipelineIter):
         For missing or damaged files. What is wrong with a picture shows when its batch is read.
     ValueError
         For parameters that are out of range. Unknown ones are warned of.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> name = os.path.join(tempfile.mkdtemp(), "pictures.rec")
+    >>> record = mx.recordio.MXRecordIO(name, "w")
+    >>> label = [2, 5, 1, 0.1, 0.1, 0.5, 0.5]  # header of 2, objects of 5: class and corners
+    >>> header = mx.recordio.IRHeader(0, label, 0, 0)
+    >>> record.write(mx.recordio.pack_img(header, np.zeros((32, 32, 3), "uint8"), img_fmt=".png"))
+    >>> record.close()
+    >>> keywords = dict(path_imgrec=name, data_shape=(3, 24, 24), batch_size=1)
+    >>> next(mx.io.ImageDetRecordIter(**keywords)).data[0].shape
+    (1, 3, 24, 24)
     """
 
     _kind = "ImageDetRecordIter"

@@ -124,6 +124,17 @@ class LibSVMIter(MXDataIter):
     ------
     OSError or ValueError
         When a file cannot be read, a line makes no sense, or data and labels differ in number.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "rows.libsvm")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("1 0:5 2:6\\n0 1:7\\n")
+    >>> next(mx.io.LibSVMIter(data_libsvm=name, data_shape=(3,), batch_size=2)).data[0].asnumpy()
+    array([[5., 0., 6.],
+           [0., 7., 0.]], dtype=float32)
     """
 
     def __init__(

@@ -18,7 +18,14 @@ _OTHER_TYPES = ("p3", "horovod", "byteps")
 
 
 class KVStoreBase:
-    """The interface of a store; a class registered by :meth:`register` can be created by its name."""
+    """The interface of a store; a class registered by :meth:`register` can be created by its name.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> isinstance(mx.kv.create("local"), mx.kv.KVStoreBase)
+    True
+    """
 
     OPTIMIZER = "optimizer"
     kv_registry: ClassVar[dict] = {}

@@ -46,6 +46,13 @@ def check_label_shapes(
     -------
     tuple
         Labels and predictions.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> labels, preds = mx.metric.check_label_shapes(mx.nd.array([1]), mx.nd.array([2]), wrap=True)
+    >>> len(labels)
+    1
     """
     ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if ours != theirs:
@@ -231,6 +238,14 @@ class CompositeEvalMetric(EvalMetric):
     ----------
     metrics : list of EvalMetric or str
         The parts.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.CompositeEvalMetric(["acc", "ce"])
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.1, 0.9]])])
+    >>> metric.get()[0]
+    ['accuracy', 'cross-entropy']
     """
 
     def __init__(
@@ -312,6 +327,14 @@ class CustomMetric(EvalMetric):
         The function's name by default.
     allow_extra_outputs : bool
         Whether there may be more predictions than labels.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.CustomMetric(lambda label, pred: abs(label - pred).max(), name="worst")
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([2, 4])])
+    >>> metric.get()[0], float(metric.get()[1])
+    ('worst', 2.0)
     """
 
     def __init__(

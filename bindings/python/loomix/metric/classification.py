@@ -37,6 +37,14 @@ class Accuracy(LazyMetric):
     ----------
     axis : int
         Axis of the scores.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.Accuracy()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
+    >>> metric.get()
+    ('accuracy', 0.5)
     """
 
     def __init__(
@@ -66,6 +74,14 @@ class TopKAccuracy(LazyMetric):
     ----------
     top_k : int
         How many; at least 2.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.TopKAccuracy(top_k=2)
+    >>> metric.update([mx.nd.array([2, 0])], [mx.nd.array([[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]])])
+    >>> metric.get()
+    ('top_k_accuracy_2', 0.5)
     """
 
     def __init__(
@@ -198,6 +214,14 @@ class F1(_BinaryMetric):
     ----------
     average : {"macro", "micro"}
         Mean of the batches' scores, or the score of all instances.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.F1()
+    >>> metric.update([mx.nd.array([0, 1, 1])], [mx.nd.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('f1', 0.667)
     """
 
     _score = "fscore"
@@ -220,6 +244,14 @@ class MCC(_BinaryMetric):
     ----------
     average : {"macro", "micro"}
         Mean of the batches' coefficients, or the coefficient of all instances.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.MCC()
+    >>> metric.update([mx.nd.array([0, 1, 1])], [mx.nd.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('mcc', 0.5)
     """
 
     _score = "matthews"
@@ -244,6 +276,14 @@ class Perplexity(LazyMetric):
         Instances with this label do not count.
     axis : int
         Axis of the classes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.Perplexity(ignore_label=None)
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('perplexity', 2.0)
     """
 
     num_inst = tallied("num_inst")
@@ -316,6 +356,14 @@ class CrossEntropy(_LogLikelihood):
     ----------
     eps : float
         Keeps the logarithm finite.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.CrossEntropy()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('cross-entropy', 0.693)
     """
 
     def __init__(
@@ -331,7 +379,16 @@ class CrossEntropy(_LogLikelihood):
 @alias("nll_loss")
 @register
 class NegativeLogLikelihood(_LogLikelihood):
-    """Negative log-likelihood of the labels under predicted probabilities of shape (n, classes)."""
+    """Negative log-likelihood of the labels under predicted probabilities of shape (n, classes).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.NegativeLogLikelihood()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('nll-loss', 0.693)
+    """
 
     def __init__(
         self,
@@ -346,7 +403,16 @@ class NegativeLogLikelihood(_LogLikelihood):
 @register
 class PCC(EvalMetric):
     """Matthews' correlation coefficient for any number of classes, from the confusion matrix (Gorodkin
-    2004)."""
+    2004).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.PCC()
+    >>> metric.update([mx.nd.array([0, 1, 2])], [mx.nd.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('pcc', 0.612)
+    """
 
     lcm: numpy.ndarray[Any, Any]
     gcm: numpy.ndarray[Any, Any]

@@ -30,7 +30,16 @@ class _MeanError(LazyMetric):
 
 @register
 class MAE(_MeanError):
-    """Mean absolute error, averaged over batches."""
+    """Mean absolute error, averaged over batches.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.MAE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([2, 4])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('mae', 1.5)
+    """
 
     def __init__(
         self,
@@ -46,7 +55,16 @@ class MAE(_MeanError):
 
 @register
 class MSE(_MeanError):
-    """Mean squared error, averaged over batches."""
+    """Mean squared error, averaged over batches.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.MSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([2, 4])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('mse', 2.5)
+    """
 
     def __init__(
         self,
@@ -62,7 +80,16 @@ class MSE(_MeanError):
 
 @register
 class RMSE(_MeanError):
-    """Root of the mean squared error of each batch, averaged over batches."""
+    """Root of the mean squared error of each batch, averaged over batches.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.RMSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([2, 4])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('rmse', 1.581)
+    """
 
     def __init__(
         self,
@@ -85,6 +112,14 @@ class PearsonCorrelation(EvalMetric):
     ----------
     average : {"macro", "micro"}
         Mean of the batches' coefficients, or the coefficient of all instances.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.PearsonCorrelation()
+    >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([2, 4, 6])])
+    >>> metric.get()[0], round(float(metric.get()[1]), 3)
+    ('pearsonr', 1.0)
     """
 
     def __init__(
@@ -160,7 +195,16 @@ class PearsonCorrelation(EvalMetric):
 
 @register
 class Loss(LazyMetric):
-    """Mean of the outputs themselves, for networks that end in their loss."""
+    """Mean of the outputs themselves, for networks that end in their loss.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> metric = mx.metric.Loss()
+    >>> metric.update(None, [mx.nd.array([1, 3])])
+    >>> metric.get()
+    ('loss', 2.0)
+    """
 
     def __init__(
         self,
@@ -178,7 +222,14 @@ class Loss(LazyMetric):
 
 @register
 class Torch(Loss):
-    """An old name of :class:`Loss`."""
+    """An old name of :class:`Loss`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.metric.Torch().get()
+    ('torch', nan)
+    """
 
     def __init__(
         self,
@@ -191,7 +242,14 @@ class Torch(Loss):
 
 @register
 class Caffe(Loss):
-    """An old name of :class:`Loss`."""
+    """An old name of :class:`Loss`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.metric.Caffe().get()
+    ('caffe', nan)
+    """
 
     def __init__(
         self,

@@ -88,6 +88,12 @@ class BaseModule:
     ----------
     logger : Logger
         Where progress is written to.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> isinstance(mx.mod.Module(mx.sym.Variable("data"), label_names=None), mx.mod.BaseModule)
+    True
     """
 
     def __init__(self, logger: Any = logging) -> None:

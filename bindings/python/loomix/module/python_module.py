@@ -29,6 +29,18 @@ class PythonModule(BaseModule):
     ----------
     data_names, label_names, output_names : list of str
         Names of inputs, labels and outputs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> module = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+    >>> module.bind(data_shapes=[("data", (2, 3))], label_shapes=[("softmax_label", (2, 3))])
+    >>> module.init_params()
+    >>> module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.zeros((2, 3))]), is_train=True)
+    >>> module.backward()
+    >>> module.get_input_grads()[0].asnumpy()
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
     """
 
     def __init__(
@@ -138,6 +150,18 @@ class PythonLossModule(PythonModule):
         One input, one label.
     grad_func : callable
         ``grad_func(scores, labels)`` returns the gradient of the scores, an NDArray or numpy.ndarray.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> module = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+    >>> module.bind(data_shapes=[("data", (2, 3))], label_shapes=[("softmax_label", (2, 3))])
+    >>> module.init_params()
+    >>> module.forward(mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.zeros((2, 3))]), is_train=True)
+    >>> module.backward()
+    >>> module.get_input_grads()[0].asnumpy()
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
     """
 
     def __init__(

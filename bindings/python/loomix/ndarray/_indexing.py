@@ -396,7 +396,14 @@ def get_oshape_of_gather_nd_op(dshape: Sequence[int], ishape: Sequence[int]) -> 
 
 
 def get_indexing_dispatch_code(key: Sequence[Any]) -> int:
-    """0 for a key of integers and slices, 1 for one with index arrays or lists."""
+    """0 for a key of integers and slices, 1 for one with index arrays or lists.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.get_indexing_dispatch_code((0, slice(2))), mx.nd.get_indexing_dispatch_code([0, 1])
+    (0, 0)
+    """
     basic = (int, np.integer, slice, type(None), type(Ellipsis))
     return 0 if all(isinstance(item, basic) for item in key) else 1
 

@@ -27,6 +27,7 @@ __all__ += optimizer_steps.__all__
 def isfinite(data: NDArray) -> NDArray:
     """1 where an element is neither infinite nor NaN, else 0.
 
+    >>> import loomix as mx
     >>> isfinite(mx.nd.array([1, float("inf")])).asnumpy()
     array([1., 0.], dtype=float32)
     """

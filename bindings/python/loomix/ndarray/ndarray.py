@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,7 +14,6 @@ from ..base import (
     MXNetTypeError,
     MXNetValueError,
     integer_types,
-    numeric_types,
 )
 from ..context import Context, as_context, current_context
 from . import _exchange, _indexing, _internal, op
@@ -606,7 +604,15 @@ def zeros(
 def ones(
     shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike | None = None, **kwargs: Any
 ) -> NDArray:
-    """A new array of ones; parameters as for :func:`zeros`."""
+    """A new array of ones; parameters as for :func:`zeros`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.ones((2, 2), dtype="int32").asnumpy()
+    array([[1, 1],
+           [1, 1]], dtype=int32)
+    """
     return _internal._ones(
         shape=shape_of(shape),
         ctx=ctx or current_context(),
@@ -745,6 +751,16 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type = NDArray) 
     ------
     ValueError
         When the array is not contiguous and ``zero_copy`` is asked for.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> a = np.zeros(2, dtype="float32")
+    >>> x = mx.nd.from_numpy(a, zero_copy=True)
+    >>> x[:] = 7
+    >>> a
+    array([7., 7.], dtype=float32)
     """
     if not isinstance(ndarray, np.ndarray):
         raise MXNetTypeError(
@@ -763,6 +779,13 @@ def from_dlpack(dlpack: Any) -> NDArray:
     """An array over a DLPack capsule, or over an object with ``__dlpack__``, without a copy where possible.
 
     Integers of 16 bits, and unsigned ones of 32, are copied to the next larger type of array.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.nd.from_dlpack(np.arange(3.0, dtype="float32")).asnumpy()
+    array([0., 1., 2.], dtype=float32)
     """
     capsule = dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack
     try:
@@ -775,12 +798,29 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
 
 def to_dlpack_for_read(data: Any) -> Any:
-    """A DLPack capsule over ``data`` once it is computed."""
+    """A DLPack capsule over ``data`` once it is computed.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.from_dlpack(mx.nd.to_dlpack_for_read(mx.nd.array([1, 2]))).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
     return data.to_dlpack_for_read()
 
 
 def to_dlpack_for_write(data: Any) -> Any:
-    """A DLPack capsule over ``data`` once nothing reads or writes it."""
+    """A DLPack capsule over ``data`` once nothing reads or writes it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> y = mx.nd.from_dlpack(mx.nd.to_dlpack_for_write(x))
+    >>> y[:] = 7
+    >>> x.asnumpy()
+    array([7., 7.], dtype=float32)
+    """
     return data.to_dlpack_for_write()
 
 
@@ -796,7 +836,14 @@ def waitall() -> None:
 
 
 def concatenate(arrays: Any, axis: Any = 0, always_copy: bool = True) -> Any:
-    """Joins a list of arrays along an existing axis."""
+    """Joins a list of arrays along an existing axis.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.concatenate([mx.nd.array([1, 2]), mx.nd.array([3])]).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    """
     if not arrays:
         raise MXNetValueError("[concatenate] got no arrays; expected at least one.")
     if len(arrays) == 1 and not always_copy:
@@ -827,70 +874,16 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     return op.transpose(tensor, axes=tuple(order))
 
 
-def _binary(name: str, what: str, on_arrays: Any, on_right: Any, on_left: Any, on_numbers: Any) -> Any:
-    """A function of two arrays or numbers: the broadcasting operator, the one with a number on the right, the one with
-    it on the left, and what two numbers give."""
-    on_arrays = getattr(op, on_arrays, None)
-    on_right, on_left = getattr(_internal, on_right, None), getattr(_internal, on_left, None)
-
-    def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, NDArray):
-            if isinstance(rhs, NDArray):
-                return on_arrays(lhs, rhs)
-            if isinstance(rhs, numeric_types):
-                return on_right(lhs, scalar=float(rhs))
-        elif isinstance(lhs, numeric_types):
-            if isinstance(rhs, NDArray):
-                return on_left(rhs, scalar=float(lhs))
-            if isinstance(rhs, numeric_types):
-                return on_numbers(lhs, rhs)
-        raise MXNetTypeError(
-            f"[{name}] got {type(lhs).__name__} and {type(rhs).__name__}; expected NDArrays and numbers."
-        )
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what}, for each element, with broadcasting; either side may be a number."
-    return function
-
-
-def _compare(name: str, what: str, reverse: Any, on_numbers: Any) -> Any:
-    return _binary(
-        name,
-        f"1 where {what}, else 0",
-        f"broadcast_{name}",
-        f"_{name}_scalar",
-        f"_{reverse}_scalar",
-        lambda lhs, rhs: int(on_numbers(lhs, rhs)),
-    )
-
-
-add = _binary("add", "Sum", "broadcast_add", "_plus_scalar", "_plus_scalar", operator.add)
-subtract = _binary("subtract", "Difference", "broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub)
-multiply = _binary("multiply", "Product", "broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul)
-divide = _binary("divide", "Quotient", "broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv)
-true_divide = divide
-modulo = _binary("modulo", "Remainder", "broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod)
-_power = _binary("power", "Power", "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
-maximum = _binary("maximum", "Larger value", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max)
-minimum = _binary("minimum", "Smaller value", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min)
-equal = _compare("equal", "equal", "equal", operator.eq)
-not_equal = _compare("not_equal", "different", "not_equal", operator.ne)
-greater = _compare("greater", "lhs > rhs", "lesser", operator.gt)
-greater_equal = _compare("greater_equal", "lhs >= rhs", "lesser_equal", operator.ge)
-lesser = _compare("lesser", "lhs < rhs", "greater", operator.lt)
-lesser_equal = _compare("lesser_equal", "lhs <= rhs", "greater_equal", operator.le)
-logical_and = _compare("logical_and", "both are true", "logical_and", lambda a, b: bool(a) and bool(b))
-logical_or = _compare("logical_or", "one is true", "logical_or", lambda a, b: bool(a) or bool(b))
-logical_xor = _compare("logical_xor", "exactly one is true", "logical_xor", lambda a, b: bool(a) != bool(b))
-
-
-def power(base: Any, exp: Any) -> Any:
-    """``base`` to the power ``exp``, for each element, with broadcasting; either side may be a number."""
-    return _power(base, exp)
-
-
 def onehot_encode(indices: Any, out: NDArray) -> NDArray:
-    """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it."""
+    """Writes the one-hot rows of ``indices`` into the matrix ``out`` and returns it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.onehot_encode(mx.nd.array([2, 0]), mx.nd.zeros((2, 3))).asnumpy()
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
     return _internal._onehot_encode(indices, out, out=out)
 
 
@@ -924,6 +917,13 @@ def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
     -------
     list or tuple of NDArray
         Counts (int64) and edges (of the type of ``a``); both float32 where they had to be found.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> counts, edges = mx.nd.histogram(mx.nd.array([1, 2, 2, 4]), bins=3, range=(1, 4))
+    >>> counts.asnumpy(), edges.asnumpy()
+    (array([1, 2, 1]), array([1., 2., 3., 4.], dtype=float32))
     """
     if isinstance(bins, NDArray):
         return _internal._histogram(a, bins)
@@ -956,3 +956,24 @@ def split_v2(
 
 
 _core.set_array_classes(NDArray, NDArray, NDArray)  # sparse.py puts its classes in place
+
+from .elementwise import (  # noqa: E402 - they need the class
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
+)

@@ -152,6 +152,7 @@ def multi_adamw_update(
 ) -> Any:
     """:func:`adamw_update` of several weights; ``size``, if it is given, is their number.
 
+    >>> import loomix as mx
     >>> weights, zeros = [mx.nd.ones(2)], [mx.nd.zeros(2)]
     >>> out = multi_adamw_update(weights, zeros, zeros, zeros, 1.0, [0.1], [0.5], [1.0], out=weights)
     >>> weights[0].asnumpy()

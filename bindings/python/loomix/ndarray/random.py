@@ -99,7 +99,16 @@ def normal(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Numbers of the normal distribution with mean ``loc`` and standard deviation ``scale``."""
+    """Numbers of the normal distribution with mean ``loc`` and standard deviation ``scale``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.random.seed(1)
+    >>> x = mx.nd.random.normal(loc=10, scale=0.1, shape=(1000,))
+    >>> round(float(x.mean().asscalar()))
+    10
+    """
     names = ("mu", "sigma") if isinstance(loc, NDArray) else ("loc", "scale")
     return _draw("normal", dict(zip(names, (loc, scale))), shape, dtype, ctx, out, kwargs)
 
@@ -123,7 +132,14 @@ def exponential(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Numbers of the exponential distribution with mean ``scale``."""
+    """Numbers of the exponential distribution with mean ``scale``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.exponential(scale=2, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out, kwargs)
 
 
@@ -135,7 +151,14 @@ def poisson(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Counts of the Poisson distribution with mean ``lam``."""
+    """Counts of the Poisson distribution with mean ``lam``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.poisson(lam=4, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
 
@@ -148,7 +171,14 @@ def gamma(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Numbers of the gamma distribution with shape ``alpha`` and scale ``beta``."""
+    """Numbers of the gamma distribution with shape ``alpha`` and scale ``beta``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.gamma(alpha=2, beta=0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, kwargs)
 
 
@@ -161,7 +191,14 @@ def negative_binomial(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Failures before ``k`` successes of probability ``p``."""
+    """Failures before ``k`` successes of probability ``p``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.negative_binomial(k=3, p=0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
@@ -174,7 +211,14 @@ def generalized_negative_binomial(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Counts with mean ``mu`` and dispersion ``alpha``."""
+    """Counts with mean ``mu`` and dispersion ``alpha``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.generalized_negative_binomial(mu=3, alpha=0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
 
 
@@ -186,7 +230,14 @@ def multinomial(
     dtype: DTypeLike = "int32",
     **kwargs: Any,
 ) -> Any:
-    """Positions drawn with the probabilities in the last axis of ``data``; ``get_prob`` adds their log-likelihood."""
+    """Positions drawn with the probabilities in the last axis of ``data``; ``get_prob`` adds their log-likelihood.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.nd.random.multinomial(mx.nd.array([[0, 1], [1, 0]])).asnumpy()
+    array([1, 0], dtype=int32)
+    """
     given: dict[str, Any] = {} if shape is None else {"shape": shape}
     return _internal._sample_multinomial(data, get_prob=get_prob, out=out, dtype=dtype, **given, **kwargs)
 
@@ -200,7 +251,15 @@ def randint(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Whole numbers from ``low`` below ``high``; int32 by default."""
+    """Whole numbers from ``low`` below ``high``; int32 by default.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.random.randint(0, 3, shape=(100,))
+    >>> sorted(set(x.asnumpy().tolist()))
+    [0, 1, 2]
+    """
     for value in (low, high):
         if not isinstance(value, numeric_types):
             raise MXNetTypeError(
@@ -210,5 +269,13 @@ def randint(
 
 
 def shuffle(data: Any, **kwargs: Any) -> NDArray:
-    """The items of the first axis in random order."""
+    """The items of the first axis in random order.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.random.shuffle(mx.nd.arange(4))
+    >>> sorted(x.asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
     return _internal._shuffle(data, **kwargs)

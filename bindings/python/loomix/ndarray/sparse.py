@@ -117,7 +117,18 @@ class BaseSparseNDArray(NDArray):
 
 
 class CSRNDArray(BaseSparseNDArray):
-    """A matrix that stores its non-zero values row by row."""
+    """A matrix that stores its non-zero values row by row.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.sparse.csr_matrix(([5, 6], [1, 0], [0, 1, 2]), shape=(2, 2))  # values, columns, starts of rows
+    >>> x.asnumpy()
+    array([[0., 5.],
+           [6., 0.]], dtype=float32)
+    >>> x.data.asnumpy(), x.indices.asnumpy()
+    (array([5., 6.], dtype=float32), array([1, 0]))
+    """
 
     __slots__ = ()
 
@@ -147,7 +158,19 @@ class CSRNDArray(BaseSparseNDArray):
 
 
 class RowSparseNDArray(BaseSparseNDArray):
-    """An array that stores some of its rows; all others are zero."""
+    """An array that stores some of its rows; all others are zero.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2))  # row 1 of 3
+    >>> x.asnumpy()
+    array([[0., 0.],
+           [1., 2.],
+           [0., 0.]], dtype=float32)
+    >>> x.indices.asnumpy()
+    array([1])
+    """
 
     __slots__ = ()
 
@@ -189,6 +212,16 @@ def csr_matrix(
     shape : tuple of int, optional
     ctx : Context, optional
     dtype : NumPy type or str, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.sparse.csr_matrix(([5, 6], [1, 0], [0, 1, 2]), shape=(2, 2))  # values, columns, starts of rows
+    >>> x.asnumpy()
+    array([[0., 5.],
+           [6., 0.]], dtype=float32)
+    >>> x.data.asnumpy(), x.indices.asnumpy()
+    (array([5., 6.], dtype=float32), array([1, 0]))
     """
     ctx = ctx or current_context()
     if (
@@ -255,6 +288,17 @@ def row_sparse_array(
     shape : tuple of int, optional
     ctx : Context, optional
     dtype : NumPy type or str, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2))  # row 1 of 3
+    >>> x.asnumpy()
+    array([[0., 0.],
+           [1., 2.],
+           [0., 0.]], dtype=float32)
+    >>> x.indices.asnumpy()
+    array([1])
     """
     ctx = ctx or current_context()
     if isinstance(arg1, tuple) and arg1 and all(isinstance(size, (int, np.integer)) for size in arg1):

@@ -58,6 +58,15 @@ def save(fname: str, data: Any) -> None:
         When ``data`` holds something else.
     OSError
         When the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "weights.params")
+    >>> mx.nd.save(name, {"w": mx.nd.array([1, 2])})
+    >>> mx.nd.load(name)["w"].asnumpy()
+    array([1., 2.], dtype=float32)
     """
     if isinstance(data, _core.NDArrayBase):
         data = [data]
@@ -88,12 +97,31 @@ def load(fname: str) -> Any:
     ------
     OSError
         When the file is missing, damaged, or no array file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "weights.params")
+    >>> mx.nd.save(name, {"w": mx.nd.array([1, 2])})
+    >>> mx.nd.load(name)["w"].asnumpy()
+    array([1., 2.], dtype=float32)
     """
     return _as_result(*_core.load_arrays(os.fspath(fname)))
 
 
 def load_frombuffer(buf: Any) -> Any:
-    """Reads the content of an array file from bytes."""
+    """Reads the content of an array file from bytes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "weights.params")
+    >>> mx.nd.save(name, [mx.nd.array([1, 2])])
+    >>> mx.nd.load_frombuffer(open(name, "rb").read())[0].asnumpy()
+    array([1., 2.], dtype=float32)
+    """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise MXNetTypeError(f"[load_frombuffer] buf is a {type(buf).__name__}; expected bytes.")
     return _as_result(*_core.load_arrays_from_bytes(bytes(buf)))

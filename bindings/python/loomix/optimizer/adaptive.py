@@ -31,6 +31,15 @@ class Adam(Optimizer):
         Added to the root.
     lazy_update : bool
         Whether a row_sparse gradient changes only the rows that it holds.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 2.1], dtype=float32)
     """
 
     def __init__(
@@ -81,6 +90,15 @@ class AdaGrad(Optimizer):
     ----------
     eps : float
         Added under the root.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 2.1], dtype=float32)
     """
 
     def __init__(self, eps: float = 1e-7, **kwargs: Unpack[Settings]) -> None:
@@ -123,6 +141,15 @@ class RMSProp(Optimizer):
         Whether the running mean is taken off (Graves, arXiv:1308.0850), else Tieleman and Hinton's form.
     clip_weights : float, optional
         Weights are clipped to plus and minus this value.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.RMSProp(learning_rate=0.1, centered=True))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.667, 2.333], dtype=float32)
     """
 
     def __init__(
@@ -168,6 +195,15 @@ class AdaDelta(Optimizer):
         Decay of both running means.
     epsilon : float
         Added under the roots.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdaDelta(rho=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.99, 2.01], dtype=float32)
     """
 
     def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Unpack[Settings]) -> None:
@@ -198,6 +234,15 @@ class Ftrl(Optimizer):
         L1 regularisation.
     beta : float
         Keeps the per-coordinate rate finite.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Ftrl(learning_rate=0.1, lamda1=0.01))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.299, 0.699], dtype=float32)
     """
 
     def __init__(
@@ -224,7 +269,17 @@ class Ftrl(Optimizer):
 
 @register
 class Adamax(Optimizer):
-    """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980)."""
+    """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 2.1], dtype=float32)
+    """
 
     def __init__(
         self,
@@ -262,6 +317,15 @@ class Nadam(Optimizer):
         As for :class:`Adam`.
     schedule_decay : float
         How fast the momentum approaches ``beta1``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Nadam(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.894, 2.106], dtype=float32)
     """
 
     def __init__(
@@ -304,7 +368,17 @@ class Nadam(Optimizer):
 
 @register
 class FTML(Optimizer):
-    """Follow the moving leader (Zheng and Kwok 2017)."""
+    """Follow the moving leader (Zheng and Kwok 2017).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.FTML(learning_rate=0.1, beta1=0.6))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 2.1], dtype=float32)
+    """
 
     def __init__(
         self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Unpack[Settings]
@@ -352,6 +426,15 @@ class LAMB(Optimizer):
         Limits of the weight's norm.
     bias_correction : bool
         Whether the means are corrected for their start at 0.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LAMB(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.842, 2.158], dtype=float32)
     """
 
     def __init__(

@@ -124,7 +124,20 @@ class Optimizer:
 
     @staticmethod
     def register(klass: type) -> Any:
-        """Class decorator: makes :func:`create` know the class by its name in lower case."""
+        """Class decorator: makes :func:`create` know the class by its name in lower case.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> @mx.optimizer.register
+        ... class Shrink(mx.optimizer.Optimizer):
+        ...     def create_state(self, index, weight):
+        ...         return None
+        ...     def update(self, index, weight, grad, state):
+        ...         weight *= 0.5
+        >>> type(mx.optimizer.create("shrink")).__name__
+        'Shrink'
+        """
         name = klass.__name__.lower()
         if name in Optimizer.opt_registry:
             warnings.warn(
@@ -141,6 +154,12 @@ class Optimizer:
         ------
         ValueError
             When the name is not known.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> mx.optimizer.create("sgd", lr=0.1, momentum=0.9).lr
+        0.1
         """
         klass = Optimizer.opt_registry.get(str(name).lower())
         if klass is None:
@@ -335,7 +354,14 @@ def zeros_like(weight: Any, stype: str | None = None) -> Any:
 @register
 class Test(Optimizer):
     """Adds the rescaled gradient to the weight and keeps the weight as its state; for tests of update
-    paths."""
+    paths.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.optimizer.Test().create_state(0, mx.nd.ones(2)).asnumpy()
+    array([0., 0.], dtype=float32)
+    """
 
     def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight, "default")

@@ -71,6 +71,15 @@ class SGD(_MomentumState):
         Whether a row_sparse gradient changes only the rows that it holds (momentum and decay included).
     **kwargs
         Those of :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.95, 2.05], dtype=float32)
     """
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Unpack[Settings]) -> None:
@@ -124,7 +133,17 @@ class SGD(_MomentumState):
 
 @register
 class ccSGD(SGD):
-    """An old name of :class:`SGD`."""
+    """An old name of :class:`SGD`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.ccSGD(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.95, 2.05], dtype=float32)
+    """
 
 
 @register
@@ -135,6 +154,15 @@ class NAG(_MomentumState):
     ----------
     momentum : float
         0 makes it plain gradient descent.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.NAG(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.905, 2.095], dtype=float32)
     """
 
     def __init__(self, momentum: float = 0.0, **kwargs: Unpack[Settings]) -> None:
@@ -166,6 +194,15 @@ class Signum(Optimizer):
         0 takes the gradient's sign and keeps no state.
     wd_lh : float
         Decay applied to the weight itself, apart from the sign (arXiv:1711.05101).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Signum(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 2.1], dtype=float32)
     """
 
     def __init__(
@@ -215,6 +252,15 @@ class LARS(_MomentumState):
         See the formula.
     momentum_correction : bool
         Whether the momentum is scaled by ``lr / last lr`` when the rate changes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LARS(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([1., 2.], dtype=float32)
     """
 
     def __init__(
@@ -304,6 +350,15 @@ class LBSGD(Optimizer):
         Length of the warm-up in epochs, of an epoch in updates, and the epochs to run.
     batch_scale : int
         How many batches count as one.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LBSGD(learning_rate=0.1, momentum=0.9))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.95, 2.05], dtype=float32)
     """
 
     def __init__(
@@ -383,6 +438,15 @@ class DCASGD(Optimizer):
         Factor of the previous step.
     lamda : float
         Strength of the compensation.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.DCASGD(learning_rate=0.1, lamda=0.04))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.95, 2.05], dtype=float32)
     """
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[Settings]) -> None:
@@ -408,7 +472,17 @@ class DCASGD(Optimizer):
 
 @register
 class SGLD(Optimizer):
-    """Stochastic gradient Langevin dynamics: half a gradient step, and noise of variance ``lr``."""
+    """Stochastic gradient Langevin dynamics: half a gradient step, and noise of variance ``lr``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.1))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([0.5, -0.5]), weight)
+    >>> weight.shape
+    (2,)
+    """
 
     def create_state(self, index: Any, weight: Any) -> None:
         return None

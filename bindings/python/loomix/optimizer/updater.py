@@ -21,6 +21,15 @@ class Updater:
     ----------
     optimizer : Optimizer
         The rule. One with ``aggregate_num`` > 0 gets up to that many parameters of a kind in one call.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy()
+    array([0.5, 1.5], dtype=float32)
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -103,5 +112,15 @@ class Updater:
 
 
 def get_updater(optimizer: Optimizer) -> Any:
-    """An :class:`Updater` for the optimizer."""
+    """An :class:`Updater` for the optimizer.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> weight = mx.nd.array([1, 2])
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy()
+    array([0.5, 1.5], dtype=float32)
+    """
     return Updater(optimizer)

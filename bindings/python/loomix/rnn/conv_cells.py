@@ -43,6 +43,14 @@ class BaseConvRNNCell(BaseRNNCell):
         Parameters to share.
     conv_layout : str
         Axes of an input.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> issubclass(mx.rnn.ZoneoutCell, mx.rnn.ModifierCell)
+    True
+    >>> issubclass(mx.rnn.ConvLSTMCell, mx.rnn.BaseConvRNNCell)
+    True
     """
 
     def __init__(

@@ -76,6 +76,14 @@ class ModifierCell(BaseRNNCell):
     ----------
     base_cell : BaseRNNCell
         That one. It must not be called itself any more.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> issubclass(mx.rnn.ZoneoutCell, mx.rnn.ModifierCell)
+    True
+    >>> issubclass(mx.rnn.ConvLSTMCell, mx.rnn.BaseConvRNNCell)
+    True
     """
 
     def __init__(self, base_cell: BaseRNNCell) -> None:

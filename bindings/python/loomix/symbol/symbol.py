@@ -611,7 +611,15 @@ Variable = var
 
 
 def Group(symbols: Iterable[Symbol], create_fn: Callable[[Any], Any] = Symbol) -> Any:
-    """Several symbols as one, with all their outputs."""
+    """Several symbols as one, with all their outputs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.sym.Variable("x")
+    >>> mx.sym.Group([x + 1, x * 2]).list_arguments()
+    ['x']
+    """
     symbols = list(symbols) if isinstance(symbols, Iterable) else []
     if not symbols or any(not isinstance(item, Symbol) for item in symbols):
         raise MXNetTypeError("Expected a list of symbols as input")
@@ -619,12 +627,30 @@ def Group(symbols: Iterable[Symbol], create_fn: Callable[[Any], Any] = Symbol) -
 
 
 def load(fname: str) -> Symbol:
-    """Reads a symbol from a JSON file of any MXNet version."""
+    """Reads a symbol from a JSON file of any MXNet version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "net.json")
+    >>> (mx.sym.Variable("x") + 1).save(name)
+    >>> mx.sym.load(name).list_arguments()
+    ['x']
+    """
     return Symbol(_core.SymbolHandle.load(os.fspath(fname)))
 
 
 def load_json(json_str: str) -> Symbol:
-    """Reads a symbol from JSON text of any MXNet version."""
+    """Reads a symbol from JSON text of any MXNet version.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> text = (mx.sym.Variable("x") + 1).tojson()
+    >>> mx.sym.load_json(text).eval(x=mx.nd.array([1]))[0].asnumpy()
+    array([2.], dtype=float32)
+    """
     if not isinstance(json_str, str):
         raise MXNetTypeError("fname required to be string")
     return _from_json(json_str)
@@ -652,7 +678,16 @@ def _function(name: str, what: str, on_symbols: Any, on_right: Any, on_left: Any
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what} of two symbols, or of a symbol and a number, for each element."
+    values = [round(float(on_numbers(value, 2)), 3) for value in (2, 5)]
+    function.__doc__ = f"""{what} of two symbols, or of a symbol and a number, for each element.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> result = mx.sym.{name}(mx.sym.Variable("x"), 2).eval(x=mx.nd.array([2, 5]))[0]
+    >>> [round(value, 3) for value in result.asnumpy().tolist()]
+    {values}
+    """
     return function
 
 
@@ -660,7 +695,14 @@ _power = _function("power", "Power", "_power", "_PowerScalar", "_rpower_scalar",
 
 
 def power(base: Any, exp: Any) -> Any:
-    """``base`` to the power ``exp``: two symbols, or a symbol and a number, for each element."""
+    """``base`` to the power ``exp``: two symbols, or a symbol and a number, for each element.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.pow(2, mx.sym.Variable("x")).eval(x=mx.nd.array([1, 3]))[0].asnumpy().round(3)
+    array([2., 8.], dtype=float32)
+    """
     return _power(base, exp)
 
 
@@ -674,24 +716,53 @@ hypot = _function("hypot", "Hypotenuse", "_hypot", "_hypot_scalar", "_hypot_scal
 
 
 def zeros(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
-    """A symbol of zeros."""
+    """A symbol of zeros.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.zeros((2,)).eval()[0].asnumpy()
+    array([0., 0.], dtype=float32)
+    """
     return _internal._zeros(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
 def ones(shape: int | Sequence[int], dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
-    """A symbol of ones."""
+    """A symbol of ones.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.ones((2,)).eval()[0].asnumpy()
+    array([1., 1.], dtype=float32)
+    """
     return _internal._ones(shape=shape, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
 def full(shape: int | Sequence[int], val: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
-    """A symbol with one value everywhere."""
+    """A symbol with one value everywhere.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.full((2,), 7).eval()[0].asnumpy()
+    array([7., 7.], dtype=float32)
+    """
     return _internal._full(
         shape=shape, dtype=np.float32 if dtype is None else dtype, value=float(val), **kwargs
     )
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: Any) -> Symbol:
-    """A matrix with ones on its ``k``-th diagonal."""
+    """A matrix with ones on its ``k``-th diagonal.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.eye(2).eval()[0].asnumpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return _internal._eye(N, M, k, dtype=np.float32 if dtype is None else dtype, **kwargs)
 
 
@@ -704,7 +775,14 @@ def arange(
     name: str | None = None,
     dtype: DTypeLike | None = None,
 ) -> Symbol:
-    """Evenly spaced values from ``start`` below ``stop``, each ``repeat`` times."""
+    """Evenly spaced values from ``start`` below ``stop``, each ``repeat`` times.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.arange(0, 6, 2).eval()[0].asnumpy()
+    array([0., 2., 4.], dtype=float32)
+    """
     return _internal._arange(
         start=start,
         stop=stop,
@@ -724,7 +802,14 @@ def linspace(
     name: str | None = None,
     dtype: DTypeLike | None = None,
 ) -> Symbol:
-    """``num`` evenly spaced values from ``start`` to ``stop``."""
+    """``num`` evenly spaced values from ``start`` to ``stop``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.sym.linspace(0, 1, 3).eval()[0].asnumpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
     return _internal._linspace(
         start=start,
         stop=stop,
@@ -736,7 +821,15 @@ def linspace(
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
-    """Counts of the values in bins, and the bins' edges."""
+    """Counts of the values in bins, and the bins' edges.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> counts = mx.sym.histogram(mx.sym.Variable("x"), bins=3, range=(1, 4))[0]
+    >>> counts.eval(x=mx.nd.array([1, 2, 2, 4]))[0].asnumpy()
+    array([1, 2, 1])
+    """
     if isinstance(bins, Symbol):
         return _internal._histogram(data=a, bins=bins, **kwargs)
     if range is None:
@@ -747,7 +840,15 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbo
 def split_v2(
     ary: Any, indices_or_sections: int | Sequence[int], axis: Any = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Splits a symbol into equal sections, or at the given positions, along one axis."""
+    """Splits a symbol into equal sections, or at the given positions, along one axis.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> parts = mx.sym.split_v2(mx.sym.Variable("x"), (1, 3))
+    >>> [part.shape for part in parts.eval(x=mx.nd.zeros((4, 2)))]
+    [(1, 2), (2, 2), (1, 2)]
+    """
     if isinstance(indices_or_sections, int):
         return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)
     if isinstance(indices_or_sections, (tuple, list, set)):

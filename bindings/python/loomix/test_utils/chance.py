@@ -57,14 +57,31 @@ def gen_buckets_probs_with_ppf(ppf: Callable[[float], float], nbuckets: int) -> 
 
 
 def mean_check(generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000) -> bool:
-    """Whether the mean of so many samples is within three standard errors of ``mu``."""
+    """Whether the mean of so many samples is within three standard errors of ``mu``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> bool(mx.test_utils.mean_check(lambda n: np.full(n, 1.0), 1.0, 1.0, nsamples=100))
+    True
+    """
     mean = np.array(generator(nsamples)).mean()
     return bool(abs(mean - mu) < 3 * sigma / math.sqrt(nsamples))
 
 
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
     """Whether the variance of so many samples of a normal distribution is within three standard errors of ``sigma``
-    squared."""
+    squared.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> samples = lambda n: np.array([-1.0, 1.0] * (n // 2))
+    >>> bool(mx.test_utils.var_check(samples, 1.0, nsamples=1000))
+    True
+    """
     variance = np.array(generator(nsamples)).var(ddof=1)
     return bool(abs(variance - sigma**2) < 3 * math.sqrt(2 * sigma**4 / (nsamples - 1)))
 
@@ -89,6 +106,15 @@ def chi_square_check(
     -------
     tuple of (float, numpy.ndarray, numpy.ndarray)
         The p-value, and the frequencies found and expected.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> samples = lambda n: np.random.randint(0, 2, n)
+    >>> p, _, _ = mx.test_utils.chi_square_check(samples, [0, 1], [0.5, 0.5], nsamples=1000)
+    >>> p > 0
+    True
     """
     if not buckets or len(buckets) != len(probs):
         raise MXNetValueError(
@@ -121,7 +147,16 @@ def verify_generator(
     alpha: float = 0.05,
 ) -> list[float]:
     """Raises AssertionError unless enough of several chi-square tests have a p-value above ``alpha``; returns these
-    values. See :func:`chi_square_check`."""
+    values. See :func:`chi_square_check`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> samples = lambda n: np.random.randint(0, 2, n)
+    >>> len(mx.test_utils.verify_generator(samples, [0, 1], [0.5, 0.5], nsamples=1000, nrepeat=2, success_rate=0))
+    2
+    """
     results = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     values = [value for value, _, _ in results]
     passed = sum(value > alpha for value in values)

@@ -52,17 +52,37 @@ _INTEGERS = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 
 def default_context() -> Context:
-    """The device that tests run on: that of this thread, see :func:`set_default_context`."""
+    """The device that tests run on: that of this thread, see :func:`set_default_context`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.default_context()
+    cpu(0)
+    """
     return current_context()
 
 
 def set_default_context(ctx: Context) -> None:
-    """Makes ``ctx`` the default device of this thread."""
+    """Makes ``ctx`` the default device of this thread.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.set_default_context(mx.cpu())
+    """
     Context._default_ctx.value = ctx
 
 
 def default_dtype() -> Any:
-    """float32."""
+    """float32.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.default_dtype().__name__
+    'float32'
+    """
     return np.float32
 
 
@@ -73,17 +93,41 @@ def _by_dtype(half: Any, single: Any, double: Any) -> Any:
 
 
 def default_rtols() -> Any:
-    """Relative tolerances by dtype."""
+    """Relative tolerances by dtype.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.default_rtols()[np.dtype("float32")]
+    0.0001
+    """
     return _by_dtype(1e-2, 1e-4, 1e-5)
 
 
 def default_atols() -> Any:
-    """Absolute tolerances by dtype."""
+    """Absolute tolerances by dtype.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.default_atols()[np.dtype("float32")]
+    0.001
+    """
     return _by_dtype(1e-1, 1e-3, 1e-20)
 
 
 def default_numeric_eps() -> dict[Any, Any]:
-    """Steps of numeric gradients by dtype; powers of two, so that adding them is exact."""
+    """Steps of numeric gradients by dtype; powers of two, so that adding them is exact.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.default_numeric_eps()[np.dtype("float32")]
+    0.001953125
+    """
     return {
         np.dtype("float16"): 1.0 / 2**6,
         np.dtype("float32"): 1.0 / 2**9,
@@ -92,12 +136,26 @@ def default_numeric_eps() -> dict[Any, Any]:
 
 
 def get_rtol(rtol: float | None = None, dtype: DTypeLike | None = np.dtype(np.float64)) -> Any:
-    """``rtol``, or the default for a dtype."""
+    """``rtol``, or the default for a dtype.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.get_rtol(0.1)
+    0.1
+    """
     return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
 
 
 def get_atol(atol: float | None = None, dtype: DTypeLike | None = np.dtype(np.float64)) -> Any:
-    """``atol``, or the default for a dtype."""
+    """``atol``, or the default for a dtype.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.get_atol(0.1)
+    0.1
+    """
     return default_atols()[np.dtype(dtype)] if atol is None else atol
 
 
@@ -119,6 +177,13 @@ def get_tols(x: Any, y: Any, rtol: float | None, atol: float | None) -> Any:
         The arrays.
     rtol, atol : float, dict of dtype to float, or None
         Given tolerances, or by dtype, or the defaults.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.get_tols(np.zeros(1, "float16"), np.zeros(1, "float32"), None, None)
+    (0.01, 0.1)
     """
     dtypes = [np.asarray(as_numpy(array)).dtype for array in (x, y)]
     rtols = [tolerance_for(dtype, rtol, default_rtols()) for dtype in dtypes]
@@ -143,7 +208,15 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype."""
+    """Whether ``|a - b| <= atol + rtol * |b|`` everywhere, by the tolerances of the less precise dtype.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.almost_equal(np.array([1.0]), np.array([1.1]), rtol=0.2)
+    True
+    """
     a, b = as_numpy(a), as_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         raise MXNetValueError(f"[almost_equal] shapes {a.shape} and {b.shape} differ.")
@@ -177,6 +250,12 @@ def assert_almost_equal(
         Whether shapes may differ if they broadcast.
     mismatches : tuple of int
         How many elements the message lists (the first number).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assert_almost_equal(mx.nd.array([1, 2]), np.array([1, 2.000001]))
     """
     a, b = as_numpy(a), as_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
@@ -206,13 +285,26 @@ def assert_almost_equal(
 def assert_allclose(
     a: Any, b: Any, rtol: float | None = 1e-07, atol: float | None = 0, equal_nan: bool = True
 ) -> None:
-    """:func:`assert_almost_equal` with NumPy's default tolerances."""
+    """:func:`assert_almost_equal` with NumPy's default tolerances.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assert_allclose(mx.nd.array([1, 2]), np.array([1, 2]))
+    """
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_exception(f: Any, exception_type: Any, *args: Any, **kwargs: Any) -> None:
     """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``, now or when it is
-    waited for."""
+    waited for.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.assert_exception(mx.nd.dot, ValueError, mx.nd.zeros((2, 3)), mx.nd.zeros((2, 3)))
+    """
     from ..ndarray import waitall
 
     try:
@@ -224,7 +316,15 @@ def assert_exception(f: Any, exception_type: Any, *args: Any, **kwargs: Any) -> 
 
 
 def same_array(array1: Any, array2: Any) -> bool:
-    """Whether two NDArrays share memory; both keep their values."""
+    """Whether two NDArrays share memory; both keep their values.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.zeros((4, 2))
+    >>> mx.test_utils.same_array(x, x[:2].reshape((4,))), mx.test_utils.same_array(x, x.copy())
+    (False, False)
+    """
     array1[:] += 1
     if not same(array1, array2):
         array1[:] -= 1
@@ -234,17 +334,39 @@ def same_array(array1: Any, array2: Any) -> bool:
 
 
 def get_etol(etol: float | None = None) -> float:
-    """The share of elements that may differ: none by default."""
+    """The share of elements that may differ: none by default.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.get_etol()
+    0
+    """
     return 0 if etol is None else etol
 
 
 def effective_dtype(dat: Any) -> Any:
-    """The type whose precision an array has: its own."""
+    """The type whose precision an array has: its own.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.effective_dtype(mx.nd.array([1]))
+    dtype('float32')
+    """
     return np.dtype(dat.dtype)
 
 
 def get_tolerance(dat: Any, tol: Any, default_tol: Any) -> float:
-    """The tolerance for an array: ``tol`` (a number, or by type), else the default of its type."""
+    """The tolerance for an array: ``tol`` (a number, or by type), else the default of its type.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.get_tolerance(np.zeros(1, "float32"), 0.1, None)
+    0.1
+    """
     return tolerance_for(effective_dtype(dat), tol, default_tol)
 
 
@@ -257,14 +379,29 @@ def _without_nan(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def almost_equal_ignore_nan(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
-    """:func:`almost_equal` where neither array is NaN."""
+    """:func:`almost_equal` where neither array is NaN.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.almost_equal_ignore_nan(np.array([1, np.nan]), np.array([1.0, 2.0]))
+    True
+    """
     return almost_equal(*_without_nan(a, b), rtol, atol)
 
 
 def assert_almost_equal_ignore_nan(
     a: Any, b: Any, rtol: float | None = None, atol: float | None = None, names: Sequence[str] = ("a", "b")
 ) -> None:
-    """:func:`assert_almost_equal` where neither array is NaN."""
+    """:func:`assert_almost_equal` where neither array is NaN.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assert_almost_equal_ignore_nan(np.array([1, np.nan]), np.array([1.0, 2.0]))
+    """
     assert_almost_equal(*_without_nan(a, b), rtol, atol, names)
 
 
@@ -278,7 +415,14 @@ def assert_almost_equal_with_err(
     equal_nan: bool = False,
     mismatches: Any = (10, 10),
 ) -> None:
-    """:func:`assert_almost_equal`, but a share ``etol`` of the elements may differ."""
+    """:func:`assert_almost_equal`, but a share ``etol`` of the elements may differ.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assert_almost_equal_with_err(np.array([1.0, 2.0]), np.array([1.0, 3.0]), etol=0.5)
+    """
     a, b = as_numpy(a), as_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     bad = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -287,21 +431,42 @@ def assert_almost_equal_with_err(
 
 
 def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bool = False) -> str:
-    """A line that says where two arrays differ, and how."""
+    """A line that says where two arrays differ, and how.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.locationError(np.array([1.0]), np.array([2.0]), (0,), ("a", "b"))
+    'Location of error: (0,), a=1.00000000, b=2.00000000'
+    """
     what = "maximum error" if maxError else "error"
     place = tuple(int(i) for i in index)
     return f"Location of {what}: {place}, {names[0]}={as_numpy(a)[place]:.8f}, {names[1]}={as_numpy(b)[place]:.8f}"
 
 
 def checkShapes(a: Any, b: Any) -> None:
-    """Raises AssertionError where shapes differ."""
+    """Raises AssertionError where shapes differ.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.checkShapes(np.zeros(2), np.ones(2))
+    """
     assert a.shape == b.shape, (
         f"Items are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal"
     )
 
 
 def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:
-    """:func:`assert_almost_equal` for arrays, or nested tuples of arrays and None."""
+    """:func:`assert_almost_equal` for arrays, or nested tuples of arrays and None.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.compare_ndarray_tuple((mx.nd.array([1]), None), (mx.nd.array([1]), None))
+    """
     if t1 is None or t2 is None:
         return
     if not isinstance(t1, tuple):
@@ -341,6 +506,12 @@ def compare_optimizer(
         Whether the states must agree, too.
     ntensors : int
         How many weights are updated at once.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> sgd = mx.optimizer.SGD
+    >>> mx.test_utils.compare_optimizer(sgd(learning_rate=0.1), sgd(learning_rate=0.1), (2, 3), "float32")
     """
     from ..optimizer import get_updater
     from .inputs import rand_ndarray
@@ -365,12 +536,28 @@ def compare_optimizer(
 
 
 def assign_each(the_input: Any, function: Any) -> Any:
-    """A function of each element; without a function a copy."""
+    """A function of each element; without a function a copy.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assign_each(np.array([1.0, 2.0]), lambda x: x + 1)
+    array([2., 3.])
+    """
     return np.array(the_input) if function is None else np.vectorize(function)(the_input)
 
 
 def assign_each2(input1: Any, input2: Any, function: Any) -> Any:
-    """A function of each two elements; without a function a copy of the first array."""
+    """A function of each two elements; without a function a copy of the first array.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.assign_each2(np.array([1.0, 2.0]), np.array([3.0, 4.0]), lambda x, y: x * y)
+    array([3., 8.])
+    """
     return np.array(input1) if function is None else np.vectorize(function)(input1, input2)
 
 
@@ -390,7 +577,15 @@ def np_reduce(dat: Any, axis: Any, keepdims: bool, numpy_reduce_func: Any) -> An
 
 
 def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
-    """The sum of an array over the axes along which ``shape`` would be broadcast to it."""
+    """The sum of an array over the axes along which ``shape`` would be broadcast to it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.test_utils.collapse_sum_like(np.ones((2, 3)), (1, 3))
+    array([[2., 2., 2.]])
+    """
     lead = a.ndim - len(shape)
     if lead < 0 or any(own not in (1, size) for own, size in zip(shape, a.shape[lead:])):
         raise MXNetValueError(f"[collapse_sum_like] shape {tuple(shape)} cannot be broadcast to {a.shape}.")

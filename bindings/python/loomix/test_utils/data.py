@@ -52,6 +52,13 @@ class DummyIter(DataIter):
     ----------
     real_iter : DataIter
         The iterator.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> batches = mx.test_utils.DummyIter(mx.io.NDArrayIter(mx.nd.zeros((2, 3)), batch_size=1))
+    >>> next(batches).data[0].shape
+    (1, 3)
     """
 
     def __init__(self, real_iter: Any) -> None:

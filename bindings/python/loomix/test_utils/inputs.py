@@ -28,7 +28,15 @@ __all__ = [
 
 
 def random_arrays(*shapes: Any) -> Any:
-    """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number."""
+    """Standard normal NumPy arrays of these shapes; one shape gives one array, ``()`` a number.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> a, b = mx.test_utils.random_arrays((2, 3), (4,))
+    >>> a.shape, b.shape
+    ((2, 3), (4,))
+    """
     arrays = [
         np.random.randn(*shape).astype(default_dtype()) if shape else np.random.randn() for shape in shapes
     ]
@@ -36,7 +44,15 @@ def random_arrays(*shapes: Any) -> Any:
 
 
 def random_uniform_arrays(*shapes: Any, **kwargs: Any) -> list[Any]:
-    """NumPy arrays of these shapes, uniform from ``low`` (0) below ``high`` (1), of type ``dtype``."""
+    """NumPy arrays of these shapes, uniform from ``low`` (0) below ``high`` (1), of type ``dtype``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> a, b = mx.test_utils.random_uniform_arrays((2, 3), (4,))
+    >>> a.shape, b.shape
+    ((2, 3), (4,))
+    """
     low, high, dtype = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0), kwargs.pop("dtype", default_dtype())
     if kwargs:
         raise MXNetValueError(
@@ -46,26 +62,54 @@ def random_uniform_arrays(*shapes: Any, **kwargs: Any) -> list[Any]:
 
 
 def random_sample(population: Any, k: int) -> list[Any]:
-    """``k`` different elements of a sequence, in random order."""
+    """``k`` different elements of a sequence, in random order.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> sorted(mx.test_utils.random_sample([1, 2, 3], 3))
+    [1, 2, 3]
+    """
     return [population[i] for i in np.random.permutation(len(population))[:k]]
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[Any, ...]:
-    """A random shape of two dimensions up to these sizes."""
+    """A random shape of two dimensions up to these sizes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> len(mx.test_utils.rand_shape_2d())
+    2
+    """
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[Any, ...]:
-    """A random shape of three dimensions up to these sizes."""
+    """A random shape of three dimensions up to these sizes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> len(mx.test_utils.rand_shape_3d())
+    3
+    """
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
 def rand_shape_nd(
     num_dim: Any, dim: int | Sequence[int] = 10, allow_zero_size: bool = False
 ) -> tuple[Any, ...]:
-    """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each)."""
+    """A random shape of ``num_dim`` dimensions up to ``dim`` (one size, or one for each).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> len(mx.test_utils.rand_shape_nd(4))
+    4
+    """
     low = 0 if allow_zero_size else 1
     return tuple(int(size) for size in np.random.randint(low, np.asarray(dim) + 1, size=num_dim))
 
@@ -99,6 +143,12 @@ def rand_ndarray(
         :func:`rand_sparse_ndarray`.
     ctx : Context, optional
         The device.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.rand_ndarray((2, 3)).shape
+    (2, 3)
     """
     from ..ndarray import array
 

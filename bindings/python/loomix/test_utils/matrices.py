@@ -36,45 +36,96 @@ __all__ = [
 
 
 def get_identity_mat(size: int) -> Any:
-    """The identity matrix, made on the host."""
+    """The identity matrix, made on the host.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.get_identity_mat(2).asnumpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     from ..ndarray import array
 
     return array(np.identity(size))
 
 
 def get_identity_mat_batch(size: int) -> Any:
-    """Two identity matrices, of shape (2, size, size)."""
+    """Two identity matrices, of shape (2, size, size).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.get_identity_mat_batch(2).shape
+    (2, 2, 2)
+    """
     from ..ndarray import array
 
     return array(np.stack([np.identity(size)] * 2))
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike | None = np.int64) -> Any:
-    """A matrix whose rows hold their numbers."""
+    """A matrix whose rows hold their numbers.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.create_2d_tensor(2, 3).asnumpy()
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    """
     from ..ndarray import arange
 
     return arange(0, rows, dtype=dtype).reshape((rows, 1)).broadcast_to((rows, columns))
 
 
 def create_vector(size: int, dtype: DTypeLike | None = np.int64) -> Any:
-    """The numbers from 0 below ``size``."""
+    """The numbers from 0 below ``size``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.create_vector(3).asnumpy()
+    array([0, 1, 2])
+    """
     from ..ndarray import arange
 
     return arange(0, size, dtype=dtype)
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """A random place below the upper ends."""
+    """A random place below the upper ends.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.rand_coord_2d(0, 1, 0, 1)
+    (0, 0)
+    """
     return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
 
 
 def new_orthonormal_matrix_2d(n: int) -> Any:
-    """A random orthonormal matrix, by the QR decomposition of a normal one."""
+    """A random orthonormal matrix, by the QR decomposition of a normal one.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.new_orthonormal_matrix_2d(3).shape
+    (3, 3)
+    """
     return np.linalg.qr(np.random.randn(n, n))[0]
 
 
 def new_matrix_with_real_eigvals_2d(n: int) -> Any:
-    """A random matrix with real eigenvalues: a diagonal one in another basis."""
+    """A random matrix with real eigenvalues: a diagonal one in another basis.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.new_matrix_with_real_eigvals_2d(3).shape
+    (3, 3)
+    """
     while True:  # until the basis is well conditioned
         basis = np.random.randn(n, n)
         if np.linalg.cond(basis) < 100:
@@ -82,7 +133,14 @@ def new_matrix_with_real_eigvals_2d(n: int) -> Any:
 
 
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> Any:
-    """A random symmetric matrix."""
+    """A random symmetric matrix.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.new_sym_matrix_with_real_eigvals_2d(3).shape
+    (3, 3)
+    """
     basis = new_orthonormal_matrix_2d(n)
     matrix = basis @ np.diag(np.random.randn(n)) @ basis.T
     return (matrix + matrix.T) / 2
@@ -96,12 +154,26 @@ def _stacked(make: Callable[[int], Any], shape: Sequence[int]) -> Any:
 
 
 def new_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> Any:
-    """Random matrices with real eigenvalues, along the last two axes."""
+    """Random matrices with real eigenvalues, along the last two axes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.new_matrix_with_real_eigvals_nd((2, 3, 3)).shape
+    (2, 3, 3)
+    """
     return _stacked(new_matrix_with_real_eigvals_2d, shape)
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> Any:
-    """Random symmetric matrices, along the last two axes."""
+    """Random symmetric matrices, along the last two axes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.new_sym_matrix_with_real_eigvals_nd((2, 3, 3)).shape
+    (2, 3, 3)
+    """
     return _stacked(new_sym_matrix_with_real_eigvals_2d, shape)
 
 
@@ -149,6 +221,13 @@ def rand_sparse_ndarray(
         Whether the columns of each row come in a random order.
     ctx : Context, optional
         The device.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> array, (values, rows) = mx.test_utils.rand_sparse_ndarray((4, 2), "row_sparse", density=1.0)
+    >>> array.stype, values.shape
+    ('row_sparse', (4, 2))
     """
     from ..ndarray import sparse
 
@@ -222,7 +301,14 @@ def create_sparse_array(
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
 ) -> Any:
-    """A random sparse array; the parameters are those of :func:`rand_sparse_ndarray`."""
+    """A random sparse array; the parameters are those of :func:`rand_sparse_ndarray`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.create_sparse_array((2, 3), "csr", density=0.5).stype
+    'csr'
+    """
     return rand_sparse_ndarray(
         shape,
         stype,
@@ -245,7 +331,14 @@ def create_sparse_array_zd(
     modifier_func: Callable[[Any], Any] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> Any:
-    """The same, with a density that may be 0: then nothing is stored, but what ``rsp_indices`` names."""
+    """The same, with a density that may be 0: then nothing is stored, but what ``rsp_indices`` names.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.create_sparse_array_zd((2, 3), "row_sparse", density=0).indices.shape
+    (0,)
+    """
     return create_sparse_array(
         shape, stype, data_init, rsp_indices, dtype, modifier_func, density, shuffle_csr_indices
     )

@@ -26,14 +26,31 @@ __all__ = [
 
 
 def list_gpus() -> Any:
-    """Numbers of the usable GPUs."""
+    """Numbers of the usable GPUs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> len(mx.test_utils.list_gpus()) == mx.context.num_gpus()
+    True
+    """
     from ..context import num_gpus
 
     return range(num_gpus())
 
 
 def retry(n: Any) -> Any:
-    """Decorator: runs a test that may fail by chance up to ``n`` times."""
+    """Decorator: runs a test that may fail by chance up to ``n`` times.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> @mx.test_utils.retry(3)
+    ... def test_that_may_fail():
+    ...     assert np.random.rand() < 2
+    >>> test_that_may_fail()
+    """
     if n < 1:
         raise MXNetValueError(f"[retry] n is {n}; expected at least 1.")
 
@@ -55,7 +72,18 @@ def retry(n: Any) -> Any:
 @contextmanager
 def environment(*args: Any) -> Iterator[Any]:
     """A ``with`` scope in which an environment variable (name, value), or a dict of them, is set; None
-    unsets one."""
+    unsets one.
+
+    Examples
+    --------
+    >>> import os
+    >>> import loomix as mx
+    >>> with mx.test_utils.environment("A_VARIABLE_OF_MINE", "1"):
+    ...     os.environ["A_VARIABLE_OF_MINE"]
+    '1'
+    >>> "A_VARIABLE_OF_MINE" in os.environ
+    False
+    """
     changes = dict([args]) if len(args) == 2 else dict(args[0])
     before = {name: os.environ.get(name) for name in changes}
 
@@ -75,7 +103,15 @@ def environment(*args: Any) -> Iterator[Any]:
 
 @contextmanager
 def discard_stderr() -> Iterator[None]:
-    """A ``with`` scope in which what the process writes to its standard error is lost, that of libraries, too."""
+    """A ``with`` scope in which what the process writes to its standard error is lost, that of libraries, too.
+
+    Examples
+    --------
+    >>> import os
+    >>> import loomix as mx
+    >>> with mx.test_utils.discard_stderr():
+    ...     _ = os.system("echo lost >&2")
+    """
     sys.stderr.flush()
     kept, sink = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 2)
@@ -89,20 +125,49 @@ def discard_stderr() -> Iterator[None]:
 
 
 def has_tvm_ops() -> bool:
-    """False: there are no operators made by TVM."""
+    """False: there are no operators made by TVM.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.has_tvm_ops()
+    False
+    """
     return False
 
 
 def is_op_runnable() -> bool:
-    """True: every operator that there is runs on the current device, or says that it does not."""
+    """True: every operator that there is runs on the current device, or says that it does not.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.is_op_runnable()
+    True
+    """
     return True
 
 
 def is_cd_run() -> bool:
-    """Whether the variable CD_JOB says that a nightly build runs the tests."""
+    """Whether the variable CD_JOB says that a nightly build runs the tests.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.is_cd_run()
+    False
+    """
     return os.environ.get("CD_JOB") == "1"
 
 
 def is_aarch64_run() -> bool:
-    """Whether the processor is an ARM of 64 bits."""
+    """Whether the processor is an ARM of 64 bits.
+
+    Examples
+    --------
+    >>> import platform
+    >>> import loomix as mx
+    >>> mx.test_utils.is_aarch64_run() == (platform.machine() == "aarch64")
+    True
+    """
     return platform.machine() == "aarch64"

@@ -113,6 +113,15 @@ def numeric_grad(
     Returns
     -------
     dict of str to numpy.ndarray
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> net = mx.sym.square(mx.sym.Variable("x"))
+    >>> executor = net.bind(mx.cpu(), {"x": mx.nd.array([1, 2])})
+    >>> mx.test_utils.numeric_grad(executor, {"x": np.array([1.0, 2.0])}, eps=0.01)["x"].round(2)
+    array([2., 4.], dtype=float32)
     """
 
     def output(name: str, point: Any) -> Any:
@@ -187,6 +196,13 @@ def check_numeric_gradient(
     ------
     AssertionError
         When they differ.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> net = mx.sym.square(mx.sym.Variable("x"))
+    >>> mx.test_utils.check_numeric_gradient(net, [np.array([1.0, 2.0])], rtol=0.01)
     """
     from .. import symbol as symbols
     from ..ndarray import array, zeros
@@ -266,6 +282,13 @@ def check_symbolic_forward(
     -------
     list of NDArray
         The outputs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> net = mx.sym.square(mx.sym.Variable("x"))
+    >>> _ = mx.test_utils.check_symbolic_forward(net, [np.array([1.0, 2.0])], [np.array([1.0, 4.0])])
     """
     ctx = ctx or default_context()
     args = _arrays(sym.list_arguments(), location, "arguments", ctx, dtype)
@@ -324,6 +347,13 @@ def check_symbolic_backward(
     -------
     dict of str to NDArray
         The gradients.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> net, x = mx.sym.square(mx.sym.Variable("x")), np.array([1.0, 2.0])
+    >>> _ = mx.test_utils.check_symbolic_backward(net, [x], [np.ones(2)], [2 * x])
     """
     from ..ndarray import array, zeros
 
@@ -384,6 +414,13 @@ def check_speed(
         The symbol.
     location : dict of arrays, optional
         Its arguments; random by default, for shapes given as further keywords.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.sym.square(mx.sym.Variable("x"))
+    >>> mx.test_utils.check_speed(net, N=2, x=(2, 2)) < 1
+    True
     """
     from ..ndarray import waitall
 
@@ -455,6 +492,13 @@ def check_consistency(
     -------
     dict of str to NDArray
         What the others were compared with.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.sym.square(mx.sym.Variable("x"))
+    >>> places = [{"ctx": mx.cpu(), "x": (2, 2), "type_dict": {"x": dtype}} for dtype in ("float64", "float32")]
+    >>> _ = mx.test_utils.check_consistency(net, places)
     """
     if len(ctx_list) < 2 and ground_truth is None:
         raise MXNetValueError(
@@ -524,7 +568,15 @@ def check_consistency(
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """Whether two symbols apply the same operators to the same places; names and attributes do not count."""
+    """Whether two symbols apply the same operators to the same places; names and attributes do not count.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    >>> mx.test_utils.same_symbol_structure(a + 1, b + 1)
+    True
+    """
     import json
 
     one, two = (json.loads(sym.tojson()) for sym in (sym1, sym2))
@@ -560,6 +612,11 @@ def check_gluon_hybridize_consistency(
         Whether gradients of inputs and parameters are compared.
     rtol, atol : float
         Tolerances.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.test_utils.check_gluon_hybridize_consistency(lambda: mx.gluon.nn.Dense(2), [mx.nd.ones((1, 3))])
     """
     from .. import autograd
     from ..ndarray import array

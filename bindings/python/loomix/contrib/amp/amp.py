@@ -177,6 +177,22 @@ def init_trainer(optimizer_or_trainer: Trainer | Optimizer) -> None:
         For other objects.
     MXNetError
         For a trainer with ``update_on_kvstore=True``: the store would take the gradients before they are looked at.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> x = mx.nd.ones((1, 3))
+    >>> with mx.autograd.record():
+    ...     loss = net(x)
+    ...     with mx.contrib.amp.scale_loss(loss, trainer) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> mx.contrib.amp.unscale(trainer)  # the gradients are those of the loss now
+    >>> net.weight.grad().asnumpy()
+    array([[1., 1., 1.]], dtype=float32)
     """
     owner: Any = optimizer_or_trainer
     if isinstance(owner, Trainer):
@@ -239,6 +255,22 @@ def unscale(optimizer_or_trainer: Trainer | Optimizer) -> None:
     ----------
     optimizer_or_trainer : Trainer
         An optimizer has no gradients: TypeError.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> x = mx.nd.ones((1, 3))
+    >>> with mx.autograd.record():
+    ...     loss = net(x)
+    ...     with mx.contrib.amp.scale_loss(loss, trainer) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> mx.contrib.amp.unscale(trainer)  # the gradients are those of the loss now
+    >>> net.weight.grad().asnumpy()
+    array([[1., 1., 1.]], dtype=float32)
     """
     _scaler_of("amp.unscale", optimizer_or_trainer)
     if not isinstance(optimizer_or_trainer, Trainer):
@@ -366,6 +398,15 @@ def convert_model(
     Returns
     -------
     (Symbol, dict, dict)
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> arguments = {"fc_weight": mx.nd.ones((2, 4)), "fc_bias": mx.nd.zeros(2)}
+    >>> short = mx.contrib.amp.convert_model(net, arguments, {}, target_dtype="float16")
+    >>> short[0].list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
     """
     who = "amp.convert_model"
     for argument, params in (("arg_params", arg_params), ("aux_params", aux_params)):
@@ -454,42 +495,91 @@ def convert_hybrid_block(
 
 
 def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """The operators that run in the target type."""
+    """The operators that run in the target type.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "FullyConnected" in mx.contrib.amp.list_lp16_ops("float16")
+    True
+    """
     _type_name("amp.list_lp16_ops", target_dtype)
     return list(lists.LOW)
 
 
 def list_fp32_ops(target_dtype: Any) -> list[str]:
-    """The operators that run in float32."""
+    """The operators that run in float32.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "softmax" in mx.contrib.amp.list_fp32_ops("float16")
+    True
+    """
     _type_name("amp.list_fp32_ops", target_dtype)
     return list(lists.FULL)
 
 
 def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
-    """The operators that run in the type that comes; in float32 where several come."""
+    """The operators that run in the type that comes; in float32 where several come.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops("float16")
+    True
+    """
     _type_name("amp.list_lp16_fp32_ops", target_dtype)
     return lists.either()
 
 
 def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
-    """Operator, attribute, and the values with which it runs in float32."""
+    """Operator, attribute, and the values with which it runs in float32.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.contrib.amp.list_conditional_fp32_ops("float16")[0]
+    ('Activation', 'act_type', ['softrelu'])
+    """
     _type_name("amp.list_conditional_fp32_ops", target_dtype)
     return [(name, key, list(values)) for name, key, values in lists.CONDITIONAL_FULL]
 
 
 def list_widest_type_cast(target_dtype: Any) -> list[str]:
-    """The operators that run in the widest type of their inputs."""
+    """The operators that run in the widest type of their inputs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "Concat" in mx.contrib.amp.list_widest_type_cast("float16")
+    True
+    """
     _type_name("amp.list_widest_type_cast", target_dtype)
     return list(lists.WIDEST)
 
 
 def list_loss_output_functions(target_dtype: Any) -> list[str]:
-    """The operators that are losses."""
+    """The operators that are losses.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> "SoftmaxOutput" in mx.contrib.amp.list_loss_output_functions("float16")
+    True
+    """
     _type_name("amp.list_loss_output_functions", target_dtype)
     return list(lists.LOSSES)
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]]:
-    """Operator to those of its inputs that are float32 beside data of the target type."""
+    """Operator to those of its inputs that are float32 beside data of the target type.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> sorted(mx.contrib.amp.list_lp16_use_fp32_params("bfloat16"))[:1]
+    ['BatchNorm']
+    """
     _type_name("amp.list_lp16_use_fp32_params", target_dtype)
     return {name: list(inputs) for name, inputs in lists.PARAMETERS_IN_FULL.items()}

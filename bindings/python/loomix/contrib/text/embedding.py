@@ -30,7 +30,16 @@ _classes: dict[str, Any] = {}
 
 
 def register(embedding_cls: type) -> type:
-    """Class decorator: makes :func:`create` know a class of vectors by its name in lower case."""
+    """Class decorator: makes :func:`create` know a class of vectors by its name in lower case.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> embedding = mx.contrib.text.embedding
+    >>> @embedding.register
+    ... class Letters(embedding.CustomEmbedding):
+    ...     pass
+    """
     if not (isinstance(embedding_cls, type) and issubclass(embedding_cls, _TokenEmbedding)):
         raise MXNetTypeError(f"[register] {embedding_cls!r} is not derived from _TokenEmbedding.")
     _classes[embedding_cls.__name__.lower()] = embedding_cls
@@ -44,12 +53,31 @@ def _class(name: str) -> Any:
 
 
 def create(embedding_name: str, **kwargs: Any) -> Any:
-    """Vectors by the name of their class, for example ``"glove"``; the arguments are those of the class."""
+    """Vectors by the name of their class, for example ``"glove"``; the arguments are those of the class.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "vectors.txt")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello 1 2\\nworld 3 4\\n")
+    >>> embedding = mx.contrib.text.embedding
+    >>> embedding.create("customembedding", pretrained_file_path=name).vec_len
+    2
+    """
     return _class(embedding_name)(**kwargs)
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """The names of files that a class knows: a list, or for all classes a dict of lists."""
+    """The names of files that a class knows: a list, or for all classes a dict of lists.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.contrib.text.embedding.get_pretrained_file_names("glove")[0]
+    'glove.42B.300d.txt'
+    """
     if embedding_name is not None:
         return list(_class(embedding_name).pretrained_file_name_sha1)
     return {
@@ -373,6 +401,18 @@ class CustomEmbedding(_TokenEmbedding):
         Makes the vector of the unknown token from its shape, where the file has none.
     vocabulary : Vocabulary, optional
         Only its tokens are kept.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "vectors.txt")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello 1 2\\nworld 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.CustomEmbedding(name)
+    >>> vectors.get_vecs_by_tokens(["world", "unknown"]).asnumpy()
+    array([[3., 4.],
+           [0., 0.]], dtype=float32)
     """
 
     def __init__(
@@ -398,6 +438,19 @@ class CompositeEmbedding(_TokenEmbedding):
         The tokens.
     token_embeddings : embedding or list of them
         The embeddings.
+
+    Examples
+    --------
+    >>> import collections, os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "vectors.txt")
+    >>> with open(name, "w") as file:
+    ...     _ = file.write("hello 1 2\\nworld 3 4\\n")
+    >>> text = mx.contrib.text
+    >>> words = text.vocab.Vocabulary(collections.Counter(["hello"]))
+    >>> one = text.embedding.CustomEmbedding(name)
+    >>> text.embedding.CompositeEmbedding(words, [one, one]).get_vecs_by_tokens("hello").asnumpy()
+    array([1., 2., 1., 2.], dtype=float32)
     """
 
     def __init__(self, vocabulary: vocab.Vocabulary, token_embeddings: Any) -> None:

@@ -92,6 +92,15 @@ class SimpleDataset(Dataset):
     Parameters
     ----------
     data : list or array
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> data = mx.gluon.data.SimpleDataset([1, 2, 3])
+    >>> len(data), data[0]
+    (3, 1)
+    >>> data.transform(lambda x: x * 10)[1]
+    20
     """
 
     def __init__(self, data: Any) -> None:
@@ -172,6 +181,17 @@ class RecordFileDataset(Dataset):
     ----------
     filename : str
         The ``.rec`` file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> name = os.path.join(tempfile.mkdtemp(), "texts")
+    >>> record = mx.recordio.MXIndexedRecordIO(name + ".idx", name + ".rec", "w")
+    >>> record.write_idx(0, b"hello")
+    >>> record.close()
+    >>> mx.gluon.data.RecordFileDataset(name + ".rec")[0]
+    b'hello'
     """
 
     def __init__(self, filename: str) -> None:

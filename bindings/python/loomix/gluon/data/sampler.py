@@ -16,7 +16,21 @@ __all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "Sequent
 
 
 class Sampler:
-    """Base of the samplers: something with a length that gives the numbers of samples."""
+    """Base of the samplers: something with a length that gives the numbers of samples.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class EvenNumbers(mx.gluon.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter(range(0, 6, 2))
+    ...     def __len__(self):
+    ...         return 3
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.arange(6))
+    >>> loader = mx.gluon.data.DataLoader(data, 2, sampler=EvenNumbers(), last_batch="keep")
+    >>> [batch.asnumpy().tolist() for batch in loader]
+    [[0.0, 2.0], [4.0]]
+    """
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -55,6 +69,12 @@ class RandomSampler(Sampler):
     Parameters
     ----------
     length : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> sorted(mx.gluon.data.RandomSampler(4))
+    [np.int64(0), np.int64(1), np.int64(2), np.int64(3)]
     """
 
     def __init__(self, length: int) -> None:

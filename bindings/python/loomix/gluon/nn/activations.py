@@ -47,6 +47,12 @@ class LeakyReLU(HybridBlock):
     ----------
     alpha : float
         The slope below 0; not negative.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.LeakyReLU(0.25)(mx.nd.array([-4, 2])).asnumpy()
+    array([-1.,  2.], dtype=float32)
     """
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
@@ -70,6 +76,14 @@ class PReLU(HybridBlock):
     alpha_initializer : Initializer
     in_channels : int
         1 for one slope, or the channels (the second axis) for one each.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.PReLU()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[-4, 2]])).asnumpy()
+    array([[-1.,  2.]], dtype=float32)
     """
 
     def __init__(
@@ -89,6 +103,12 @@ class ELU(HybridBlock):
     Parameters
     ----------
     alpha : float
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.ELU()(mx.nd.array([-1, 2])).asnumpy().round(3)
+    array([-0.632,  2.   ], dtype=float32)
     """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
@@ -100,14 +120,28 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """The ELU that keeps mean 0 and variance 1."""
+    """The ELU that keeps mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.SELU()(mx.nd.array([-1, 2])).asnumpy().round(3)
+    array([-1.111,  2.101], dtype=float32)
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
 class GELU(HybridBlock):
-    """The input times the normal distribution function of it."""
+    """The input times the normal distribution function of it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GELU()(mx.nd.array([-1, 2])).asnumpy().round(3)
+    array([-0.159,  1.954], dtype=float32)
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
@@ -119,6 +153,12 @@ class Swish(HybridBlock):
     Parameters
     ----------
     beta : float
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.Swish()(mx.nd.array([-1, 2])).asnumpy().round(3)
+    array([-0.269,  1.762], dtype=float32)
     """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:

@@ -105,7 +105,18 @@ class Sequential(_Stack, Block):
 
 
 class HybridSequential(_Stack, HybridBlock):
-    """A stack of hybrid blocks, which can be compiled as one graph; see :class:`Sequential`."""
+    """A stack of hybrid blocks, which can be compiled as one graph; see :class:`Sequential`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(2))
+    >>> net.initialize()
+    >>> net.hybridize()  # the next call compiles the network
+    >>> net(mx.nd.ones((1, 4))).shape
+    (1, 2)
+    """
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         for block in self._children.values():
@@ -132,6 +143,16 @@ class Dense(HybridBlock):
     weight_initializer, bias_initializer : Initializer or str
     in_units : int
         Inputs; 0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Dense(3, activation="relu")
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 5))).shape
+    (2, 3)
+    >>> layer.weight.shape
+    (3, 5)
     """
 
     def __init__(
@@ -185,6 +206,14 @@ class Dropout(HybridBlock):
         The share.
     axes : tuple of int
         Axes along which elements are dropped together.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Dropout(0.5)
+    >>> layer(mx.nd.ones((2, 2))).asnumpy()  # drops nothing outside of training
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
     """
 
     def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
@@ -233,6 +262,17 @@ class BatchNorm(_Norm):
     running_mean_initializer, running_variance_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.BatchNorm()
+    >>> layer.initialize()
+    >>> with mx.autograd.record():  # the batch's own mean and variance
+    ...     y = layer(mx.nd.array([[1, 10], [3, 30]]))
+    >>> y.asnumpy().round(3)
+    array([[-1., -1.],
+           [ 1.,  1.]], dtype=float32)
     """
 
     def __init__(
@@ -282,7 +322,19 @@ class BatchNorm(_Norm):
 
 
 class BatchNormReLU(BatchNorm):
-    """A :class:`BatchNorm` with a ReLU behind it."""
+    """A :class:`BatchNorm` with a ReLU behind it.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.BatchNormReLU()
+    >>> layer.initialize()
+    >>> with mx.autograd.record():
+    ...     y = layer(mx.nd.array([[1, 10], [3, 30]]))
+    >>> y.asnumpy().round(3)
+    array([[0., 0.],
+           [1., 1.]], dtype=float32)
+    """
 
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
@@ -305,6 +357,14 @@ class Embedding(HybridBlock):
     sparse_grad : bool
         Whether the gradient is row_sparse: rows that a batch does not use cost nothing, and lazy optimizers leave
         them alone.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Embedding(10, 4)
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([1, 2, 3])).shape
+    (3, 4)
     """
 
     def __init__(
@@ -343,7 +403,14 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """Makes all axes but the first one."""
+    """Makes all axes but the first one.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.Flatten()(mx.nd.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -366,6 +433,15 @@ class InstanceNorm(_Norm):
     beta_initializer, gamma_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.InstanceNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(3)
+    array([[[-1.,  1.],
+            [-1.,  1.]]], dtype=float32)
     """
 
     def __init__(
@@ -411,6 +487,14 @@ class LayerNorm(_Norm):
     beta_initializer, gamma_initializer : Initializer or str
     in_channels : int
         The size of the axis; 0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.LayerNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 2, 3]])).asnumpy().round(3)
+    array([[-1.225,  0.   ,  1.225]], dtype=float32)
     """
 
     def __init__(
@@ -451,6 +535,15 @@ class GroupNorm(_Norm):
     center, scale : bool
         Whether a shift (beta) and a scale (gamma) of each group are learned.
     beta_initializer, gamma_initializer : Initializer or str
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.GroupNorm(num_groups=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(3)
+    array([[[-1.,  1.],
+            [-1.,  1.]]], dtype=float32)
     """
 
     def __init__(

@@ -156,6 +156,14 @@ class Conv1D(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv1D(4, kernel_size=3, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 8))).shape
+    (2, 4, 8)
     """
 
     def __init__(
@@ -209,6 +217,14 @@ class Conv2D(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv2D(4, kernel_size=3, strides=2, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 8, 8))).shape
+    (2, 4, 4, 4)
     """
 
     def __init__(
@@ -262,6 +278,14 @@ class Conv3D(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv3D(4, kernel_size=3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 5, 5, 5))).shape
+    (2, 4, 3, 3, 3)
     """
 
     def __init__(
@@ -315,6 +339,14 @@ class Conv1DTranspose(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv1DTranspose(4, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 8))).shape
+    (2, 4, 16)
     """
 
     def __init__(
@@ -370,6 +402,14 @@ class Conv2DTranspose(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv2DTranspose(4, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
+    (2, 4, 8, 8)
     """
 
     def __init__(
@@ -425,6 +465,14 @@ class Conv3DTranspose(_Conv):
     weight_initializer, bias_initializer : Initializer or str
     in_channels : int
         0 lets the first forward pass find out.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> layer = mx.gluon.nn.Conv3DTranspose(4, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 2, 2, 2))).shape
+    (2, 4, 4, 4, 4)
     """
 
     def __init__(
@@ -521,6 +569,12 @@ class MaxPool1D(_Pool):
     layout : {'NCW', 'NWC'}
     ceil_mode : bool
         Whether a window that sticks out at the end counts.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.MaxPool1D(2)(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[3., 7.]]], dtype=float32)
     """
 
     def __init__(
@@ -545,6 +599,13 @@ class MaxPool2D(_Pool):
     layout : {'NCHW', 'NHWC'}
     ceil_mode : bool
         Whether a window that sticks out at the end counts.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.MaxPool2D(2)(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy()
+    array([[[[ 5.,  7.],
+             [13., 15.]]]], dtype=float32)
     """
 
     def __init__(
@@ -569,6 +630,12 @@ class MaxPool3D(_Pool):
     layout : {'NCDHW', 'NDHWC'}
     ceil_mode : bool
         Whether a window that sticks out at the end counts.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.MaxPool3D(2)(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
     """
 
     def __init__(
@@ -595,6 +662,12 @@ class AvgPool1D(_Pool):
         Whether a window that sticks out at the end counts.
     count_include_pad : bool
         Whether padding counts for the mean.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.AvgPool1D(2)(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[2., 6.]]], dtype=float32)
     """
 
     def __init__(
@@ -624,6 +697,13 @@ class AvgPool2D(_Pool):
         Whether a window that sticks out at the end counts.
     count_include_pad : bool
         Whether padding counts for the mean.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.AvgPool2D(2)(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy()
+    array([[[[ 2.5,  4.5],
+             [10.5, 12.5]]]], dtype=float32)
     """
 
     def __init__(
@@ -653,6 +733,12 @@ class AvgPool3D(_Pool):
         Whether a window that sticks out at the end counts.
     count_include_pad : bool
         Whether padding counts for the mean.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.AvgPool3D(2)(mx.nd.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
     """
 
     def __init__(
@@ -676,6 +762,12 @@ class GlobalMaxPool1D(_Pool):
     Parameters
     ----------
     layout : {'NCW', 'NWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[7.]]], dtype=float32)
     """
 
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
@@ -688,6 +780,12 @@ class GlobalMaxPool2D(_Pool):
     Parameters
     ----------
     layout : {'NCHW', 'NHWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.ones((1, 3, 4, 4))).shape
+    (1, 3, 1, 1)
     """
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
@@ -700,6 +798,12 @@ class GlobalMaxPool3D(_Pool):
     Parameters
     ----------
     layout : {'NCDHW', 'NDHWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.ones((1, 3, 4, 4, 4))).shape
+    (1, 3, 1, 1, 1)
     """
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
@@ -712,6 +816,12 @@ class GlobalAvgPool1D(_Pool):
     Parameters
     ----------
     layout : {'NCW', 'NWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[4.]]], dtype=float32)
     """
 
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
@@ -724,6 +834,12 @@ class GlobalAvgPool2D(_Pool):
     Parameters
     ----------
     layout : {'NCHW', 'NHWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.ones((1, 3, 4, 4))).shape
+    (1, 3, 1, 1)
     """
 
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
@@ -736,6 +852,12 @@ class GlobalAvgPool3D(_Pool):
     Parameters
     ----------
     layout : {'NCDHW', 'NDHWC'}
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.ones((1, 3, 4, 4, 4))).shape
+    (1, 3, 1, 1, 1)
     """
 
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
@@ -749,6 +871,12 @@ class ReflectionPad2D(HybridBlock):
     ----------
     padding : int, or tuple of 8 int
         On each side, or before and after for each of the four axes.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.nn.ReflectionPad2D(1)(mx.nd.arange(4).reshape((1, 1, 2, 2))).shape
+    (1, 1, 4, 4)
     """
 
     def __init__(self, padding: Any = 0, **kwargs: Any) -> None:

@@ -298,7 +298,23 @@ class RecurrentCell(Block):
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """Base of the cells that can be compiled: a subclass defines :meth:`state_info` and
-    ``hybrid_forward(F, inputs, states, ...)``."""
+    ``hybrid_forward(F, inputs, states, ...)``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> class Adding(mx.gluon.rnn.HybridRecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{"shape": (batch_size, 2), "__layout__": "NC"}]
+    ...     def hybrid_forward(self, F, inputs, states):
+    ...         total = inputs + states[0]
+    ...         return total, [total]
+    >>> outputs, states = Adding().unroll(3, mx.nd.ones((1, 3, 2)), merge_outputs=True)
+    >>> outputs.asnumpy()
+    array([[[1., 1.],
+            [2., 2.],
+            [3., 3.]]], dtype=float32)
+    """
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)

@@ -97,6 +97,13 @@ class ModifierCell(HybridRecurrentCell):
     ----------
     base_cell : HybridRecurrentCell
         That one. Its own ``begin_state`` must not be called any more.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> cell = mx.gluon.rnn.ZoneoutCell(mx.gluon.rnn.LSTMCell(4))
+    >>> isinstance(cell, mx.gluon.rnn.ModifierCell), cell.base_cell
+    (True, LSTMCell(None -> 16))
     """
 
     def __init__(self, base_cell: Any) -> None:

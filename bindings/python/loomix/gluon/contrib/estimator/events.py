@@ -28,46 +28,186 @@ __all__ = [
 
 
 class EventHandler:
-    """Base of all handlers. An attribute ``priority`` says who is called first: the lowest; without one it is 0."""
+    """Base of all handlers. An attribute ``priority`` says who is called first: the lowest; without one it is 0.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
 
 class TrainBegin(EventHandler):
-    """A handler of the start of a training."""
+    """A handler of the start of a training.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called by ``fit`` before the first epoch."""
 
 
 class TrainEnd(EventHandler):
-    """A handler of the end of a training."""
+    """A handler of the end of a training.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called by ``fit`` after the last epoch."""
 
 
 class EpochBegin(EventHandler):
-    """A handler of the start of an epoch."""
+    """A handler of the start of an epoch.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called before the first batch of an epoch, or of an evaluation."""
 
 
 class EpochEnd(EventHandler):
-    """A handler of the end of an epoch."""
+    """A handler of the end of an epoch.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called after the last batch of an epoch, or of an evaluation; the training ends if it returns True."""
 
 
 class BatchBegin(EventHandler):
-    """A handler of the start of a batch."""
+    """A handler of the start of a batch.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called with ``batch=`` before a batch is computed."""
 
 
 class BatchEnd(EventHandler):
-    """A handler of the end of a batch."""
+    """A handler of the end of a batch.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.contrib import estimator as handlers
+    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         self.steps = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.steps += 1
+    >>> count = CountSteps()
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> estimator.logger.setLevel("ERROR")
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
+    >>> count.steps
+    2
+    """
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
         """Called with ``batch=, label=, pred=, loss=`` once gradients of a batch are on their way; the epoch ends if it

@@ -40,6 +40,21 @@ class GradientUpdateHandler(BatchEnd):
     ----------
     priority : float
         Low, so that others find the new parameters.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> handlers = mx.gluon.contrib.estimator
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
+    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
+    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
+    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
+    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
     """
 
     def __init__(self, priority: float = -2000) -> None:
@@ -59,6 +74,21 @@ class MetricHandler(EpochBegin, BatchEnd):
         :class:`metric.Loss` gets the losses, others labels and predictions.
     priority : float
         Lower than those of handlers that read the metrics.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> handlers = mx.gluon.contrib.estimator
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
+    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
+    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
+    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
+    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
     """
 
     def __init__(self, metrics: Any, priority: float = -1000) -> None:
@@ -92,6 +122,21 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     priority : float
     event_handlers : EventHandler or list of them, optional
         For the events of the evaluation.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> handlers = mx.gluon.contrib.estimator
+    >>> net = mx.gluon.nn.Dense(1)
+    >>> net.initialize()
+    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
+    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
+    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
+    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
+    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
     """
 
     def __init__(

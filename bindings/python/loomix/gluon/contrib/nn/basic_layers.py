@@ -61,6 +61,15 @@ class HybridConcurrent(HybridSequential):
     ----------
     axis : int
         The axis of the concatenation.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.contrib.nn.HybridConcurrent(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.contrib.nn.Identity())
+    >>> net.initialize()
+    >>> net(mx.nd.ones((1, 3))).shape
+    (1, 5)
     """
 
     def __init__(
@@ -74,7 +83,14 @@ class HybridConcurrent(HybridSequential):
 
 
 class Identity(HybridBlock):
-    """Returns what it gets: a branch that changes nothing."""
+    """Returns what it gets: a branch that changes nothing.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.contrib.nn.Identity()(mx.nd.array([1, 2])).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return x
@@ -118,6 +134,12 @@ class PixelShuffle1D(_PixelShuffle):
     Parameters
     ----------
     factor : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.contrib.nn.PixelShuffle1D(2)(mx.nd.zeros((1, 4, 3))).shape
+    (1, 2, 6)
     """
 
     _axes = 1
@@ -132,6 +154,12 @@ class PixelShuffle2D(_PixelShuffle):
     Parameters
     ----------
     factor : int or tuple of 2 int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.contrib.nn.PixelShuffle2D(2)(mx.nd.zeros((1, 4, 3, 3))).shape
+    (1, 1, 6, 6)
     """
 
     _axes = 2
@@ -146,6 +174,12 @@ class PixelShuffle3D(_PixelShuffle):
     Parameters
     ----------
     factor : int or tuple of 3 int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.gluon.contrib.nn.PixelShuffle3D(2)(mx.nd.zeros((1, 8, 3, 3, 3))).shape
+    (1, 1, 6, 6, 6)
     """
 
     _axes = 3

@@ -81,6 +81,11 @@ class MNIST(_InMemory):
         Whether the 60,000 samples for training are read, not the 10,000 for tests.
     transform : function, optional
         Makes a sample from a picture and a label.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> pictures = mx.gluon.data.vision.MNIST(root="data/mnist")  # doctest: +SKIP
     """
 
     def __init__(
@@ -114,6 +119,11 @@ class FashionMNIST(MNIST):
         The folder of the four files; Debian's is looked at, too.
     train : bool
     transform : function, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> pictures = mx.gluon.data.vision.FashionMNIST(root="data/fashion-mnist")  # doctest: +SKIP
     """
 
     _folders = ("/usr/share/datasets/fashion-mnist",)
@@ -137,6 +147,11 @@ class CIFAR10(_InMemory):
     train : bool
         Whether the 50,000 samples for training are read, not the 10,000 for tests.
     transform : function, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> pictures = mx.gluon.data.vision.CIFAR10(root="data/cifar10")  # doctest: +SKIP
     """
 
     _labels = 1  # bytes in front of each picture
@@ -186,6 +201,11 @@ class CIFAR100(CIFAR10):
         Whether labels are kinds, not groups.
     train : bool
     transform : function, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> pictures = mx.gluon.data.vision.CIFAR100(root="data/cifar100", fine_label=True)  # doctest: +SKIP
     """
 
     _labels = 2
@@ -219,6 +239,21 @@ class ImageRecordDataset(RecordFileDataset):
         1 for pictures in colour, 0 for grey ones.
     transform : function, optional
         Makes a sample from a picture and a label.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> name = os.path.join(tempfile.mkdtemp(), "pictures")
+    >>> record = mx.recordio.MXIndexedRecordIO(name + ".idx", name + ".rec", "w")
+    >>> header = mx.recordio.IRHeader(0, 5.0, 0, 0)
+    >>> picture = np.zeros((4, 6, 3), "uint8")
+    >>> record.write_idx(0, mx.recordio.pack_img(header, picture, img_fmt=".png"))
+    >>> record.close()
+    >>> picture, label = mx.gluon.data.vision.ImageRecordDataset(name + ".rec")[0]
+    >>> picture.shape, label
+    ((4, 6, 3), 5.0)
     """
 
     def __init__(self, filename: str, flag: int = 1, transform: Callable[..., Any] | None = None) -> None:
@@ -251,6 +286,21 @@ class ImageFolderDataset(Dataset):
         The names of the labels.
     items : list of (str, int)
         Files and labels.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> folder = tempfile.mkdtemp()
+    >>> os.mkdir(os.path.join(folder, "cats"))
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((4, 6, 3), "uint8"), img_fmt=".png")
+    >>> with open(os.path.join(folder, "cats", "tom.png"), "wb") as file:
+    ...     _ = file.write(mx.recordio.unpack(packed)[1])
+    >>> pictures = mx.gluon.data.vision.ImageFolderDataset(folder)
+    >>> pictures.synsets, pictures[0][0].shape, pictures[0][1]
+    (['cats'], (4, 6, 3), 0)
     """
 
     _suffixes = (".jpg", ".jpeg", ".png")

@@ -94,6 +94,13 @@ class Cast(HybridBlock):
     Parameters
     ----------
     dtype : NumPy type or str
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.Cast("float16")(mx.nd.ones((2, 2, 3))).dtype.__name__
+    'float16'
     """
 
     def __init__(self, dtype: DTypeLike = "float32") -> None:
@@ -105,7 +112,15 @@ class Cast(HybridBlock):
 
 
 class ToTensor(HybridBlock):
-    """From height x width x channel of uint8 to channel x height x width of float32 between 0 and 1."""
+    """From height x width x channel of uint8 to channel x height x width of float32 between 0 and 1.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.ToTensor()(mx.nd.zeros((8, 6, 3), dtype="uint8")).shape
+    (3, 8, 6)
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.to_tensor(x)
@@ -120,6 +135,13 @@ class Normalize(HybridBlock):
     Parameters
     ----------
     mean, std : float or tuple of float
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.Normalize(mean=2.0, std=4.0)(mx.nd.array([[[4]], [[6]], [[2]]])).asnumpy().ravel()
+    array([0.5, 1. , 0. ], dtype=float32)
     """
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
@@ -140,6 +162,13 @@ class Rotate(Block):
         Whether the picture is enlarged until no corner is empty.
     zoom_out : bool
         Whether it is made smaller until all of it is seen.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.Rotate(90)(mx.nd.ones((3, 8, 8))).shape
+    (3, 8, 8)
     """
 
     def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
@@ -161,6 +190,13 @@ class RandomRotation(Block):
     zoom_in, zoom_out : bool
     rotate_with_proba : float
         How probable it is that a picture is turned at all.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomRotation((-30, 30))(mx.nd.ones((3, 8, 8))).shape
+    (3, 8, 8)
     """
 
     def __init__(
@@ -196,6 +232,13 @@ class RandomResizedCrop(Block):
         Smallest and largest width over height.
     interpolation : int
         See :func:`loomix.image.imresize`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomResizedCrop(4)(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
+    (4, 4, 3)
     """
 
     def __init__(
@@ -223,6 +266,13 @@ class CropResize(HybridBlock):
     width, height : int
     size : int or tuple of (width, height), optional
     interpolation : int, optional
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.CropResize(0, 0, 4, 4, size=(2, 2))(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
+    (2, 2, 3)
     """
 
     def __init__(
@@ -245,6 +295,13 @@ class CenterCrop(Block):
     ----------
     size : int or tuple of (width, height)
     interpolation : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.CenterCrop((4, 2))(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
+    (2, 4, 3)
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -265,6 +322,13 @@ class Resize(HybridBlock):
     keep_ratio : bool
         Whether an int is the size of the shorter side only.
     interpolation : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.Resize((6, 4))(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape  # width, height
+    (4, 6, 3)
     """
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
@@ -276,7 +340,15 @@ class Resize(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """Mirrors every other picture, at random."""
+    """Mirrors every other picture, at random.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomFlipLeftRight()(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -286,7 +358,15 @@ class RandomFlipLeftRight(HybridBlock):
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """Turns every other picture upside down, at random."""
+    """Turns every other picture upside down, at random.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomFlipTopBottom()(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -317,6 +397,13 @@ class RandomBrightness(_RandomFactor):
     ----------
     brightness : float
         The factor lies between 1 minus and 1 plus this.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomBrightness(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     _operator = "random_brightness"
@@ -332,6 +419,13 @@ class RandomContrast(_RandomFactor):
     ----------
     contrast : float
         The factor lies between 1 minus and 1 plus this.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomContrast(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     _operator = "random_contrast"
@@ -347,6 +441,13 @@ class RandomSaturation(_RandomFactor):
     ----------
     saturation : float
         The factor lies between 1 minus and 1 plus this.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomSaturation(0.5)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     _operator = "random_saturation"
@@ -362,6 +463,13 @@ class RandomHue(_RandomFactor):
     ----------
     hue : float
         The factor lies between 1 minus and 1 plus this.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomHue(0.1)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     _operator = "random_hue"
@@ -377,6 +485,13 @@ class RandomColorJitter(HybridBlock):
     ----------
     brightness, contrast, saturation, hue : float
         As for the transforms of one of them.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomColorJitter(0.1, 0.1, 0.1, 0.1)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     def __init__(
@@ -396,6 +511,13 @@ class RandomLighting(HybridBlock):
     ----------
     alpha : float
         Its strength.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomLighting(0.1)(mx.nd.ones((2, 2, 3))).shape
+    (2, 2, 3)
     """
 
     def __init__(self, alpha: float) -> None:
@@ -413,6 +535,13 @@ class RandomApply(Sequential):
     ----------
     transforms : Block
     p : float
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> from loomix.gluon.data.vision import transforms
+    >>> transforms.RandomApply(transforms.Cast("float16"), p=1.0)(mx.nd.ones((2, 2, 3))).dtype.__name__
+    'float16'
     """
 
     def __init__(self, transforms: Any, p: float = 0.5) -> None:

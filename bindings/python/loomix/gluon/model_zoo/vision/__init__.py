@@ -49,6 +49,13 @@ def get_model(name: str, **kwargs: Any) -> Any:
     name : str
     **kwargs
         Of the network's function, such as ``classes``, ``pretrained``, ``ctx`` and ``root``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_model("resnet18_v1", classes=10)
+    >>> type(net).__name__
+    'ResNetV1'
     """
     models = {
         item: item

@@ -21,6 +21,11 @@ class AlexNet(Classifier):
     Parameters
     ----------
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
     """
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
@@ -49,5 +54,10 @@ def alexnet(pretrained: bool = False, ctx: Any = cpu(), root: str = ROOT, **kwar
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
     """
     return load(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

@@ -42,7 +42,9 @@ def named(make: Callable[..., Any], name: str, doc: str, *args: Any) -> Callable
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
         f"{doc}\n\n    Parameters\n    ----------\n    **kwargs\n        Of :func:`{make.__name__}`, such as "
-        "``classes``, ``pretrained``, ``ctx`` and ``root``.\n    "
+        "``classes``, ``pretrained``, ``ctx`` and ``root``.\n\n    Examples\n    --------\n"
+        "    >>> import loomix as mx\n    >>> # takes (n, 3, 224, 224), gives (n, 10)\n"
+        f"    >>> net = mx.gluon.model_zoo.vision.{name}(classes=10)\n    "
     )
     function.__module__ = make.__module__
     return function

@@ -58,6 +58,11 @@ class DenseNet(Classifier):
         Channels inside a layer, in growth rates.
     dropout : float
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.DenseNet(64, 32, [2, 2, 2, 2], classes=10)
     """
 
     def __init__(
@@ -115,6 +120,11 @@ def get_densenet(
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_densenet(121, classes=10)
     """
     if num_layers not in _SETTINGS:
         raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_SETTINGS)}")

@@ -114,6 +114,11 @@ class Inception3(Classifier):
     Parameters
     ----------
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.inception_v3(classes=10)
     """
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
@@ -140,5 +145,10 @@ def inception_v3(pretrained: bool = False, ctx: Any = cpu(), root: str = ROOT, *
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.inception_v3(classes=10)
     """
     return load(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

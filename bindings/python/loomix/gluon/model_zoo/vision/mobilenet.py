@@ -59,6 +59,11 @@ class MobileNet(Classifier):
     multiplier : float
         A factor of the channels.
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.MobileNet(multiplier=0.5, classes=10)
     """
 
     def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
@@ -112,6 +117,11 @@ class MobileNetV2(Classifier):
     multiplier : float
         A factor of the channels.
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.MobileNetV2(multiplier=0.5, classes=10)
     """
 
     _stages = (
@@ -159,6 +169,11 @@ def get_mobilenet(
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_mobilenet(0.5, classes=10)
     """
     return load(MobileNet(multiplier, **kwargs), f"mobilenet{_text(multiplier)}", pretrained, ctx, root)
 
@@ -178,6 +193,11 @@ def get_mobilenet_v2(
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_mobilenet_v2(0.5, classes=10)
     """
     return load(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{_text(multiplier)}", pretrained, ctx, root)
 

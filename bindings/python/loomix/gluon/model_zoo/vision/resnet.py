@@ -66,6 +66,14 @@ class BasicBlockV1(_BlockV1):
     downsample : bool
         Whether the short cut has a convolution, too.
     in_channels : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV1(8, stride=1)
+    >>> block.initialize()
+    >>> block(mx.nd.ones((1, 8, 4, 4))).shape
+    (1, 8, 4, 4)
     """
 
     def __init__(
@@ -87,6 +95,14 @@ class BottleneckV1(_BlockV1):
     downsample : bool
         Whether the short cut has a convolution, too.
     in_channels : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV1(8, stride=1)
+    >>> block.initialize()
+    >>> block(mx.nd.ones((1, 8, 4, 4))).shape
+    (1, 8, 4, 4)
     """
 
     def __init__(
@@ -131,6 +147,14 @@ class BasicBlockV2(_BlockV2):
     downsample : bool
         Whether the short cut has a convolution, too.
     in_channels : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV2(8, stride=1)
+    >>> block.initialize()
+    >>> block(mx.nd.ones((1, 8, 4, 4))).shape
+    (1, 8, 4, 4)
     """
 
     def __init__(
@@ -156,6 +180,14 @@ class BottleneckV2(_BlockV2):
     downsample : bool
         Whether the short cut has a convolution, too.
     in_channels : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV2(8, stride=1)
+    >>> block.initialize()
+    >>> block(mx.nd.ones((1, 8, 4, 4))).shape
+    (1, 8, 4, 4)
     """
 
     def __init__(
@@ -213,6 +245,15 @@ class ResNetV1(_ResNet):
     classes : int
     thumbnail : bool
         Whether pictures are small, and so are not made smaller at first.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> vision = mx.gluon.model_zoo.vision
+    >>> net = vision.ResNetV1(vision.BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((1, 3, 32, 32))).shape
+    (1, 10)
     """
 
     def __init__(
@@ -238,7 +279,17 @@ class ResNetV1(_ResNet):
 
 
 class ResNetV2(_ResNet):
-    """A residual network of the second form; arguments as of :class:`ResNetV1`."""
+    """A residual network of the second form; arguments as of :class:`ResNetV1`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> vision = mx.gluon.model_zoo.vision
+    >>> net = vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((1, 3, 32, 32))).shape
+    (1, 10)
+    """
 
     def __init__(
         self,
@@ -302,6 +353,11 @@ def get_resnet(
         The folder of the file.
     **kwargs
         Of :class:`ResNetV1`, such as ``classes``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_resnet(version=1, num_layers=18, classes=10)
     """
     if num_layers not in _LAYERS:
         raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_LAYERS)}")

@@ -46,6 +46,11 @@ class SqueezeNet(Classifier):
     ----------
     version : {'1.0', '1.1'}
     classes : int
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.SqueezeNet("1.1", classes=10)
     """
 
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
@@ -79,6 +84,11 @@ def get_squeezenet(
         Where to put them.
     root : str
         The folder of the file.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_squeezenet("1.1", classes=10)
     """
     return load(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 

@@ -37,6 +37,11 @@ class VGG(Classifier):
     classes : int
     batch_norm : bool
         Whether batches are normalised behind each convolution.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.VGG([1, 1, 1, 1, 1], [8, 8, 8, 8, 8], classes=10)
     """
 
     def __init__(
@@ -83,6 +88,11 @@ def get_vgg(
         The folder of the file.
     **kwargs
         Of :class:`VGG`, such as ``batch_norm``.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> net = mx.gluon.model_zoo.vision.get_vgg(11, classes=10)
     """
     if num_layers not in _LAYERS:
         raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_LAYERS)}")
