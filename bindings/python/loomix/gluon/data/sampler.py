@@ -73,8 +73,8 @@ class RandomSampler(Sampler):
     Examples
     --------
     >>> import loomix as mx
-    >>> sorted(mx.gluon.data.RandomSampler(4))
-    [np.int64(0), np.int64(1), np.int64(2), np.int64(3)]
+    >>> sorted(int(number) for number in mx.gluon.data.RandomSampler(4))
+    [0, 1, 2, 3]
     """
 
     def __init__(self, length: int) -> None:
