@@ -116,7 +116,7 @@ void BoxNmsParams::fields(FieldList<BoxNmsParams>& f) {
   f("coord_start", &P::coord_start, "Where a box's four coordinates begin.");
   f("score_index", &P::score_index, "Where its score is.");
   f("id_index", &P::id_index, "Where its class is; -1: there are no classes.");
-  f("background_id", &P::background_id, "The class that is taken out; -1: none.");
+  f("background_id", &P::background_id, "The class that is taken out: -1 marks boxes that hold nothing.");
   f("force_suppress", &P::force_suppress, "Also compares boxes of different classes.");
   f("in_format", &P::in_format, kFormat).options(kFormats);
   f("out_format", &P::out_format, kFormat).options(kFormats);

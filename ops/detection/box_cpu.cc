@@ -39,8 +39,7 @@ int64_t suppress(const BoxNmsParams& p, const T* boxes, int64_t count, int64_t n
   const auto number = [&](int64_t box, int index) { return static_cast<A>(boxes[box * numbers + index]); };
   int64_t valid = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const bool background =
-        p.id_index >= 0 && p.background_id >= 0 && number(i, p.id_index) == static_cast<A>(p.background_id);
+    const bool background = p.id_index >= 0 && number(i, p.id_index) == static_cast<A>(p.background_id);
     if (number(i, p.score_index) > static_cast<A>(p.valid_thresh) && !background)
       order[valid++] = static_cast<int32_t>(i);
   }

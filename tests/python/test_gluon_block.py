@@ -279,10 +279,42 @@ def test_summary(capsys):
     net.initialize()
     net.summary(nd.ones((2, 3)))
     text = capsys.readouterr().out
+    assert "HybridSequential-" not in text  # a stack is not a layer; other blocks made of blocks are
     assert "Dense-2 " in text and "Total params: 42" in text and "Non-trainable params: 8" in text
     net.hybridize()
     with pytest.raises(RuntimeError, match="must not be hybridized"):
         net.summary(nd.ones((2, 3)))
+
+
+def test_summary_has_a_line_for_each_block_but_stacks(capsys):
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.body = mlp()
+
+        def hybrid_forward(self, F, x):
+            return self.body(x)
+
+    outer = nn.HybridSequential()
+    outer.add(Net())
+    outer.initialize()
+    outer.summary(nd.ones((2, 3)))
+    lines = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[3:10] == ["Input", "Activation-1", "Dense-2", "BatchNorm-3", "Dropout-4", "Dense-5", "Net-6"]
+
+
+def test_text_of_a_block_of_a_symbol():
+    out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    assert repr(mx.gluon.SymbolBlock(out, mx.sym.var("data"))) == "SymbolBlock(\n<Symbol fc> : 1 -> 1\n)"
+    both = mx.gluon.SymbolBlock([out, out * 2], [mx.sym.var("data")])
+    assert repr(both).endswith(" : 1 -> 2\n)")
+
+
+def test_an_attribute_of_another_kind_is_named():
+    net = mlp()
+    net.head = nn.Dense(2)
+    with pytest.raises(TypeError, match="Changing attribute type for head from"):
+        net.head = 3
 
 
 def test_stacks():

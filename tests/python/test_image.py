@@ -221,6 +221,7 @@ def make_folder(tmp_path):
 )
 def test_image_iter_modes(tmp_path, mode, passes):
     iterator = mx.image.ImageIter(2, (3, 32, 32), last_batch_handle=mode, **make_folder(tmp_path))
+    assert iterator.num_image == 5
     for expected in passes:
         batches = list(iterator)
         assert [batch.label[0].asnumpy().tolist() for batch in batches] == expected

@@ -190,6 +190,31 @@ def test_rule(name, rule, settings, common):
     np.testing.assert_allclose(got, weight, rtol=2e-4, atol=2e-5)
 
 
+def group_adagrad(w, g, s, t, lr, wd, eps=1e-5):
+    s["h"] = s.get("h", 0) + (g * g).mean(axis=1, keepdims=True)
+    return w - lr * g / np.sqrt(s["h"] + eps)
+
+
+def test_group_adagrad_adds_eps_below_the_root():
+    weight, grads = problem()
+    state = {}
+    for t, grad in enumerate(grads, start=1):
+        weight = group_adagrad(weight, grad, state, t, 0.05, 0.0, eps=0.5)
+    got = train("groupadagrad", learning_rate=0.05, eps=0.5)
+    np.testing.assert_allclose(got, weight, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi_precision")
+def test_lamb_in_float16():
+    optimizer = mx.optimizer.LAMB(learning_rate=0.1)
+    weight = mx.nd.array([1.0, 2.0], dtype="float16")
+    state = optimizer.create_state_multi_precision(0, weight)
+    assert [part.dtype for part in state] == [np.float16] * 2
+    optimizer.update_multi_precision(0, weight, mx.nd.array([1.0, -1.0], dtype="float16"), state)
+    step = 0.1 * np.sqrt(5 / 2)
+    np.testing.assert_allclose(weight.asnumpy(), [1 - step, 2 + step], rtol=2e-3)
+
+
 def test_lars():
     weight, grads = problem()
     state = {}

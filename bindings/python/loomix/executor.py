@@ -201,7 +201,7 @@ class Executor:
                 if name in own:
                     array.astype(own[name].dtype, copy=False).copyto(own[name])
                 elif not allow_extra_params:
-                    raise MXNetValueError(f"Find name {name} that is not in the arguments")
+                    raise MXNetValueError(f'Find name "{name}" that is not in the arguments')
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any

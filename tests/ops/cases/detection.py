@@ -275,7 +275,7 @@ def box_nms(
     return out
 
 
-def scored(*shape, classes=3, form="corner"):
+def scored(*shape, classes=3, form="corner", lowest=0):
     """Class, score and box of each row; scores differ."""
 
     def make(random):
@@ -284,7 +284,7 @@ def scored(*shape, classes=3, form="corner"):
         box = some_boxes(random, *shape)
         if form == "center":
             box = np.concatenate([(box[..., :2] + box[..., 2:]) / 2, box[..., 2:] - box[..., :2]], -1)
-        return [np.concatenate([random.randint(0, classes, (*shape, 1)), score[..., None], box], -1)]
+        return [np.concatenate([random.randint(lowest, classes, (*shape, 1)), score[..., None], box], -1)]
 
     return make
 
@@ -642,6 +642,7 @@ CASES = [
         background_id=0,
         out_format="center",
     ),
+    plain("contrib.box_nms", [(12, 6)], box_nms, scored(12, lowest=-1), id_index=0, overlap_thresh=0.3),
     plain(
         "contrib.box_nms",
         [(9, 6)],

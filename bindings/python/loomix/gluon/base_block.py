@@ -133,7 +133,7 @@ class Block:
         existing = getattr(self, name, None)
         if isinstance(existing, (Parameter, Block)) and not isinstance(value, type(existing)):
             raise MXNetTypeError(
-                f"Changing attribute type for {self.name} from {type(existing)} to {type(value)} is not allowed."
+                f"Changing attribute type for {name} from {type(existing)} to {type(value)} is not allowed."
             )
         if isinstance(value, Block):
             self.register_child(value, name)

@@ -30,6 +30,8 @@ def _has_symbols(value: Any) -> bool:
 
 def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     """Runs the block on the inputs and prints a line for each layer that ran."""
+    from .nn import HybridSequential, Sequential  # they are made of blocks, which have this method
+
     rows: list[tuple[str, Any, int]] = [("Input", _shapes(inputs), 0)]
     seen: dict[int, Any] = {}
     counts = {"trainable": 0, "fixed": 0, "shared": 0}
@@ -52,7 +54,7 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
                 seen[id(param)] = param
             rows.append((f"{type(layer).__name__}-{len(rows)}", _shapes(outputs), own))
 
-        if not layer._children or layer._reg_params or layer is block:
+        if not isinstance(layer, (Sequential, HybridSequential)):
             hooks.append(layer.register_forward_hook(note))
 
     try:

@@ -106,6 +106,11 @@ class SymbolBlock(HybridBlock):
         prefix = _common_prefix(list(self._params.keys()))
         self._reg_params = {key[len(prefix) :]: param for key, param in self._params.items()}
 
+    def __repr__(self) -> str:
+        assert self._graph is not None
+        inputs, out = self._graph
+        return f"{type(self).__name__}(\n{out} : {len(inputs)} -> {len(out.list_outputs())}\n)"
+
     def _add_parameter(self, item: str, attrs: dict[str, str], is_state: bool) -> None:
         own = self._params._find(item)
         if own is not None:

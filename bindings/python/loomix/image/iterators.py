@@ -163,6 +163,7 @@ class ImageIter(DataIter):
                 )
             count = len(self.seq) // num_parts
             self.seq = self.seq[part_index * count : (part_index + 1) * count]
+        self.num_image = None if self.seq is None else len(self.seq)
         self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         shape = (batch_size, label_width) if label_width > 1 else (batch_size,)

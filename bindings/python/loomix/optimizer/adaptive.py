@@ -6,8 +6,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import ndarray as nd
 from .base import Optimizer, register, zeros_like
 
@@ -462,8 +460,8 @@ class LAMB(Optimizer):
 
     def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (
-            zeros_like(weight, "default").astype(np.float32),
-            zeros_like(weight, "default").astype(np.float32),
+            zeros_like(weight, "default"),
+            zeros_like(weight, "default"),
         )
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:

@@ -19,7 +19,7 @@ class GroupAdaGrad(Optimizer):
     Parameters
     ----------
     eps : float
-        Added to the root.
+        Added below the root.
 
     Raises
     ------
@@ -44,4 +44,4 @@ class GroupAdaGrad(Optimizer):
             raise MXNetValueError(f"[GroupAdaGrad] weight decay is {wd}; this optimizer supports 0 only.")
         grad = self._scaled(grad)
         state[:] += nd.mean(nd.square(grad), axis=1, keepdims=True)
-        weight[:] -= nd.broadcast_div(lr * grad, nd.sqrt(state) + self.float_stable_eps)
+        weight[:] -= nd.broadcast_div(lr * grad, nd.sqrt(state + self.float_stable_eps))
