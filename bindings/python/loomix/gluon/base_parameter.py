@@ -361,7 +361,8 @@ class Parameter:
                 return arrays[0]
             ctx = current_context()
         for array in arrays:
-            if array.context == ctx:
+            own = array.context
+            if own is ctx or own == ctx:  # mostly the same object
                 return array
         raise MXNetError(
             f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core, symbol
 from .. import ndarray as nd
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
-from ..context import Context
+from ..context import Context, current_context
 from ..model import write_whole
 from ..symbol.symbol import check_backend
 from .base_block import Block
@@ -351,13 +351,11 @@ class HybridBlock(Block):
 
     # ---- running ----
 
-    def __call__(self, *args: Any) -> Any:
-        """Runs ``forward``, with the hooks around it."""
-        return super().__call__(*args)
-
     def forward(self, x: Any, *args: Any) -> Any:
         """Runs ``hybrid_forward`` on arrays or symbols."""
-        first = next((leaf for leaf in _leaves((x, *args)) if leaf is not None), None)
+        first = x
+        if not isinstance(x, nd.NDArray):
+            first = next((leaf for leaf in _leaves((x, *args)) if leaf is not None), None)
         if isinstance(first, nd.NDArray):
             if self._active:
                 return self._call_cached_op(x, *args)
@@ -372,20 +370,25 @@ class HybridBlock(Block):
             return self.hybrid_forward(symbol, x, *args, **params)
 
     def _forward_arrays(self, ctx: Context, *args: Any) -> Any:
+        if current_context() == ctx:
+            return self._run_arrays(ctx, *args)
         with Context(ctx):  # one of this thread: others may be inside the same object
-            try:
-                params = {key: param.data(ctx) for key, param in self._reg_params.items()}
-            except DeferredInitializationError:
-                self._deferred_infer_shape(*args)
-                for param in self._reg_params.values():
-                    param._finish_deferred_init()
-                self._clear_cached_op()
-                params = {key: param.data(ctx) for key, param in self._reg_params.items()}
-            try:
-                return self.hybrid_forward(nd, *args, **params)
-            except MXNetError as error:
-                _name_block(error, self)
-                raise
+            return self._run_arrays(ctx, *args)
+
+    def _run_arrays(self, ctx: Context, *args: Any) -> Any:
+        try:
+            params = {key: param.data(ctx) for key, param in self._reg_params.items()}
+        except DeferredInitializationError:
+            self._deferred_infer_shape(*args)
+            for param in self._reg_params.values():
+                param._finish_deferred_init()
+            self._clear_cached_op()
+            params = {key: param.data(ctx) for key, param in self._reg_params.items()}
+        try:
+            return self.hybrid_forward(nd, *args, **params)
+        except MXNetError as error:
+            _name_block(error, self)
+            raise
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Computes the outputs; `F` is ``mx.nd`` or ``mx.sym``, and parameters come by keyword. Subclasses define
