@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import initializer, name
 from .. import ndarray as nd
-from ..base import MXNetTypeError, MXNetValueError
+from ..base import MXNetError, MXNetTypeError, MXNetValueError
 from ..model import write_whole
+from .error_place import add_place, unknown_arguments
 from .parameter import Parameter, ParameterDict
 from .parameter_dict import brief
 from .utils import HookHandle, block_tree, indented
@@ -111,7 +112,11 @@ class Block:
     ['net_dense0_bias', 'net_dense1_bias']
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+    ) -> None:
+        if unknown:
+            raise unknown_arguments(self, unknown)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix[:-1] if self._prefix.endswith("_") else self._prefix
@@ -394,7 +399,11 @@ class Block:
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        out = self.forward(*args)
+        try:
+            out = self.forward(*args)
+        except (MXNetError, TypeError, AttributeError) as error:
+            add_place(error, self)
+            raise
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)

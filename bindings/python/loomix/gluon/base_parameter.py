@@ -350,7 +350,8 @@ class Parameter:
                 f"Parameter '{self.name}' has not been initialized yet because initialization was deferred. "
                 "Actual initialization happens during the first forward pass. Please pass one batch of data "
                 "through the network before accessing Parameters. You can also avoid deferred "
-                "initialization by specifying in_units, num_features, etc., for network layers."
+                "initialization by specifying in_units, num_features, etc., for network layers. So far its shape "
+                f"is {self.shape}."
             )
         raise MXNetError(_NOT_INITIALIZED.format(self.name))
 

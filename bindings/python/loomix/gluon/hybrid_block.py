@@ -13,6 +13,7 @@ from ..context import Context, current_context
 from ..model import write_whole
 from ..symbol.symbol import check_backend
 from .base_block import Block
+from .error_place import returned_nothing
 from .parameter import DeferredInitializationError, Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ class HybridBlock(Block):
     array([0., 6.], dtype=float32)
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
-        super().__init__(prefix, params)
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+    ) -> None:
+        super().__init__(prefix, params, **unknown)
         self._active = False
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
         self._clear_cached_op()
@@ -243,6 +246,8 @@ class HybridBlock(Block):
             params = {key: param.var() for key, param in self._reg_params.items()}
             with self.name_scope():
                 out = self.hybrid_forward(symbol, *grouped, **params)
+            if out is None:
+                raise returned_nothing(self, "hybrid_forward", "a Symbol, or a list of them")
             outputs, self._out_format = flatten(out, "output", (symbol.Symbol,))
             known = [item for item in outputs if item is not None]
             self._graph = inputs, symbol.Group(known) if len(known) != 1 else known[0]
@@ -367,7 +372,10 @@ class HybridBlock(Block):
             )
         params = {key: param.var() for key, param in self._reg_params.items()}
         with self.name_scope():
-            return self.hybrid_forward(symbol, x, *args, **params)
+            out = self.hybrid_forward(symbol, x, *args, **params)
+        if out is None:
+            raise returned_nothing(self, "hybrid_forward", "a Symbol, or a list of them")
+        return out
 
     def _forward_arrays(self, ctx: Context, *args: Any) -> Any:
         if current_context() == ctx:
@@ -384,11 +392,10 @@ class HybridBlock(Block):
                 param._finish_deferred_init()
             self._clear_cached_op()
             params = {key: param.data(ctx) for key, param in self._reg_params.items()}
-        try:
-            return self.hybrid_forward(nd, *args, **params)
-        except MXNetError as error:
-            _name_block(error, self)
-            raise
+        out = self.hybrid_forward(nd, *args, **params)
+        if out is None:
+            raise returned_nothing(self, "hybrid_forward", "an NDArray, or a list of them")
+        return out
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Computes the outputs; `F` is ``mx.nd`` or ``mx.sym``, and parameters come by keyword. Subclasses define
@@ -427,12 +434,3 @@ def _leaves(args: Any) -> Any:
             yield from _leaves(item)
         else:
             yield item
-
-
-def _name_block(error: MXNetError, block: Block) -> None:
-    """Adds to an error of an operator the innermost block that it ran in, and its parameters."""
-    if getattr(error, "block", None) is None and error.args:
-        params = ", ".join(f"'{param.name}' {param.shape}" for param in block._reg_params.values())
-        where = f"in block '{block.name}'" + (f" with the parameters {params}" if params else "")
-        error.args = (f"{error.args[0]} ({where})", *error.args[1:])
-        error.block = block.name  # type: ignore[attr-defined]

@@ -149,7 +149,10 @@ class Symbol(_Base):
         raise NotImplementedForSymbol(self.__itruediv__, "/=", other)
 
     def __bool__(self) -> bool:
-        raise NotImplementedForSymbol(self.__bool__, "bool")
+        raise NotImplementedForSymbol(
+            self.__bool__,
+            "F.where, F.contrib.cond or an eager block (a symbol has no value yet that a branch could depend on)",
+        )
 
     # ---- outputs ----
 

@@ -12,6 +12,7 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...base import MXNetTypeError, MXNetValueError
 from ..block import Block, HybridBlock
+from ..error_place import returned_nothing
 from ..utils import indented
 from .activations import Activation
 
@@ -91,6 +92,8 @@ class Sequential(_Stack, Block):
             args = ()
             if isinstance(x, (tuple, list)):
                 x, args = x[0], tuple(x[1:])
+            elif x is None:
+                raise returned_nothing(block, "forward", "an NDArray, or a list of them")
         return [x, *args] if args else x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:

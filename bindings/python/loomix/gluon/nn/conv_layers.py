@@ -67,12 +67,11 @@ class _Conv(HybridBlock):
         bias_initializer: Any = "zeros",
         output_padding: Any = None,
         axes: str = "HW",
-        prefix: str | None = None,
-        params: Any = None,
+        **kwargs: Any,
     ) -> None:
         who = type(self).__name__
         _check_layout(layout, axes, who)
-        super().__init__(prefix=prefix, params=params)
+        super().__init__(**kwargs)
         self._channels = channels
         self._in_channels = in_channels
         self._op_name = "Convolution" if output_padding is None else "Deconvolution"

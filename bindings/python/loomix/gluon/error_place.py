@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says in an error which block of a network it came from."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..base import MXNetTypeError, suggest
+
+if TYPE_CHECKING:
+    from .base_block import Block
+
+__all__ = ["add_place", "returned_nothing", "unknown_arguments"]
+
+_NAMED = re.compile(r"Parameter '([^']+)'|in node '([^']+)'")
+
+
+class _Place:
+    """The block of an error, and the way to it from the outermost block that the error has come through."""
+
+    def __init__(self, text: str, block: Block) -> None:
+        self.text, self.outer = text, block
+        found = _NAMED.search(text)
+        self.inner, self.path = _search(block, found[1] or found[2]) if found else (block, [])
+
+    def enter(self, block: Block) -> None:
+        """The error comes out of this block, too."""
+        if block is not self.outer:
+            keys = [key for key, child in block._children.items() if child is self.outer]
+            self.path = [*(keys[:1] or [self.outer.name]), *self.path]
+            self.outer = block
+
+    def __str__(self) -> str:
+        where = f"in block '{self.inner.name}'"
+        if self.path:
+            where += f", which is {'.'.join(self.path)} of '{self.outer.name}'"
+        params = ", ".join(f"'{param.name}' {param.shape}" for param in self.inner._reg_params.values())
+        if params:
+            where += f"{',' if self.path else ''} with the parameters {params}"
+        return f"{self.text} ({where})"
+
+
+def _search(block: Block, name: str) -> tuple[Block, list[str]]:
+    """The block with this parameter, or with a name that this node's begins with; and the way to it."""
+    path: list[str] = []
+    while True:
+        for key, child in block._children.items():
+            if name in child.collect_params() or (child.prefix and name.startswith(child.prefix)):
+                block = child
+                path.append(key)
+                break
+        else:
+            return block, path
+
+
+def add_place(error: Exception, block: Block) -> None:
+    """Adds to an error the innermost block that it came from, its parameters, and the way to it from this block."""
+    if not error.args or not isinstance(error.args[0], str):
+        return
+    place = getattr(error, "block_place", None)
+    if place is None:
+        place = error.block_place = _Place(error.args[0], block)  # type: ignore[attr-defined]
+    else:
+        place.enter(block)
+    error.args = (str(place), *error.args[1:])
+
+
+def returned_nothing(block: Block, method: str, expected: str) -> MXNetTypeError:
+    """The error of a block whose method gives None."""
+    return MXNetTypeError(
+        f"[{type(block).__name__}] {method} of block '{block.name}' returned None; expected {expected}. "
+        "Is a return missing?"
+    )
+
+
+def unknown_arguments(block: Any, unknown: Any) -> MXNetTypeError:
+    """The error of a block that is made with arguments that none of its classes knows."""
+    known: dict[str, None] = {}
+    for kind in type(block).__mro__:
+        if "__init__" in kind.__dict__ and kind is not object:
+            for param in inspect.signature(kind.__init__).parameters.values():
+                if param.kind in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY) and param.name != "self":
+                    known[param.name] = None
+    name = next(iter(unknown))
+    return MXNetTypeError(
+        f"[{type(block).__name__}] got an unexpected keyword argument '{name}'. {suggest(name, known)}"
+    )

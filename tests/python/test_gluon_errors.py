@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of Gluon's blocks name the block, the way to it, the parameters, and what was expected and given."""
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix import gluon
+from loomix.gluon import nn
+
+nd = mx.nd
+
+
+@pytest.fixture(autouse=True)
+def fresh_names():
+    with mx.name.NameManager():
+        yield
+
+
+def nested(*inner, initialize=True, hybrid=False):
+    """Blocks as `body.0`, `body.1` and so on of a block called `net`."""
+    net = Outer(prefix="net_")
+    with net.name_scope():
+        net.body = nn.HybridSequential(prefix="body_")
+        with net.body.name_scope():
+            net.body.add(*(make() for make in inner))
+    if initialize:
+        net.initialize()
+    net.hybridize(hybrid)
+    return net
+
+
+class Outer(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return self.body(x)
+
+
+class Branch(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x if x.sum() > 0 else -x
+
+
+class Nothing(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        F.relu(x)
+
+
+class PlainNothing(gluon.Block):
+    def forward(self, x):
+        pass
+
+
+def error_of(net, x, kind=mx.MXNetError):
+    with pytest.raises(kind) as raised:
+        net(x)
+    return str(raised.value)
+
+
+FLAT = nn.Flatten
+PLACE = "in block 'net_body_dense0', which is body.1 of 'net', with the parameters 'net_body_dense0_weight'"
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("known", [0, 3])
+def test_parameters_that_were_not_initialised(known, hybrid):
+    net = nested(FLAT, lambda: nn.Dense(4, in_units=known), initialize=False, hybrid=hybrid)
+    text = error_of(net, nd.ones((2, 3)))
+    assert "'net_body_dense0_weight' has not been initialized" in text
+    assert f"{PLACE} (4, {known}), 'net_body_dense0_bias' (4,))" in text
+
+
+def test_parameters_that_are_not_filled():
+    net = nested(FLAT, lambda: nn.Dense(4))
+    with pytest.raises(
+        gluon.DeferredInitializationError, match=r"'net_body_dense0_weight'.*shape is \(4, 0\)"
+    ):
+        net.body[1].weight.data()
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("filled", [False, True])
+def test_shapes_that_do_not_fit(filled, hybrid):
+    net = nested(FLAT, lambda: nn.Dense(4, in_units=3), hybrid=hybrid)
+    if filled:
+        net(nd.ones((2, 3)))
+    text = error_of(net, nd.ones((2, 5)), ValueError)
+    assert PLACE in text
+    assert "(4, 3); the other arguments ask for (4, 5)" in text and "data has shape (2, 5)" in text
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_types_that_do_not_fit(hybrid):
+    net = nested(FLAT, lambda: nn.Dense(4, in_units=3), hybrid=hybrid)
+    text = error_of(net, nd.ones((2, 3), dtype="float64"), TypeError)
+    assert PLACE in text and "float32; the other arguments ask for float64" in text
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_other_devices(hybrid):
+    net = nested(FLAT, lambda: nn.Dense(4, in_units=3), hybrid=hybrid)
+    text = error_of(net, nd.ones((2, 3), ctx=mx.cpu(1)))
+    assert PLACE in text and "not initialized on context cpu(1). It was only initialized on [cpu(0)]" in text
+
+
+def test_a_branch_on_a_symbol():
+    net = nested(FLAT, Branch)
+    assert net(nd.ones((2, 3))).shape == (2, 3)
+    net.hybridize()
+    text = error_of(net, nd.ones((2, 3)))
+    assert "use F.where" in text and "in block 'net_body_branch0', which is body.1 of 'net'" in text
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_forward_that_returns_nothing(hybrid):
+    text = error_of(nested(FLAT, Nothing, hybrid=hybrid), nd.ones((2, 3)), TypeError)
+    assert "hybrid_forward of block 'net_body_nothing0' returned None; expected " in text
+    assert "which is body.1 of 'net'" in text
+    alone = Nothing(prefix="alone_")
+    alone.hybridize(hybrid)
+    assert "[Nothing] hybrid_forward of block 'alone' returned None" in error_of(alone, nd.ones(2), TypeError)
+
+
+def test_a_plain_block_that_returns_nothing():
+    net = nn.Sequential(prefix="net_")
+    net.add(PlainNothing(prefix="nothing_"), nn.Dense(2))
+    net.initialize()
+    assert "[PlainNothing] forward of block 'nothing' returned None" in error_of(net, nd.ones(2), TypeError)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nn.Dense(3, unit=3), r"\[Dense\] .* argument 'unit'\. Did you mean 'units'"),
+        (lambda: nn.Conv2D(3, 3, pad=1), r"\[Conv2D\] .* argument 'pad'\. Did you mean 'padding'"),
+        (lambda: nn.MaxPool2D(stride=1), r"\[MaxPool2D\] .* argument 'stride'\. Did you mean 'strides'"),
+        (lambda: gluon.rnn.LSTM(3, hidden=2), r"\[LSTM\] .* argument 'hidden'\. Did you mean 'hidden_size'"),
+        (lambda: gluon.loss.L2Loss(wight=2), r"\[L2Loss\] .* argument 'wight'\. Did you mean 'weight'"),
+        (lambda: gluon.rnn.LSTMCell(3, hidden=2), r"LSTMCell.* argument 'hidden'"),
+    ],
+)
+def test_arguments_that_a_layer_does_not_know(make, text):
+    with pytest.raises(TypeError, match=text):
+        make()
+
+
+def test_inputs_of_other_kinds():
+    text = error_of(nested(FLAT), np.ones((2, 3)), TypeError)
+    assert "block 'net' got <class 'numpy.ndarray'>" in text
