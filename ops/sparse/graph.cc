@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/sparse/graph.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "base/error.h"
@@ -9,8 +8,18 @@
 #include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
-// Operators on graphs: csr matrices whose stored values number the edges, one row a vertex.
 namespace loomix::ops {
+
+std::vector<int64_t> vertices_of(const TensorView& view, int64_t count, int64_t limit, const char* who) {
+  std::vector<int64_t> ids(static_cast<size_t>(count));
+  convert_elements(view.data, view.dtype, ids.data(), DType::int64, count);
+  for (const int64_t id : ids) {
+    LOOMIX_CHECK(id >= 0 && id < limit, IndexError,
+                 "[{}] vertex {} is out of range; the graph has vertices 0 to {}.", who, id, limit - 1);
+  }
+  return ids;
+}
+
 namespace {
 
 constexpr auto csr = StorageType::csr;
@@ -38,15 +47,11 @@ void subgraph_type(const SubgraphParams& p, TypeInfer& t) {
   }
 }
 
-std::vector<int64_t> vertices_of(const TensorView& view, int64_t limit) {
-  std::vector<int64_t> ids(static_cast<size_t>(view.size()));
-  convert_elements(view.data, view.dtype, ids.data(), DType::int64, view.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
-    LOOMIX_CHECK(ids[i] >= 0 && ids[i] < limit, IndexError,
-                 "[dgl_subgraph] vertex {} is out of range; the graph has vertices 0 to {}.", ids[i],
-                 limit - 1);
-    LOOMIX_CHECK(i == 0 || ids[i - 1] < ids[i], ValueError,
-                 "[dgl_subgraph] vertex {} follows {}; they must increase.", ids[i], ids[i - 1]);
+std::vector<int64_t> sorted_vertices(const TensorView& view, int64_t limit) {
+  std::vector<int64_t> ids = vertices_of(view, view.size(), limit, "dgl_subgraph");
+  for (size_t i = 1; i < ids.size(); ++i) {
+    LOOMIX_CHECK(ids[i - 1] < ids[i], ValueError, "[dgl_subgraph] vertex {} follows {}; they must increase.",
+                 ids[i], ids[i - 1]);
   }
   return ids;
 }
@@ -56,29 +61,18 @@ void subgraph_cpu(const SubgraphParams& p, const KernelArgs& args) {
   dispatch_numeric(args.in[0].dtype, "dgl_subgraph", [&]<class T>(Type<T>) {
     const CsrView<T> graph = csr_of<T>(input_storage(args, 0), args.in[0].shape);
     for (int i = 0; i < count_graphs(p); ++i) {
-      const std::vector<int64_t> ids = vertices_of(args.in[static_cast<size_t>(i) + 1], graph.rows);
-      std::vector<int64_t> starts{0}, columns;
-      std::vector<T> edges;
+      const std::vector<int64_t> ids = sorted_vertices(args.in[static_cast<size_t>(i) + 1], graph.rows);
+      EdgeRows<T> rows;
       for (const int64_t id : ids) {
         for (int64_t k = graph.starts[id]; k < graph.starts[id + 1]; ++k) {
           const auto at = std::lower_bound(ids.begin(), ids.end(), graph.columns[k]);
-          if (at == ids.end() || *at != graph.columns[k]) continue;
-          columns.push_back(at - ids.begin());
-          edges.push_back(graph.values[k]);
+          if (at != ids.end() && *at == graph.columns[k]) rows.add(at - ids.begin(), graph.values[k]);
         }
-        starts.push_back(static_cast<int64_t>(columns.size()));
+        rows.end_row();
       }
       for (int mapping = 0; mapping < (p.return_mapping ? 2 : 1); ++mapping) {
         const auto out = static_cast<size_t>(i + mapping * count_graphs(p));
-        if (args.req[out] == Req::null) continue;
-        Storage& to = output_storage(args, out);
-        to.resize_sparse(static_cast<int64_t>(columns.size()), sizeof(T),
-                         static_cast<int64_t>(starts.size()));
-        std::copy(starts.begin(), starts.end(), to.indptr());
-        std::copy(columns.begin(), columns.end(), to.indices());
-        T* const values = static_cast<T*>(to.data());
-        for (size_t k = 0; k < edges.size(); ++k)
-          values[k] = mapping ? edges[k] : static_cast<T>(static_cast<Accum<T>>(k));
+        if (args.req[out] != Req::null) rows.store(output_storage(args, out), mapping == 0);
       }
     }
   });

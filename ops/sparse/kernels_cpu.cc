@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/families.h"
 #include "ops/sparse/graph.h"
+#include "ops/sparse/graph_sample.h"
 #include "ops/sparse/sparse.h"
 
 namespace loomix::ops {
@@ -14,6 +15,7 @@ void kernels_sparse_cpu(OpTable& table) {
   kernels_sparse_reduce(table);
   kernels_sparse_rows(table);
   kernels_sparse_graph(table);
+  kernels_graph_sample(table);
 }
 
 }  // namespace loomix::ops

@@ -2,6 +2,7 @@
 #include "ops/families.h"
 #include "ops/rules.h"
 #include "ops/sparse/graph.h"
+#include "ops/sparse/graph_sample.h"
 #include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
@@ -38,6 +39,7 @@ void typed_by_first(const NoParams&, TypeInfer& t) {
 
 void register_sparse(OpTable& table) {
   register_graph(table);
+  register_graph_sample(table);
   table.add<CastStorageParams>("cast_storage")
       .aliases({"_sparse_cast_storage"})
       .doc("The same values in another storage type: 'default', 'row_sparse' or 'csr'.")

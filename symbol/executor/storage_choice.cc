@@ -27,8 +27,10 @@ ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, cons
     if (!as_given && std::none_of(wanted.begin(), wanted.end(), is_known)) break;
     for (const StorageType candidate :
          {first, StorageType::row_sparse, StorageType::csr, StorageType::dense}) {
-      for (size_t i = 0; i < out.size(); ++i)
-        out[i] = as_given && is_known(wanted[i]) ? wanted[i] : candidate;
+      for (size_t i = 0; i < out.size(); ++i) {
+        const bool fits = candidate != StorageType::csr || spec.out[i].shape.ndim() == 2;
+        out[i] = as_given && is_known(wanted[i]) ? wanted[i] : fits ? candidate : StorageType::dense;
+      }
       if (accepts()) return choose_kernel(runtime, op, attrs, spec, device);
     }
   }

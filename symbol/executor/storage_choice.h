@@ -15,8 +15,8 @@ inline bool makes_sparse(const ops::OpDef& op) {
 
 // Chooses a kernel that takes the storage types of the inputs. `stypes` are those of inputs, then outputs; an output that is
 // undefined is stored as the first kernel gives it that accepts one of: the storage type of the first sparse input,
-// row_sparse, csr, dense. Where an output is given, that is tried before all others. Writes the outputs' storage types back;
-// where no kernel accepts any, the choice is empty.
+// row_sparse, csr (dense for outputs that are no matrices), dense. Where an output is given, that is tried before all
+// others. Writes the outputs' storage types back; where no kernel accepts any, the choice is empty.
 ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                     ops::KernelSpec spec, std::span<StorageType> stypes, Device device);
 
