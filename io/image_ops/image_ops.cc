@@ -45,28 +45,29 @@ void infer_any(const P&, ShapeInfer& s) {
 }
 
 template <class P, void (*Run)(const P&, const KernelArgs&)>
-void add_same(OpTable& table, const char* name, const char* doc) {
-  table.add<P>(name)
-      .doc(doc)
+ops::OpBuilder<P> add_same(OpTable& table, const char* name, const char* doc) {
+  auto op = table.add<P>(name);
+  op.doc(doc)
       .input("data")
       .output("output")
       .infer_shape(infer_any<P>)
       .infer_type(ops::same_type<P>)
       .element_cost(4);
   table.kernel<P, Run>(name, name, kCpu);
+  return op;
 }
 
 template <class P, void (*Run)(const P&, const KernelArgs&)>
-void add_random(OpTable& table, const char* name, const char* doc) {
-  table.add<P>(name)
-      .doc(doc)
-      .input("data")
-      .output("output")
-      .infer_shape(infer_any<P>)
-      .infer_type(ops::same_type<P>)
-      .uses_rng(few_numbers<P>)
-      .element_cost(4);
-  table.kernel<P, Run>(name, name, kCpu);
+ops::OpBuilder<P> add_random(OpTable& table, const char* name, const char* doc) {
+  auto op = add_same<P, Run>(table, name, doc);
+  op.uses_rng(few_numbers<P>);
+  return op;
+}
+
+// Of operators that add something to the data.
+template <class P>
+void pass_gradient(const P&, GradBuilder& g) {
+  g.set(0, g.grad_of(0));
 }
 
 void infer_to_tensor(const NoParams&, ShapeInfer& s) {
@@ -225,8 +226,14 @@ void register_image_ops(OpTable& table) {
   register_normalize(table);
   register_crop(table);
   register_geometry(table);
-  add_same<NoParams, flip_cpu<false, false>>(table, "_image_flip_left_right", "Mirrors pictures.");
-  add_same<NoParams, flip_cpu<true, false>>(table, "_image_flip_top_bottom", "Turns pictures upside down.");
+  add_same<NoParams, flip_cpu<false, false>>(table, "_image_flip_left_right", "Mirrors pictures.")
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("_image_flip_left_right", {g.grad_of(0)}));
+      });
+  add_same<NoParams, flip_cpu<true, false>>(table, "_image_flip_top_bottom", "Turns pictures upside down.")
+      .gradient([](const NoParams&, GradBuilder& g) {
+        g.set(0, g.call1("_image_flip_top_bottom", {g.grad_of(0)}));
+      });
   add_random<NoParams, flip_cpu<false, true>>(table, "_image_random_flip_left_right",
                                               "Mirrors with probability 1/2.");
   add_random<NoParams, flip_cpu<true, true>>(table, "_image_random_flip_top_bottom",
@@ -241,14 +248,15 @@ void register_image_ops(OpTable& table) {
       "Moves colours from grey by a factor between min_factor and max_factor.");
   add_random<FactorParams, random_colour_cpu<Kind::hue>>(
       table, "_image_random_hue",
-      "Turns the hue by a random angle between (min_factor - 1) and (max_factor - 1) half circles.");
+      "Turns the hue by a random part of the circle between min_factor and max_factor; 1 is a whole turn.");
   add_random<JitterParams, jitter_cpu>(table, "_image_random_color_jitter",
                                        "Changes brightness, contrast, saturation and hue, in random order.");
   add_same<LightingParams, lighting_cpu>(
-      table, "_image_adjust_lighting", "Adds principal components of ImageNet's colours, weighted by alpha.");
+      table, "_image_adjust_lighting", "Adds principal components of ImageNet's colours, weighted by alpha.")
+      .gradient(pass_gradient<LightingParams>);
   add_random<RandomLightingParams, random_lighting_cpu>(
-      table, "_image_random_lighting",
-      "Adds principal components of ImageNet's colours with normal weights.");
+      table, "_image_random_lighting", "Adds principal components of ImageNet's colours with normal weights.")
+      .gradient(pass_gradient<RandomLightingParams>);
 }
 
 }  // namespace loomix::io

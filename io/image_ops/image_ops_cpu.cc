@@ -52,7 +52,8 @@ void change_floats(const KernelArgs& args, const Change& change) {
     for (int64_t n = 0; n < count; ++n, in += p.size(), out += p.size()) {
       for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(in[i]);
       change(std::span(values), p);
-      for (size_t i = 0; i < values.size(); ++i) out[i] = to_value<T>(values[i]);
+      for (size_t i = 0; i < values.size(); ++i)  // fractions are cut off, as in MXNet
+        out[i] = to_value<T>(std::is_integral_v<T> ? std::trunc(values[i]) : values[i]);
     }
   });
 }
@@ -62,6 +63,22 @@ float gray_of(const float* pixel) { return 0.299f * pixel[0] + 0.587f * pixel[1]
 void check_colours(const Pictures& p, const char* who) {
   LOOMIX_CHECK(p.channels == 3, ShapeError, "[{}] the pictures have {} channels; expected 3.", who,
                p.channels);
+}
+
+// Turns the hue of HLS; lightness and saturation stay, and with them the largest and the smallest of the three.
+void turn_hue(float* pixel, float turns) {
+  const auto [low, high] = std::minmax({pixel[0], pixel[1], pixel[2]});
+  const float spread = high - low;
+  if (!(spread > 0)) return;
+  const float hue = pixel[0] == high   ? (pixel[1] - pixel[2]) / spread
+                    : pixel[1] == high ? 2 + (pixel[2] - pixel[0]) / spread
+                                       : 4 + (pixel[0] - pixel[1]) / spread;
+  for (int channel = 0; channel < 3; ++channel) {
+    // Sixths of the circle from where the channel begins to rise: up, two at the top, down, two at the bottom.
+    float place = hue / 6 + turns + static_cast<float>(1 - channel) / 3;
+    place = 6 * (place - std::floor(place));
+    pixel[channel] = low + spread * std::clamp(std::min(place, 4 - place), 0.0f, 1.0f);
+  }
 }
 
 template <class Values>
@@ -87,20 +104,7 @@ void change_colour(ColourChange::Kind kind, float factor, Values values, const P
     }
     return;
   }
-  // The hue: a turn of I and Q in YIQ.
-  const float angle = (factor - 1) * 3.14159265f, u = std::cos(angle), w = std::sin(angle);
-  constexpr float kTo[3][3] = {
-      {0.299f, 0.587f, 0.114f}, {0.596f, -0.274f, -0.321f}, {0.211f, -0.523f, 0.311f}};
-  constexpr float kFrom[3][3] = {{1, 0.956f, 0.621f}, {1, -0.272f, -0.647f}, {1, -1.107f, 1.705f}};
-  for (size_t i = 0; i < values.size(); i += 3) {
-    float yiq[3];
-    for (int k = 0; k < 3; ++k)
-      yiq[k] = kTo[k][0] * values[i] + kTo[k][1] * values[i + 1] + kTo[k][2] * values[i + 2];
-    const float turned[3] = {yiq[0], u * yiq[1] - w * yiq[2], w * yiq[1] + u * yiq[2]};
-    for (size_t k = 0; k < 3; ++k) {
-      values[i + k] = kFrom[k][0] * turned[0] + kFrom[k][1] * turned[1] + kFrom[k][2] * turned[2];
-    }
-  }
+  for (size_t i = 0; i < values.size(); i += 3) turn_hue(&values[i], factor);
 }
 
 void add_components(std::span<float> values, const Pictures& p, const float (&alpha)[3]) {

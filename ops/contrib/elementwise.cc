@@ -31,9 +31,9 @@ void columns_shape(ShapeInfer& s, const Shape& data, int mean) {
 // What MXNet computes for the stored elements of sparse arrays only; of dense arrays, all are stored.
 void register_scatter_forms(OpTable& table) {
   const auto with_scalar = [&](const char* name, const char* doc) {
-    add_unary<ScalarParams>(table, name, doc).gradient([](const ScalarParams&, GradBuilder& g) {
-      g.set(0, g.grad_of(0));
-    });
+    add_unary<ScalarParams>(table, name, doc)
+        .infer_type(type_with_number)
+        .gradient([](const ScalarParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
   };
   with_scalar("_scatter_plus_scalar", "data + scalar, for the stored elements of sparse data.");
   with_scalar("_scatter_minus_scalar", "data - scalar, for the stored elements of sparse data.");

@@ -141,7 +141,11 @@ void register_cast(OpTable& table) {
       .inputs({"lhs", "rhs"})
       .output("output")
       .infer_shape(same_shape<NoParams>)
-      .infer_type(type_of_first<NoParams>)
+      .infer_type([](const NoParams& p, TypeInfer& t) {
+        if (t.in(0) == DType::unknown) t.set_in(0, t.in(1));
+        type_of_first(p, t);
+        if (t.in(1) == DType::unknown) t.set_in(1, t.in(0));
+      })
       .inplace(0, 0)
       .identity(0, 0)
       .shape_only(1)

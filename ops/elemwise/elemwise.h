@@ -11,6 +11,7 @@
 namespace loomix::ops {
 
 class OpTable;
+class TypeInfer;
 
 struct ScalarParams {
   double scalar = 1;
@@ -20,6 +21,10 @@ struct ScalarParams {
     f("is_int", &ScalarParams::is_int, "Whether the number was an integer where it was written.");
   }
 };
+
+// Booleans and a number give int64, whole numbers and one that is said to be a fraction float64, as in MXNet. Other arrays
+// keep their type.
+void type_with_number(const ScalarParams& p, TypeInfer& t);
 
 struct SmoothL1Params {
   float scalar = 1;

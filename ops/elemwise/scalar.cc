@@ -10,6 +10,13 @@
 #include "ops/table.h"
 
 namespace loomix::ops {
+
+void type_with_number(const ScalarParams& p, TypeInfer& t) {
+  if (t.in(0) != DType::unknown && !p.is_int && !is_floating(t.in(0))) t.set_out(0, DType::float64);
+  else if (t.in(0) == DType::boolean) t.set_out(0, DType::int64);
+  else t.unify_all();
+}
+
 namespace {
 
 using E = GradExpr;
@@ -20,12 +27,6 @@ OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc, const cha
   builder.input("data").output("output").infer_shape(same_shape<P>).infer_type(same_type<P>).inplace(0, 0);
   describe(builder, doc, std::array{alias});
   return builder;
-}
-
-// Booleans and a number give int64, as in MXNet; other arrays keep their type.
-void type_with_number(const ScalarParams&, TypeInfer& t) {
-  if (t.in(0) == DType::boolean) t.set_out(0, DType::int64);
-  else t.unify_all();
 }
 
 template <class F, Spread side, class P, class Gradient>

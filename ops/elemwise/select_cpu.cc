@@ -90,7 +90,8 @@ void backward_make_loss_cpu(const MakeLossParams& p, const KernelArgs& args) {
   double scale = p.grad_scale;
   if (data.size() == 0) return;
   if (p.normalization == LossNormalization::batch && data.shape.ndim() > 0) {
-    scale /= static_cast<double>(data.shape[0]);
+    // As in MXNet, a batch counts all axes but the last one.
+    scale /= static_cast<double>(data.shape.size_between(0, data.shape.ndim() - 1));
   } else if (p.normalization == LossNormalization::valid) {
     const int64_t valid = dispatch_numeric(data.dtype, "MakeLoss", [&]<class T>(Type<T>) {
       const T* x = static_cast<const T*>(data.data);

@@ -235,7 +235,10 @@ void register_index(OpTable& table) {
         s.set_out(0, s.in(1));
         s.set_in(1, s.out(0));
       })
-      .infer_type(typed_by_data<NoParams, 0, 1>)
+      .infer_type([](const NoParams& p, TypeInfer& t) {
+        if (t.in(1) == DType::unknown) t.set_in(1, DType::int32);
+        typed_by_data<NoParams, 0, 1>(p, t);
+      })
       .input_types(1, kNumericTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_batch_take", {g.grad_of(0), g.in(1), g.in(0)}));

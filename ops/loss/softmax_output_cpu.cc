@@ -28,7 +28,9 @@ double divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Tens
     for (int64_t i = 0; i < label.size(); ++i) valid += labels[i] != ignored;
     return static_cast<double>(std::max<int64_t>(valid, 1));
   }
-  const double places = p.multi_output ? static_cast<double>(rows.inner) : 1.0;
+  if (!p.multi_output)
+    return p.normalization == LossNormalization::batch ? static_cast<double>(label.size()) : 1.0;
+  const auto places = static_cast<double>(rows.inner);
   return p.normalization == LossNormalization::batch ? places * static_cast<double>(label.shape[0]) : places;
 }
 

@@ -45,7 +45,7 @@ template <class P>
 void data_type(const P&, TypeInfer& t) {
   t.set_out(0, t.in(0));
   t.set_in(0, t.out(0));
-  if (t.num_in() > 1 && t.in(1) == DType::unknown) t.set_in(1, DType::float32);
+  if (t.num_in() > 1 && t.in(1) == DType::unknown) t.set_in(1, t.in(0));
 }
 
 // Calls the operator with the gradient in place of the data.

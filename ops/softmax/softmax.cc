@@ -111,7 +111,7 @@ void register_softmax(OpTable& table) {
   add_kind<SoftmaxKind::log_softmax>(table, "log_softmax").doc("The logarithm of the softmax.").input("data");
   using Activation = SoftmaxActivationParams;
   table.add<Activation>("SoftmaxActivation")
-      .doc("Softmax over all of an item, or over its channels at each place.")
+      .doc("Softmax along the last axis, or over the channels at each place.")
       .input("data")
       .output("output")
       .infer_shape(same_shape<Activation>)

@@ -81,7 +81,7 @@ struct SoftmaxActivationParams {
   SoftmaxMode mode = SoftmaxMode::instance;
   static void fields(FieldList<SoftmaxActivationParams>& f) {
     f("mode", &SoftmaxActivationParams::mode,
-      "Whether a softmax runs over all of an item or over its channels.")
+      "Whether a softmax runs along the last axis or over the channels.")
         .options({{"channel", SoftmaxMode::channel}, {"instance", SoftmaxMode::instance}});
   }
 };

@@ -109,7 +109,7 @@ void twice(const SoftmaxParams& p, const KernelArgs& args, Products&& products, 
 
 SoftmaxRows activation_rows(const SoftmaxActivationParams& p, const Shape& shape) {
   if (p.mode == SoftmaxMode::channel && shape.ndim() > 1) return SoftmaxRows(shape, 1);
-  return SoftmaxRows(shape[0], shape.size_between(1, shape.ndim()));
+  return SoftmaxRows(shape, shape.ndim() - 1);
 }
 
 }  // namespace

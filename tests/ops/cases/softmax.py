@@ -20,7 +20,7 @@ def softmin(x, axis=-1, temperature=1.0):
 
 
 def softmax_activation(x, mode="instance"):
-    return softmax(x, 1) if mode == "channel" else softmax(x.reshape(len(x), -1)).reshape(x.shape)
+    return softmax(x, 1 if mode == "channel" else -1)
 
 
 CASES = [

@@ -353,6 +353,29 @@ def dgl_adjacency(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def dgl_csr_neighbor_non_uniform_sample(
+    *csr_matrix: NDArray,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def dgl_csr_neighbor_uniform_sample(
+    *csr_matrix: NDArray,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def dgl_graph_compact(
+    *graph_data: NDArray,
+    return_mapping: bool,
+    graph_sizes: Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def dgl_subgraph(
     *graph: NDArray,
     return_mapping: bool,

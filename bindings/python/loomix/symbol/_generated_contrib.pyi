@@ -382,6 +382,29 @@ def dgl_adjacency(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def dgl_csr_neighbor_non_uniform_sample(
+    *csr_matrix: Symbol,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+) -> Symbol: ...
+def dgl_csr_neighbor_uniform_sample(
+    *csr_matrix: Symbol,
+    num_hops: int = 1,
+    num_neighbor: int = 2,
+    max_num_vertices: int = 100,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+) -> Symbol: ...
+def dgl_graph_compact(
+    *graph_data: Symbol,
+    return_mapping: bool,
+    graph_sizes: Sequence[int],
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+) -> Symbol: ...
 def dgl_subgraph(
     *graph: Symbol,
     return_mapping: bool,

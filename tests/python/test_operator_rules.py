@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators say of themselves and do by MXNet's rules: names of outputs, types, what a batch is."""
+
+import loomix as mx
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.library
+
+nd, sym = mx.nd, mx.sym
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda x: sym.topk(x), ["output"]),
+        (lambda x: sym.topk(x, ret_typ="mask"), ["output"]),
+        (lambda x: sym.topk(x, ret_typ="value"), ["output0"]),
+        (lambda x: sym.topk(x, ret_typ="both"), ["output0", "output1"]),
+        (lambda x: sym.sample_multinomial(x), ["output"]),
+        (lambda x: sym.sample_multinomial(x, get_prob=True), ["output0", "output1"]),
+        (lambda x: sym._internal._split_v2(x, indices=(0,)), ["output"]),
+        (lambda x: sym._internal._split_v2(x, indices=(0, 1)), ["output0", "output1"]),
+        (lambda x: sym.amp_multicast(x, num_outputs=1), ["output"]),
+        (lambda x: sym.contrib.box_nms(x), ["output0"]),
+        (lambda x: sym.contrib.bipartite_matching(x, threshold=0.5), ["output0", "output1"]),
+        (lambda x: sym.contrib.box_encode(x, x, x, x, x, x), ["output0", "output1"]),
+    ],
+)
+def test_names_of_outputs(make, names):
+    output = make(sym.var("x"))
+    assert output.list_outputs() == [f"{output.name}_{name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("make", "types"),
+    [
+        (lambda x: sym.SequenceMask(x, use_sequence_length=True), ["float64", "float64"]),
+        (lambda x: sym.SequenceLast(x, use_sequence_length=True), ["float64", "float64"]),
+        (lambda x: sym.batch_take(x, sym.var("i")), ["float64", "int32"]),
+        (lambda x: sym._internal._identity_with_attr_like_rhs(x, sym.var("y")), ["float64", "float64"]),
+        (lambda x: sym._internal._identity_with_attr_like_rhs(sym.var("y"), x), ["float64", "float64"]),
+    ],
+)
+def test_types_that_are_not_given(make, types):
+    arguments, outputs, _ = make(sym.var("x")).infer_type(x="float64")
+    assert [np.dtype(t).name for t in arguments] == types and np.dtype(outputs[0]).name == "float64"
+
+
+def test_numbers_that_are_fractions():
+    """The attribute `is_int=False` makes float64 of whole numbers."""
+    whole = np.array([1, 2, 3])
+    for dtype in ("int32", "uint8", "bool"):
+        values = whole.astype(dtype)
+        x = nd.array(values, dtype=dtype)
+        for name, expected in (
+            ("_plus_scalar", values + 0.5),
+            ("_rdiv_scalar", 0.5 / values),
+            ("_lesser_scalar", values < 0.5),
+            ("_scatter_minus_scalar", values - 0.5),
+        ):
+            result = getattr(nd._internal, name)(x, scalar=0.5, is_int=False)
+            assert result.dtype == np.float64 and np.allclose(result.asnumpy(), expected)
+        assert nd._internal._plus_scalar(x, scalar=2).dtype == (
+            np.int64 if dtype == "bool" else np.dtype(dtype)
+        )
+    single = nd.array([1.0])
+    assert nd._internal._plus_scalar(single, scalar=0.5, is_int=False).dtype == np.float32
+    assert nd._internal._scatter_plus_scalar(nd.array([1, 0], dtype="bool"), scalar=1).dtype == np.int64
+
+
+def gradient(function, data):
+    x = nd.array(data)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = function(x)
+    y.backward()
+    return y.asnumpy(), x.grad.asnumpy()
+
+
+@pytest.mark.parametrize("shape", [(6,), (4, 1), (2, 3), (2, 3, 4), (2, 3, 2, 2)])
+def test_the_batch_of_a_loss_is_all_axes_but_the_last(shape):
+    data = np.ones(shape)
+    _, grad = gradient(lambda x: nd.MakeLoss(x, normalization="batch", grad_scale=3), data)
+    np.testing.assert_allclose(grad, np.full(shape, 3 / np.prod(shape[:-1])), rtol=1e-6)
+
+
+def test_the_batch_of_a_softmax_that_keeps_its_shape():
+    data = np.random.RandomState(0).normal(size=(2, 3, 4))
+    label = np.random.RandomState(1).randint(0, 4, (2, 3))
+    y, grad = gradient(
+        lambda x: nd.SoftmaxOutput(x, nd.array(label), preserve_shape=True, normalization="batch"), data
+    )
+    np.testing.assert_allclose(grad, (y - np.eye(4)[label]) / 6, rtol=1e-5, atol=1e-7)
+
+
+def test_pictures_by_hue_and_their_gradients():
+    """A third of the circle moves each colour to the next."""
+    pixels = np.array([[[200, 30, 90], [10, 10, 10], [0, 255, 60]]], "float32")
+    for turns, moved in ((1 / 3, [2, 0, 1]), (2 / 3, [1, 2, 0]), (1.0, [0, 1, 2])):
+        turned = nd.image.random_hue(nd.array(pixels), turns, turns).asnumpy()
+        np.testing.assert_allclose(turned, pixels[:, :, moved], atol=1e-3)
+    bytes_ = nd.array(np.array([[[133, 0, 255]]]), dtype="uint8")
+    assert nd.image.random_brightness(bytes_, 1.2, 1.2).asnumpy().ravel().tolist() == [159, 0, 255]
+    image = nd.array(np.random.RandomState(0).rand(3, 5, 3))
+    image.attach_grad()
+    weight = np.random.RandomState(1).rand(3, 5, 3).astype("float32")
+    for change, expected in (
+        (lambda x: nd.image.flip_left_right(x), weight[:, ::-1]),
+        (lambda x: nd.image.flip_top_bottom(x), weight[::-1]),
+        (lambda x: nd.image.adjust_lighting(x, (0.1, 0.2, 0.3)), weight),
+    ):
+        with mx.autograd.record():
+            y = change(image)
+        y.backward(nd.array(weight))
+        np.testing.assert_array_equal(image.grad.asnumpy(), expected)
+
+
+def test_decoding_into_planes():
+    pixels = np.random.RandomState(0).randint(0, 256, (5, 7, 3)).astype(np.uint8)
+    encoded = mx.recordio.pack_img(mx.recordio.IRHeader(0, 0, 0, 0), pixels[:, :, ::-1], img_fmt=".png")[24:]
+    planes = pixels.transpose(2, 0, 1).astype("float32")
+    whole = nd.imdecode(encoded)
+    assert whole.dtype == np.float32 and (whole.asnumpy() == planes).all()
+    batch = nd.zeros((2, 3, 2, 4))
+    assert nd.imdecode(encoded, (1, 2, 5, 4), out=batch, index=1, mean=nd.ones((3, 1, 1))) is batch
+    assert (batch[1].asnumpy() == planes[:, 2:4, 1:5] - 1).all() and not batch[0].asnumpy().any()
+    assert nd.imdecode(encoded, channels=1).shape == (1, 5, 7)
+    for arguments in ({"clip_rect": (0, 0, 8, 5)}, {"clip_rect": (3, 0, 3, 5)}, {"channels": 2}):
+        with pytest.raises(ValueError, match="imdecode"):
+            nd.imdecode(encoded, **arguments)
