@@ -23,6 +23,7 @@ from ._indexing import (
     get_oshape_of_gather_nd_op,
     indexing_key_expand_implicit_axes,
 )
+from ._pictures import imdecode
 
 __all__ = [
     "NDArray",
@@ -884,57 +885,6 @@ def onehot_encode(indices: Any, out: NDArray) -> NDArray:
            [1., 0., 0.]], dtype=float32)
     """
     return _internal._onehot_encode(indices, out, out=out)
-
-
-def imdecode(
-    str_img: bytes,
-    clip_rect: Any = (0, 0, 0, 0),
-    out: NDArray | None = None,
-    index: int = 0,
-    channels: int = 3,
-    mean: NDArray | None = None,
-) -> NDArray:
-    """Decodes a picture into planes of floats. (:func:`loomix.image.imdecode` gives the pixels as they are.)
-
-    Parameters
-    ----------
-    str_img : bytes
-        Content of a JPEG, PNG or BMP file.
-    clip_rect : tuple of four int
-        The part that is wanted: columns from the first number up to the third, rows from the second up to the
-        fourth. All zeros: the whole picture.
-    out : NDArray, optional
-        (channels, height, width), or a batch of such, of which item ``index`` is written.
-    channels : int
-        3 (R, G, B) or 1 (grey).
-    mean : NDArray, optional
-        Is subtracted.
-
-    Returns
-    -------
-    NDArray
-        ``out``, or a new float32 array.
-    """
-    from .. import image
-
-    if channels not in (1, 3):
-        raise MXNetValueError(f"[nd.imdecode] channels is {channels}; expected 1 or 3.")
-    picture = image.imdecode(str_img, flag=0 if channels == 1 else 1)
-    left, top, right, bottom = clip_rect
-    if any(clip_rect):
-        height, width = picture.shape[:2]
-        if not (0 <= left < right <= width and 0 <= top < bottom <= height):
-            raise MXNetValueError(
-                f"[nd.imdecode] clip_rect {tuple(clip_rect)} is not inside a picture of {width} x {height} pixels."
-            )
-        picture = picture[top:bottom, left:right]
-    planes = picture.transpose((2, 0, 1)).astype("float32")
-    if mean is not None:
-        planes = op.broadcast_sub(planes, mean)
-    if out is None:
-        return planes
-    planes.copyto(out[index] if out.ndim == 4 else out)
-    return out
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
