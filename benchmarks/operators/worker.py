@@ -43,6 +43,21 @@ def _boxes(*shape):
     return make
 
 
+def _scored_boxes(count):
+    def make():
+        score = np.random.default_rng(2).uniform(0.01, 1, (count, 1))
+        return np.hstack([score, _boxes(count)()]).astype("float32")
+
+    return make
+
+
+def _vision():
+    """PyTorch's operators for pictures are a package of their own."""
+    import torchvision
+
+    return torchvision.ops
+
+
 def _triangular(count, size):
     return lambda: (
         np.tril(np.random.default_rng(1).uniform(0, 1, (count, size, size))) + 2 * np.eye(size)
@@ -129,6 +144,13 @@ for _name, _axis in (("all", None), ("last", 3), ("inner", 1), ("outer", 0), ("p
         IMAGE,
         torch=lambda torch, x, axis=_axis: torch.sum(x) if axis is None else torch.sum(x, axis),
     )
+for _name, _axis in (("all", None), ("last", 1)):
+    _add(
+        f"sum_matrix_{_name}",
+        lambda nd, x, axis=_axis: nd.sum(x) if axis is None else nd.sum(x, axis=axis),
+        _random(4096, 1024),
+        torch=lambda torch, x, axis=_axis: torch.sum(x) if axis is None else torch.sum(x, axis),
+    )
 _add(
     "sum_short_middle", lambda nd, x: nd.sum(x, axis=1), _random(8000, 4, 8), torch=lambda torch, x: x.sum(1)
 )
@@ -164,10 +186,20 @@ _add(
     IMAGE,
     torch=lambda torch, x, y: torch.cat([x, y], 1),
 )
-_add("slice_axis", lambda nd, x: nd.slice_axis(x, axis=2, begin=8, end=40), IMAGE)
+_add(
+    "slice_axis",
+    lambda nd, x: nd.slice_axis(x, axis=2, begin=8, end=40),
+    IMAGE,
+    torch=lambda torch, x: x[:, :, 8:40].contiguous(),
+)
 _add("flip", lambda nd, x: nd.flip(x, axis=3), IMAGE, torch=lambda torch, x: torch.flip(x, (3,)))
 _add("tile", lambda nd, x: nd.tile(x, reps=(2, 1, 1, 1)), IMAGE, torch=lambda torch, x: x.tile(2, 1, 1, 1))
-_add("repeat", lambda nd, x: nd.repeat(x, repeats=2, axis=1), IMAGE)
+_add(
+    "repeat",
+    lambda nd, x: nd.repeat(x, repeats=2, axis=1),
+    IMAGE,
+    torch=lambda torch, x: x.repeat_interleave(2, 1),
+)
 for _mode in ("constant", "edge", "reflect"):
     _add(
         f"pad_{_mode}",
@@ -182,10 +214,23 @@ _add(
     lambda nd, x, w: nd.Embedding(x, w, input_dim=10000, output_dim=256),
     _indices(10000, 32, 64),
     _random(10000, 256),
+    torch=lambda torch, x, w: torch.nn.functional.embedding(x, w),
 )
-_add("take", lambda nd, x, i: nd.take(x, i), _random(10000, 256), _indices(10000, 2048))
+_add(
+    "take",
+    lambda nd, x, i: nd.take(x, i),
+    _random(10000, 256),
+    _indices(10000, 2048),
+    torch=lambda torch, x, i: x.index_select(0, i),
+)
 _add("one_hot", lambda nd, x: nd.one_hot(x, 1000), _indices(1000, 512), differentiable=False)
-_add("pick", lambda nd, x, i: nd.pick(x, i), _random(512, 1000), _indices(1000, 512))
+_add(
+    "pick",
+    lambda nd, x, i: nd.pick(x, i),
+    _random(512, 1000),
+    _indices(1000, 512),
+    torch=lambda torch, x, i: x.gather(1, i.long()[:, None])[:, 0],
+)
 
 # Layers.
 _add(
@@ -256,9 +301,28 @@ _add(
     _random(768),
     torch=lambda torch, x, g, b: torch.layer_norm(x, (768,), g, b),
 )
-_add("GroupNorm", lambda nd, x, g, b: nd.GroupNorm(x, g, b, num_groups=8), IMAGE, _random(8), _random(8))
-_add("InstanceNorm", lambda nd, x, g, b: nd.InstanceNorm(x, g, b), IMAGE, _random(32), _random(32))
-_add("L2Normalization", lambda nd, x: nd.L2Normalization(x), IMAGE)
+_add(
+    "GroupNorm",
+    lambda nd, x, g, b: nd.GroupNorm(x, g, b, num_groups=8),
+    IMAGE,
+    _random(8),
+    _random(8),
+    torch=lambda torch, x, g, b: torch.group_norm(x, 8, g.repeat_interleave(4), b.repeat_interleave(4)),
+)
+_add(
+    "InstanceNorm",
+    lambda nd, x, g, b: nd.InstanceNorm(x, g, b),
+    IMAGE,
+    _random(32),
+    _random(32),
+    torch=lambda torch, x, g, b: torch.nn.functional.instance_norm(x, weight=g, bias=b),
+)
+_add(
+    "L2Normalization",
+    lambda nd, x: nd.L2Normalization(x),
+    IMAGE,
+    torch=lambda torch, x: torch.nn.functional.normalize(x.flatten(1)).view_as(x),
+)
 
 # Convolution and pooling.
 _add(
@@ -288,19 +352,32 @@ for _dtype in ("float32", "float64"):
         )
 
 # Vision and detection.
-_add("UpSampling", lambda nd, x: nd.UpSampling(x, scale=2, sample_type="nearest"), IMAGE)
+_add(
+    "UpSampling",
+    lambda nd, x: nd.UpSampling(x, scale=2, sample_type="nearest"),
+    IMAGE,
+    torch=lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=2),
+)
 _add(
     "BilinearResize2D",
     lambda nd, x: nd.contrib.BilinearResize2D(x, height=112, width=112),
     IMAGE,
     torch=lambda t, x: t.nn.functional.interpolate(x, (112, 112), mode="bilinear", align_corners=True),
 )
-_add("im2col", lambda nd, x: nd.im2col(x, kernel=(3, 3), pad=(1, 1)), IMAGE)
+_add(
+    "im2col",
+    lambda nd, x: nd.im2col(x, kernel=(3, 3), pad=(1, 1)),
+    IMAGE,
+    torch=lambda torch, x: torch.nn.functional.unfold(x, 3, padding=1),
+)
 _add(
     "BilinearSampler",
     lambda nd, x, grid: nd.BilinearSampler(x, grid),
     IMAGE,
     _random(8, 2, 56, 56),
+    torch=lambda torch, x, grid: torch.nn.functional.grid_sample(
+        x, grid.permute(0, 2, 3, 1), align_corners=True
+    ),
 )
 FEATURES, REGIONS = _random(2, 64, 50, 50), _regions(64, 2, 800)
 _add(
@@ -308,6 +385,7 @@ _add(
     lambda nd, x, r: nd.contrib.ROIAlign(x, r, pooled_size=(7, 7), spatial_scale=1 / 16, sample_ratio=2),
     FEATURES,
     REGIONS,
+    torch=lambda torch, x, r: _vision().roi_align(x, r.detach(), 7, 1 / 16, 2),
 )
 _add(
     "ROIPooling",
@@ -315,7 +393,21 @@ _add(
     FEATURES,
     REGIONS,
 )
-_add("box_iou", lambda nd, x, y: nd.contrib.box_iou(x, y), _boxes(500), _boxes(500), differentiable=False)
+_add(
+    "box_iou",
+    lambda nd, x, y: nd.contrib.box_iou(x, y),
+    _boxes(500),
+    _boxes(500),
+    torch=lambda torch, x, y: _vision().box_iou(x, y),
+    differentiable=False,
+)
+_add(
+    "box_nms",
+    lambda nd, x: nd.contrib.box_nms(x, overlap_thresh=0.5, coord_start=1, score_index=0),
+    _scored_boxes(2000),
+    torch=lambda torch, x: x[_vision().nms(x[:, 1:], x[:, 0], 0.5)],
+    differentiable=False,
+)
 _add(
     "MultiBoxPrior",
     lambda nd, x: nd.contrib.MultiBoxPrior(x, sizes=(0.5, 0.25), ratios=(1, 2)),
@@ -324,12 +416,24 @@ _add(
 )
 
 # Matrices.
-_add("linalg_gemm2", lambda nd, x, y: nd.linalg.gemm2(x, y), _random(64, 64, 64), _random(64, 64, 64))
-_add("linalg_trsm", lambda nd, a, b: nd.linalg.trsm(a, b), _triangular(1000, 8), _random(1000, 8, 8))
-_add("linalg_trmm", lambda nd, a, b: nd.linalg.trmm(a, b), _triangular(1000, 8), _random(1000, 8, 8))
-_add("linalg_potrf", lambda nd, a: nd.linalg.potrf(a), _positive_definite(200, 16))
-_add("linalg_syrk", lambda nd, a: nd.linalg.syrk(a), _random(64, 64, 64))
-_add("linalg_inverse", lambda nd, a: nd.linalg.inverse(a), _positive_definite(200, 16))
+for _name, _torch, _inputs in (
+    ("gemm2", lambda torch, x, y: x @ y, (_random(64, 64, 64), _random(64, 64, 64))),
+    (
+        "trsm",
+        lambda torch, a, b: torch.linalg.solve_triangular(a, b, upper=False),
+        (_triangular(1000, 8), _random(1000, 8, 8)),
+    ),
+    ("trmm", lambda torch, a, b: a.tril() @ b, (_triangular(1000, 8), _random(1000, 8, 8))),
+    ("potrf", lambda torch, a: torch.linalg.cholesky(a), (_positive_definite(200, 16),)),
+    ("syrk", lambda torch, a: a @ a.transpose(1, 2), (_random(64, 64, 64),)),
+    ("inverse", lambda torch, a: torch.linalg.inv(a), (_positive_definite(200, 16),)),
+):
+    _add(
+        f"linalg_{_name}",
+        lambda nd, *inputs, n=_name: getattr(nd.linalg, n)(*inputs),
+        *_inputs,
+        torch=_torch,
+    )
 
 # Sequences.
 for _name in ("SequenceMask", "SequenceLast", "SequenceReverse"):
@@ -343,7 +447,10 @@ _add(
     "ctc_loss",
     lambda nd, x, label: nd.ctc_loss(x, label),
     _random(64, 32, 30),
-    _indices(29, 32, 10, dtype="float32"),
+    lambda: np.random.default_rng(1).integers(1, 30, (32, 10)).astype("float32"),
+    torch=lambda torch, x, label: torch.nn.functional.ctc_loss(
+        x.log_softmax(2), label.detach().long(), (64,) * 32, (10,) * 32, reduction="none"
+    ),
 )
 
 
