@@ -9,13 +9,13 @@ namespace loomix::ops {
 
 enum class Reduction : uint8_t {};  // a place in ReduceFunctors; see reduction_code in reductions.h
 
-// An accumulator is eight bytes: a double, or an int64_t for int64 input. `row` folds `count` elements into one,
-// `into` element i into accumulator i, `merge` accumulators into accumulators. `origin` is one number an accumulator, of
-// its type, for functors that measure from one; others do not read it.
+// An accumulator is eight bytes: a double, or an int64_t for int64 input. `rows` folds each of `rows` rows, `step` elements
+// apart, into an accumulator of its own; `columns` folds element i of every row into accumulator i; `merge` accumulators into
+// accumulators. `origin` is one number an accumulator, of its type, for functors that measure from one; others do not read it.
 struct ReduceLoops {
   void (*init)(void* acc, int64_t count);
-  void (*row)(void* acc, const void* x, const void* origin, int64_t count);
-  void (*into)(void* acc, const void* x, const void* origin, int64_t count);
+  void (*rows)(void* acc, const void* x, const void* origin, int64_t count, int64_t rows, int64_t step);
+  void (*columns)(void* acc, const void* x, const void* origin, int64_t count, int64_t rows, int64_t step);
   void (*merge)(void* acc, const void* other, int64_t count);
 };
 

@@ -142,17 +142,28 @@ class Pass {
   void init(double* acc, int64_t count) const { loops_->init(acc, count); }
   void merge(double* acc, const double* other, int64_t count) const { loops_->merge(acc, other, count); }
 
-  // acc = fold of `count` contiguous elements,
-  void row(double* acc, const char* x, const double* origin, int64_t count) const {
-    for (int64_t i = 0; i < count; i += kRun)
-      each_block(x, i, std::min(kRun, count - i),
-                 [&](const void* block, int64_t, int64_t n) { loops_->row(acc, block, origin, n); });
+  // acc[r] = fold of `count` contiguous elements of row r; rows are `step` elements apart,
+  void rows(double* acc, const char* x, const double* origin, int64_t count, int64_t rows,
+            int64_t step) const {
+    if (via_ == dtype_ && count <= kRun) return loops_->rows(acc, x, origin, count, rows, step);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < count; i += kRun) {
+        each_block(x + row * step * size_of(dtype_), i, std::min(kRun, count - i),
+                   [&](const void* block, int64_t, int64_t n) {
+                     loops_->rows(acc + row, block, origin ? origin + row : nullptr, n, 1, 0);
+                   });
+      }
+    }
   }
-  // or acc[i] with element i.
-  void into(double* acc, const char* x, const double* origin, int64_t count) const {
-    each_block(x, 0, count, [&](const void* block, int64_t i, int64_t n) {
-      loops_->into(acc + i, block, origin ? origin + i : nullptr, n);
-    });
+  // or acc[i] with element i of each row.
+  void columns(double* acc, const char* x, const double* origin, int64_t count, int64_t rows,
+               int64_t step) const {
+    if (via_ == dtype_) return loops_->columns(acc, x, origin, count, rows, step);
+    for (int64_t row = 0; row < rows; ++row) {
+      each_block(x + row * step * size_of(dtype_), 0, count, [&](const void* block, int64_t i, int64_t n) {
+        loops_->columns(acc + i, block, origin ? origin + i : nullptr, n, 1, 0);
+      });
+    }
   }
 
  private:
@@ -201,6 +212,10 @@ class Reducer {
     const int64_t count = output_of(end) - first;
     finish(acc, spare, first, count, [&](const Pass& pass, const double* origin) {
       pass.init(acc, count);
+      if (!plan_.inner_kept && plan_.kept.ndim <= 1 && plan_.reduced.ndim == 0) {
+        const int64_t step = plan_.kept.ndim == 0 ? 0 : plan_.kept.stride[0];
+        return pass.rows(acc, at(begin * step), origin, plan_.inner, count, step);
+      }
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t i = output_of(unit) - first;
         fold(pass, unit, 0, plan_.items, acc + i, origin ? origin + i : nullptr);
@@ -254,20 +269,24 @@ class Reducer {
       const int64_t column = unit % plan_.strips() * kColumns;
       const int64_t base = plan_.kept.offset(unit / plan_.strips()) + column;
       const int64_t width = std::min(kColumns, plan_.inner - column);
+      if (plan_.reduced.ndim == 1) {
+        const int64_t step = plan_.reduced.stride[0];
+        return pass.columns(acc, at(base + begin * step), origin, width, end - begin, step);
+      }
       for_offsets(plan_.reduced, begin, end,
-                  [&](int64_t offset) { pass.into(acc, at(base + offset), origin, width); });
+                  [&](int64_t offset) { pass.columns(acc, at(base + offset), origin, width, 1, 0); });
       return;
     }
     const int64_t base = plan_.kept.offset(unit);
     if (begin == 0 && end == plan_.items) {
       for_offsets(plan_.reduced, 0, plan_.reduced.count(),
-                  [&](int64_t offset) { pass.row(acc, at(base + offset), origin, plan_.inner); });
+                  [&](int64_t offset) { pass.rows(acc, at(base + offset), origin, plan_.inner, 1, 0); });
       return;
     }
     while (begin < end) {
       const int64_t from = begin % plan_.inner;
       const int64_t count = std::min(plan_.inner - from, end - begin);
-      pass.row(acc, at(base + plan_.reduced.offset(begin / plan_.inner) + from), origin, count);
+      pass.rows(acc, at(base + plan_.reduced.offset(begin / plan_.inner) + from), origin, count, 1, 0);
       begin += count;
     }
   }

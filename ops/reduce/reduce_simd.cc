@@ -2,12 +2,13 @@
 #include "ops/reduce/reductions.h"
 #include "ops/simd_math.h"
 
-// Rows are summed in a fixed number of lanes, so that every instruction set gives the same bits.
+// Rows are summed in a fixed number of lanes, so that every instruction set gives the same bits, however many rows there are.
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
-constexpr int kLanes = 16;
-constexpr int64_t kShortRow = 8;  // not worth setting up lanes
+constexpr int kLanes = 8;
+constexpr int kAbreast = 4;        // rows at a time, so that additions need not wait for each other
+constexpr int64_t kLongRow = 512;  // is seen as so many rows, whose results are merged
 
 template <class F, class A>
 constexpr bool kHasOrigin = requires(A x) {
@@ -25,45 +26,76 @@ void init(void* acc, int64_t count) {
   for (int64_t i = 0; i < count; ++i) static_cast<A*>(acc)[i] = F::template init<Math, A>();
 }
 
-template <class F, class A, class T>
-void row(void* acc, const void* data, const void* origin, int64_t count) {
-  const T* x = static_cast<const T*>(data);
-  A from = 0;
-  if constexpr (kHasOrigin<F, A>) from = *static_cast<const A*>(origin);
-  A& total = *static_cast<A*>(acc);
-  if (count <= kShortRow) {
-    A sum = F::template init<Math, A>();
-    for (int64_t i = 0; i < count; ++i) sum = fold<F>(sum, static_cast<A>(x[i]), from);
-    total = F::template merge<Math>(total, sum);
-    return;
+// Folds some rows, `step` elements apart, into an accumulator each; the vectors of a row are `next` elements apart.
+template <class F, class A, class T, int abreast>
+void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step, int64_t next = kLanes) {
+  A lanes[abreast][kLanes], from[abreast] = {};
+  for (int r = 0; r < abreast; ++r) {
+    if constexpr (kHasOrigin<F, A>) from[r] = origin[r];
+    for (int lane = 0; lane < kLanes; ++lane) lanes[r][lane] = F::template init<Math, A>();
   }
-  A lanes[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = F::template init<Math, A>();
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
+  int64_t left = count;
+  for (; left >= kLanes; left -= kLanes, x += next) {
+#pragma GCC unroll 4
+    for (int r = 0; r < abreast; ++r) {
 #pragma omp simd
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = fold<F>(lanes[lane], static_cast<A>(x[i + lane]), from);
+      for (int lane = 0; lane < kLanes; ++lane)
+        lanes[r][lane] = fold<F>(lanes[r][lane], static_cast<A>(x[r * step + lane]), from[r]);
     }
   }
-  for (int lane = 0; i < count; ++i, ++lane) lanes[lane] = fold<F>(lanes[lane], static_cast<A>(x[i]), from);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) {
-      lanes[lane] = F::template merge<Math>(lanes[lane], lanes[lane + half]);
-    }
+#pragma GCC unroll 4
+  for (int r = 0; r < abreast; ++r) {
+    A sum = F::template init<Math, A>();
+    for (int64_t i = 0; i < left; ++i) sum = fold<F>(sum, static_cast<A>(x[r * step + i]), from[r]);
+#pragma GCC unroll 8
+    for (int lane = 0; lane < kLanes; ++lane) sum = F::template merge<Math>(sum, lanes[r][lane]);
+    acc[r] = F::template merge<Math>(acc[r], sum);
   }
-  total = F::template merge<Math>(total, lanes[0]);
 }
 
 template <class F, class A, class T>
-void into(void* acc, const void* data, const void* origin, int64_t count) {
-  A* total = static_cast<A*>(acc);
-  const T* x = static_cast<const T*>(data);
-  const A* from = static_cast<const A*>(origin);
+void rows(void* totals, const void* data, const void* origins, int64_t count, int64_t rows, int64_t step) {
+  A* const acc = static_cast<A*>(totals);
+  const T* const x = static_cast<const T*>(data);
+  const A* const origin = static_cast<const A*>(origins);
+  const auto origin_of = [&](int64_t row) { return kHasOrigin<F, A> ? origin + row : nullptr; };
+  int64_t row = 0;
+  for (; count >= kLongRow && row < rows; ++row) {  // every fourth vector is one of a part's
+    const int64_t part = count / (kAbreast * kLanes) * kLanes, rest = part * kAbreast;
+    A parts[kAbreast], from[kAbreast] = {};
+    for (int i = 0; i < kAbreast; ++i) {
+      parts[i] = F::template init<Math, A>();
+      if constexpr (kHasOrigin<F, A>) from[i] = origin[row];
+    }
+    rows_abreast<F, A, T, kAbreast>(parts, x + row * step, from, part, kLanes, kAbreast * kLanes);
+    rows_abreast<F, A, T, 1>(acc + row, x + row * step + rest, origin_of(row), count - rest, 0);
+    for (A more : parts) acc[row] = F::template merge<Math>(acc[row], more);
+  }
+  for (; row + kAbreast <= rows; row += kAbreast)
+    rows_abreast<F, A, T, kAbreast>(acc + row, x + row * step, origin_of(row), count, step);
+  for (; row < rows; ++row) rows_abreast<F, A, T, 1>(acc + row, x + row * step, origin_of(row), count, 0);
+}
+
+template <class F, class A, class T, int abreast>
+void columns_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    total[i] = fold<F>(total[i], static_cast<A>(x[i]), kHasOrigin<F, A> ? from[i] : A(0));
+    const A from = kHasOrigin<F, A> ? origin[i] : A(0);
+    A total = acc[i];
+#pragma GCC unroll 4
+    for (int r = 0; r < abreast; ++r) total = fold<F>(total, static_cast<A>(x[r * step + i]), from);
+    acc[i] = total;
   }
+}
+
+template <class F, class A, class T>
+void columns(void* totals, const void* data, const void* origin, int64_t count, int64_t rows, int64_t step) {
+  A* const acc = static_cast<A*>(totals);
+  const A* const from = static_cast<const A*>(origin);
+  const T* x = static_cast<const T*>(data);
+  for (; rows >= kAbreast; rows -= kAbreast, x += kAbreast * step)
+    columns_abreast<F, A, T, kAbreast>(acc, x, from, count, step);
+  for (; rows > 0; --rows, x += step) columns_abreast<F, A, T, 1>(acc, x, from, count, step);
 }
 
 template <class F, class A>
@@ -74,7 +106,7 @@ void merge(void* acc, const void* other, int64_t count) {
 }
 
 template <class T, class A, class... F>
-constexpr ReduceLoops kLoops[] = {{init<F, A>, row<F, A, T>, into<F, A, T>, merge<F, A>}...};
+constexpr ReduceLoops kLoops[] = {{init<F, A>, rows<F, A, T>, columns<F, A, T>, merge<F, A>}...};
 
 template <class... F>
 constexpr ReduceTable table_of(Functors<F...>) {

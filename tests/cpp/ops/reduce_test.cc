@@ -142,6 +142,18 @@ TEST(Reduce, LongSumsAreAccurateAndTheSameOnAnyCores) {
   }
 }
 
+TEST(Reduce, RowsOfEveryLengthAndTheSameBitsAlone) {
+  const ReduceCase& sum = kCases[0];
+  for (const int64_t length : {1, 7, 8, 9, 33, 511, 512, 545, 4100}) {
+    const Shape shape{9, length};
+    const auto x = random_values(shape.size(), DType::float32);
+    const auto all = run_op("sum", {Tensor(shape, DType::float32, x)}, {{"axis", "1"}});
+    expect_near(all.out[0].values(), reference(sum, x, shape, 2), DType::float32, shape.to_string());
+    const Tensor last({1, length}, DType::float32, {x.end() - length, x.end()});
+    EXPECT_EQ(run_op("sum", {last}, {{"axis", "1"}}).out[0].values()[0], all.out[0].values()[8]) << length;
+  }
+}
+
 TEST(Reduce, Int64IsExactAndNanWins) {
   const Tensor big({2}, DType::int64, {0, 0});
   auto x = big;
