@@ -28,6 +28,11 @@ void matmul_reference(const MatMul& shape, DType dtype, const void* a, const voi
 // By BLAS; float32 and float64 only.
 void matmul_cblas(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
                   engine::RunContext& context);
+// By BLAS for halves and few rows of A, which is not transposed: pieces of B are converted to float32 where they are used,
+// so that it is read from memory once, as halves.
+inline constexpr int64_t kFewRows = 16;
+void matmul_halves(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
+                   engine::RunContext& context);
 // By oneDNN, float32 only: its blocks are a fifth faster than BLAS's where there is AVX-512.
 void matmul_dnnl(const MatMul& shape, DType dtype, const void* a, const void* b, void* c,
                  engine::RunContext& context);

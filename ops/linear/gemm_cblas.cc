@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ops/elemwise/loops.h"
 #include "ops/linear/gemm_blocks.h"
 
 namespace loomix::ops {
@@ -48,6 +49,41 @@ void matmul_cblas(const MatMul& s, DType dtype, const void* a, const void* b, vo
   };
   if (dtype == DType::float64) gemm(Type<double>());
   else gemm(Type<float>());
+}
+
+void matmul_halves(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
+                   engine::RunContext& context) {
+  constexpr int64_t kLong = 1024, kShort = 16;  // of a piece of B: it is read in long stretches
+  const int64_t most_depth = s.transpose_b ? kLong : kShort, most_columns = s.transpose_b ? kShort : kLong;
+  // `rows` rows of halves, `step` elements apart.
+  const auto bring = [dtype](const void* from, int64_t first, int64_t step, int64_t rows, int64_t columns,
+                             float* to) {
+    for (int64_t i = 0; i < rows; ++i)
+      convert_row(dtype, static_cast<const char*>(from) + (first + i * step) * size_of(dtype), DType::float32,
+                  to + i * columns, columns);
+  };
+  LOOMIX_INTERNAL_CHECK(s.m <= kFewRows && !s.transpose_a);
+  engine::set_omp_threads(1);
+  engine::parallel_for(context, (s.n + most_columns - 1) / most_columns, 1, [&](int64_t begin, int64_t end) {
+    alignas(64) float left[kFewRows * kLong], right[kLong * kShort], sums[kFewRows * kLong];
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * most_columns, columns = std::min(most_columns, s.n - first);
+      if (s.add) bring(c, first, s.n, s.m, columns, sums);
+      else std::fill_n(sums, s.m * columns, 0.0f);
+      for (int64_t k = 0; k < s.k; k += most_depth) {
+        const int64_t depth = std::min(most_depth, s.k - k);
+        bring(a, k, s.k, s.m, depth, left);
+        if (s.transpose_b) bring(b, first * s.k + k, s.k, columns, depth, right);
+        else bring(b, k * s.n + first, s.n, depth, columns, right);
+        block_cblas({s.m, columns, depth, false, s.transpose_b, true},
+                    {depth, s.transpose_b ? depth : columns, columns}, left, right, sums);
+      }
+      for (int64_t i = 0; i < s.m; ++i)
+        convert_row(DType::float32, sums + i * columns, dtype,
+                    static_cast<char*>(c) + (i * s.n + first) * size_of(dtype), columns);
+    }
+  });
+  engine::set_omp_threads(context.cores);
 }
 
 }  // namespace loomix::ops

@@ -19,11 +19,21 @@ Support by_blas(const P&, const KernelSpec& spec) {
   return Support::yes();
 }
 
+template <class P, ProductOf<P> product_of>
+Support few_rows(const P& p, const KernelSpec& spec) {
+  const DType dtype = spec.out[0].dtype;
+  if (dtype != DType::float16 && dtype != DType::bfloat16) return Support::no("it is for halves");
+  const MatMul shape = product_of(p, spec.in, spec.out).shape;
+  if (shape.m > kFewRows || shape.transpose_a) return Support::no("there are too many rows");
+  return Support::yes();
+}
+
 // By BLAS; halves as float32; the reference. `batched`: the inputs with rows, or matrices, along axis 0, a bit each.
 template <class P, ProductOf<P> product_of, uint32_t batched, bool sums_rows = false>
-void add_product(OpTable& table, const char* op, const char* blas, const char* halves,
+void add_product(OpTable& table, const char* op, const char* blas, const char* few, const char* halves,
                  const char* reference) {
   table.kernel<P, product_kernel<P, product_of, matmul_cblas>, by_blas<P>>(op, blas, cpu);
+  table.kernel<P, product_kernel<P, product_of, matmul_halves>, few_rows<P, product_of>>(op, few, cpu);
   add_rearranged<P, batched, sums_rows>(table, op, halves);
   table.kernel<P, product_kernel<P, product_of, matmul_reference>>(op, reference, cpu);
 }
@@ -36,27 +46,32 @@ void kernels_linear_cpu(OpTable& table) {
   kernels_linear_dnnl(table);
   table.kernel<FC, fully_connected_forward<matmul_cblas>, by_blas<FC>>("FullyConnected",
                                                                        "fully_connected_cblas", cpu);
+  table.kernel<FC, fully_connected_forward<matmul_halves>, few_rows<FC, fully_connected_product>>(
+      "FullyConnected", "fully_connected_few_halves", cpu);
   add_rearranged<FC, 0b001>(table, "FullyConnected", "fully_connected_halves");
   table.kernel<FC, fully_connected_forward<matmul_reference>>("FullyConnected", "fully_connected_cpu", cpu);
   add_product<FC, fully_connected_data_product, 0b101>(
-      table, "_backward_FullyConnected_data", "fully_connected_data_cblas", "fully_connected_data_halves",
-      "fully_connected_data_cpu");
+      table, "_backward_FullyConnected_data", "fully_connected_data_cblas", "fully_connected_data_few_halves",
+      "fully_connected_data_halves", "fully_connected_data_cpu");
   add_product<FC, fully_connected_weight_product, 0b011, true>(
       table, "_backward_FullyConnected_weight", "fully_connected_weight_cblas",
-      "fully_connected_weight_halves", "fully_connected_weight_cpu");
+      "fully_connected_weight_few_halves", "fully_connected_weight_halves", "fully_connected_weight_cpu");
   table.kernel<FC, fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu",
                                              cpu);
-  add_product<Dot, dot_product<dot_sizes>, 0>(table, "dot", "dot_cblas", "dot_halves", "dot_cpu");
+  add_product<Dot, dot_product<dot_sizes>, 0>(table, "dot", "dot_cblas", "dot_few_halves", "dot_halves",
+                                              "dot_cpu");
   add_product<Dot, dot_lhs_product<dot_sizes>, 0>(table, "_backward_dot_lhs", "dot_lhs_cblas",
-                                                  "dot_lhs_halves", "dot_lhs_cpu");
+                                                  "dot_lhs_few_halves", "dot_lhs_halves", "dot_lhs_cpu");
   add_product<Dot, dot_rhs_product<dot_sizes>, 0>(table, "_backward_dot_rhs", "dot_rhs_cblas",
-                                                  "dot_rhs_halves", "dot_rhs_cpu");
-  add_product<Dot, dot_product<batch_dot_sizes>, 0b011>(table, "batch_dot", "batch_dot_cblas",
-                                                        "batch_dot_halves", "batch_dot_cpu");
-  add_product<Dot, dot_lhs_product<batch_dot_sizes>, 0b111>(
-      table, "_backward_batch_dot_lhs", "batch_dot_lhs_cblas", "batch_dot_lhs_halves", "batch_dot_lhs_cpu");
-  add_product<Dot, dot_rhs_product<batch_dot_sizes>, 0b111>(
-      table, "_backward_batch_dot_rhs", "batch_dot_rhs_cblas", "batch_dot_rhs_halves", "batch_dot_rhs_cpu");
+                                                  "dot_rhs_few_halves", "dot_rhs_halves", "dot_rhs_cpu");
+  add_product<Dot, dot_product<batch_dot_sizes>, 0b011>(
+      table, "batch_dot", "batch_dot_cblas", "batch_dot_few_halves", "batch_dot_halves", "batch_dot_cpu");
+  add_product<Dot, dot_lhs_product<batch_dot_sizes>, 0b111>(table, "_backward_batch_dot_lhs",
+                                                            "batch_dot_lhs_cblas", "batch_dot_lhs_few_halves",
+                                                            "batch_dot_lhs_halves", "batch_dot_lhs_cpu");
+  add_product<Dot, dot_rhs_product<batch_dot_sizes>, 0b111>(table, "_backward_batch_dot_rhs",
+                                                            "batch_dot_rhs_cblas", "batch_dot_rhs_few_halves",
+                                                            "batch_dot_rhs_halves", "batch_dot_rhs_cpu");
 }
 
 }  // namespace loomix::ops

@@ -328,6 +328,15 @@ TEST(FullyConnected, MemoryForHalvesDoesNotGrowWithTheBatch) {
   EXPECT_LE(scratch(100'000), 34 << 20);
 }
 
+TEST(FullyConnected, FewRowsOfHalvesTimesALargeMatrix) {
+  for (const DType half : {DType::float16, DType::bfloat16}) {
+    const Tensor rows = random_tensor({3, 1100}, 1, half), bias = random_tensor({20}, 3, half);
+    compare_kernels("FullyConnected", {rows, random_tensor({20, 1100}, 2, half), bias},
+                    {{"num_hidden", "20"}});
+    compare_kernels("dot", {random_tensor({2, 40}, 1, half), random_tensor({40, 1100}, 2, half)}, {});
+  }
+}
+
 TEST(FullyConnected, KernelsAndGradients) {
   for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
     for (int64_t rows : {0, 1, 5}) {
