@@ -100,7 +100,7 @@ class BackwardRun {
         offer_target(grads_[i], targets[i], reqs[i]);
     }
     for (NodeId id = first_added(); id < tape_.graph.size(); ++id) {
-      if (summed_.contains(id)) values_[static_cast<size_t>(id)] = {targets_.at(id).array};
+      if (summed_.contains(id)) values_[static_cast<size_t>(id)] = {targets_.at({id, 0}).array};
       else if (uses_[static_cast<size_t>(id)] > 0) run_one(id);
     }
     for (const Ref<TapeNode>& node : updated_) node->states_updated = true;
@@ -111,7 +111,7 @@ class BackwardRun {
   // Whether `run` has written the gradient to its target.
   bool delivered(size_t i) const {
     return grads_[i] && (written_by_custom_.contains({grads_[i].node, grads_[i].index}) ||
-                         (targets_.contains(grads_[i].node) && target_of(i)));
+                         targets_.contains({grads_[i].node, grads_[i].index}));
   }
 
   void free_tape() {
@@ -122,7 +122,6 @@ class BackwardRun {
 
  private:
   struct Target {
-    int32_t index;
     NDArray array;
     ops::Req req;
   };
@@ -131,15 +130,14 @@ class BackwardRun {
   using Value = std::pair<NodeId, int32_t>;
 
   NodeId first_added() const { return forward_size_ + static_cast<NodeId>(seeds_.size()); }
-  bool target_of(size_t i) const { return targets_.at(grads_[i].node).index == grads_[i].index; }
 
   // Counts how often each added node's values are used by added nodes that are needed themselves.
   void count_uses() {
     uses_.assign(static_cast<size_t>(tape_.graph.size()), 0);
     const auto count = [&](ValueRef value) {
       ++uses_[static_cast<size_t>(value.node)];
-      const ops::OpDef* const op = tape_.graph[value.node].op;
-      if (op && op->runs_on_caller) ++custom_uses_[{value.node, value.index}];
+      if (tape_.graph[value.node].num_outputs > 1 || runs_on_caller(value.node))
+        ++value_uses_[{value.node, value.index}];
     };
     for (const ValueRef& grad : grads_) {
       if (grad) count(grad);
@@ -150,16 +148,19 @@ class BackwardRun {
     }
   }
 
-  // A node that only makes this one gradient may write it where it belongs.
+  bool runs_on_caller(NodeId id) const { return tape_.graph[id].op && tape_.graph[id].op->runs_on_caller; }
+
+  // A value that nothing but this gradient is made of may be written where it belongs.
   void offer_target(ValueRef grad, const NDArray& target, ops::Req req) {
     if (grad.node < first_added() || (!target.is_dense() && req != ops::Req::write)) return;
-    if (tape_.graph[grad.node].op->runs_on_caller) {
-      const Value value{grad.node, grad.index};
-      if (req == ops::Req::write && custom_uses_.at(value) == 1) custom_targets_.emplace(value, target);
-      return;
+    const Value value{grad.node, grad.index};
+    const auto known = value_uses_.find(value);
+    if ((known != value_uses_.end() ? known->second : uses_[static_cast<size_t>(grad.node)]) != 1) return;
+    if (runs_on_caller(grad.node)) {
+      if (req == ops::Req::write) custom_targets_.emplace(value, target);
+    } else if (!sum_in(grad, target, req)) {
+      targets_.emplace(value, Target{target, req});
     }
-    if (uses_[static_cast<size_t>(grad.node)] != 1) return;
-    if (!sum_in(grad, target, req)) targets_.emplace(grad.node, Target{grad.index, target, req});
   }
 
   // A parameter that is used again and again has a sum of many gradients. Where their operators can add, they do so one
@@ -175,9 +176,9 @@ class BackwardRun {
       if (!from.op->accumulates || from.num_outputs != 1 || !parts.insert(part.node).second) return false;
     }
     for (const NodeId part : parts) {
-      targets_.emplace(part, Target{0, target, part == *parts.begin() ? req : ops::Req::add});
+      targets_.emplace(Value{part, 0}, Target{target, part == *parts.begin() ? req : ops::Req::add});
     }
-    targets_.emplace(sum.node, Target{sum.index, target, req});
+    targets_.emplace(Value{sum.node, 0}, Target{target, req});
     summed_.insert(sum.node);
     return true;
   }
@@ -300,14 +301,16 @@ class BackwardRun {
       const Ref<TapeNode>& recorded = tape_.nodes[static_cast<size_t>(node.forward)];
       if (recorded) options.node_name = recorded->name;
     }
-    const auto target = targets_.find(id);
-    if (target == targets_.end()) return run_node(runtime_, *node.op, node.attrs, in, options);
+    const auto first = targets_.lower_bound({id, 0});
+    if (first == targets_.end() || first->first.first != id)
+      return run_node(runtime_, *node.op, node.attrs, in, options);
     const auto count = static_cast<size_t>(node.op->count_visible_outputs(*node.attrs));
     NDArrays held(count);
     InlineVector<NDArray*, 4> out;
     InlineVector<ops::Req, 4> req;
     for (size_t i = 0; i < count; ++i) {
-      const bool here = static_cast<int32_t>(i) == target->second.index;
+      const auto target = targets_.find({id, static_cast<int32_t>(i)});
+      const bool here = target != targets_.end();
       if (here) held[i] = target->second.array;
       out.push_back(&held[i]);
       req.push_back(here ? target->second.req : ops::Req::write);
@@ -354,9 +357,9 @@ class BackwardRun {
   std::vector<ValueRef> grads_;
   std::vector<int> uses_;
   std::vector<NDArrays> values_;
-  std::unordered_map<NodeId, Target> targets_;
-  std::set<NodeId> summed_;           // sums that their parts have made
-  std::map<Value, int> custom_uses_;  // of the values that custom functions give
+  std::map<Value, Target> targets_;
+  std::set<NodeId> summed_;          // sums that their parts have made
+  std::map<Value, int> value_uses_;  // of nodes with several values, and of custom functions
   std::map<Value, NDArray> custom_targets_;
   std::set<Value> written_by_custom_;
   std::vector<Ref<TapeNode>> updated_;  // whose states this run changes

@@ -449,6 +449,22 @@ def test_a_parameter_that_is_used_again_and_again(request_kind, dtype):
     assert bias.grad.asnumpy().tolist() == [times * 20] * 2
 
 
+@pytest.mark.parametrize("request_kind", ["write", "add"])
+def test_one_operator_makes_the_gradients_of_several_arrays(request_kind):
+    arrays = [nd.array([[1.0, 2.0]]), nd.array([[3.0]]), nd.array([[4.0, 5.0]])]
+    for array in arrays:
+        array.attach_grad(request_kind)
+    grads = [array.grad for array in arrays]
+    for _ in range(2):
+        with autograd.record():
+            joined = nd.concat(*arrays, dim=1)
+            total = joined * nd.array([[1.0, 2.0, 3.0, 4.0, 5.0]]) + nd.concat(*arrays[:2], arrays[0], dim=1)
+        total.backward()
+    times = 2 if request_kind == "add" else 1
+    wanted = [[1 + 1 + 1, 2 + 1 + 1], [3 + 1], [4, 5]]
+    assert [grad.asnumpy()[0].tolist() for grad in grads] == [[times * g for g in row] for row in wanted]
+
+
 def test_a_parameter_whose_gradient_is_read_while_it_is_made():
     weight = variable([[1.0, 2.0]])
     with autograd.record():
