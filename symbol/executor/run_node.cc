@@ -284,7 +284,9 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
             NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
         taken += out[i].bytes();
       }
-      req[i] = i < options.req.size() ? options.req[i] : ops::Req::write;
+      const bool is_read =
+          i < visible || recording;  // else hidden outputs are for a gradient that nobody asks for
+      req[i] = i < options.req.size() ? options.req[i] : is_read ? ops::Req::write : ops::Req::null;
     }
   }
   const bool training = autograd::is_training();
