@@ -106,6 +106,7 @@ function(loomix_isa_variants target)
     add_library(${variant} OBJECT ${ARGN})
     target_link_libraries(${variant} PRIVATE ${links})
     target_compile_definitions(${variant} PRIVATE LOOMIX_ISA_NAMESPACE=isa_${isa} LOOMIX_ISA_LEVELS=${levels})
+    target_compile_options(${variant} PRIVATE -fno-trapping-math)  # else loops over floor and its like stay scalar
     if(NOT LOOMIX_SANITIZE)
       target_compile_options(${variant} PRIVATE -O3)
     endif()

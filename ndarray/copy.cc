@@ -170,7 +170,9 @@ void fill_range(std::byte* data, DType dtype, Scalar scalar, int64_t begin, int6
   dispatch_bits(dtype, [&]<class T>(Type<T>) {
     T item;
     std::memcpy(&item, scalar.bytes, sizeof(T));
-    std::fill(reinterpret_cast<T*>(data) + begin, reinterpret_cast<T*>(data) + end, item);
+    T* const to = reinterpret_cast<T*>(data);
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) to[i] = item;
   });
 }
 

@@ -46,9 +46,12 @@ void copy_row(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t 
   if (to_step == 1 && from_step == 1) {
     std::copy_n(from, count, to);
   } else if (to_step == 1 && from_step == 0) {
-    std::fill_n(to, count, *from);
+    const T item = *from;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) to[i] = item;
   } else if (to_step == 1 && from_step == -1) {
-    std::reverse_copy(from - count + 1, from + 1, to);
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) to[i] = from[-i];
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
   }

@@ -11,6 +11,14 @@ namespace {
 
 constexpr int64_t kColumns = 512;  // of the data that maxima of rows are kept of
 
+// How many positions along one axis an average over window `at` counts.
+int64_t counted_along(const PoolGeometry& g, int axis, int64_t at, bool include_pad) {
+  const int64_t first = at * g.stride[axis] - g.pad[axis];
+  const int64_t last = std::min(first + g.kernel[axis], g.in[axis] + g.pad[axis]);
+  if (include_pad) return last - first;
+  return std::max<int64_t>(std::min(last, g.in[axis]) - std::max<int64_t>(first, 0), 0);
+}
+
 // The part of the data that one window covers, and how many positions an average divides by.
 struct Window {
   int64_t begin[3], end[3];
@@ -18,16 +26,14 @@ struct Window {
 
   Window(const PoolGeometry& g, int64_t d, int64_t h, int64_t w, bool include_pad) {
     const int64_t at[3] = {d, h, w};
-    int64_t inside = 1;
     for (int i = 0; i < 3; ++i) {
       const int64_t first = at[i] * g.stride[i] - g.pad[i];
       const int64_t last = std::min(first + g.kernel[i], g.in[i] + g.pad[i]);
       begin[i] = std::max<int64_t>(first, 0);
       end[i] = std::max(begin[i], std::min(last, g.in[i]));
-      counted *= last - first;
-      inside *= end[i] - begin[i];
+      counted *= counted_along(g, i, at[i], include_pad);
     }
-    counted = std::max<int64_t>(include_pad ? counted : inside, 1);
+    counted = std::max<int64_t>(counted, 1);
   }
 };
 
@@ -70,40 +76,48 @@ A larger(A a, A b) {
   return (b > a) | (b != b) ? b : a;
 }
 
-// Maxima with channels first: those of a window's rows at every column, which vectorises, and then across the columns.
-template <class T>
-void forward_max(const PoolGeometry& g, const T* data, T* out, engine::RunContext& context) {
+// Maxima, sums and averages with channels first: over a window's rows at every column, which vectorises, and then across
+// the columns.
+template <class T, bool is_max>
+void forward_rows(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
+                  engine::RunContext& context) {
   using A = Accum<T>;
+  const bool include_pad = p.count_include_pad.value_or(true);
+  constexpr A start_value = is_max ? -std::numeric_limits<A>::infinity() : A{0};
+  const auto join = [](A a, A b) { return is_max ? larger(a, b) : a + b; };
   const int64_t most = (kColumns - g.kernel[2]) / g.stride[2] + 1;  // windows whose columns fit the buffer
   engine::parallel_for(
       context, g.batch * g.channels * g.out[0] * g.out[1], 16, [&](int64_t from, int64_t until) {
         for (int64_t row = from; row < until; ++row) {
           const int64_t of_plane = row % (g.out[0] * g.out[1]);
           const Window window(g, of_plane / g.out[1], of_plane % g.out[1], 0, false);
+          const int64_t others = counted_along(g, 0, of_plane / g.out[1], include_pad) *
+                                 counted_along(g, 1, of_plane % g.out[1], include_pad);
           const T* const plane = data + row / (g.out[0] * g.out[1]) * g.in_size();
           for (int64_t w = 0; w < g.out[2]; w += most) {
             const int64_t last = std::min(w + most, g.out[2]);
-            // Column i of the buffer is column start + i of the data; those outside of it stay the lowest.
+            // Column i of the buffer is column start + i of the data; those outside of it change nothing.
             const int64_t start = w * g.stride[2] - g.pad[2];
             const int64_t span = (last - w - 1) * g.stride[2] + g.kernel[2];
             const int64_t first = std::max<int64_t>(start, 0), end = std::min(start + span, g.in[2]);
-            constexpr A lowest = -std::numeric_limits<A>::infinity();
             A columns[kColumns], results[kColumns];
-            std::fill_n(columns, span, lowest);
-            std::fill_n(results, last - w, lowest);
+            std::fill_n(columns, span, start_value);
+            std::fill_n(results, last - w, start_value);
             for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
               for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
                 const T* const line = plane + (d * g.in[1] + h) * g.in[2] + first;
                 A* const to = columns + first - start;
 #pragma omp simd
-                for (int64_t i = 0; i < end - first; ++i) to[i] = larger(to[i], static_cast<A>(line[i]));
+                for (int64_t i = 0; i < end - first; ++i) to[i] = join(to[i], static_cast<A>(line[i]));
               }
             }
             for (int64_t j = 0; j < g.kernel[2]; ++j) {
 #pragma omp simd
               for (int64_t k = 0; k < last - w; ++k)
-                results[k] = larger(results[k], columns[k * g.stride[2] + j]);
+                results[k] = join(results[k], columns[k * g.stride[2] + j]);
             }
+            for (int64_t k = 0; p.pool_type == PoolType::avg && k < last - w; ++k)
+              results[k] /= A(std::max<int64_t>(others * counted_along(g, 2, w + k, include_pad), 1));
             T* const to = out + row * g.out[2] + w;
             for (int64_t k = 0; k < last - w; ++k) to[k] = static_cast<T>(results[k]);
           }
@@ -137,8 +151,10 @@ template <class T>
 void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
              engine::RunContext& context) {
   using A = Accum<T>;
-  if (p.pool_type == PoolType::max && !g.channels_last && g.kernel[2] <= kColumns)
-    return forward_max(g, data, out, context);
+  if (p.pool_type != PoolType::lp && !g.channels_last && g.kernel[2] <= kColumns) {
+    return p.pool_type == PoolType::max ? forward_rows<T, true>(p, g, data, out, context)
+                                        : forward_rows<T, false>(p, g, data, out, context);
+  }
   each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to) {
     A result = p.pool_type == PoolType::max ? -std::numeric_limits<A>::infinity() : A{0};
     each_position(g, window, base, [&](int64_t at) {
@@ -165,19 +181,15 @@ void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, cons
   const auto add = [&](int64_t at, A value) { out[at] = static_cast<T>(static_cast<A>(out[at]) + value); };
   each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
     const A head = static_cast<A>(grad[from]);
-    const A y = static_cast<A>(output[from]);
+    if (p.pool_type != PoolType::lp) {
+      const A share = p.pool_type == PoolType::avg ? head / A(window.counted) : head;
+      return each_position(g, window, base, [&](int64_t at) { add(at, share); });
+    }
+    const A y = static_cast<A>(output[from]), exponent = A(*p.p_value) - 1;
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
-      switch (p.pool_type) {
-        case PoolType::max: break;  // backward_max
-        case PoolType::avg: add(at, head / A(window.counted)); break;
-        case PoolType::sum: add(at, head); break;
-        case PoolType::lp: {
-          const A exponent = A(*p.p_value) - 1;
-          const A slope = y == 0 ? A{0} : std::pow(std::abs(x), exponent) / std::pow(y, exponent);
-          add(at, head * (x < 0 ? -slope : slope));
-        }
-      }
+      const A slope = y == 0 ? A{0} : std::pow(std::abs(x), exponent) / std::pow(y, exponent);
+      add(at, head * (x < 0 ? -slope : slope));
     });
   });
 }

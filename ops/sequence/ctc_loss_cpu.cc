@@ -21,9 +21,11 @@ template <class A>
 inline constexpr A kNever = -std::numeric_limits<A>::infinity();
 
 template <class A>
-A log_add(A x, A y) {
-  const A top = std::max(x, y);
-  return top == kNever<A> ? top : top + std::log1p(std::exp(std::min(x, y) - top));
+A log_add(A x, A y, A z = kNever<A>) {
+  const A top = std::max({x, y, z});
+  if (top == kNever<A>) return top;
+  const auto share = [top](A part) { return part == kNever<A> ? A{0} : std::exp(part - top); };
+  return top + std::log(share(x) + share(y) + share(z));
 }
 
 struct CtcSizes {
@@ -90,10 +92,8 @@ class Ctc {
       const A* before = alpha_ + (t - 1) * states_;
       A* now = alpha_ + t * states_;
       for (int64_t s = 0; s < states_; ++s) {
-        A sum = before[s];
-        if (s > 0) sum = log_add(sum, before[s - 1]);
-        if (may_skip(s)) sum = log_add(sum, before[s - 2]);
-        now[s] = sum + emit(t, s);
+        now[s] = emit(t, s) + log_add(before[s], s > 0 ? before[s - 1] : kNever<A>,
+                                      may_skip(s) ? before[s - 2] : kNever<A>);
       }
     }
     const A* last = alpha_ + (time - 1) * states_;
@@ -146,11 +146,10 @@ class Ctc {
 
   // beta at t from that at t + 1.
   void step_back(int64_t t, const A* after, A* now) const {
+    const auto from = [&](int64_t s) { return after[s] + emit(t + 1, s); };
     for (int64_t s = 0; s < states_; ++s) {
-      A sum = after[s] + emit(t + 1, s);
-      if (s + 1 < states_) sum = log_add(sum, after[s + 1] + emit(t + 1, s + 1));
-      if (s + 2 < states_ && may_skip(s + 2)) sum = log_add(sum, after[s + 2] + emit(t + 1, s + 2));
-      now[s] = sum;
+      now[s] = log_add(from(s), s + 1 < states_ ? from(s + 1) : kNever<A>,
+                       s + 2 < states_ && may_skip(s + 2) ? from(s + 2) : kNever<A>);
     }
   }
 

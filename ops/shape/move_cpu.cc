@@ -88,7 +88,7 @@ void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, i
   }
 }
 
-// Where an element of the inner array shows in the padded one.
+// Where an element of the inner array shows in the padded one, by its edge or its reflection, too.
 struct PadPlaces {
   PadMode mode;
   const Shape& pad_width;
@@ -105,7 +105,6 @@ struct PadPlaces {
       return;
     }
     fn(own);
-    if (mode == PadMode::constant) return;
     const int64_t left = before - index, right = own + 2 * (size - 1 - index);
     if (left >= 0 && left != own) fn(left);
     if (right < padded[axis] && right != own) fn(right);
@@ -114,7 +113,6 @@ struct PadPlaces {
   // fn(index, place) for the places before and after the array along one axis, with the element that each shows.
   template <class Fn>
   void each_border(int axis, Fn&& fn) const {
-    if (mode == PadMode::constant) return;
     const int64_t before = pad_width[2 * axis], after = before + inner[axis];
     for (int64_t place = 0; place < before; ++place) fn(pad_source(mode, place - before, inner[axis]), place);
     for (int64_t place = after; place < padded[axis]; ++place)
@@ -255,6 +253,15 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
   if (y.size() == 0) return;
   if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
+  if (p.mode == PadMode::constant) {
+    const Strides to(y.shape), from(grad.shape);
+    StridedCopy plan;
+    for (int axis = 0; axis < y.shape.ndim(); ++axis) {
+      plan.add_axis(y.shape[axis], to[axis], from[axis]);
+      plan.from_offset += p.pad_width[2 * axis] * from[axis];
+    }
+    return copy_strided(plan, grad, y, args);
+  }
   const int last = y.shape.ndim() - 1;
   const int64_t width = y.shape[last], before = p.pad_width[2 * last];
   const PadPlaces places{p.mode, p.pad_width, y.shape, grad.shape};

@@ -99,10 +99,11 @@ void spatial_transformer_cpu(const SpatialTransformerParams&, const KernelArgs& 
 }
 
 size_t bilinear_sampler_data_scratch(const BilinearSamplerParams&, const KernelSpec& spec) {
-  return plane_sums_bytes(spec, spec.out[0].dtype, spec.out[0].shape[2] * spec.out[0].shape[3]);
+  const Shape& out = spec.out[0].shape;
+  return plane_sums_bytes(spec, spec.out[0].dtype, std::min(kChannels, out[1]) * out[2] * out[3]);
 }
 
-// Each plane is added to by one thread, in order.
+// Some planes of an image are added to by one thread, in order.
 void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const Shape& out = args.out[0].shape;
@@ -112,13 +113,21 @@ void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs& a
     const FromGrid<T> places{args.in[2].as<T>(), pixels};
     const T* const grad = args.in[0].as<T>();
     T* const result = args.out[0].mutable_as<T>();
-    ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const T* const head = grad + plane * pixels;
-        fill_plane(slots, result + plane * size, size, [&](A* sums) {
-          for (int64_t i = 0; i < pixels; ++i) {
-            corners_at<T>(places, plane / out[1], i, out).add(static_cast<A>(head[i]), sums);
+    ScratchSlots slots = plane_slots<T>(args.scratch, std::min(kChannels, out[1]) * size);
+    const int64_t parts = (out[1] + kChannels - 1) / kChannels;
+    engine::parallel_for(*args.context, out[0] * parts, 1, [&](int64_t begin, int64_t end) {
+      Corners<A> around[kPixels];
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t n = unit / parts, channel = unit % parts * kChannels;
+        const int64_t planes = std::min(kChannels, out[1] - channel), plane = n * out[1] + channel;
+        fill_plane(slots, result + plane * size, planes * size, [&](A* sums) {
+          for (int64_t first = 0; first < pixels; first += kPixels) {
+            const int64_t count = std::min(kPixels, pixels - first);
+            for (int64_t i = 0; i < count; ++i) around[i] = corners_at<T>(places, n, first + i, out);
+            for (int64_t c = 0; c < planes; ++c) {
+              const T* const head = grad + (plane + c) * pixels + first;
+              for (int64_t i = 0; i < count; ++i) around[i].add(static_cast<A>(head[i]), sums + c * size);
+            }
           }
         });
       }
