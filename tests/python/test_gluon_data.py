@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gluon's data sets, samplers, loaders and transforms."""
 
+import contextlib
+import gc
 import gzip
 import os
 import signal
@@ -8,6 +10,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import loomix as mx
@@ -18,6 +21,9 @@ from loomix.gluon import data
 from loomix.gluon.data.vision import transforms
 
 nd = mx.nd
+
+
+STARTS = int(os.environ.get("LOOMIX_TEST_STARTS", "4"))  # `.ci/long gluon`: 200
 
 
 class Squares(data.Dataset):
@@ -239,7 +245,67 @@ def test_killed_workers_are_named():
     for _ in range(2):  # the second time with new workers
         with pytest.raises(RuntimeError, match=r"worker \d \(process \d+\) was killed by SIGKILL"):
             list(loader)
-    assert set(os.listdir("/dev/shm")) == before
+    assert set(os.listdir("/dev/shm")) == before and shared_batches() == []
+
+
+def shared_batches():
+    """The shared memory of batches that this process still has open or mapped."""
+    found = []
+    for entry in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/self/fd/{entry}"))
+    with open("/proc/self/maps") as file:
+        found += file.read().splitlines()
+    return [item for item in found if "loomix-batch" in item]
+
+
+@contextlib.contextmanager
+def busy_engine():
+    """A thread that pushes work all the time."""
+    stop = threading.Event()
+
+    def push():
+        array = nd.ones((64, 64))
+        while not stop.is_set():
+            for _ in range(20):
+                array = nd.dot(array, array) / 64
+            array.wait_to_read()
+
+    thread = threading.Thread(target=push)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.timeout(max(120, 3 * STARTS))
+@pytest.mark.parametrize("thread_pool", [False, True])
+def test_starts_and_stops_under_a_busy_engine(thread_pool):
+    """Loaders that are closed, dropped, or left with batches on their way, after some batches or none."""
+    descriptors = len(os.listdir("/proc/self/fd"))
+    pids = set()
+    with busy_engine():
+        for i in range(STARTS):
+            loader = data.DataLoader(Squares(48), 4, num_workers=4, thread_pool=thread_pool)
+            batches = iter(loader)
+            for k in range(i % 4):
+                assert next(batches)[1].asnumpy()[0] == (4 * k) ** 2
+            if not thread_pool and loader._pool is not None:
+                pids.update(worker.process.pid for worker in loader._pool._workers)
+            if i % 3 == 0:
+                loader.close()
+            elif i % 3 == 1:
+                del batches
+            del loader
+    gc.collect()
+    batches = None
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(alive(pid) for pid in pids):
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in pids) and (thread_pool or pids)
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2 and shared_batches() == []
 
 
 class Slow(Squares):
