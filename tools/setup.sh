@@ -1,20 +1,36 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Loomix needs and builds it into .venv. Quick where that is done already.
-#   bash tools/setup.sh [EXTRA...]     extras of pyproject.toml; `test` by default
-#   PYTHON=python3.12 VENV=.venv-3.12  another interpreter, another environment
+#   bash tools/setup.sh [EXTRA...]         extras of pyproject.toml: none to use Loomix, `test` to change it, `examples`
+#   bash tools/setup.sh --packages GROUP   only lists Debian's packages: run-time, build, test or examples
+#   PYTHON=python3.12 VENV=.venv-3.12      another interpreter, another environment
 set -euo pipefail
 cd "$(dirname "$0")/.."
-extras=${*:-test}
 python=${PYTHON:-python3}
 venv=${VENV:-.venv}
 
-packages=(
-  g++ cmake ninja-build ccache python3-dev python3-venv
-  libopenblas-openmp-dev liblapacke-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libcurl4-openssl-dev
-  libjpeg62-turbo-dev libpng-dev libcli11-dev libzmq3-dev libprotobuf-dev protobuf-compiler libssl-dev
-  libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev dataset-fashion-mnist
-)
+packages_of() { # packages_of GROUP: one a line
+  case $1 in
+    # What the built libraries load. A wheel of tools/make_wheel.sh has them inside and needs none of these.
+    run-time) printf '%s\n' libopenblas0-openmp libdnnl2 libfmt9 libspdlog1.10 libcurl4 libjpeg62-turbo libpng16-16 \
+      libzmq5 libprotobuf-lite32 libssl3 libgomp1 libstdc++6 ;;
+    build) printf '%s\n' g++ cmake ninja-build ccache python3-dev python3-venv \
+      libopenblas-openmp-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libcurl4-openssl-dev \
+      libjpeg62-turbo-dev libpng-dev libcli11-dev libzmq3-dev libprotobuf-dev protobuf-compiler libssl-dev ;;
+    test) printf '%s\n' libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev dataset-fashion-mnist ;;
+    examples) echo dataset-fashion-mnist ;;
+    *) return 1 ;;
+  esac
+}
+if [ "${1:-}" = --packages ]; then
+  packages_of "${2:-}" || { echo "expected --packages run-time, build, test or examples" >&2 && exit 2; }
+  exit
+fi
+
+extras=$* tests=OFF strict=${CI:-OFF}
+[[ " $extras " != *" test "* ]] || tests=ON
+[ "$strict $tests" = "OFF OFF" ] || strict=ON
+mapfile -t packages < <(packages_of build; for extra in $extras; do packages_of "$extra" || true; done)
 missing=()
 if command -v dpkg-query >/dev/null; then
   for package in "${packages[@]}"; do
@@ -48,6 +64,6 @@ quick=OFF
 # The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation \
-  --config-settings=build-dir=build --config-settings=cmake.define.LOOMIX_TESTS=ON \
-  --config-settings=cmake.define.LOOMIX_WERROR=ON --config-settings=cmake.define.LOOMIX_QUICK_BUILD=$quick \
-  ".[${extras// /,}]"
+  --config-settings=build-dir=build --config-settings=cmake.define.LOOMIX_TESTS=$tests \
+  --config-settings=cmake.define.LOOMIX_WERROR=$strict --config-settings=cmake.define.LOOMIX_QUICK_BUILD=$quick \
+  ".${extras:+[${extras// /,}]}"
