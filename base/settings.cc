@@ -275,19 +275,20 @@ bool is_listed(std::string_view list, std::string_view item) {
 std::string settings_document() {
   std::string text =
       "# Settings\n\n"
-      "Loomix reads these environment variables once, when it is first used. `base/settings.cc` is the table "
-      "that this "
-      "page is\nmade from: `cmake --build build --target settings_doc && build/tools/settings_doc > "
-      "docs/settings.md`."
-      "\n\n"
-      "| variable | also read from | type | default | meaning |\n|---|---|---|---|---|\n";
+      "Loomix reads these environment variables once, when it is first used. MXNet's names for some of them "
+      "work, too.\n"
+      "Booleans are 0 or 1. `base/settings.cc` is the table that this page is made from:\n"
+      "`cmake --build build --target settings_doc && build/tools/settings_doc > docs/settings.md`.\n\n"
+      "| variable | default | meaning |\n|---|---|---|\n";
   for (const FieldInfo& field : param_schema<Settings>().fields()) {
     std::string alias;
     for (const auto& [name, target] : kAliases) {
-      if (target == field.name) alias += fmt::format("{}`{}`", alias.empty() ? "" : ", ", name);
+      if (target == field.name)
+        alias += fmt::format("{}`{}`", alias.empty() ? " Also read from " : ", ", name);
     }
-    text += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", variable_of(field.name), alias, field.type,
-                        field.default_text.empty() ? "(empty)" : field.default_text, field.doc);
+    text += fmt::format("| `{}` | `{}` | {} Type: {}.{}{} |\n", variable_of(field.name),
+                        field.default_text.empty() ? "(empty)" : field.default_text, field.doc, field.type,
+                        alias, alias.empty() ? "" : ".");
   }
   return text;
 }

@@ -11,6 +11,7 @@ exclude_patterns = ["README.md"]  # the table of contents for who reads the file
 html_theme = "furo"
 html_title = f"Loomix {release}"
 html_copy_source = False
+html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["width.css"]
 
@@ -27,3 +28,18 @@ autodoc_typehints = "none"  # types stand in the sections on parameters
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+
+
+def list_members(app, what, name, obj, options, lines):
+    """Puts links to all that a module has under its own text, so that a page can be looked over."""
+    if what == "module":
+        chosen = options.members if isinstance(options.members, list) else getattr(obj, "__all__", [])
+        left_out = options.get("exclude-members") or ()
+        names = [
+            member for member in chosen if callable(getattr(obj, member, None)) and member not in left_out
+        ]
+        lines += ["", " · ".join(f":py:obj:`{member} <{name}.{member}>`" for member in names), ""]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", list_members)

@@ -20,12 +20,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 # The same number of threads for the same work, so that sums are rounded alike in every run.
 os.environ.setdefault("LOOMIX_ENFORCE_DETERMINISM", "1")
 
 import loomix as mx
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 MEAN, SPREAD = 0.2860, 0.3530  # of the training pixels, scaled to 0..1
 

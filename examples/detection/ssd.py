@@ -18,7 +18,12 @@ from average_precision import MeanAveragePrecision
 from drawings import NAMES, drawings, save_curves, save_found
 from loomix import autograd, gluon
 from loomix.gluon import nn
-from tqdm import tqdm
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 # Sides of the anchors on each of the three grids, as parts of the picture's: shapes are from 0.15 to 0.6 large.
 SIZES = ((0.18, 0.25), (0.32, 0.39), (0.46, 0.55))

@@ -20,7 +20,12 @@ import loomix as mx
 import numpy as np
 import pictures
 from loomix import autograd, gluon
-from tqdm import tqdm
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 
 class CharacterModel(gluon.HybridBlock):

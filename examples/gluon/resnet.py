@@ -20,6 +20,11 @@ from loomix import gluon
 from loomix.gluon import nn
 from loomix.gluon.contrib import estimator
 
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install matplotlib") from None
+
 
 class Residual(gluon.HybridBlock):
     """Two convolutions whose result is added to the input; with `stride` 2 the input is halved, and gets channels of

@@ -19,7 +19,12 @@ import numpy as np
 import pictures
 from loomix import autograd, gluon
 from loomix.gluon import nn
-from tqdm import trange
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import trange
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

@@ -17,7 +17,12 @@ import numpy as np
 import pictures
 from loomix import autograd, gluon
 from loomix.gluon import nn
-from tqdm import tqdm
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 
 class VariationalAutoencoder(gluon.HybridBlock):

@@ -21,7 +21,12 @@ import data
 import loomix as mx
 import numpy as np
 import symbols
-from tqdm import tqdm
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 LOGGER = logging.getLogger("image_classification")
 LOGGER.setLevel(logging.ERROR)  # the bar says what `fit` would log

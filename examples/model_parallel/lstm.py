@@ -18,7 +18,12 @@ from pathlib import Path
 
 import loomix as mx
 import numpy as np
-from tqdm import tqdm
+
+try:
+    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    from tqdm import tqdm
+except ModuleNotFoundError as error:
+    raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 
 def read_text(seed):

@@ -315,3 +315,17 @@ def test_drawn_boxes(monkeypatch):
         assert 0.62 * area < covered.sum() / radius**2 < 1.02 * area
     boxes = np.array([[0, 0, 2, 2], [0, 0, 1, 1]])
     assert drawings["overlap"](boxes, np.array([[1, 1, 3, 3]])).tolist() == [[1 / 7], [0]]
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "tqdm"])
+def test_missing_packages_are_named_at_the_start(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    for script in (
+        "train_fashion_mnist.py",
+        "image_classification/train.py",
+        "gluon/vae.py",
+        "rnn/language_model.py",
+    ):
+        monkeypatch.syspath_prepend((EXAMPLES / script).parent)
+        with pytest.raises(SystemExit, match=f"needs .*: pip install .*{package}"):
+            runpy.run_path(str(EXAMPLES / script))

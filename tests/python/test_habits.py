@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import warnings
@@ -29,6 +30,14 @@ def warned_by(function):
 
 
 INTEGERS = [1, 2, 3]
+
+
+def swapped():
+    x = mx.nd.array(INTEGERS)
+    x[0], x[2] = x[2], x[0]
+    return x
+
+
 MEETS = {
     "integer-scalar": (lambda: mx.nd.array(INTEGERS, dtype="int32") * 0.5, [0, 0, 0], "`x * 0.5`"),
     "float-mask": (
@@ -37,6 +46,7 @@ MEETS = {
         "positions 0 and 1",
     ),
     "float32-integers": (lambda: mx.nd.array([2**24 + 1]), [2**24], "cannot hold 16777217"),
+    "swapped-views": (swapped, [3, 2, 3], "x[2] is set to x[0]"),
 }
 
 
@@ -130,3 +140,26 @@ def test_the_environment(setting, code, text):
     )
     assert run.returncode == code, run.stderr
     assert text in run.stderr and bool(text) == bool(run.stderr)
+
+
+@pytest.mark.parametrize("shuffle", [np.random.shuffle, random.shuffle])
+@pytest.mark.parametrize("shape", [(8, 2), (8,)])
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+def test_shuffling_in_place_is_an_error(shuffle, shape):
+    mx.habits.set_habit("swapped-views", "error")
+    with pytest.raises(mx.habits.HabitError, match="mx.nd.random.shuffle"):
+        for _ in range(3):  # a shuffle may leave all items where they are
+            shuffle(mx.nd.zeros(shape))
+
+
+def test_copies_of_items_that_are_no_swap():
+    mx.habits.set_habit("swapped-views", "error")
+    x = mx.nd.array([0, 1, 2, 3, 4])
+    for i in range(4):
+        x[i] = x[i + 1]
+    assert x.asnumpy().tolist() == [1, 2, 3, 4, 4]
+    x[1] = x[0]
+    x[2] = x[1]
+    x[3], x[4] = x[4].copy(), x[3].copy()
+    x[0], x[0] = x[0], x[0]
+    assert x.asnumpy().tolist() == [1, 1, 1, 4, 4]

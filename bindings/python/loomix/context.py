@@ -75,7 +75,7 @@ class Context:
 
     @property
     def device_type(self) -> str:
-        """The kind of this device: ``"cpu"``, ``"gpu"``, ``"cpu_pinned"`` or ``"cpu_shared"``."""
+        """The kind of this device, one of ``"cpu"``, ``"gpu"``, ``"cpu_pinned"`` or ``"cpu_shared"``."""
         return self.devtype2str[self.device_typeid]
 
     def __hash__(self) -> int:

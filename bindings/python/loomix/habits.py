@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warnings of what MXNet does and people rarely mean. Each comes once; LOOMIX_HABITS makes it an error, or no
-concern.
+concern. One is an error from the start, as it loses values.
 
 >>> import loomix as mx
 >>> mx.habits.NAMES
-('integer-scalar', 'float-mask', 'float32-integers')
+('integer-scalar', 'float-mask', 'float32-integers', 'swapped-views')
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 import warnings
 from typing import Any
 
@@ -22,7 +23,7 @@ from .base import MXNetError, MXNetValueError
 
 __all__ = ["NAMES", "HabitError", "HabitWarning", "set_habit"]
 
-NAMES = ("integer-scalar", "float-mask", "float32-integers")
+NAMES = ("integer-scalar", "float-mask", "float32-integers", "swapped-views")
 _ACTIONS = ("warn", "error", "off")
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _warned: set[str] = set()
@@ -60,7 +61,7 @@ def _check(name: str, action: str) -> None:
 @functools.cache
 def _actions() -> dict[str, str]:
     """What becomes of each habit, by LOOMIX_HABITS."""
-    actions = dict.fromkeys(NAMES, "warn")
+    actions = dict.fromkeys(NAMES, "warn") | {"swapped-views": "error"}
     for item in filter(None, _core.habits().replace(" ", "").split(",")):
         name, _, action = item.partition("=")
         _check(name, action)
@@ -151,3 +152,45 @@ def float32_integers(source: Any, values: Any) -> None:
             f"nd.array of integers: as in MXNet they become float32, which cannot hold {wrong.flat[0]}. To keep them "
             f"use nd.array(values, dtype={kind!r}).",
         )
+
+
+class _Copies(threading.local):
+    """The last assignment of an item of an array to another item of it."""
+
+    last: tuple[int, int, int, int] | None = (
+        None  # array, version of its memory before, item written, item read
+    )
+
+
+_copies = _Copies()
+
+
+def swapped_views(array: Any, key: int, value: Any) -> None:
+    """Of ``x[i], x[j] = x[j], x[i]``, which is how ``np.random.shuffle`` and ``random.shuffle`` work. Both values are
+    views, so the second assignment reads what the first one has written."""
+    if not is_watched("swapped-views"):
+        return
+    first, end = 0, len(array)  # the first item that shares memory with the value
+    while end - first > 1:
+        middle = (first + end) // 2
+        if array._slice(first, middle)._shares_memory(value):
+            end = middle
+        else:
+            first = middle
+    key, version = int(key) % len(array), array._version
+    last, _copies.last = _copies.last, (id(array), version, key, first)
+    if (
+        last is None
+        or first == key
+        or last[0] != id(array)
+        or version - last[1] > 2
+        or last[2:] != (first, key)
+    ):
+        return
+    _copies.last = None
+    meet(
+        "swapped-views",
+        f"x[{key}] is set to x[{first}], which has just been overwritten by x[{key}]: in `x[i], x[j] = x[j], x[i]` "
+        "both values are views, so one row is lost, as in MXNet. To shuffle use mx.nd.random.shuffle(x); to swap use "
+        "`x[i], x[j] = x[j].copy(), x[i].copy()`.",
+    )

@@ -145,7 +145,7 @@ class Parameter:
 
     @property
     def grad_req(self) -> str:
-        """What a backward pass does with the gradient: 'write', 'add' or 'null'."""
+        """What a backward pass does with the gradient, one of 'write', 'add' or 'null'."""
         return self._grad_req
 
     @grad_req.setter

@@ -236,7 +236,7 @@ class NDArray(_Base):
 
     @property
     def writable(self) -> bool:
-        """Whether the array may be changed: always."""
+        """Whether the array may be changed; it always may."""
         return True
 
     # ---- parts ----
