@@ -6,6 +6,8 @@ export CI=true DEBIAN_FRONTEND=noninteractive OMP_WAIT_POLICY=passive
 export LOOMIX_CPU_WORKER_NTHREADS=0 # tests of Python set OMP_NUM_THREADS for the threads of one operation, not for the engine
 exec </dev/null
 cores=$(nproc)
+# Two jobs may run at once. Compilers give way to tests, of which some time themselves; two lanes of so many keep all cores busy.
+export CCACHE_PREFIX=nice CMAKE_BUILD_PARALLEL_LEVEL=$cores
 results=$PWD/build/ci
 mkdir -p "$results"
 passed=0 failed=0
@@ -32,9 +34,18 @@ tally() { # tally NAME FILE...: counts the tests of JUnit files
     *) count 0 1 && echo "FAILED: $name left no results" ;;
   esac
 }
+test_alone() { flock --close build/tests.lock "$@"; } # test_alone COMMAND...: not beside other tests; tools/test.sh does the same
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi; }
 need() { # need COMMAND PACKAGE: installs the package if there is no such command
-  command -v "$1" >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends "$2" >/dev/null; }
+  command -v "$1" >/dev/null && return
+  flock --close "$results/apt.lock" bash -c "$(declare -f as_root)
+    as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends $2 >/dev/null"
+}
+system_packages() {
+  if [ -z "${system_packages_done:-}" ]; then
+    bash tools/setup.sh --system test || return 1
+    system_packages_done=1
+  fi
 }
 set_up() {
   if [ -z "${set_up_done:-}" ]; then
@@ -62,30 +73,37 @@ python_package() { # python_package VERSION INTERPRETER [EXTRA...]: installs the
 python_tests() { # python_tests VERSION PYTEST-ARGUMENTS...: runs the tests with that Python's package
   local version=$1
   shift
-  OMP_NUM_THREADS=1 ".venv-$version/bin/python" -m pytest -n $((cores + 1)) --dist loadgroup --junitxml="$results/python-$version.xml" "$@"
+  OMP_NUM_THREADS=1 test_alone ".venv-$version/bin/python" -m pytest -n $((cores + 1)) --dist loadgroup --junitxml="$results/python-$version.xml" "$@"
   tally "Python $version" "$results/python-$version.xml"
 }
 
-sanitized() { # sanitized PRESET FOLDER...: builds and runs the C++ tests of these folders, or of all
-  local preset=$1 tests=() labels=() folder
+labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none is named
+  local folder
+  [ $# -gt 0 ] || set -- $(ls tests/cpp)
+  for folder in "$@"; do [ -d "tests/cpp/$folder" ] && echo "$folder"; done
+}
+build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
+  local preset=$1 targets=(all) tests
   shift
-  set_up || return 1
+  system_packages || return 1
   cmake --preset "$preset" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
-  for folder in "$@"; do
-    [ -d "tests/cpp/$folder" ] && tests+=("test_$folder") && labels+=("$folder")
-  done
-  if [ $# -eq 0 ]; then
-    cmake --build --preset "$preset" || return 1
-    ctest --preset "$preset" -j $((2 * cores)) --output-junit "$results/$preset.xml" | grep -v ' Passed '
-  else
-    cmake --build --preset "$preset" --target "${tests[@]}" || return 1
-    ctest --preset "$preset" -j $((2 * cores)) -L "^($(IFS='|' && echo "${labels[*]}"))\$" --output-junit "$results/$preset.xml" | grep -v ' Passed '
+  if [ $# -gt 0 ]; then
+    mapfile -t tests < <(labels_of "$@")
+    targets=("${tests[@]/#/test_}")
   fi
+  cmake --build --preset "$preset" --target "${targets[@]}"
+}
+sanitized() { # sanitized PRESET [FOLDER...]: builds and runs them
+  build_sanitized "$@" || return 1
+  local preset=$1 labels
+  shift
+  labels=$(labels_of "$@" | paste -sd '|')
+  test_alone ctest --preset "$preset" -j $((2 * cores)) -L "^($labels)\$" --output-junit "$results/$preset.xml" | grep -v ' Passed '
   tally "$preset" "$results/$preset.xml"
 }
 
 build_fuzzers() {
-  set_up || return 1
+  system_packages || return 1
   need clang++ clang
   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
     -DLOOMIX_SANITIZE=address,undefined -DLOOMIX_ISA_VARIANTS=OFF -DLOOMIX_PYTHON=OFF -DLOOMIX_CUDA=OFF \
@@ -97,7 +115,7 @@ fuzz() { # fuzz SECONDS: all fuzzers at once, so long
   local name
   for name in "${!inputs[@]}"; do
     mkdir -p "build/fuzz/$name"
-    "build/fuzz/tests/fuzz_$name" -max_total_time="$1" -max_len="${longest[$name]}" -timeout=20 \
+    nice "build/fuzz/tests/fuzz_$name" -max_total_time="$1" -max_len="${longest[$name]}" -timeout=20 \
       "build/fuzz/$name" "${inputs[$name]}" >"$results/fuzz_$name.log" 2>&1 &
     running[$name]=$!
   done
@@ -107,19 +125,56 @@ fuzz() { # fuzz SECONDS: all fuzzers at once, so long
   done
 }
 
-run_jobs() { # run_jobs JOB...: each with its time, then the sum of all tests
-  local job start
+run_job() { # run_job JOB: with its time; leaves its counts in a file
+  local start=$SECONDS
+  passed=0 failed=0
+  echo "==== $1"
+  "job_$1"
+  echo "==== $1 took $((SECONDS - start)) s"
+  echo "$passed $failed" >"$results/$1.counts"
+}
+# run_lane JOB...: one after the other, each job's output in one piece when it ends. What build_JOB compiles for tests is
+# compiled first, for compiling fills the time in which tests of the other lane wait.
+run_lane() {
+  local job
   for job in "$@"; do
-    declare -F "job_$job" >/dev/null && continue
-    echo "there is no job '$job'; jobs are ${all_jobs[*]}"
-    exit 2
+    if declare -F "build_$job" >/dev/null; then
+      echo "---- building for $job, output in $results/build_$job.log"
+      "build_$job" >"$results/build_$job.log" 2>&1
+    fi
   done
   for job in "$@"; do
-    echo "==== $job"
-    start=$SECONDS
-    "job_$job"
-    echo "==== $job took $((SECONDS - start)) s"
+    echo "---- $job runs, output in $results/job_$job.log"
+    run_job "$job" >"$results/job_$job.log" 2>&1
+    flock "$results/output.lock" cat "$results/job_$job.log"
   done
-  echo "$passed passed, $failed failed"
-  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+run_jobs() { # run_jobs JOB...: those of `own_folder_jobs` beside the others; then the sum of all tests
+  local job start=$SECONDS lane=() own_folders=() lanes=() total_passed=0 total_failed=0
+  for job in "$@"; do
+    declare -F "job_$job" >/dev/null || { echo "there is no job '$job'; jobs are ${all_jobs[*]}" && exit 2; }
+    rm -f "$results/$job.counts"
+    [[ " ${own_folder_jobs[*]} " == *" $job "* ]] && own_folders+=("$job") || lane+=("$job")
+  done
+  if [ ${#lane[@]} -eq 0 ] || [ ${#own_folders[@]} -eq 0 ]; then
+    for job in "$@"; do run_job "$job"; done
+  else
+    system_packages || { echo "0 passed, 1 failed" && exit 1; } # once, not by both
+    trap 'kill -- "${lanes[@]/#/-}"' EXIT
+    set -m # a process group for each, so that all of it can be ended
+    run_lane "${lane[@]}" &
+    lanes+=($!)
+    run_lane "${own_folders[@]}" &
+    lanes+=($!)
+    set +m
+    wait "${lanes[@]}"
+    trap - EXIT
+  fi
+  for job in "$@"; do
+    read -r passed failed 2>/dev/null <"$results/$job.counts" || { echo "FAILED: $job did not end" && passed=0 failed=1; }
+    total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed))
+  done
+  echo "all took $((SECONDS - start)) s"
+  echo "$total_passed passed, $total_failed failed"
+  [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]
 }

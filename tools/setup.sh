@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Loomix needs and builds it into .venv. Quick where that is done already.
-#   bash tools/setup.sh [EXTRA...]         extras of pyproject.toml: none to use Loomix, `test` to change it, `examples`
-#   bash tools/setup.sh --packages GROUP   only lists Debian's packages: run-time, build, test or examples
-#   PYTHON=python3.12 VENV=.venv-3.12      another interpreter, another environment
+#   bash tools/setup.sh [EXTRA...]           extras of pyproject.toml: none to use Loomix, `test` to change it, `examples`
+#   bash tools/setup.sh --packages GROUP     only lists Debian's packages: run-time, build, test or examples
+#   bash tools/setup.sh --system [EXTRA...]  only installs Debian's packages for that
+#   PYTHON=python3.12 VENV=.venv-3.12        another interpreter, another environment
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -27,6 +28,8 @@ if [ "${1:-}" = --packages ]; then
   exit
 fi
 
+only_system=
+[ "${1:-}" != --system ] || { only_system=1 && shift; }
 extras=$* tests=OFF strict=${CI:-OFF}
 [[ " $extras " != *" test "* ]] || tests=ON
 [ "$strict $tests" = "OFF OFF" ] || strict=ON
@@ -56,6 +59,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   } >"$apt_log" 2>&1 || { cat "$apt_log" >&2 && exit 1; }
   rm -f "$apt_log"
 fi
+[ -z "$only_system" ] || exit 0
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 # Developers compile what they change, and want to hear of missing includes; others compile everything once.
