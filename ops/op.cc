@@ -70,7 +70,7 @@ std::string OpDef::input_name(const AttrsBase& attrs, int i) const {
 std::string OpDef::output_name(const AttrsBase& attrs, int i) const {
   if (signature) return signature(attrs).outputs[i];
   const int declared = static_cast<int>(output_names.size());
-  const bool numbered = output_names.empty() || output_names[0] == "output0";
+  const bool numbered = declared > 0 && output_names[0] == "output0";
   if (num_outputs && numbered && count_outputs(attrs) == 1) return "output";  // of as many as attributes say
   if (i < declared && (declared > 1 || count_outputs(attrs) == 1)) return output_names[i];
   return "output" + std::to_string(i);

@@ -82,6 +82,7 @@ void register_casts(OpTable& table) {
   table.add<AmpMulticastParams>("amp_multicast")
       .doc("Converts floating inputs to the widest type among them.")
       .variadic("data", "num_outputs", &AmpMulticastParams::num_outputs)
+      .output("output")
       .num_outputs([](const AmpMulticastParams& p) { return p.num_outputs; })
       .infer_shape(each_shape)
       .infer_type(amp_multicast_type)

@@ -85,6 +85,8 @@ struct PoolGeometry {
   int64_t batch, channels;
   int64_t in[3], out[3], kernel[3], stride[3], pad[3];
   bool channels_last;
+  // Pooling_v1: added positions are zeros, for maxima, too, and averages divide by windows as if none stuck out.
+  bool whole_windows = false;
 
   PoolGeometry(const PoolingParams& p, const Shape& data);
   int64_t in_size() const { return in[0] * in[1] * in[2]; }

@@ -13,6 +13,7 @@ constexpr int64_t kColumns = 512;  // of the data that maxima of rows are kept o
 
 // How many positions along one axis an average over window `at` counts.
 int64_t counted_along(const PoolGeometry& g, int axis, int64_t at, bool include_pad) {
+  if (g.whole_windows) return g.kernel[axis];
   const int64_t first = at * g.stride[axis] - g.pad[axis];
   const int64_t last = std::min(first + g.kernel[axis], g.in[axis] + g.pad[axis]);
   if (include_pad) return last - first;
@@ -23,6 +24,7 @@ int64_t counted_along(const PoolGeometry& g, int axis, int64_t at, bool include_
 struct Window {
   int64_t begin[3], end[3];
   int64_t counted = 1;
+  bool padded = false;  // whether it covers positions that were added
 
   Window(const PoolGeometry& g, int64_t d, int64_t h, int64_t w, bool include_pad) {
     const int64_t at[3] = {d, h, w};
@@ -31,6 +33,7 @@ struct Window {
       const int64_t last = std::min(first + g.kernel[i], g.in[i] + g.pad[i]);
       begin[i] = std::max<int64_t>(first, 0);
       end[i] = std::max(begin[i], std::min(last, g.in[i]));
+      padded |= first < 0 || last > g.in[i];
       counted *= counted_along(g, i, at[i], include_pad);
     }
     counted = std::max<int64_t>(counted, 1);
@@ -147,11 +150,19 @@ void backward_max(const PoolingParams& p, const PoolGeometry& g, const T* grad, 
   });
 }
 
+// Odd powers keep the sign, as do their roots.
+template <class A>
+A root(A value, A power) {
+  return value < 0 ? -std::pow(-value, 1 / power) : std::pow(value, 1 / power);
+}
+
 template <class T>
 void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
              engine::RunContext& context) {
   using A = Accum<T>;
-  if (p.pool_type != PoolType::lp && !g.channels_last && g.kernel[2] <= kColumns) {
+  const bool zeros_count =
+      p.pool_type == PoolType::max && g.whole_windows && (g.pad[0] > 0 || g.pad[1] > 0 || g.pad[2] > 0);
+  if (p.pool_type != PoolType::lp && !zeros_count && !g.channels_last && g.kernel[2] <= kColumns) {
     return p.pool_type == PoolType::max ? forward_rows<T, true>(p, g, data, out, context)
                                         : forward_rows<T, false>(p, g, data, out, context);
   }
@@ -161,12 +172,13 @@ void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* ou
       const A x = static_cast<A>(data[at]);
       switch (p.pool_type) {
         case PoolType::max: result = larger(result, x); break;
-        case PoolType::lp: result += std::pow(std::abs(x), A(*p.p_value)); break;
+        case PoolType::lp: result += std::pow(x, A(*p.p_value)); break;
         default: result += x;
       }
     });
+    if (zeros_count && window.padded) result = larger(result, A{0});
     if (p.pool_type == PoolType::avg) result /= A(window.counted);
-    if (p.pool_type == PoolType::lp) result = std::pow(result, 1 / A(*p.p_value));
+    if (p.pool_type == PoolType::lp) result = root(result, A(*p.p_value));
     out[to] = static_cast<T>(result);
   });
 }
@@ -188,34 +200,39 @@ void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, cons
     const A y = static_cast<A>(output[from]), exponent = A(*p.p_value) - 1;
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
-      const A slope = y == 0 ? A{0} : std::pow(std::abs(x), exponent) / std::pow(y, exponent);
-      add(at, head * (x < 0 ? -slope : slope));
+      const A slope = exponent == 0 ? A{1} : y == 0 ? A{0} : std::pow(x, exponent) / std::pow(y, exponent);
+      add(at, head * slope);
     });
+  });
+}
+
+// `whole_windows`: see PoolGeometry.
+void run_forward(const PoolingParams& p, const KernelArgs& args, bool whole_windows) {
+  if (args.req[0] == Req::null) return;
+  PoolGeometry g(p, args.in[0].shape);
+  g.whole_windows = whole_windows;
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    forward(p, g, args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
+  });
+}
+
+void run_backward(const PoolingParams& p, const KernelArgs& args, bool whole_windows) {
+  if (args.req[0] == Req::null) return;
+  PoolGeometry g(p, args.in[1].shape);
+  g.whole_windows = whole_windows;
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    backward(p, g, args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(), args.out[0].mutable_as<T>(),
+             *args.context);
   });
 }
 
 }  // namespace
 
-void pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    forward(p, PoolGeometry(p, args.in[0].shape), args.in[0].as<T>(), args.out[0].mutable_as<T>(),
-            *args.context);
-  });
-}
-
-void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    backward(p, PoolGeometry(p, args.in[1].shape), args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(),
-             args.out[0].mutable_as<T>(), *args.context);
-  });
-}
-
-void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { pooling_cpu(p.full(), args); }
-
+void pooling_cpu(const PoolingParams& p, const KernelArgs& args) { run_forward(p, args, false); }
+void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_backward(p, args, false); }
+void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { run_forward(p.full(), args, true); }
 void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) {
-  pooling_backward_cpu(p.full(), args);
+  run_backward(p.full(), args, true);
 }
 
 }  // namespace loomix::ops

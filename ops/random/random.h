@@ -52,7 +52,7 @@ template <class D>
 struct DrawParams : LikeParams<D>, RandomTarget {
   static void fields(FieldList<DrawParams>& f) {
     LikeParams<D>::parameter_fields(f);
-    target_fields(f, {DType::float16, DType::float32, DType::float64});
+    target_fields(f, {DType::bfloat16, DType::float16, DType::float32, DType::float64});
   }
 };
 
@@ -64,7 +64,7 @@ struct SampleParams {
   static void fields(FieldList<SampleParams>& f) {
     f("shape", &SampleParams::shape, "Shape of the block drawn for each element of the parameters.");
     f("dtype", &SampleParams::dtype, "Type of the output; that of the parameters without it.")
-        .dtypes({DType::float16, DType::float32, DType::float64});
+        .dtypes({DType::bfloat16, DType::float16, DType::float32, DType::float64});
   }
 };
 

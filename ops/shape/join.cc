@@ -20,6 +20,8 @@ SliceRange split_part(const SplitV2Params& p, int i, int64_t size) {
 
 namespace {
 
+// Where the output is known, so is one input that is not; several ones if they are `alike`.
+template <bool alike>
 void concat_shape(const ConcatParams& p, ShapeInfer& s) {
   Shape common = Shape::unknown();  // sizes off the axis
   const auto learn = [&](const Shape& shape) {
@@ -51,15 +53,15 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
   Shape out = common;
   if (unknown == 0) out[axis] = total;
   s.set_out(0, out);
-  if (unknown != 1 || s.out(0)[axis] < 0) return;
+  if (unknown == 0 || s.out(0)[axis] < 0) return;
+  const int64_t left = s.out(0)[axis] - total;
+  if (unknown > 1 && (!alike || left % unknown != 0)) return;
+  LOOMIX_CHECK(left >= 0, ShapeError, "[{}] the inputs are longer than the output of shape {}.", s.who(),
+               s.out(0).to_string());
+  Shape rest = common;
+  rest[axis] = left / unknown;
   for (int i = 0; i < s.num_in(); ++i) {
-    if (s.in(i)[axis] >= 0) continue;
-    Shape rest = common;
-    rest[axis] = s.out(0)[axis] - total;
-    LOOMIX_CHECK(rest[axis] >= 0, ShapeError, "[{}] the inputs are longer than the output of shape {}.",
-                 s.who(), s.out(0).to_string());
-    s.set_in(i, rest);
-    return;
+    if (s.in(i)[axis] < 0) s.set_in(i, rest);
   }
 }
 
@@ -185,7 +187,7 @@ OpBuilder<ConcatParams> add_concat(OpTable& table, const char* name, const char*
   op.doc(doc)
       .variadic("data", "num_args", &ConcatParams::num_args)
       .output("output")
-      .infer_shape(concat_shape)
+      .infer_shape(concat_shape<false>)
       .infer_type(same_type<ConcatParams>)
       .gradient([](const ConcatParams& p, GradBuilder& g) {
         if (p.num_args == 1) return g.set(0, g.grad_of(0));
@@ -199,7 +201,9 @@ OpBuilder<ConcatParams> add_concat(OpTable& table, const char* name, const char*
 
 void register_concat(OpTable& table) {
   add_concat(table, "Concat", "Joins arrays along an axis.").aliases({"_sparse_concat", "concat"});
-  add_concat(table, "_rnn_param_concat", "Joins the parameters of a recurrent network along an axis.");
+  // Weights of the two directions, of inputs whose size is not known yet, are alike.
+  add_concat(table, "_rnn_param_concat", "Joins the parameters of a recurrent network along an axis.")
+      .infer_shape(concat_shape<true>);
   auto backward = table.add<ConcatParams>("_backward_concat");
   backward.hidden()
       .inputs({"grad", "data"})
@@ -245,6 +249,7 @@ void register_joins(OpTable& table) {
   table.add<SplitV2Params>("_split_v2")
       .doc("Cuts data along an axis into equal parts, or where indices say.")
       .input("data")
+      .output("output")
       .num_outputs([](const SplitV2Params& p) { return split_count(p); })
       .infer_shape(split_v2_shape)
       .infer_type(same_type<SplitV2Params>)

@@ -30,6 +30,11 @@ DIFFERENT = {
     "add_n": {"parameters"},  # MXNet does not list num_args
     "smooth_l1": {"scalar"},  # MXNet does not tell its default
 }
+for law in ("uniform", "normal", "gamma", "exponential", "poisson", "negative_binomial"):
+    for name in (law, f"generalized_{law}"):
+        for operator in (f"_random_{name}", f"_sample_{name}"):
+            if operator in OPERATORS:
+                DIFFERENT.setdefault(operator, set()).add("dtype")  # bfloat16, too
 
 
 def test_what_is_missing():

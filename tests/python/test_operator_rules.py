@@ -22,6 +22,12 @@ nd, sym = mx.nd, mx.sym
         (lambda x: sym._internal._split_v2(x, indices=(0,)), ["output"]),
         (lambda x: sym._internal._split_v2(x, indices=(0, 1)), ["output0", "output1"]),
         (lambda x: sym.amp_multicast(x, num_outputs=1), ["output"]),
+        (lambda x: sym.amp_multicast(x, x, num_outputs=2), ["output0", "output1"]),
+        (lambda x: sym.split(x, num_outputs=1), ["output0"]),
+        (
+            lambda x: sym.RNN(x, x, x, x, state_size=2, num_layers=1, mode="lstm", state_outputs=True),
+            ["output", "state_output", "statecell_output"],
+        ),
         (lambda x: sym.contrib.box_nms(x), ["output0"]),
         (lambda x: sym.contrib.bipartite_matching(x, threshold=0.5), ["output0", "output1"]),
         (lambda x: sym.contrib.box_encode(x, x, x, x, x, x), ["output0", "output1"]),
@@ -45,6 +51,24 @@ def test_names_of_outputs(make, names):
 def test_types_that_are_not_given(make, types):
     arguments, outputs, _ = make(sym.var("x")).infer_type(x="float64")
     assert [np.dtype(t).name for t in arguments] == types and np.dtype(outputs[0]).name == "float64"
+
+
+def test_shapes_of_parameters_that_are_alike():
+    joined = sym._internal._rnn_param_concat(*map(sym.var, "abc"), dim=0, num_args=3)
+    net = sym.RNN(sym.var("data"), joined, sym.var("state"), state_size=2, num_layers=1, mode="rnn_tanh")
+    shapes = dict(zip(net.list_arguments(), net.infer_shape(data=(3, 1, 2), c=(4,))[0]))
+    assert shapes["a"] == shapes["b"] == (4,)
+    shapes = dict(zip(net.list_arguments(), net.infer_shape_partial(data=(3, 1, 2), c=(5,))[0]))
+    assert shapes["a"] == shapes["b"] == (0,)  # 7 elements cannot be halved
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_random_numbers_of_a_type(dtype):
+    made = nd.random.uniform(2, 3, shape=(50,), dtype=dtype)
+    drawn = nd.random.normal(nd.full((50,), 100), nd.ones((50,)), dtype=dtype)
+    assert made.dtype == drawn.dtype == nd.zeros((1,), dtype=dtype).dtype
+    assert 2 <= made.astype("float32").asnumpy().min() and made.astype("float32").asnumpy().max() <= 3
+    assert np.abs(drawn.astype("float32").asnumpy() - 100).max() < 8
 
 
 def test_numbers_that_are_fractions():

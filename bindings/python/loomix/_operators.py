@@ -52,7 +52,8 @@ def missing(package: str, name: str, known: Iterable[str]) -> AttributeError:
         )
     near = [] if name.startswith("__") else difflib.get_close_matches(name, known, 3, 0.7)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
-    return AttributeError(f"module 'loomix.{package}' has no attribute {name!r}{hint}.")
+    # No full stop: the interpreter may add what it would suggest.
+    return AttributeError(f"module 'loomix.{package}' has no attribute {name!r}{hint}")
 
 
 _places: dict[str, dict[str, list[tuple[str, str]]]] = {}

@@ -39,11 +39,21 @@ def pooling(
         if pool_type == "max":
             value = window.max(-1)
         elif pool_type == "lp":
-            value = (np.abs(window) ** p_value).sum(-1) ** (1 / p_value)
+            value = (window**p_value).sum(-1)
+            value = np.sign(value) * np.abs(value) ** (1 / p_value)
         else:
             value = window.sum(-1) / (counted if pool_type == "avg" else 1)
         out[(slice(None), slice(None)) + at] = value
     return out
+
+
+def pooling_v1(x, kernel, pad, stride=(1, 1), **attrs):
+    """Windows over data with zeros around; what sticks out beyond those counts for averages only."""
+    sides = [(0, 0), (0, 0)] + [(p, p) for p in pad]
+    padded = np.pad(x, sides)
+    if attrs.get("pool_type") != "avg":
+        return pooling(padded, kernel, stride=stride, **attrs)
+    return pooling(padded, kernel, stride=stride, **{**attrs, "pool_type": "sum"}) / np.prod(kernel)
 
 
 def channels_last(x, layout=None, **attrs):
@@ -61,6 +71,32 @@ CASES = [
         for kind in ("max", "avg", "sum")
     ),
     Case("Pooling", [(1, 1, 1, 1)], pooling, {"kernel": (1, 1)}),
+    *(
+        Case(
+            "Pooling",
+            [(2, 2, 5, 4)],
+            pooling,
+            {"kernel": (2, 3), "pool_type": "lp", "p_value": power},
+            **signs,
+        )
+        for power, signs in ((1, {}), (3, {"low": 0.2, "high": 1}), (3, {"low": -1, "high": -0.2}))
+    ),
+    *(
+        Case(
+            "Pooling_v1",
+            [(2, 2, 6, 5)],
+            pooling_v1,
+            {
+                "kernel": (3, 2),
+                "stride": (2, 2),
+                "pad": (1, 1),
+                "pool_type": kind,
+                "pooling_convention": rounding,
+            },
+        )
+        for kind in ("max", "avg", "sum")
+        for rounding in ("full", "valid")
+    ),
     Case("Pooling", [(2, 3, 8, 6)], pooling, {"kernel": (2, 2), "stride": (2, 2)}),
     Case("Pooling", [(2, 3, 7, 5)], pooling, {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 1)}),
     Case(

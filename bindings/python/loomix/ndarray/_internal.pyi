@@ -1052,7 +1052,7 @@ def _split_v2(
     sections: int = 0,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
-) -> NDArray | Any: ...
+) -> NDArray: ...
 def _square_sum(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
