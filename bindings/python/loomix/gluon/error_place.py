@@ -80,7 +80,7 @@ def unknown_arguments(block: Any, unknown: Any) -> MXNetTypeError:
     known: dict[str, None] = {}
     for kind in type(block).__mro__:
         if "__init__" in kind.__dict__ and kind is not object:
-            for param in inspect.signature(kind.__init__).parameters.values():
+            for param in inspect.signature(kind.__dict__["__init__"]).parameters.values():
                 if param.kind in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY) and param.name != "self":
                     known[param.name] = None
     name = next(iter(unknown))

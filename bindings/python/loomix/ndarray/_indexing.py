@@ -377,7 +377,7 @@ def set_item(array: NDArray, key: Any, value: Any) -> None:
         return
     entries = expand(key, array.shape)
     if _is_array(value) and isinstance(key, integer_types) and array._shares_memory(value):
-        habits.swapped_views(array, key, value)
+        habits.swapped_views(array, int(key), value)
     if _is_basic(entries):
         _set_basic(array, entries, value)
     else:
