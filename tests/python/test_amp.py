@@ -25,7 +25,7 @@ def start():
     """amp.init, undone after the test."""
     yield amp.init
     _core.use_precision_rules(None)
-    amp.amp._initialized = None
+    amp.amp._amp_initialized = None
 
 
 def types(symbol, **known):

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def _weighted(F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None) -> Any:
+def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None) -> Any:
     """The loss times the weight of each sample and the weight of all."""
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
@@ -40,6 +40,11 @@ def _weighted(F: Any, loss: Any, weight: float | None = None, sample_weight: Any
             raise MXNetValueError(f"[Loss] weight is {weight!r}; expected a number.")
         loss = loss * weight
     return loss
+
+
+def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+    """`x` in the shape of `y`; for losses of other libraries."""
+    return F.reshape_like(x, y)
 
 
 class Loss(HybridBlock):
@@ -100,7 +105,7 @@ class L2Loss(Loss):
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         loss = F.square(label.reshape_like(pred) - pred)
         weight = None if self._weight is None else self._weight / 2
-        return self._mean(F, _weighted(F, loss, weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, weight, sample_weight))
 
 
 class L1Loss(Loss):
@@ -123,7 +128,7 @@ class L1Loss(Loss):
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         loss = F.abs(label.reshape_like(pred) - pred)
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -164,7 +169,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             else:
                 factor = 1 + F.broadcast_mul(pos_weight - 1, label)
                 loss = pred - pred * label + factor * (softplus + F.relu(-pred))
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
     @staticmethod
     def _of_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
@@ -221,7 +226,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
             loss = -F.sum(pred * label.reshape_like(pred), axis=self._axis, keepdims=True)
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
@@ -263,7 +268,7 @@ class KLDivLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
-        loss = _weighted(F, loss, self._weight, sample_weight)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -323,7 +328,7 @@ class CTCLoss(Loss):
             use_label_lengths=label_lengths is not None,
             blank_label="last",
         )
-        return _weighted(F, loss, self._weight, sample_weight)
+        return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
 class HuberLoss(Loss):
@@ -353,7 +358,7 @@ class HuberLoss(Loss):
         loss = F.where(
             distance > self._rho, distance - 0.5 * self._rho, (0.5 / self._rho) * F.square(distance)
         )
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class HingeLoss(Loss):
@@ -380,7 +385,7 @@ class HingeLoss(Loss):
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         loss = F.relu(self._margin - pred * label.reshape_like(pred))
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class SquaredHingeLoss(Loss):
@@ -407,7 +412,7 @@ class SquaredHingeLoss(Loss):
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         loss = F.square(F.relu(self._margin - pred * label.reshape_like(pred)))
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class LogisticLoss(Loss):
@@ -444,7 +449,7 @@ class LogisticLoss(Loss):
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0
         loss = F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type="softrelu")
-        return self._mean(F, _weighted(F, loss, self._weight, sample_weight))
+        return self._mean(F, _apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class TripletLoss(Loss):
@@ -476,7 +481,7 @@ class TripletLoss(Loss):
         nearer = F.square(positive.reshape_like(pred) - pred)
         farther = F.square(negative.reshape_like(pred) - pred)
         loss = F.relu(F.sum(nearer - farther, axis=self._batch_axis, exclude=True) + self._margin)
-        return _weighted(F, loss, self._weight, sample_weight)
+        return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
 class PoissonNLLLoss(Loss):
@@ -522,7 +527,7 @@ class PoissonNLLLoss(Loss):
             count = F.maximum(target, 1)  # smaller ones are masked; their logarithm may not exist
             stirling = count * F.log(count) - count + 0.5 * F.log(2 * math.pi * count)
             loss = loss + stirling * (target > 1)
-        return F.mean(_weighted(F, loss, self._weight, sample_weight))
+        return F.mean(_apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class CosineEmbeddingLoss(Loss):
@@ -553,7 +558,7 @@ class CosineEmbeddingLoss(Loss):
         cosine = self._cosine(F, input1, input2)
         label = F.reshape(label, (-1, 1))
         loss = F.where(label == 1, 1.0 - cosine, F.relu(cosine - self._margin))
-        return _weighted(F, loss, self._weight, sample_weight)
+        return _apply_weighting(F, loss, self._weight, sample_weight)
 
     @staticmethod
     def _cosine(F: Any, x: Any, y: Any, axis: int = -1) -> Any:

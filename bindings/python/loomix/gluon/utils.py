@@ -233,6 +233,16 @@ def download(
     return fname
 
 
+def _get_repo_url() -> str:
+    """Where libraries fetch their files from: the environment's MXNET_GLUON_REPO, else MXNet's own place."""
+    url = os.environ.get("MXNET_GLUON_REPO") or "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+    return url if url.endswith("/") else url + "/"
+
+
+def _get_repo_file_url(namespace: str, filename: str) -> str:
+    return f"{_get_repo_url()}{namespace}/{filename}"
+
+
 def _fetch(url: str, fname: str, sha1_hash: str | None, verify_ssl: bool) -> None:
     context = None if verify_ssl else ssl._create_unverified_context()
     temporary = f"{fname}.{os.getpid()}.part"

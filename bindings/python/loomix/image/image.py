@@ -8,4 +8,6 @@ from .augment import *  # noqa: F403
 from .functions import *  # noqa: F403
 from .iterators import *  # noqa: F403
 
+_get_interp_method = functions.get_interp_method  # libraries call it by this name
+
 __all__ = augment.__all__ + functions.__all__ + iterators.__all__

@@ -5,6 +5,7 @@ The common metrics reduce each batch with engine operations and keep the small r
 network until a value is read. The others compute with NumPy when they are updated.
 """
 
+from .. import ndarray as ndarray
 from ..base import numeric_types as numeric_types
 from ..base import string_types as string_types
 from .base import (

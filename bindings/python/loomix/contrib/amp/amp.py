@@ -110,7 +110,7 @@ def _rules(
     return _core.PrecisionRules(target_dtype, low_ops, full_ops, widest, conditions)
 
 
-_initialized: str | None = None
+_amp_initialized: str | None = None  # the short type; libraries look here, too
 
 
 def init(
@@ -147,17 +147,17 @@ def init(
     >>> mx.contrib.amp.init("bfloat16")  # doctest: +SKIP
     >>> mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((3, 2))).dtype  # doctest: +SKIP
     """
-    global _initialized
+    global _amp_initialized
     name = _type_name("amp.init", target_dtype)
-    if _initialized is not None:
-        if _initialized != name:
+    if _amp_initialized is not None:
+        if _amp_initialized != name:
             raise MXNetValueError(
-                f"[amp.init] target_dtype is '{name}', but it was '{_initialized}' in the first call; expected the "
+                f"[amp.init] target_dtype is '{name}', but it was '{_amp_initialized}' in the first call; expected the "
                 "same: what was made since then has its casts."
             )
         return
     _core.use_precision_rules(_rules("amp.init", name, target_precision_ops, fp32_ops, conditional_fp32_ops))
-    _initialized = name
+    _amp_initialized = name
 
 
 # ---- scaling ----

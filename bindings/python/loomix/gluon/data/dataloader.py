@@ -14,6 +14,9 @@ from ... import ndarray as nd
 from ...base import MXNetError, MXNetValueError
 from ...context import cpu_pinned
 from . import sampler as samplers
+from .pool_batches import ForkingPickler as ForkingPickler
+from .pool_batches import _as_in_context as _as_in_context
+from .pool_batches import _MultiWorkerIter as _MultiWorkerIter
 from .workers import WorkerPool
 
 if TYPE_CHECKING:
@@ -51,12 +54,6 @@ def _as_arrays(batch: Any) -> Any:
     if isinstance(batch, (list, tuple)):
         return [_as_arrays(part) for part in batch]
     return nd.array(batch, dtype=batch.dtype) if isinstance(batch, np.ndarray) else batch
-
-
-def _pinned(batch: Any, device: int) -> Any:
-    if isinstance(batch, (list, tuple)):
-        return [_pinned(part, device) for part in batch]
-    return batch.as_in_context(cpu_pinned(device)) if isinstance(batch, nd.NDArray) else batch
 
 
 class DataLoader:
@@ -188,7 +185,7 @@ class DataLoader:
         return batchify([self._dataset[i] for i in indices])
 
     def _finish(self, batch: Any) -> Any:
-        return _pinned(batch, self._pin_device_id) if self._pin_memory else batch
+        return _as_in_context(batch, cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
 
     def _batches(self) -> Iterator[Any]:
         if self._num_workers == 0:

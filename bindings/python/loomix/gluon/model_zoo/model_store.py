@@ -6,11 +6,21 @@ from __future__ import annotations
 import glob
 import os
 
-from ...base import MXNetFileError
+from ...base import MXNetFileError, MXNetValueError
 
 __all__ = ["get_model_file", "purge"]
 
+# SHA-1 sums by network. Libraries add those of theirs, and look here; files that are named by them come first.
+_model_sha1: dict[str, str] = {}
+
 _ROOT = os.path.join("~", ".mxnet", "models")
+
+
+def short_hash(name: str) -> str:
+    """The first eight digits of a network's SHA-1 sum."""
+    if name not in _model_sha1:
+        raise MXNetValueError(f"[model_zoo] no SHA-1 sum is known of {name!r}.")
+    return _model_sha1[name][:8]
 
 
 def get_model_file(name: str, root: str = _ROOT) -> str:
@@ -29,7 +39,8 @@ def get_model_file(name: str, root: str = _ROOT) -> str:
     """
     root = os.path.expanduser(root)
     found = sorted(glob.glob(os.path.join(glob.escape(root), glob.escape(name) + "-????????.params")))
-    for path in [os.path.join(root, name + ".params"), *found]:
+    known = [os.path.join(root, f"{name}-{short_hash(name)}.params")] if name in _model_sha1 else []
+    for path in [*known, os.path.join(root, name + ".params"), *found]:
         if os.path.exists(path):
             return path
     raise MXNetFileError(

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What libraries on top of MXNet (GluonCV, GluonNLP, GluonTS) take from its modules beside the documented names."""
+
+import importlib
+import io
+import multiprocessing.pool
+import pickle
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix import nd
+from loomix.gluon import block, loss
+from loomix.gluon.data import dataloader
+from loomix.gluon.model_zoo import model_store
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "contrib.amp.amp._amp_initialized",
+        "gluon.block._flatten",
+        "gluon.data.dataloader.ForkingPickler",
+        "gluon.utils._get_repo_url",
+        "image.image._get_interp_method",
+        "metric.ndarray.sum",
+    ],
+)
+def test_there(name):
+    module, _, last = name.removesuffix(".sum").rpartition(".")
+    assert hasattr(importlib.import_module("loomix." + module), last)
+
+
+def test_nested_inputs():
+    a, b, c = nd.ones(1), nd.zeros(2), nd.zeros(3)
+    leaves, form = block._flatten([a, [b, c]], "input")
+    assert leaves == [a, b, c] and form == [0, [0, 0]]
+    assert block._regroup([*leaves, a], form) == ([a, [b, c]], [a])
+
+
+def test_parts_of_losses():
+    x = nd.array([[1.0, 2], [3, 4]])
+    weighted = loss._apply_weighting(nd, x, 2.0, nd.array([[1.0], [0.5]]))
+    assert weighted.asnumpy().tolist() == [[2, 4], [3, 4]]
+    assert loss._reshape_like(nd, nd.arange(4), x).shape == (2, 2)
+
+
+def test_addresses(monkeypatch):
+    monkeypatch.setenv("MXNET_GLUON_REPO", "https://files.example")
+    assert (
+        mx.gluon.utils._get_repo_file_url("gluon/dataset", "a.zip")
+        == "https://files.example/gluon/dataset/a.zip"
+    )
+
+
+def test_files_of_networks_by_their_sums(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_store, "_model_sha1", {})
+    with pytest.raises(ValueError, match="no SHA-1 sum is known of 'net'"):
+        model_store.short_hash("net")
+    for name in ("net.params", "net-0123abcd.params"):
+        (tmp_path / name).touch()
+    assert model_store.get_model_file("net", str(tmp_path)).endswith("net.params")
+    model_store._model_sha1.update({"net": "0123abcd" * 5})
+    assert model_store.get_model_file("net", str(tmp_path)).endswith("net-0123abcd.params")
+
+
+def pickled_batch(samples, batchify_fn, dataset):
+    buffer = io.BytesIO()
+    dataloader.ForkingPickler(buffer).dump(batchify_fn(np.asarray(samples, np.float32)))
+    return buffer.getvalue() if dataset is None else pickle.loads(buffer.getvalue())
+
+
+@pytest.mark.parametrize("dataset", [None, "here"])
+def test_batches_of_a_pool(dataset):
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        batches = dataloader._MultiWorkerIter(
+            pool,
+            nd.array,
+            [[0, 1], [2, 3], [4]],
+            pin_memory=True,
+            worker_fn=pickled_batch,
+            prefetch=2,
+            dataset=dataset,
+        )
+        assert len(batches) == 3
+        got = list(batches)
+    assert [batch.asnumpy().tolist() for batch in got] == [[0, 1], [2, 3], [4]]
+    assert got[0].context.device_type == "cpu_pinned"
