@@ -111,11 +111,14 @@ void ConvDataGemm::run(const ConvOperands& operands, const KernelArgs& args) con
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * part.depth();
   float* packed = shared(args);
-  for (int64_t i = 0; i < g.groups * parts_; ++i) {  // the weight's columns are the rows here
-    k.pack_rows(part.depth(), g.filters,
-                weight + i / parts_ * g.filters * g.depth() + i % parts_ * part.depth(), 1, g.depth(),
-                packed + i * weights);
-  }
+  const int64_t grain = std::max<int64_t>(1, 2048 / std::max<int64_t>(1, weights));
+  engine::parallel_for(*args.context, g.groups * parts_, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {  // the weight's columns are the rows here
+      k.pack_rows(part.depth(), g.filters,
+                  weight + i / parts_ * g.filters * g.depth() + i % parts_ * part.depth(), 1, g.depth(),
+                  packed + i * weights);
+    }
+  });
   ScratchSlots slots = this->slots(args);
   engine::parallel_for(*args.context, g.batch * g.groups * parts_, 1, [&](int64_t begin, int64_t end) {
     const ScratchSlots::Use own(slots);

@@ -9,6 +9,8 @@
 namespace loomix::ops {
 namespace {
 
+constexpr int64_t kBoxes = 256;  // whose corners lie apart, so that the loop over them vectorises
+
 int64_t last(const Shape& shape) { return shape[shape.ndim() - 1]; }
 
 // Centre and size, as differences of the corners.
@@ -77,10 +79,28 @@ void box_iou_cpu(const BoxIouParams& p, const KernelArgs& args) {
     T* const out = args.out[0].mutable_as<T>();
     const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns));
     engine::parallel_for(*args.context, rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const auto box = Corners4<A>::of(lhs + row * 4, p.format);
-        for (int64_t i = 0; i < columns; ++i) {
-          out[row * columns + i] = static_cast<T>(overlap(box, Corners4<A>::of(rhs + i * 4, p.format)));
+      A left[kBoxes], top[kBoxes], right[kBoxes], bottom[kBoxes], area[kBoxes];
+      for (int64_t first = 0; first < columns; first += kBoxes) {
+        const int64_t count = std::min(kBoxes, columns - first);
+        for (int64_t i = 0; i < count; ++i) {
+          const auto other = Corners4<A>::of(rhs + (first + i) * 4, p.format);
+          left[i] = other.left, top[i] = other.top, right[i] = other.right, bottom[i] = other.bottom;
+          area[i] = other.area();
+        }
+        for (int64_t row = begin; row < end; ++row) {
+          const auto box = Corners4<A>::of(lhs + row * 4, p.format);
+          const A own = box.area();
+          T* const to = out + row * columns + first;
+#pragma omp simd
+          for (int64_t i = 0; i < count; ++i) {  // overlap(), without branches
+            const A width =
+                (box.right < right[i] ? box.right : right[i]) - (box.left > left[i] ? box.left : left[i]);
+            const A height =
+                (box.bottom < bottom[i] ? box.bottom : bottom[i]) - (box.top > top[i] ? box.top : top[i]);
+            const A both = width * height, all = own + area[i] - both;
+            const bool meet = (width > 0) & (height > 0) & (all > 0);
+            to[i] = static_cast<T>((meet ? both : A{0}) / (meet ? all : A{1}));
+          }
         }
       }
     });

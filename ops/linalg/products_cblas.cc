@@ -85,6 +85,33 @@ void triangular(const char* who, const TriangularParams& p, const KernelArgs& ar
   });
 }
 
+// op(A) X = alpha B for few rows, which takes less time than BLAS's preparations; `x` holds B.
+template <class T>
+void solve_few_rows(const TriangularParams& p, const T* a, T* x, int64_t n, int64_t columns) {
+  const bool downwards = p.lower != p.transpose;
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t i = downwards ? step : n - 1 - step;
+    T* const row = x + i * columns;
+    const T diagonal = a[i * n + i], alpha = static_cast<T>(p.alpha);
+    const auto each_column = [columns](auto&& fn) {
+      constexpr int64_t kVector = 8;  // a length that the compiler knows, for columns are few
+      int64_t c = 0;
+      for (; c + kVector <= columns; c += kVector) {
+#pragma omp simd
+        for (int64_t k = c; k < c + kVector; ++k) fn(k);
+      }
+      for (; c < columns; ++c) fn(c);
+    };
+    if (alpha != 1) each_column([&](int64_t c) { row[c] *= alpha; });
+    for (int64_t j = downwards ? 0 : i + 1; j < (downwards ? i : n); ++j) {
+      const T factor = a[p.transpose ? j * n + i : i * n + j];
+      const T* const other = x + j * columns;
+      each_column([&](int64_t c) { row[c] -= factor * other[c]; });
+    }
+    each_column([&](int64_t c) { row[c] /= diagonal; });
+  }
+}
+
 template <class T>
 void mirror_lower(T* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -114,6 +141,17 @@ void linalg_trmm_cblas(const TriangularParams& p, const KernelArgs& args) {
 }
 
 void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args) {
+  constexpr int64_t kFewRows = 16, kFewColumns = 64;
+  const Matrices b(args.out[0].shape);
+  if (!p.rightside && b.rows <= kFewRows && b.columns <= kFewColumns && args.req[0] != Req::null) {
+    copy_bytes(args.in[1], args.out[0]);
+    return dispatch_matrix(args.out[0].dtype, "linalg_trsm", [&]<class T>(Type<T>) {
+      each_matrix(args, b.count, double(b.rows * b.size()), [&](int64_t item) {
+        solve_few_rows(p, args.in[0].as<T>() + item * b.rows * b.rows,
+                       args.out[0].mutable_as<T>() + item * b.size(), b.rows, b.columns);
+      });
+    });
+  }
   triangular<cblas_strsm, cblas_dtrsm>("linalg_trsm", p, args);
 }
 

@@ -611,6 +611,7 @@ CASES = [
         size=(2, 8, 6, 6),
     ),
     plain("contrib.box_iou", [(2, 3, 4), (5, 4)], box_iou, lambda r: [some_boxes(r, 2, 3), some_boxes(r, 5)]),
+    plain("contrib.box_iou", [(2, 4), (300, 4)], box_iou, lambda r: [some_boxes(r, 2), some_boxes(r, 300)]),
     plain(
         "contrib.box_iou",
         [(3, 4), (2, 4)],

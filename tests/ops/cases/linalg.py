@@ -127,6 +127,8 @@ CASES = [
     case("trsm", [(3, 3), (3, 4)], trsm, prepare=well_conditioned),
     case("trsm", [(2, 3, 3), (2, 4, 3)], trsm, {"rightside": True, "alpha": 2.0}, prepare=well_conditioned),
     case("trsm", [(2, 3, 3), (2, 3, 1)], trsm, {"lower": False, "transpose": True}, prepare=well_conditioned),
+    case("trsm", [(5, 5), (5, 19)], trsm, {"lower": False, "alpha": 0.5}, prepare=well_conditioned),
+    case("trsm", [(17, 17), (17, 2)], trsm, {"transpose": True}, prepare=well_conditioned),
     case(
         "trsm",
         [(3, 3), (130, 3)],
