@@ -131,6 +131,7 @@ def test_names_of_optimizers():
     store.pull("w", out)
     assert np.allclose(out.asnumpy(), 0.99)
     assert mx.optimizer.create("adam", lr=0.3).lr == 0.3
+    assert [made(lr=0.3).lr for made in (mx.optimizer.SGD, mx.optimizer.Adam, mx.optimizer.Ftrl)] == [0.3] * 3
     with pytest.raises(TypeError):
         mx.optimizer.create("adam", lr=0.3, learning_rate=0.2)
 

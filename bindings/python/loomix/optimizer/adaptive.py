@@ -253,7 +253,7 @@ class Ftrl(Optimizer):
         super().__init__(**kwargs)
         self.lamda1 = lamda1
         self.beta = beta
-        self.lr = learning_rate
+        self.lr = kwargs.get("lr", learning_rate)
 
     def create_state(self, index: Any, weight: Any) -> tuple[Any, Any]:
         return (zeros_like(weight), zeros_like(weight))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         begin_num_update: int
         multi_precision: bool
         param_dict: Any
+        lr: float | None
 
     class Settings(CommonSettings, total=False):
         """The same with the learning rate, for optimizers that have no default of their own."""
@@ -65,6 +66,8 @@ class Optimizer:
         Whether float16 weights are updated through a float32 copy kept in the state.
     param_dict : dict of int to Parameter, optional
         Gluon parameters with ``lr_mult`` and ``wd_mult``; they win over the other ways to give these.
+    lr : float, optional
+        ``learning_rate`` by another name, for all optimizers.
 
     Examples
     --------
@@ -90,7 +93,10 @@ class Optimizer:
         begin_num_update: int = 0,
         multi_precision: bool = False,
         param_dict: Any = None,
+        lr: float | None = None,
     ) -> None:
+        if lr is not None:
+            learning_rate = lr
         param_idx2name = {} if param_idx2name is None else param_idx2name
         if not isinstance(param_idx2name, dict):
             raise MXNetTypeError("[Optimizer] param_idx2name is not a dict; expected index to name.")
@@ -166,7 +172,9 @@ class Optimizer:
             raise MXNetValueError(
                 f"[optimizer] {name!r} is not a registered optimizer. {suggest(name, Optimizer.opt_registry)}"
             )
-        if "lr" in kwargs and "learning_rate" not in kwargs:
+        if "lr" in kwargs:
+            if "learning_rate" in kwargs:
+                raise MXNetTypeError("[optimizer] lr and learning_rate are the same; give one of them.")
             kwargs["learning_rate"] = kwargs.pop("lr")
         return klass(**kwargs)
 
