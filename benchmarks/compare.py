@@ -27,12 +27,15 @@ FRAMEWORKS = ("loomix", "own", "module", "mxnet", "torch", "plain")
 class Worker:
     """One framework at one case, in a process of its own."""
 
-    def __init__(self, python, group, case, framework):
+    def __init__(self, python, group, case, framework, one_thread):
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+        if one_thread:
+            env.update(OMP_NUM_THREADS="1", MXNET_ENGINE_TYPE="NaiveEngine")
         self.framework = framework
         self.seconds = []
         self.process = subprocess.Popen(
-            [python, "-W", "ignore", str(HERE / group / "worker.py"), case, framework],
+            [python, "-W", "ignore", str(HERE / group / "worker.py"), case, framework]
+            + ["processor"] * one_thread,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -58,16 +61,16 @@ class Worker:
         self.process.wait(timeout=60)
 
 
-def measure(group, case, frameworks, pythons, rounds, target_seconds):
+def measure(case, frameworks, pythons, args):
     """Seconds a run: {framework: list of one a round}."""
-    workers = [Worker(pythons[f], group, case, f) for f in frameworks]
+    workers = [Worker(pythons[f], args.group, case, f, args.one_thread) for f in frameworks]
     counts = {}
     for worker in workers:
         for _ in range(2):  # an iterator has a few batches ready at first
             worker.go(5)
-        counts[worker.framework] = max(1, round(target_seconds / worker.seconds.pop()))
+        counts[worker.framework] = max(1, round(args.seconds / worker.seconds.pop()))
         worker.seconds.clear()
-    for _ in range(rounds):
+    for _ in range(args.rounds):
         for worker in workers:
             worker.go(counts[worker.framework])
     for worker in workers:
@@ -121,9 +124,14 @@ def main():
     parser.add_argument("--only", nargs="+", choices=FRAMEWORKS, default=FRAMEWORKS)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=0.5, help="length of one turn")
+    parser.add_argument(
+        "--one-thread", action="store_true", help="one thread, and its processor time: for a busy machine"
+    )
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
     parser.add_argument("--slower-than", choices=FRAMEWORKS[1:], help="list the slower cases at the end")
     args = parser.parse_args()
+    if args.save and args.one_thread:
+        parser.error("what is kept is measured with all threads")
     here = dict.fromkeys(("loomix", "own", "module", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
@@ -137,11 +145,7 @@ def main():
     rows = []
     for case in args.cases or CASES:
         frameworks = [f for f in args.only if f in pythons and f in CASES[case]]
-        rows.append(
-            report(
-                args.group, case, measure(args.group, case, frameworks, pythons, args.rounds, args.seconds)
-            )
-        )
+        rows.append(report(args.group, case, measure(case, frameworks, pythons, args)))
     if args.slower_than:
         list_slower(rows, args.slower_than)
     if args.save:

@@ -2,6 +2,7 @@
 """Single operators on arrays of usual sizes, forward (`NAME`) and, where differentiable, recorded with the gradients of
 all inputs (`NAME_backward`), beside MXNet 1.9.1 and, where it has the operator, PyTorch."""
 
+import os
 from collections import namedtuple
 from functools import partial
 
@@ -478,7 +479,7 @@ def _mx(name, operator, backward):
 def _torch(operator, backward):
     import torch
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 2)))
     inputs = [torch.from_numpy(make()) for make in operator.inputs]
     for array in inputs:
         array.requires_grad_(backward and array.is_floating_point())
