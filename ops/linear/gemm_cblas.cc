@@ -53,7 +53,7 @@ void matmul_cblas(const MatMul& s, DType dtype, const void* a, const void* b, vo
 
 void matmul_halves(const MatMul& s, DType dtype, const void* a, const void* b, void* c,
                    engine::RunContext& context) {
-  constexpr int64_t kLong = 512, kShort = 16;  // of a piece of B: it is read in long stretches
+  constexpr int64_t kLong = 2048, kShort = 8;  // of a piece of B: it is read in long stretches
   const int64_t most_depth = s.transpose_b ? kLong : kShort, most_columns = s.transpose_b ? kShort : kLong;
   // `rows` rows of halves, `step` elements apart.
   const auto bring = [dtype](const void* from, int64_t first, int64_t step, int64_t rows, int64_t columns,
