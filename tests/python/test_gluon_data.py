@@ -216,6 +216,28 @@ def test_reloading_and_pinning():
     loader.close()
 
 
+def test_batches_outlive_their_loader():
+    loader = data.DataLoader(Pictures(6), 3, num_workers=2)
+    batches = list(loader)
+    loader.close()
+    del loader
+    assert len(_shared_batches()) > 0  # no copies
+    for k, (pictures, labels) in enumerate(batches):
+        assert pictures.dtype == np.uint8 and labels.asnumpy().tolist() == [3 * k, 3 * k + 1, 3 * k + 2]
+        assert (pictures.asnumpy() == labels.asnumpy()[:, None, None]).all()
+        pictures += 1
+        assert (pictures.asnumpy() == labels.asnumpy()[:, None, None] + 1).all()
+    del batches, pictures, labels
+    assert shared_batches() == []
+
+
+class Pictures(Squares):
+    """Samples large enough that a batch is not copied."""
+
+    def __getitem__(self, i):
+        return np.full((200, 300), i, np.uint8), i
+
+
 class Failing(Squares):
     def __getitem__(self, i):
         if i == 5:
@@ -249,7 +271,16 @@ def test_killed_workers_are_named():
 
 
 def shared_batches():
-    """The shared memory of batches that this process still has open or mapped."""
+    """The shared memory of batches that this process still has open or mapped, some time after all were dropped."""
+    deadline = time.monotonic() + 10
+    while (found := _shared_batches()) and time.monotonic() < deadline:
+        mx.nd.waitall()
+        gc.collect()
+        time.sleep(0.02)
+    return found
+
+
+def _shared_batches():
     found = []
     for entry in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):

@@ -17,7 +17,7 @@ from . import sampler as samplers
 from .pool_batches import ForkingPickler as ForkingPickler
 from .pool_batches import _as_in_context as _as_in_context
 from .pool_batches import _MultiWorkerIter as _MultiWorkerIter
-from .workers import WorkerPool
+from .workers import Stack, WorkerPool, as_ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,10 +50,24 @@ def default_mp_batchify_fn(data: Any) -> Any:
     return np.asarray(data)
 
 
+def _stacked_later(data: Any) -> Any:
+    """What :func:`default_mp_batchify_fn` gives; large samples are put together only where they are sent."""
+    if isinstance(data[0], tuple):
+        return [_stacked_later(part) for part in zip(*data)]
+    parts = [item.asnumpy() if isinstance(item, nd.NDArray) else item for item in data]
+    first = parts[0]
+    if isinstance(first, np.ndarray) and first.ndim and first.dtype.kind in "biufc":
+        if all(
+            isinstance(p, np.ndarray) and p.shape == first.shape and p.dtype == first.dtype for p in parts
+        ):
+            return Stack(parts)
+    return default_mp_batchify_fn(data)
+
+
 def _as_arrays(batch: Any) -> Any:
     if isinstance(batch, (list, tuple)):
         return [_as_arrays(part) for part in batch]
-    return nd.array(batch, dtype=batch.dtype) if isinstance(batch, np.ndarray) else batch
+    return as_ndarray(batch) if isinstance(batch, np.ndarray) else batch
 
 
 class DataLoader:
@@ -226,7 +240,7 @@ class DataLoader:
         if self._pool is None or self._pool.broken:
             own = self._batchify_fn
             dataset = self._dataset
-            batchify = own or default_mp_batchify_fn
+            batchify = own or _stacked_later
             self._pool = WorkerPool(
                 self._num_workers, lambda indices: batchify([dataset[i] for i in indices])
             )

@@ -3,7 +3,8 @@
 
 Each worker has a socket of its own, over which it gets numbers of samples and sends back batches. The arrays of a batch
 lie in anonymous shared memory, whose descriptor travels over the socket: nothing has a name, so nothing is left over,
-whichever process is killed. A worker whose socket is closed ends itself; so workers never outlive the loader's process,
+whichever process is killed. Samples are stacked right there, and the arrays that arrive lie there still: the memory
+goes with the last of them. A worker whose socket is closed ends itself; so workers never outlive the loader's process,
 for no process but that one keeps the other ends open.
 """
 
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import _core
 from ... import ndarray as nd
 from ...base import MXNetError
 
@@ -33,15 +35,50 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _LENGTH = struct.Struct("<Q")
+_SHARED_FROM = 65536  # bytes
+_SHARED_TYPES = {"float32", "float64", "float16", "uint8", "int32", "int8", "int64"}
 _ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # of all workers, on this side
+
+
+class Stack:
+    """Arrays of one shape and type that become one array when they are written to shared memory."""
+
+    def __init__(self, parts: list[np.ndarray[Any, Any]]) -> None:
+        self.parts = parts
+        self.shape, self.dtype = (len(parts), *parts[0].shape), parts[0].dtype
+        self.nbytes = parts[0].nbytes * len(parts)
+
+    def write(self, target: np.ndarray[Any, Any]) -> None:
+        """Fills an array of this shape."""
+        np.stack(self.parts, out=target)
 
 
 class _Array:
     """Stands in a pickled batch for an array in shared memory."""
 
-    def __init__(self, array: np.ndarray[Any, Any], offset: int, is_ndarray: bool) -> None:
+    def __init__(self, array: Stack, offset: int, is_ndarray: bool) -> None:
         self.shape, self.dtype = array.shape, array.dtype.str
         self.offset, self.is_ndarray = offset, is_ndarray
+
+
+class _Whole(Stack):
+    """One array."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.parts = [array]
+        self.shape, self.dtype, self.nbytes = array.shape, array.dtype, array.nbytes
+
+    def write(self, target: np.ndarray[Any, Any]) -> None:
+        """Fills an array of this shape."""
+        np.copyto(target, self.parts[0])
+
+
+def _view(memory: Any, array: Any) -> np.ndarray[Any, Any]:
+    """The array that lies there in shared memory."""
+    dtype = np.dtype(array.dtype)
+    count = int(np.prod(array.shape, dtype=np.int64))
+    flat = np.frombuffer(memory, dtype, count, array.offset) if count else np.empty(0, dtype)
+    return flat.reshape(array.shape)
 
 
 def _aside(batch: Any, arrays: list[Any], end: int = 0) -> tuple[Any, int]:
@@ -53,11 +90,15 @@ def _aside(batch: Any, arrays: list[Any], end: int = 0) -> tuple[Any, int]:
             parts.append(part)
         return (tuple(parts) if isinstance(batch, tuple) else parts), end
     is_ndarray = isinstance(batch, nd.NDArray)
-    if not is_ndarray and not (isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc"):
+    if is_ndarray:
+        batch = batch.asnumpy()
+    if isinstance(batch, np.ndarray) and batch.dtype.kind in "biufc":
+        batch = _Whole(batch)
+    if not isinstance(batch, Stack):
         return batch, end
-    array = np.ascontiguousarray(batch.asnumpy() if is_ndarray else batch).reshape(batch.shape)
-    arrays.append(array)
-    return _Array(array, end, is_ndarray), end + -(-array.nbytes // 64) * 64
+    placed = _Array(batch, end, is_ndarray)
+    arrays.append((placed, batch))
+    return placed, end + -(-batch.nbytes // 64) * 64
 
 
 def _back(batch: Any, memory: Any) -> Any:
@@ -66,11 +107,15 @@ def _back(batch: Any, memory: Any) -> Any:
         return tuple(parts) if isinstance(batch, tuple) else parts
     if not isinstance(batch, _Array):
         return batch
-    dtype = np.dtype(batch.dtype)
-    count = int(np.prod(batch.shape, dtype=np.int64))
-    array = np.frombuffer(memory, dtype, count, batch.offset) if count else np.empty(0, dtype)
-    array = array.reshape(batch.shape)
-    return nd.array(array, dtype=dtype) if batch.is_ndarray else array.copy()
+    array = _view(memory, batch)
+    return as_ndarray(array) if batch.is_ndarray else array
+
+
+def as_ndarray(array: np.ndarray[Any, Any]) -> nd.NDArray:
+    """An NDArray over the same memory; a copy where it is small or of a type that arrays do not have."""
+    if array.nbytes >= _SHARED_FROM and array.dtype.name in _SHARED_TYPES:
+        return _core.share_numpy(array)
+    return nd.array(array, dtype=array.dtype)
 
 
 # ---- in the worker ----
@@ -85,12 +130,10 @@ def _send(end: socket.socket, reply: Any, arrays: list[Any], size: int) -> None:
     try:
         os.ftruncate(descriptor, size)
         with mmap.mmap(descriptor, size) as memory:
-            offset = 0
-            for array in arrays:
-                target = np.frombuffer(memory, np.uint8, array.nbytes, offset)
-                target[:] = array.reshape(-1).view(np.uint8)
-                del target
-                offset += -(-array.nbytes // 64) * 64
+            for placed, array in arrays:
+                target = _view(memory, placed)
+                array.write(target)
+                del target  # the mapping can only be closed without it
         socket.send_fds(end, [_LENGTH.pack(len(data)) + b"\1"], [descriptor])
     finally:
         os.close(descriptor)
@@ -236,8 +279,7 @@ class WorkerPool:
             wanted = number not in self._forgotten
             self._forgotten.discard(number)
             if descriptors and wanted:
-                with mmap.mmap(descriptors[0], 0, access=mmap.ACCESS_READ) as memory:
-                    batch = _back(batch, memory)
+                batch = _back(batch, mmap.mmap(descriptors[0], 0))
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
