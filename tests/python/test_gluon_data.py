@@ -231,6 +231,22 @@ def test_batches_outlive_their_loader():
     assert shared_batches() == []
 
 
+def test_workers_use_memory_again():
+    loader = data.DataLoader(Pictures(120), 2, num_workers=2)
+    kept, seen = [], 0
+    for k, (pictures, labels) in enumerate(loader):
+        assert (pictures.asnumpy() == labels.asnumpy()[:, None, None]).all()
+        seen += len(labels)
+        if k % 20 == 0:
+            kept.append((pictures, labels))
+    del pictures
+    assert seen == 120 and all((x.asnumpy() == y.asnumpy()[:, None, None]).all() for x, y in kept)
+    assert sum(len(worker.memory) for worker in loader._pool._workers) < 25  # of 60 batches
+    del kept
+    loader.close()
+    assert shared_batches() == []
+
+
 class Pictures(Squares):
     """Samples large enough that a batch is not copied."""
 

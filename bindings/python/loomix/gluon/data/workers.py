@@ -3,13 +3,15 @@
 
 Each worker has a socket of its own, over which it gets numbers of samples and sends back batches. The arrays of a batch
 lie in anonymous shared memory, whose descriptor travels over the socket: nothing has a name, so nothing is left over,
-whichever process is killed. Samples are stacked right there, and the arrays that arrive lie there still: the memory
-goes with the last of them. A worker whose socket is closed ends itself; so workers never outlive the loader's process,
-for no process but that one keeps the other ends open.
+whichever process is killed. Samples are stacked right there, and the arrays that arrive lie there still. When the last
+of them is dropped, the worker hears of it with its next batch and uses the memory again: fresh pages cost ten times
+what filling them does. A worker whose socket is closed ends itself; so workers never outlive the loader's process, for
+no process but that one keeps the other ends open.
 """
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import multiprocessing
 import os
@@ -22,6 +24,7 @@ import struct
 import time
 import traceback
 import weakref
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _LENGTH = struct.Struct("<Q")
+_KEPT_SEGMENTS = 3  # of a worker, without a use
 _SHARED_FROM = 65536  # bytes
 _SHARED_TYPES = {"float32", "float64", "float16", "uint8", "int32", "int8", "int64"}
 _ends: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # of all workers, on this side
@@ -121,19 +125,47 @@ def as_ndarray(array: np.ndarray[Any, Any]) -> nd.NDArray:
 # ---- in the worker ----
 
 
-def _send(end: socket.socket, reply: Any, arrays: list[Any], size: int) -> None:
-    data = pickle.dumps(reply, protocol=pickle.HIGHEST_PROTOCOL)
-    if not size:
+class _Segments:
+    """A worker's shared memory, in pieces that have numbers."""
+
+    def __init__(self) -> None:
+        self._memory: dict[int, mmap.mmap] = {}
+        self._free: list[int] = []
+        self._next = 0
+
+    def give_back(self, free: list[int], dropped: list[int]) -> None:
+        """The other side needs these no longer; it has forgotten the dropped ones."""
+        self._free += free
+        for number in dropped:
+            del self._memory[number]
+
+    def take(self, size: int) -> tuple[int, mmap.mmap, int | None]:
+        """The number of a piece, its memory, and its descriptor if the other side does not have it yet."""
+        for number in self._free:
+            if len(self._memory[number]) >= size:
+                self._free.remove(number)
+                return number, self._memory[number], None
+        if self._free:  # too small: the number gets larger memory
+            number = self._free.pop()
+        else:
+            number, self._next = self._next, self._next + 1
+        descriptor = os.memfd_create("loomix-batch", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, size)
+        self._memory[number] = mmap.mmap(descriptor, size)
+        return number, self._memory[number], descriptor
+
+
+def _send(end: socket.socket, reply: Any, arrays: list[Any], size: int, segments: _Segments) -> None:
+    segment, descriptor = None, None
+    if size:
+        segment, memory, descriptor = segments.take(size)
+        for placed, array in arrays:
+            array.write(_view(memory, placed))
+    data = pickle.dumps((*reply, segment), protocol=pickle.HIGHEST_PROTOCOL)
+    if descriptor is None:
         end.sendall(_LENGTH.pack(len(data)) + b"\0" + data)
         return
-    descriptor = os.memfd_create("loomix-batch", os.MFD_CLOEXEC)
     try:
-        os.ftruncate(descriptor, size)
-        with mmap.mmap(descriptor, size) as memory:
-            for placed, array in arrays:
-                target = _view(memory, placed)
-                array.write(target)
-                del target  # the mapping can only be closed without it
         socket.send_fds(end, [_LENGTH.pack(len(data)) + b"\1"], [descriptor])
     finally:
         os.close(descriptor)
@@ -168,11 +200,13 @@ def _work(end: socket.socket, others: list[socket.socket], load: Callable[[Any],
     from ... import random as own_random
 
     own_random.seed(seed)
+    segments = _Segments()
     try:
         while True:
             (size,) = _LENGTH.unpack(_receive_exactly(end, _LENGTH.size))
-            number, indices = pickle.loads(_receive_exactly(end, size))
-            _send(end, *_reply(number, indices, load))
+            number, indices, free, dropped = pickle.loads(_receive_exactly(end, size))
+            segments.give_back(free, dropped)
+            _send(end, *_reply(number, indices, load), segments)
     except (EOFError, OSError):
         os._exit(0)  # the other side is gone
 
@@ -194,6 +228,32 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.pending: dict[int, float] = {}  # numbers of batches, and when they were asked for
+        self.memory: dict[int, mmap.mmap] = {}  # of its segments
+        self.returned: deque[int] = deque()  # segments whose arrays are gone, which any thread may notice
+        self._free = 0
+
+    def lend(self, segment: int, descriptors: list[int]) -> Any:
+        """The memory of a segment, which is free again when what is made of it is gone."""
+        self._free -= segment in self.memory
+        if descriptors:
+            self.memory[segment] = mmap.mmap(descriptors[0], 0)
+        memory = self.memory[segment]
+        lease = (ctypes.c_char * len(memory)).from_buffer(memory)
+        weakref.finalize(lease, self.returned.append, segment).atexit = False
+        return lease
+
+    def sort_returned(self) -> tuple[list[int], list[int]]:
+        """The segments that the worker may use again, and those that are dropped for there are enough."""
+        free, dropped = [], []
+        while self.returned:
+            segment = self.returned.popleft()
+            if self._free < _KEPT_SEGMENTS:
+                self._free += 1
+                free.append(segment)
+            else:
+                del self.memory[segment]
+                dropped.append(segment)
+        return free, dropped
 
     def describe(self) -> str:
         return f"worker {self.index} (process {self.process.pid})"
@@ -224,7 +284,7 @@ class WorkerPool:
         """Asks the worker with the least to do for a batch; returns its number."""
         worker = min(self._workers, key=lambda w: (len(w.pending), w.index))
         number, self._next = self._next, self._next + 1
-        data = pickle.dumps((number, indices))
+        data = pickle.dumps((number, indices, *worker.sort_returned()))
         try:
             worker.end.sendall(_LENGTH.pack(len(data)) + data)
         except OSError:
@@ -271,15 +331,17 @@ class WorkerPool:
                 raise EOFError
             header += _receive_exactly(worker.end, _LENGTH.size + 1 - len(header))
             (size,) = _LENGTH.unpack(header[:-1])
-            number, succeeded, batch = pickle.loads(_receive_exactly(worker.end, size))
+            number, succeeded, batch, segment = pickle.loads(_receive_exactly(worker.end, size))
         except (EOFError, OSError):
             self._fail(worker)
         worker.pending.pop(number, None)
         try:
             wanted = number not in self._forgotten
             self._forgotten.discard(number)
-            if descriptors and wanted:
-                batch = _back(batch, mmap.mmap(descriptors[0], 0))
+            if segment is not None:
+                lease = worker.lend(segment, descriptors)
+                batch = _back(batch, lease) if wanted else None
+                del lease
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
