@@ -117,8 +117,11 @@ TEST(SymbolJson, BadGraphsAreErrors) {
   EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[1, 0, 0]]})", end),
                ValueError);  // itself
   EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": []})", end), ValueError);
-  EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "attrs": {"no": "x"}})", end),
-               ValueError);
+  const auto node = [&](const char* op, const char* attrs) {
+    return x + R"(, {"op": ")" + op + R"(", "name": "t", "inputs": [[0, 0, 0]], "attrs": )" + attrs + "}";
+  };
+  EXPECT_THROW(load(node("argmax", R"({"axis": "0", "no": "x"})"), end), ValueError);
+  EXPECT_NO_THROW(load(node("tanh", R"({"no": "x"})"), end));  // an operator without parameters: as in MXNet
   EXPECT_THROW(load(x + R"(, {"op": "tanh", "name": "t", "inputs": [[0, 0, 0]], "size": 1})", end),
                ValueError);
   EXPECT_THROW(load(R"({"op": "null", "name": "x", "inputs": [], "attrs": {"k": 1}})", end), ValueError);
