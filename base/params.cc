@@ -188,6 +188,10 @@ Ref<const AttrsBase> ParamSchema::parse(std::string_view who,
       attrs->given_.emplace_back(name, text);
       continue;
     }
+    if (field == nullptr && fields_.empty()) {  // operators without parameters keep whatever a file says
+      attrs->given_.emplace_back(name, text);
+      continue;
+    }
     if (field == nullptr) {
       constexpr size_t kMostListed = 10;
       std::vector<std::string_view> names;

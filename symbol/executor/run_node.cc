@@ -22,6 +22,11 @@ std::string argument_text(const ops::OpDef& op, const AttrsBase& attrs, size_t i
   return op.input_name(attrs, static_cast<int>(i));
 }
 
+// Pinned and shared memory is the host's: operators mix it with plain memory. cpu(0) and cpu(1) are two devices.
+bool reaches(const Device& a, const Device& b) {
+  return a == b || (a.is_host() && b.is_host() && a.type != b.type);
+}
+
 Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& attrs,
                      std::span<const NDArray* const> in, const RunOptions& options) {
   const NDArray* first = nullptr;
@@ -31,7 +36,7 @@ Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& at
     if (!first) {
       first = in[i];
       first_position = i;
-    } else if (in[i]->device() != first->device()) {
+    } else if (!reaches(first->device(), in[i]->device())) {
       detail::throw_error<DeviceError>(
           "[{}] argument '{}' is on {} and '{}' on {}; all must be on one device.", op.name,
           argument_text(op, attrs, first_position), first->device().to_string(), argument_text(op, attrs, i),
@@ -41,7 +46,7 @@ Device common_device(Runtime& runtime, const ops::OpDef& op, const AttrsBase& at
   if (!first && !options.out.empty()) first = options.out[0];
   const Device device = first ? first->device() : options.device.value_or(runtime.default_device);
   for (const NDArray* out : options.out) {
-    LOOMIX_CHECK(out->is_none() || out->device() == device, DeviceError,
+    LOOMIX_CHECK(out->is_none() || reaches(device, out->device()), DeviceError,
                  "[{}] the output is on {}, the inputs are on {}; all must be on one device.", op.name,
                  out->device().to_string(), device.to_string());
   }

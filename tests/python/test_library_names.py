@@ -86,3 +86,30 @@ def test_batches_of_a_pool(dataset):
         got = list(batches)
     assert [batch.asnumpy().tolist() for batch in got] == [[0, 1], [2, 3], [4]]
     assert got[0].context.device_type == "cpu_pinned"
+
+
+def test_operators_without_parameters_take_any():
+    x = nd.ones((2, 1))
+    with pytest.warns(UserWarning, match=r"\[zeros_like\] has no parameters; dtype is not used"):
+        assert nd.zeros_like(x, dtype="float32").asnumpy().tolist() == [[0], [0]]
+    with pytest.warns(UserWarning, match="axis is not used"):
+        assert nd.broadcast_mul(lhs=x, rhs=x, axis=-1).shape == (2, 1)
+    with mx.AttrScope(mirror="True"):
+        symbol = mx.sym.exp(mx.sym.var("x"), axis=1, name="e")
+    assert symbol.attr("mirror") == "True" and symbol.attr("axis") == "1"
+    again = mx.sym.load_json(symbol.tojson())
+    assert again.eval(x=x)[0].asnumpy() == pytest.approx(np.e * np.ones((2, 1)))
+    with pytest.raises(ValueError, match="Cannot find argument 'foo'"):
+        nd.sum(x, foo=1)
+    with pytest.raises(TypeError, match="no input called 'other'"):
+        nd.exp(x, other=x)
+
+
+@pytest.mark.parametrize("kind", ["cpu_shared", "cpu_pinned"])
+def test_memory_kinds_of_the_host_mix(kind):
+    out = nd.empty((2, 3), ctx=mx.Context(kind, 0))
+    assert nd.stack(nd.ones(3), nd.zeros(3), out=out) is out
+    assert out.asnumpy().tolist() == [[1, 1, 1], [0, 0, 0]] and out.context.device_type == kind
+    assert (nd.ones(3) + nd.ones(3, ctx=mx.Context(kind, 0))).context.device_type == "cpu"
+    with pytest.raises(mx.MXNetError, match="one device"):
+        nd.ones(3) + nd.ones(3, ctx=mx.cpu(1))

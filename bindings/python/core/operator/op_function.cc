@@ -51,6 +51,16 @@ const OpSignature& signature_of(OpFunction& function) {
   detail::throw_error<TypeError>("[{}] has no parameter '{}'.", signature.op.name, to_text(name));
 }
 
+// Operators without parameters take any, as in MXNet, where scripts give them `axis` or `dtype`.
+void pass_over_unknown(const OpSignature& signature, const OpCall& call) {
+  for (const auto& [name, value] : call.others) {
+    if (!signature.op.params->fields().empty() || is_array(value)) fail_unknown(signature, call);
+  }
+  const std::string text = fmt::format("[{}] has no parameters; {} is not used.", signature.op.name,
+                                       to_text(call.others.front().first));
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError{};
+}
+
 [[noreturn]] void fail_inputs(const OpSignature& signature, const AttrsBase& attrs, const OpCall& call) {
   std::string missing;
   std::string surplus;
@@ -154,7 +164,7 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
     const OpCall call = sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames);
     const bool open = signature.op.params->others() != nullptr;
     if (!call.others.empty() && !open) [[unlikely]]
-      fail_unknown(signature, call);
+      pass_over_unknown(signature, call);
     const int num_args = signature.variadic ? static_cast<int>(call.inputs.size()) : -1;
     const Ref<const AttrsBase> attrs =
         open ? parse_open(signature, call) : signature.cache.get(call.attrs, num_args);
