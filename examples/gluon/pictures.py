@@ -57,8 +57,9 @@ def save_curves(curves, path, xlabel="step"):
     figure, axes = plt.subplots(1, len(curves), figsize=(4.5 * len(curves), 3.5), squeeze=False)
     for axis, (title, lines) in zip(axes[0], curves.items()):
         for name, (xs, ys) in lines.items():
-            axis.plot(xs, ys, label=name, marker="o" if len(xs) < 30 else None)
+            axis.plot(xs, ys, label=name, marker="o" if len(xs) < 30 and len(xs) != 2 else None)
         axis.set(title=title, xlabel=xlabel)
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
         axis.legend()
     figure.tight_layout()

@@ -96,7 +96,8 @@ class History(estimator.EpochEnd):
         curves: dict = {}
         for name, values in self.values.items():
             part, kind = name.split(" ", 1)
-            curves.setdefault(kind, {})[part] = (range(1, len(values) + 1), values)
+            title = "cross-entropy" if kind.endswith("loss") else kind
+            curves.setdefault(title, {})[part] = (range(1, len(values) + 1), values)
         pictures.save_curves(curves, self.path, "epoch")
 
 

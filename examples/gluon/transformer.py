@@ -172,10 +172,13 @@ def draw(net, number, digits, words, losses, path):
     text = [WORDS[int(word)] for word in said[0] if word != PAD]
     plt = pictures.plotting()
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
-    left.imshow(weights.asnumpy().mean(0)[: len(text), : len(str(number))], cmap="viridis", aspect="auto")
+    looked = left.imshow(
+        weights.asnumpy().mean(0)[: len(text), : len(str(number))], cmap="viridis", aspect="auto"
+    )
     left.set_xticks(range(len(str(number))), str(number))
     left.set_yticks(range(len(text)), text)
-    left.set_title("attention, mean of the heads")
+    left.set(title="attention, mean of the heads", xlabel="digit read", ylabel="word written")
+    figure.colorbar(looked, ax=left)
     right.plot(range(0, 10 * len(losses), 10), losses)
     right.set(xlabel="step", ylabel="loss", yscale="log")
     figure.tight_layout()
