@@ -127,15 +127,15 @@ class Pass {
  public:
   Pass(Reduction op, DType dtype, DType via) : dtype_(dtype), via_(via), loops_(&reduce_loops(op, via)) {}
 
-  // In the type that loses nothing of the result.
+  // In the type that loses nothing of the result. Whole numbers wrap around, as in NumPy.
   static Pass exact(Reduction op, DType dtype) {
-    const bool direct = dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int64;
+    if (!is_floating(dtype)) return Pass(op, dtype, DType::int64);
     const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
-    return Pass(op, dtype, direct ? dtype : half ? DType::float32 : DType::float64);
+    return Pass(op, dtype, half ? DType::float32 : dtype);
   }
   // In a type whose accumulators are doubles.
   static Pass floating(Reduction op, DType dtype) {
-    return dtype == DType::int64 ? Pass(op, dtype, DType::float64) : exact(op, dtype);
+    return is_floating(dtype) ? exact(op, dtype) : Pass(op, dtype, DType::float64);
   }
 
   DType held() const { return via_ == DType::int64 ? DType::int64 : DType::float64; }  // by accumulators

@@ -153,3 +153,15 @@ def test_decoding_into_planes():
     for arguments in ({"clip_rect": (0, 0, 8, 5)}, {"clip_rect": (3, 0, 3, 5)}, {"channels": 2}):
         with pytest.raises(ValueError, match="imdecode"):
             nd.imdecode(encoded, **arguments)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int8"])
+def test_sums_and_products_of_whole_numbers_wrap_around(dtype):
+    values = np.array([[np.iinfo(dtype).max, 100, 7], [3, np.iinfo(dtype).max, 5]]).astype(dtype)
+    x = nd.array(values, dtype=dtype)
+    for axis in (0, 1, (0, 1)):
+        with np.errstate(over="ignore"):
+            total, product = values.sum(axis, dtype=dtype), values.prod(axis, dtype=dtype)
+        assert nd.sum(x, axis=axis).asnumpy().ravel().tolist() == np.ravel(total).tolist()
+        assert nd.prod(x, axis=axis).asnumpy().ravel().tolist() == np.ravel(product).tolist()
+    np.testing.assert_allclose(nd.max(x, axis=0).asnumpy(), values.max(0))
