@@ -337,7 +337,11 @@ TEST(Params, TypeIsChecked) {
   EXPECT_THROW(nothing->as<Params>(), InternalError);
   EXPECT_NO_THROW(nothing->as<Nothing>());
   EXPECT_FALSE(*nothing == *parse({}));
-  EXPECT_THROW(param_schema<Nothing>().parse("x", TextPairs{{"axis", "1"}}), ValueError);
+}
+
+TEST(Params, StructWithoutFieldsKeepsWhatIsGiven) {
+  const TextPairs given = {{"axis", "1"}};
+  EXPECT_EQ(param_schema<Nothing>().parse("x", given)->given(), given);
 }
 
 struct OpenParams {
