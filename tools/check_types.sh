@@ -14,6 +14,8 @@ mypy=2.4.1
 git ls-files 'examples/*.py' | xargs -n 1 dirname | sort -u | while read -r folder; do # files of several are called alike
   "$python" -m mypy --no-error-summary "$folder"/*.py
 done
+# Whether users' typos are found; the other Python tests run without mypy.
+"$python" -m pytest -q tests/python/test_wrong_uses.py -k type_checker
 # The stubs against the built extensions; without pyproject.toml's settings, under which it finds each file twice. What
 # the package imports only if it is there (graphviz, cloudpickle, SciPy) may be missing here.
 MYPYPATH=$PWD/bindings/python "$python" -m mypy.stubtest --concise --ignore-disjoint-bases --ignore-unused-allowlist \
