@@ -322,3 +322,8 @@ def test_csv_bad_files(csv):
     (csv / "short.csv").write_text("1\n")
     with pytest.raises(ValueError):
         io.CSVIter(str(csv / "data.csv"), (2,), label_csv=str(csv / "short.csv"), batch_size=1)
+
+
+def test_a_list_of_numbers_is_not_an_array():
+    with pytest.raises(ValueError, match="_0_softmax_label is a single number.*use np.array"):
+        mx.io.NDArrayIter(np.zeros((2, 2)), [0.0, 1.0])

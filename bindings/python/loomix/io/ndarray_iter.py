@@ -139,6 +139,12 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.data_list = [array for _, array in self.data + self.label]
         self.num_source = len(self.data_list)
+        for name, array in self.data + self.label:
+            if not array.shape:
+                raise ShapeError(
+                    f"[NDArrayIter] {name} is a single number; expected an array of samples. A list is a list of such "
+                    "arrays: for one array of numbers use np.array(...)."
+                )
         lengths = {name: self._length(array) for name, array in self.data + self.label}
         self.num_data = lengths[self.data[0][0]]
         if len(set(lengths.values())) > 1:
