@@ -101,7 +101,7 @@ void check_increasing(const ByteSource& in, const int64_t* first, const int64_t*
   if (bad != last) in.fail("{}: {} follows {}; they must increase", what, bad[1], bad[0]);
 }
 
-NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, const Shape& stored,
+NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, Shape stored,
                     const Shape& shape, DType dtype) {
   const bool csr = stype == StorageType::csr;
   InlineVector<IndexPart, 2> parts(csr ? 2 : 1);
@@ -111,6 +111,8 @@ NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, c
     if (is_floating(part.dtype) || part.shape.ndim() != 1)
       in.fail("an index array is not a list of integers");
   }
+  // MXNet writes 0 rows, and the rows after it, when it saves an array whose value was still being computed.
+  if (!csr && stored.ndim() > 0 && stored[0] == 0) stored[0] = parts[0].shape[0];
   bool fits = stored.is_known() && shape.is_known();
   if (fits && csr) {
     fits = shape.ndim() == 2 && stored.ndim() == 1 && parts[0].shape[0] == shape[0] + 1 &&

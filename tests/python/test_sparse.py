@@ -2,6 +2,7 @@
 """Operators on sparse arrays: values and storage types against NumPy, gradients, parts that do not fit."""
 
 import os
+import struct
 import subprocess
 import sys
 
@@ -480,3 +481,16 @@ def test_errors_name_operator_and_shapes():
         nd.elemwise_add(x, nd.sparse.zeros("csr", (6, 4)))
     with pytest.raises(TypeError):
         nd.dot(x, nd.ones((5, 2), dtype="float64"))
+
+
+def test_files_whose_row_count_was_not_known_yet(tmp_path):
+    path = str(tmp_path / "a.nd")
+    mx.nd.save(path, [mx.nd.sparse.row_sparse_array(([[1.0, 2], [3, 4]], [0, 3]), shape=(5, 2))])
+    with open(path, "rb") as file:
+        content = file.read()
+    stored = struct.pack("<Iqq", 2, 2, 2)
+    assert stored in content
+    with open(path, "wb") as file:
+        file.write(content.replace(stored, struct.pack("<Iqq", 2, 0, 2), 1))
+    (array,) = mx.nd.load(path)
+    assert array.indices.asnumpy().tolist() == [0, 3] and array.data.asnumpy().tolist() == [[1, 2], [3, 4]]
