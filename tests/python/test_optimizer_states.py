@@ -150,3 +150,10 @@ def test_damaged_files():
             updater.set_states(bad)
     with pytest.raises((ValueError, mx.MXNetError)):
         updater.set_states(data.replace(b"\xc9\xfa\x93\xf9", b"\xff\xff\xff\xff"))
+
+
+def test_lamb_is_written_as_mxnet_updates_it():
+    optimizer = mx.optimizer.LAMB(learning_rate=0.5)
+    assert optimizer.__getstate__()["aggregate_num"] == 45  # with 0, MXNet's updater fails
+    again = pickle.loads(pickle.dumps(optimizer))
+    assert again.aggregate_num == 0 and again.learning_rate == 0.5

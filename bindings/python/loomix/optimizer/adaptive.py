@@ -454,6 +454,10 @@ class LAMB(Optimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
+    def __getstate__(self) -> dict[str, Any]:
+        # MXNet's updater goes on with this number, and its class needs one above 0.
+        return {**super().__getstate__(), "aggregate_num": 45}
+
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         self.aggregate_num = 0  # MXNet's states say that its class takes several parameters in a call
