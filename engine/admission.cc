@@ -8,13 +8,9 @@
 // seen by the drain that follows. Once that has ended no other thread is inside a push, a wait's task or a completion, so
 // all queues and Vars are whole in the child. A thread may just be counted before it sees the gate; so the child, where
 // nothing is in flight, begins with counts of zero.
-//
-// A binding whose fork takes locks of its own holds the gate before that (begin_fork), for other threads only. As the
-// fork may then have to wait for a thread that is held up here, a hold ends by itself.
 #include "engine/admission.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -28,8 +24,6 @@
 
 namespace loomix::engine {
 namespace {
-
-constexpr int64_t kMostHeld = 1000 * kMillisecond;
 
 std::atomic<uint64_t> g_next_id{1};
 
@@ -107,8 +101,7 @@ ThreadState& Admission::attach_thread() {
 void Admission::admit_slowly(ThreadState& state, const TaskInfo& info) {
   for (;;) {
     const Gate gate = gate_.load(std::memory_order_seq_cst);
-    const bool passable = gate == Gate::open || (gate == Gate::held && !is_held_up(gate, state));
-    if (passable && has_room(state, info)) return;
+    if (gate == Gate::open && has_room(state, info)) return;
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
     check_usable(gate);
     hold(state, info);
@@ -120,12 +113,12 @@ void Admission::admit_wait(ThreadState& state) {
   ThreadState::count(state.pushed);
   while (!state.for_task) {
     const Gate gate = gate_.load(std::memory_order_seq_cst);
-    if (gate == Gate::closed || !is_held_up(gate, state)) return;
+    if (gate == Gate::open || gate == Gate::closed) return;
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
     check_usable(gate);
     {
       Blocked blocked(options_.block_hook);
-      while (is_held_up(gate_.load(std::memory_order_acquire), state)) {
+      while (gate_.load(std::memory_order_acquire) == Gate::forking) {
         sleep_ns(kMillisecond / 10);
         blocked.check();
       }
@@ -173,8 +166,7 @@ void Admission::hold(ThreadState& state, const TaskInfo& info) {
   const int64_t low = std::max<int64_t>(options_.max_tasks - options_.max_tasks / 4 - chunk(), 0);
   const auto may_try = [&] {
     const Gate gate = gate_.load(std::memory_order_acquire);
-    if (is_held_up(gate, state)) return false;
-    if (gate == Gate::closed || gate == Gate::broken) return true;
+    if (gate != Gate::open) return gate != Gate::forking;
     return bytes_fit(info) && (state.credit >= 0 || options_.max_tasks <= 0 || in_flight() <= low);
   };
   Blocked blocked(options_.block_hook);
@@ -247,38 +239,9 @@ bool Admission::close() noexcept {
   return gate != Gate::broken;
 }
 
-bool Admission::is_held_up(Gate gate, const ThreadState& state) const noexcept {
-  if (gate == Gate::forking) return true;
-  return gate == Gate::held && holder_.load(std::memory_order_acquire) != &state &&
-         Trace::now() < held_until_.load(std::memory_order_acquire);
-}
-
-bool Admission::hold_for_fork(const ThreadState& state) noexcept {
-  const std::lock_guard lock(threads_mutex_);
-  Gate gate = gate_.load(std::memory_order_seq_cst);
-  const bool hold_is_over = gate == Gate::held && Trace::now() >= held_until_.load(std::memory_order_acquire);
-  if (gate != Gate::open && !hold_is_over) return false;
-  holder_.store(&state, std::memory_order_release);
-  held_until_.store(std::numeric_limits<int64_t>::max(), std::memory_order_release);
-  if (!gate_.compare_exchange_strong(gate, Gate::held, std::memory_order_seq_cst)) return false;
-  barrier_on_all_cores();
-  return true;
-}
-
-void Admission::end_hold_soon() noexcept {
-  held_until_.store(Trace::now() + kMostHeld, std::memory_order_release);
-}
-
-bool Admission::is_held_by(const ThreadState& state) const noexcept {
-  return gate_.load(std::memory_order_acquire) == Gate::held &&
-         holder_.load(std::memory_order_acquire) == &state;
-}
-
 bool Admission::shut_for_fork() noexcept {
-  Gate gate = gate_.load(std::memory_order_seq_cst);
-  bool was_open = false;
-  while ((gate == Gate::open || gate == Gate::held) && !was_open)
-    was_open = gate_.compare_exchange_weak(gate, Gate::forking, std::memory_order_seq_cst);
+  Gate open = Gate::open;
+  const bool was_open = gate_.compare_exchange_strong(open, Gate::forking, std::memory_order_seq_cst);
   barrier_on_all_cores();
   return was_open;
 }

@@ -16,7 +16,7 @@ namespace loomix::engine {
 // the gate that fork and shutdown close. See the top of admission.cc.
 class Admission {
  public:
-  enum class Gate : uint32_t { open, held, forking, closed, broken };
+  enum class Gate : uint32_t { open, forking, closed, broken };
 
   explicit Admission(const EngineOptions& options);
   ~Admission();
@@ -66,11 +66,6 @@ class Admission {
   }
   bool close() noexcept;  // for good; false if the engine is broken
 
-  // Before a fork that this thread is about to make: pushes and waits of other threads are held up from now on, until the
-  // fork is over. A hold ends by itself some time after end_hold_soon(). False: it is held or shut already.
-  bool hold_for_fork(const ThreadState& state) noexcept;
-  void end_hold_soon() noexcept;
-  bool is_held_by(const ThreadState& state) const noexcept;
   // Around fork(). `shut_for_fork` says whether the gate was open; pushes that went through it are counted then.
   bool shut_for_fork() noexcept;
   void lock_for_fork() { threads_mutex_.lock(); }
@@ -94,7 +89,6 @@ class Admission {
   void hold(ThreadState& state, const TaskInfo& info);
   void check_usable(Gate gate) const;
   void notify_drained() noexcept;
-  bool is_held_up(Gate gate, const ThreadState& state) const noexcept;
   static size_t bytes_slot(Device device) noexcept {
     return device.is_host()
                ? 0
@@ -112,10 +106,7 @@ class Admission {
   std::atomic<uint32_t> drain_epoch_{0};
   std::string late_task_;  // in a forked child: why the engine is broken
 
-  std::atomic<const ThreadState*> holder_{nullptr};  // while the gate is held: whose pushes pass
-  std::atomic<int64_t> held_until_{0};               // by Trace::now()
-
-  std::mutex threads_mutex_;                   // guards adding to states_, and taking hold of the gate
+  std::mutex threads_mutex_;                   // guards adding to states_
   std::atomic<ThreadState*> states_{nullptr};  // all ever made, by next_state
   std::atomic<int64_t> threads_{0};            // how many
   alignas(64) std::atomic<int64_t> bytes_in_flight_[kDevices] = {};

@@ -5,18 +5,12 @@
 
 namespace loomix::engine {
 
-class Engine;
 class ThreadedEngine;
 
 // fork() by any thread first drains the host work of every registered engine (up to its deadline); the child's engines
 // start threads of their own on first use, and its OpenMP teams have one thread. Spawning by exec is not delayed.
 void register_for_fork(ThreadedEngine& engine);
 void unregister_for_fork(ThreadedEngine& engine);
-
-// Called by a thread that is about to call fork(), before it takes locks that tasks or other threads may need, as Python
-// does: what other threads push waits until after the fork (a second at most, if none comes), and what is in flight ends,
-// up to the fork's deadline.
-void begin_fork(Engine& engine);
 
 // A lock for an object that lives as long as the process and under which nothing else is locked. Forks take all such
 // locks, so that the child finds what they guard whole.

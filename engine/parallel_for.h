@@ -38,4 +38,12 @@ void parallel_for(RunContext& context, int64_t count, int64_t grain, Fn&& fn) {
   context.team->run(context.cores - 1, parts, run, &loop);
 }
 
+// The same for each item on its own: fn(i).
+template <class Fn>
+void parallel_each(RunContext& context, int64_t count, int64_t grain, Fn&& fn) {
+  parallel_for(context, count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(i);
+  });
+}
+
 }  // namespace loomix::engine

@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -204,34 +203,14 @@ std::string ThreadedEngine::track_of(const Task& task, const ThreadState& state)
 
 // ---- fork -------------------------------------------------------------------------------------------------------
 
-bool ThreadedEngine::is_in_task(const ThreadState& state) noexcept {
-  return state.current.load(std::memory_order_relaxed) != nullptr || state.for_task;
-}
-
-int64_t ThreadedEngine::fork_deadline() const noexcept {
-  return int64_t{options_.fork_deadline_ms} * kMillisecond;
-}
-
-void ThreadedEngine::begin_fork() {
-  const ThreadState& own = admission_.this_thread();
-  if (is_in_task(own)) return;
-  const Blocked blocked(options_.block_hook);
-  const int64_t deadline = Trace::now() + fork_deadline();
-  while (!admission_.hold_for_fork(own)) {  // while another thread forks
-    if (Trace::now() >= deadline) return;
-    sleep_ns(kMillisecond / 10);
-  }
-  admission_.drain(std::max<int64_t>(deadline - Trace::now(), 0));
-  admission_.end_hold_soon();
-}
-
 std::string ThreadedEngine::prepare_fork() {
-  const ThreadState* const own = admission_.known_thread();
-  const bool was_held = own != nullptr && admission_.is_held_by(*own);
   const bool was_open = admission_.shut_for_fork();
   std::string late;
-  const bool inside_task = own != nullptr && is_in_task(*own);
-  if (was_open && (inside_task || !drain_for_fork(fork_deadline(), was_held))) late = unfinished_task();
+  const ThreadState* const own = admission_.known_thread();
+  const bool inside_task =
+      own != nullptr && (own->current.load(std::memory_order_relaxed) != nullptr || own->for_task);
+  const int64_t deadline = int64_t{options_.fork_deadline_ms} * kMillisecond;
+  if (was_open && (inside_task || !drain_for_fork(deadline))) late = unfinished_task();
   pools_mutex_.lock();
   side_threads_.lock_for_fork();
   admission_.lock_for_fork();
@@ -252,12 +231,10 @@ void ThreadedEngine::unlock_after_fork() noexcept {
   pools_mutex_.unlock();
 }
 
-// What is in flight may need the binding's lock, which the forking thread holds. After begin_fork() it keeps it: who gets
-// it then may wait for another one that the fork has taken, and would never give it back.
-bool ThreadedEngine::drain_for_fork(int64_t timeout_ns, bool was_held) noexcept {
+// What is in flight may need the binding's lock, which the forking thread holds.
+bool ThreadedEngine::drain_for_fork(int64_t timeout_ns) noexcept {
   if (admission_.drain(0)) return true;
-  std::optional<Blocked> blocked;
-  if (!was_held) blocked.emplace(options_.block_hook);
+  const Blocked blocked(options_.block_hook);
   return admission_.drain(timeout_ns);
 }
 

@@ -62,9 +62,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void worker_helps() noexcept;  // before it runs parts of a loop
   void run_from_queue(Task* task, ThreadState& state, RunContext& context);
 
-  // For fork, in this order. The first is left out where nobody says that a fork will come; the second waits for host
-  // work and returns the name of a task that is late, or "".
-  void begin_fork();
+  // For fork, in this order. The first waits for host work and returns the name of a task that is late, or "".
   std::string prepare_fork();
   void resume_in_parent() noexcept;
   void restart_in_child(const std::string& late_task) noexcept;
@@ -129,9 +127,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   void finish_device_work() noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
-  bool drain_for_fork(int64_t timeout_ns, bool was_held) noexcept;
-  static bool is_in_task(const ThreadState& state) noexcept;
-  int64_t fork_deadline() const noexcept;
+  bool drain_for_fork(int64_t timeout_ns) noexcept;
   void unlock_after_fork() noexcept;
 
   const EngineOptions options_;

@@ -4,82 +4,43 @@
 namespace loomix::ops {
 
 class OpTable;
+using Registrar = void(OpTable&);
 
-// A family is a folder of ops/: `register.cc` defines the first function (schemas, rules, gradients), `kernels_cpu.cc`
-// the second (one line a kernel). A new family adds its two lines here and its line to the list in table.cc.
-void register_elemwise(OpTable& table);
-void kernels_elemwise_cpu(OpTable& table);
+// Schemas, rules and gradients of the operators of a file, or of a family, which is a folder of ops/. A new registrar is
+// named here and in register_all.
+Registrar register_unary, register_binary, register_scalar, register_cast, register_select;
+Registrar register_neutral_operands, register_reductions, register_broadcasts, register_histogram;
+Registrar register_cumsum, register_reshapes, register_slices, register_joins, register_moves, register_init;
+Registrar register_index, register_boolean_mask, register_ordering, register_random, register_pdf;
+Registrar register_fully_connected, register_dot, register_conv, register_deconvolution, register_deformable;
+Registrar register_pool, register_batch_norm, register_row_norm, register_l2_norm, register_activation;
+Registrar register_leaky_relu, register_softmax, register_softmax_output, register_regression_output;
+Registrar register_dropout, register_optimizer, register_linalg_products, register_linalg_factors;
+Registrar register_linalg_parts, register_sequence, register_ctc_loss, register_attention;
+Registrar register_contrib_elementwise, register_contrib_index, register_contrib_transforms;
+Registrar register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample;
+Registrar register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi;
+Registrar register_box, register_multibox, register_proposal, register_sparse, register_graph;
+Registrar register_graph_sample;
 
-void register_reduce(OpTable& table);
-void kernels_reduce_cpu(OpTable& table);
+// CPU kernels. Those of a file are registered at its end, or in the family's `kernels_cpu.cc` where several files have kernels
+// for one operator. The fastest come first.
+Registrar kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice;
+Registrar kernels_shape_join, kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering;
+Registrar kernels_random, kernels_zipfian, kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu;
+Registrar kernels_deformable, kernels_pool_max2, kernels_pool_dnnl, kernels_pool, kernels_batch_norm;
+Registrar kernels_row_norm, kernels_l2_norm, kernels_activation, kernels_leaky_relu, kernels_softmax;
+Registrar kernels_softmax_output, kernels_regression_output, kernels_dropout, kernels_single_update;
+Registrar kernels_multi_update, kernels_row_update, kernels_linalg_products, kernels_linalg_factors;
+Registrar kernels_linalg_parts, kernels_sequence, kernels_ctc_loss, kernels_attention;
+Registrar kernels_contrib_elementwise, kernels_contrib_index, kernels_contrib_transforms, kernels_hawkes;
+Registrar kernels_contrib_stored, kernels_rnn_forward, kernels_rnn_backward, kernels_upsampling;
+Registrar kernels_resample, kernels_sampler, kernels_unfold, kernels_correlation, kernels_roi;
+Registrar kernels_deformable_roi, kernels_box, kernels_multibox, kernels_proposal, kernels_sparse_storage;
+Registrar kernels_sparse_unary, kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding;
+Registrar kernels_sparse_reduce, kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample;
 
-void register_shape(OpTable& table);
-void kernels_shape_cpu(OpTable& table);
-
-void register_init(OpTable& table);
-void kernels_init_cpu(OpTable& table);
-
-void register_index(OpTable& table);
-void kernels_index_cpu(OpTable& table);
-
-void register_ordering(OpTable& table);
-void kernels_ordering_cpu(OpTable& table);
-
-void register_random(OpTable& table);
-void kernels_random_cpu(OpTable& table);
-
-void register_linear(OpTable& table);
-void kernels_linear_cpu(OpTable& table);
-void kernels_linear_dnnl(OpTable& table);  // called by the one above
-
-void register_linalg(OpTable& table);
-void kernels_linalg_cpu(OpTable& table);
-
-void register_sequence(OpTable& table);
-void kernels_sequence_cpu(OpTable& table);
-
-void register_attention(OpTable& table);
-void kernels_attention_cpu(OpTable& table);
-
-void register_contrib(OpTable& table);
-void kernels_contrib_cpu(OpTable& table);
-
-void register_conv(OpTable& table);
-void kernels_conv_cpu(OpTable& table);
-void kernels_conv_dnnl(OpTable& table);
-
-void register_pool(OpTable& table);
-void kernels_pool_cpu(OpTable& table);
-void kernels_pool_dnnl(OpTable& table);
-
-void register_vision(OpTable& table);
-void kernels_vision_cpu(OpTable& table);
-
-void register_detection(OpTable& table);
-void kernels_detection_cpu(OpTable& table);
-
-void register_norm(OpTable& table);
-void kernels_norm_cpu(OpTable& table);
-
-void register_activation(OpTable& table);
-void kernels_activation_cpu(OpTable& table);
-
-void register_softmax(OpTable& table);
-void kernels_softmax_cpu(OpTable& table);
-
-void register_loss(OpTable& table);
-void kernels_loss_cpu(OpTable& table);
-
-void register_dropout(OpTable& table);
-void kernels_dropout_cpu(OpTable& table);
-
-void register_rnn(OpTable& table);
-void kernels_rnn_cpu(OpTable& table);
-
-void register_sparse(OpTable& table);
-void kernels_sparse_cpu(OpTable& table);  // for operators of other families, too
-
-void register_optimizer(OpTable& table);
-void kernels_optimizer_cpu(OpTable& table);
+// Kernels by oneDNN, which the family's other kernels come behind.
+Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_conv_dnnl;
 
 }  // namespace loomix::ops

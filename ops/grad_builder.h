@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,5 +52,22 @@ class GradBuilder {
   // Declares the gradient to input i. Inputs never set have gradient zero.
   virtual void set(int i, GradValue grad) = 0;
 };
+
+// One operand of a gradient's operator: a value of the forward node, by its role and place there.
+struct GradOperand {
+  GradValue (GradBuilder::*value)(int i);
+  int i;
+  bool optional = false;  // left out where the node has no such input
+};
+constexpr GradOperand head(int output) { return {&GradBuilder::grad_of, output}; }
+constexpr GradOperand input(int i) { return {&GradBuilder::in, i}; }
+constexpr GradOperand input_if_any(int i) { return {&GradBuilder::in, i, true}; }
+constexpr GradOperand output(int i) { return {&GradBuilder::out, i}; }
+constexpr GradOperand saved(int i) { return {&GradBuilder::saved, i}; }
+
+// The rule of OpBuilder::gradient_op.
+std::function<void(const AttrsBase&, GradBuilder&)> gradient_by_op(std::string op,
+                                                                   std::vector<GradOperand> operands,
+                                                                   std::vector<int> to);
 
 }  // namespace loomix::ops

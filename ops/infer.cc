@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/infer.h"
 
+#include <algorithm>
+#include <ranges>
+
 #include "base/error.h"
 #include "ops/op.h"
 
@@ -40,17 +43,35 @@ void ShapeInfer::merge(Shape& known, const Shape& shape, int i, bool input) {
   }
 }
 
-void ShapeInfer::unify_all() {
+template <class Places>
+void ShapeInfer::tie_at(const Places& in, const Places& out) {
   Shape common = Shape::unknown();
   const auto gather = [&](Shape& shape, int i, bool input) {
     if (!shape.ndim_known()) return;
     merge(shape, common, i, input);
     common = shape;
   };
-  for (int i = 0; i < num_in(); ++i) gather(in_[i], i, true);
-  for (int i = 0; i < num_out(); ++i) gather(out_[i], i, false);
-  for (int i = 0; i < num_in(); ++i) set_in(i, common);
-  for (int i = 0; i < num_out(); ++i) set_out(i, common);
+  for (const int i : in) gather(in_[i], i, true);
+  for (const int i : out) gather(out_[i], i, false);
+  for (const int i : in) set_in(i, common);
+  for (const int i : out) set_out(i, common);
+}
+
+void ShapeInfer::unify_all() { tie_at(std::views::iota(0, num_in()), std::views::iota(0, num_out())); }
+void ShapeInfer::tie(std::initializer_list<int> in, std::initializer_list<int> out) { tie_at(in, out); }
+
+void ShapeInfer::expect(int i, bool good, std::string_view expected) const {
+  if (good || !in_[i].ndim_known()) return;
+  const size_t last = op_.inputs.size() - 1, place = std::min(static_cast<size_t>(i), last);
+  const bool one_of_many = op_.is_variadic() && place == last;
+  const std::string name = one_of_many ? fmt::format("input {}", i) : op_.inputs[place].name;
+  detail::throw_error<ShapeError>("[{}] {} has shape {}; expected {}.", op_.name, name, in_[i].to_string(),
+                                  expected);
+}
+
+bool ShapeInfer::has_axes(int i, int count, std::string_view expected) const {
+  expect(i, in_[i].ndim() == count, expected);
+  return in_[i].ndim_known();
 }
 
 const char* ShapeInfer::who() const { return op_.name.c_str(); }
@@ -63,17 +84,20 @@ void TypeInfer::merge(DType& known, DType dtype, int i, bool input) {
   known = dtype;
 }
 
-void TypeInfer::unify_all() {
+template <class Places>
+void TypeInfer::tie_at(const Places& in, const Places& out) {
   DType common = DType::unknown;
-  for (DType dtype : in_) {
+  const auto first = [&](DType dtype) {
     if (common == DType::unknown) common = dtype;
-  }
-  for (DType dtype : out_) {
-    if (common == DType::unknown) common = dtype;
-  }
-  for (int i = 0; i < num_in(); ++i) set_in(i, common);
-  for (int i = 0; i < num_out(); ++i) set_out(i, common);
+  };
+  for (const int i : in) first(in_[i]);
+  for (const int i : out) first(out_[i]);
+  for (const int i : in) set_in(i, common);
+  for (const int i : out) set_out(i, common);
 }
+
+void TypeInfer::unify_all() { tie_at(std::views::iota(0, num_in()), std::views::iota(0, num_out())); }
+void TypeInfer::tie(std::initializer_list<int> in, std::initializer_list<int> out) { tie_at(in, out); }
 
 const char* TypeInfer::who() const { return op_.name.c_str(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -27,12 +28,20 @@ class ShapeInfer {
   void set_out(int i, const Shape& shape) { merge(out_[i], shape, i, false); }
   // All inputs and outputs have one shape.
   void unify_all();
+  // These inputs and outputs have one shape.
+  void tie(std::initializer_list<int> in, std::initializer_list<int> out = {0});
+  // ShapeError that says what was expected of the shape of input i, unless it is good or unknown.
+  void expect(int i, bool good, std::string_view expected) const;
+  // Whether input i has a shape yet. It must be one of `count` axes.
+  bool has_axes(int i, int count, std::string_view expected) const;
   // "[softmax] ..." for the rule's own messages.
   const char* who() const;
   const OpDef& op() const { return op_; }
 
  private:
   void merge(Shape& known, const Shape& shape, int i, bool input);
+  template <class Places>
+  void tie_at(const Places& in, const Places& out);
   const OpDef& op_;
   std::span<Shape> in_;
   std::span<Shape> out_;
@@ -50,11 +59,19 @@ class TypeInfer {
   void set_out(int i, DType dtype) { merge(out_[i], dtype, i, false); }
   // All inputs and outputs have one type; the usual rule.
   void unify_all();
+  // These inputs and outputs have one type.
+  void tie(std::initializer_list<int> in, std::initializer_list<int> out = {0});
+  // The type of an input that nothing else says.
+  void default_in(int i, DType dtype = DType::float32) {
+    if (in_[i] == DType::unknown) in_[i] = dtype;
+  }
   const char* who() const;
   const OpDef& op() const { return op_; }
 
  private:
   void merge(DType& known, DType dtype, int i, bool input);
+  template <class Places>
+  void tie_at(const Places& in, const Places& out);
   const OpDef& op_;
   std::span<DType> in_;
   std::span<DType> out_;

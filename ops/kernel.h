@@ -15,8 +15,9 @@ namespace loomix::ops {
 class OpDef;
 
 // What to do with an output: leave it, overwrite it, overwrite it where it shares the memory of the input that the
-// schema names in `inplace`, or add to what is there. Kernels see `null`, `write` and, if the schema says
-// `accumulates()`, `add`; for the others the executor adds through a temporary.
+// schema names in `inplace`, or add to what is there. Kernels see `write` and, if the schema says
+// `accumulates()`, `add`; for the others the executor adds through a temporary. Those of several outputs, and those that
+// save values, see `null`, too.
 enum class Req : uint8_t { null, write, inplace, add };
 
 // A stretch of numbers, reserved for one run: a kernel draws number i from Philox(seed, offset + i), so that results

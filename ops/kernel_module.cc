@@ -36,13 +36,12 @@ class Collector final : public KernelList {
 }  // namespace
 
 void add_kernel_module(const OpTable& table, const KernelModule& module) {
-  LOOMIX_CHECK(
-      module.interface_version == kKernelInterface && module.interface_size == kKernelInterfaceSize,
-      ValueError,
-      "[kernel module '{}' {}] it was built for version {} (size {}) of the kernels' interface; this "
-      "Loomix has version {} (size {}). Build it again with the headers of this Loomix.",
-      module.name, module.version, module.interface_version, module.interface_size, kKernelInterface,
-      kKernelInterfaceSize);
+  LOOMIX_CHECK(module.interface_version == kKernelInterface && module.interface_size == kKernelInterfaceSize,
+               ValueError,
+               "[kernel module '{}' {}] it was built for version {} (size {}) of the kernels' interface; "
+               "this Loomix has version {} (size {}). Build it again with the headers of this Loomix.",
+               module.name, module.version, module.interface_version, module.interface_size, kKernelInterface,
+               kKernelInterfaceSize);
   Collector collector(table, module);
   module.add(collector);
   table.add_later(collector.kernels);

@@ -11,7 +11,7 @@ namespace loomix::ops {
 // Kernels for one device type that come in a library of their own, loaded after start: CUDA's, a stand-in's in tests, a
 // user's. The library exports `extern "C" const loomix::ops::KernelModule loomix_kernel_module`.
 //
-//   void add(KernelList& list) { list.kernel<NoParams, relu_npu>("relu", "relu_npu", DeviceType::gpu); }
+//   void add(KernelList& list) { list.kernel<relu_npu>("relu", "relu_npu", DeviceType::gpu); }
 //   extern "C" const KernelModule loomix_kernel_module = {kKernelInterface, kKernelInterfaceSize, "npu", "0.1.0",
 //                                                         DeviceType::gpu, add};
 struct KernelModule {

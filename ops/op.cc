@@ -182,4 +182,21 @@ void OpDef::note(const Kernel& kernel) {
   if (kernel.sparse) has_sparse_kernels_.store(true, std::memory_order_relaxed);
 }
 
+std::function<void(const AttrsBase&, GradBuilder&)> gradient_by_op(std::string op,
+                                                                   std::vector<GradOperand> operands,
+                                                                   std::vector<int> to) {
+  return [op = std::move(op), operands = std::move(operands), to = std::move(to)](const AttrsBase&,
+                                                                                  GradBuilder& g) {
+    if (std::none_of(to.begin(), to.end(), [&](int i) { return i < g.num_in() && g.wants(i); })) return;
+    std::vector<GradValue> values;
+    for (const GradOperand& operand : operands) {
+      if (!operand.optional || operand.i < g.num_in()) values.push_back((g.*operand.value)(operand.i));
+    }
+    const std::vector<GradValue> grads = g.call(op, values, g.attrs());
+    for (size_t k = 0; k < to.size(); ++k) {
+      if (to[k] < g.num_in() && g.wants(to[k])) g.set(to[k], grads[k]);
+    }
+  };
+}
+
 }  // namespace loomix::ops

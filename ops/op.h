@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -157,18 +158,9 @@ class OpBuilder {
  public:
   explicit OpBuilder(OpDef& op) : op_(op) {}
 
-  OpBuilder& aliases(std::vector<std::string> names) {
-    op_.aliases = std::move(names);
-    return *this;
-  }
-  OpBuilder& doc(std::string text) {
-    op_.doc = std::move(text);
-    return *this;
-  }
-  OpBuilder& input(std::string name) {
-    op_.inputs.push_back({std::move(name), false});
-    return *this;
-  }
+  OpBuilder& aliases(std::vector<std::string> names) { return set(&OpDef::aliases, std::move(names)); }
+  OpBuilder& doc(std::string text) { return set(&OpDef::doc, std::move(text)); }
+  OpBuilder& input(std::string name) { return inputs({std::move(name)}); }
   OpBuilder& inputs(std::vector<std::string> names) {
     for (auto& name : names) op_.inputs.push_back({std::move(name), false});
     return *this;
@@ -179,10 +171,9 @@ class OpBuilder {
   }
   // Any number of inputs, as counted by the attribute `count`; they are called <name>0, <name>1, ...
   OpBuilder& variadic(std::string name, std::string count, int P::*field) {
-    op_.inputs.push_back({std::move(name), false});
     op_.variadic_count = std::move(count);
     op_.num_inputs = [field](const AttrsBase& attrs) { return attrs.as<P>().*field; };
-    return *this;
+    return input(std::move(name));
   }
   // All inputs so far are written through, as by state().
   OpBuilder& mutates_all() {
@@ -197,175 +188,120 @@ class OpBuilder {
     };
     return *this;
   }
-  OpBuilder& num_inputs(int (*count)(const P&)) {
-    op_.num_inputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
-    return *this;
-  }
+  OpBuilder& num_inputs(int (*count)(const P&)) { return set(&OpDef::num_inputs, typed(count)); }
   // Which of the inputs, by their place in the schema, exist.
   OpBuilder& inputs_if(bool (*present)(const P&, int input)) {
     const int declared = static_cast<int>(op_.inputs.size());
-    op_.has_input = [present](const AttrsBase& attrs, int input) { return present(attrs.as<P>(), input); };
     op_.num_inputs = [present, declared](const AttrsBase& attrs) {
       int count = 0;
       for (int input = 0; input < declared; ++input) count += present(attrs.as<P>(), input) ? 1 : 0;
       return count;
     };
+    return set(&OpDef::has_input, typed(present));
+  }
+  // One output called "output" unless others are named here.
+  OpBuilder& output(std::string name) { return outputs({std::move(name)}); }
+  OpBuilder& outputs(std::vector<std::string> names) {
+    for (auto& name : names) op_.output_names.push_back(std::move(name));
     return *this;
   }
-  OpBuilder& output(std::string name) {
-    op_.output_names.push_back(std::move(name));
-    return *this;
-  }
-  OpBuilder& num_outputs(int (*count)(const P&)) {
-    op_.num_outputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
-    return *this;
-  }
+  OpBuilder& num_outputs(int (*count)(const P&)) { return set(&OpDef::num_outputs, typed(count)); }
   OpBuilder& num_visible_outputs(int (*count)(const P&)) {
-    op_.num_visible_outputs = [count](const AttrsBase& attrs) { return count(attrs.as<P>()); };
-    return *this;
+    return set(&OpDef::num_visible_outputs, typed(count));
   }
   // Values that forward keeps for backward; shape and type come from `infer`, called with the index of the value.
   OpBuilder& saved(std::vector<std::string> names, TensorView (*infer)(const P&, const KernelSpec&, int)) {
     op_.saved_names = std::move(names);
-    op_.infer_saved = [infer](const AttrsBase& a, const KernelSpec& s, int i) {
-      return infer(a.as<P>(), s, i);
-    };
-    return *this;
+    return set(&OpDef::infer_saved, typed(infer));
   }
   OpBuilder& infer_shape(void (*rule)(const P&, ShapeInfer&)) {
-    op_.infer_shape = [rule](const AttrsBase& attrs, ShapeInfer& s) { rule(attrs.as<P>(), s); };
-    return *this;
+    return set(&OpDef::infer_shape, typed(rule));
   }
-  OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) {
-    op_.infer_type = [rule](const AttrsBase& attrs, TypeInfer& t) { rule(attrs.as<P>(), t); };
-    return *this;
+  // All inputs and outputs have one shape.
+  OpBuilder& one_shape() {
+    return set(&OpDef::infer_shape, [](const AttrsBase&, ShapeInfer& s) { s.unify_all(); });
+  }
+  // Output 0 has the shape of input i; others have their own.
+  OpBuilder& shape_of(int i) {
+    return set(&OpDef::infer_shape, [i](const AttrsBase&, ShapeInfer& s) { s.tie({i}); });
+  }
+  // By default all inputs and outputs have one type.
+  OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) { return set(&OpDef::infer_type, typed(rule)); }
+  // Output 0 has the type of input i; others have their own.
+  OpBuilder& type_of(int i) {
+    return set(&OpDef::infer_type, [i](const AttrsBase&, TypeInfer& t) { t.tie({i}); });
   }
   // The types that inputs and outputs may have; all by default.
-  OpBuilder& types(DTypeSet types) {
-    op_.types = types;
-    return *this;
-  }
-  OpBuilder& input_types(int input, DTypeSet types) {
-    op_.input_types.emplace_back(input, types);
-    return *this;
-  }
+  OpBuilder& types(DTypeSet types) { return set(&OpDef::types, types); }
+  OpBuilder& input_types(int input, DTypeSet types) { return append(&OpDef::input_types, {input, types}); }
   OpBuilder& output_types(int output, DTypeSet types) {
-    op_.output_types.emplace_back(output, types);
-    return *this;
+    return append(&OpDef::output_types, {output, types});
   }
-  OpBuilder& inplace(int input, int output) {
-    op_.inplace.emplace_back(input, output);
-    return *this;
-  }
-  OpBuilder& identity(int input, int output) {
-    op_.identity.emplace_back(input, output);
-    return *this;
-  }
-  OpBuilder& shape_only(int input) {
-    op_.shape_only.push_back(input);
-    return *this;
-  }
+  OpBuilder& inplace(int input, int output) { return append(&OpDef::inplace, {input, output}); }
+  OpBuilder& identity(int input, int output) { return append(&OpDef::identity, {input, output}); }
+  OpBuilder& shape_only(int input) { return append(&OpDef::shape_only, input); }
   OpBuilder& uses_rng(uint64_t (*numbers)(const P&, const KernelSpec&)) {
-    op_.random_numbers = [numbers](const AttrsBase& a, const KernelSpec& s) { return numbers(a.as<P>(), s); };
-    return *this;
+    return set(&OpDef::random_numbers, typed(numbers));
   }
-  OpBuilder& cost(double (*ns)(const P&, const KernelSpec&)) {
-    op_.cost_ns = [ns](const AttrsBase& a, const KernelSpec& s) { return ns(a.as<P>(), s); };
-    return *this;
-  }
-  OpBuilder& element_cost(double ns) {
-    op_.element_ns = ns;
-    return *this;
-  }
-  OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) {
-    op_.gradient = [rule](const AttrsBase& attrs, GradBuilder& g) { rule(attrs.as<P>(), g); };
-    return *this;
-  }
+  OpBuilder& cost(double (*ns)(const P&, const KernelSpec&)) { return set(&OpDef::cost_ns, typed(ns)); }
+  OpBuilder& element_cost(double ns) { return set(&OpDef::element_ns, ns); }
+  OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) { return set(&OpDef::gradient, typed(rule)); }
   // For families: a rule that carries data of its own.
   OpBuilder& gradient_by(std::function<void(const AttrsBase&, GradBuilder&)> rule) {
-    op_.gradient = std::move(rule);
-    return *this;
+    return set(&OpDef::gradient, std::move(rule));
   }
-  OpBuilder& zero_gradient() {
-    op_.zero_gradient = true;
-    return *this;
+  // The gradients of the inputs `to` are the outputs of one operator, which has these operands and the same attributes.
+  OpBuilder& gradient_op(std::string op, std::vector<GradOperand> operands, std::vector<int> to = {0}) {
+    return gradient_by(gradient_by_op(std::move(op), std::move(operands), std::move(to)));
   }
-  OpBuilder& loss() {
-    op_.is_loss = true;
-    return *this;
-  }
-  OpBuilder& accumulates() {
-    op_.accumulates = true;
-    return *this;
-  }
-  OpBuilder& training_matters() {
-    op_.training_matters = true;
-    return *this;
-  }
-  OpBuilder& hidden() {
-    op_.hidden = true;
-    return *this;
-  }
-  OpBuilder& data_dependent() {
-    op_.data_dependent = true;
-    return *this;
-  }
-  OpBuilder& no_symbol() {
-    op_.no_symbol = true;
-    return *this;
-  }
-  OpBuilder& neutral(double operand) {
-    op_.neutral = operand;
-    return *this;
-  }
-  OpBuilder& commutes() {
-    op_.commutes = true;
-    return *this;
-  }
-  OpBuilder& scalar(double (*value)(const P&)) {
-    op_.scalar = [value](const AttrsBase& attrs) { return value(attrs.as<P>()); };
-    return *this;
-  }
-  OpBuilder& fill(double (*value)(const P&)) {
-    op_.fill = [value](const AttrsBase& attrs) { return value(attrs.as<P>()); };
-    return *this;
-  }
+  OpBuilder& zero_gradient() { return set(&OpDef::zero_gradient, true); }
+  OpBuilder& loss() { return set(&OpDef::is_loss, true); }
+  OpBuilder& accumulates() { return set(&OpDef::accumulates, true); }
+  OpBuilder& training_matters() { return set(&OpDef::training_matters, true); }
+  OpBuilder& hidden() { return set(&OpDef::hidden, true); }
+  OpBuilder& data_dependent() { return set(&OpDef::data_dependent, true); }
+  OpBuilder& no_symbol() { return set(&OpDef::no_symbol, true); }
+  OpBuilder& neutral(double operand) { return set(&OpDef::neutral, operand); }
+  OpBuilder& commutes() { return set(&OpDef::commutes, true); }
+  OpBuilder& scalar(double (*value)(const P&)) { return set(&OpDef::scalar, typed(value)); }
+  OpBuilder& fill(double (*value)(const P&)) { return set(&OpDef::fill, typed(value)); }
   OpBuilder& axes_order(std::vector<int> (*order)(const P&, int ndim)) {
-    op_.axes_order = [order](const AttrsBase& attrs, int ndim) { return order(attrs.as<P>(), ndim); };
-    return *this;
+    return set(&OpDef::axes_order, typed(order));
   }
   OpBuilder& first_value(const char* (*json)(const P&, int input)) {
-    op_.first_value = [json](const AttrsBase& attrs, int input) { return json(attrs.as<P>(), input); };
-    return *this;
+    return set(&OpDef::first_value, typed(json));
   }
   OpBuilder& signature(const Signature& (*arguments)(const P&)) {
-    op_.signature = [arguments](const AttrsBase& attrs) -> const Signature& {
-      return arguments(attrs.as<P>());
-    };
-    return *this;
+    return set(&OpDef::signature, typed(arguments));
   }
   OpBuilder& with_subgraphs(decltype(OpDef::with_subgraphs) join) {
-    op_.with_subgraphs = join;
-    return *this;
+    return set(&OpDef::with_subgraphs, join);
   }
   OpBuilder& complete(P (*join)(P)) {
-    op_.complete = [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); };
-    return *this;
+    return set(&OpDef::complete, [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); });
   }
-  OpBuilder& impure() {
-    op_.impure = true;
-    return *this;
-  }
+  OpBuilder& impure() { return set(&OpDef::impure, true); }
   OpBuilder& instantiate(P (*own)(const P&)) {
-    op_.instantiate = [own](const AttrsBase& attrs) { return make_attrs(own(attrs.as<P>())); };
-    return *this;
+    return set(&OpDef::instantiate, [own](const AttrsBase& attrs) { return make_attrs(own(attrs.as<P>())); });
   }
-  OpBuilder& runs_on_caller() {
-    op_.runs_on_caller = true;
-    return *this;
-  }
+  OpBuilder& runs_on_caller() { return set(&OpDef::runs_on_caller, true); }
 
  private:
+  // A rule on typed attributes as OpDef keeps it.
+  template <class R, class... Args>
+  static std::function<R(const AttrsBase&, Args...)> typed(R (*rule)(const P&, Args...)) {
+    return [rule](const AttrsBase& attrs, Args... args) -> R { return rule(attrs.as<P>(), args...); };
+  }
+  template <class T, class Value>
+  OpBuilder& set(T OpDef::*field, Value&& value) {
+    op_.*field = std::forward<Value>(value);
+    return *this;
+  }
+  template <class T>
+  OpBuilder& append(std::vector<T> OpDef::*list, std::type_identity_t<T> value) {
+    (op_.*list).push_back(std::move(value));
+    return *this;
+  }
   OpDef& op_;
 };
 

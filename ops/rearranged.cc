@@ -2,7 +2,6 @@
 #include "ops/rearranged.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"

@@ -11,38 +11,6 @@
 namespace loomix::ops {
 namespace {
 
-struct Family {
-  void (*schemas)(OpTable&);
-  void (*kernels)(OpTable&);
-};
-
-constexpr Family kFamilies[] = {
-    {register_elemwise, kernels_elemwise_cpu},
-    {register_reduce, kernels_reduce_cpu},
-    {register_shape, kernels_shape_cpu},
-    {register_init, kernels_init_cpu},
-    {register_index, kernels_index_cpu},
-    {register_ordering, kernels_ordering_cpu},
-    {register_random, kernels_random_cpu},
-    {register_linear, kernels_linear_cpu},
-    {register_conv, kernels_conv_cpu},
-    {register_pool, kernels_pool_cpu},
-    {register_norm, kernels_norm_cpu},
-    {register_activation, kernels_activation_cpu},
-    {register_softmax, kernels_softmax_cpu},
-    {register_loss, kernels_loss_cpu},
-    {register_dropout, kernels_dropout_cpu},
-    {register_optimizer, kernels_optimizer_cpu},
-    {register_linalg, kernels_linalg_cpu},
-    {register_sequence, kernels_sequence_cpu},
-    {register_attention, kernels_attention_cpu},
-    {register_contrib, kernels_contrib_cpu},
-    {register_rnn, kernels_rnn_cpu},
-    {register_vision, kernels_vision_cpu},
-    {register_detection, kernels_detection_cpu},
-    {register_sparse, kernels_sparse_cpu},
-};
-
 // Levenshtein's distance, for suggestions.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -125,8 +93,6 @@ void validate_op(const OpTable& table, const OpDef& op) {
   };
   require(!op.doc.empty() || op.hidden, "no doc string");
   require(static_cast<bool>(op.infer_shape), "no shape rule");
-  require(static_cast<bool>(op.infer_type), "no type rule");
-  require(!op.output_names.empty() || op.num_outputs, "no output");
   require(op.saved_names.empty() || op.infer_saved, "saved values without a rule for them");
   require(!op.data_dependent || (op.saved_names.empty() && op.inplace.empty()),
           "outputs of data-dependent shape and saved or shared memory");
@@ -200,6 +166,8 @@ const OpDef& OpTable::at(std::string_view name) const {
 
 void OpTable::validate() {
   for (OpDef& op : ops_) {
+    if (!op.infer_type) op.infer_type = [](const AttrsBase&, TypeInfer& t) { t.unify_all(); };
+    if (op.output_names.empty() && !op.num_outputs) op.output_names = {"output"};
     for (const std::string& alias : op.aliases) {
       const auto [place, fresh] = by_name_.emplace(alias, &op);
       LOOMIX_CHECK(fresh || place->second == &op, InternalError, "[{}] its alias '{}' already names '{}'.",
@@ -215,8 +183,35 @@ Ref<const AttrsBase> OpTable::parse(const OpDef& op, const TextPairs& attrs) con
 }
 
 void register_all(OpTable& table) {
-  for (const Family& family : kFamilies) family.schemas(table);
-  for (const Family& family : kFamilies) family.kernels(table);
+  const auto run = [&](auto*... registrars) { (registrars(table), ...); };
+  run(register_unary, register_binary, register_scalar, register_cast, register_select,
+      register_neutral_operands, register_reductions, register_broadcasts, register_histogram,
+      register_cumsum, register_reshapes, register_slices, register_joins, register_moves, register_init,
+      register_index, register_boolean_mask, register_ordering, register_random, register_pdf,
+      register_fully_connected, register_dot, register_conv, register_deconvolution, register_deformable,
+      register_pool, register_batch_norm, register_row_norm, register_l2_norm, register_activation,
+      register_leaky_relu, register_softmax, register_softmax_output, register_regression_output,
+      register_dropout, register_optimizer, register_linalg_products, register_linalg_factors,
+      register_linalg_parts, register_sequence, register_ctc_loss, register_attention,
+      register_contrib_elementwise, register_contrib_index, register_contrib_transforms,
+      register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample,
+      register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi,
+      register_box, register_multibox, register_proposal, register_sparse, register_graph,
+      register_graph_sample);
+  run(kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice, kernels_shape_join,
+      kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering, kernels_random, kernels_zipfian,
+      kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu, kernels_deformable, kernels_pool_max2,
+      kernels_pool_dnnl, kernels_pool, kernels_batch_norm, kernels_row_norm, kernels_l2_norm,
+      kernels_activation, kernels_leaky_relu, kernels_softmax, kernels_softmax_output,
+      kernels_regression_output, kernels_dropout, kernels_single_update, kernels_multi_update,
+      kernels_row_update, kernels_linalg_products, kernels_linalg_factors, kernels_linalg_parts,
+      kernels_sequence, kernels_ctc_loss, kernels_attention, kernels_contrib_elementwise,
+      kernels_contrib_index, kernels_contrib_transforms, kernels_hawkes, kernels_contrib_stored,
+      kernels_rnn_forward, kernels_rnn_backward, kernels_upsampling, kernels_resample, kernels_sampler,
+      kernels_unfold, kernels_correlation, kernels_roi, kernels_deformable_roi, kernels_box, kernels_multibox,
+      kernels_proposal, kernels_sparse_storage, kernels_sparse_unary, kernels_sparse_binary,
+      kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce, kernels_sparse_rows,
+      kernels_sparse_graph, kernels_graph_sample);
 }
 
 const OpTable& builtin_table() {

@@ -16,21 +16,23 @@
 namespace loomix::ops {
 
 // Where kernels are registered, with their attributes typed as P. The first kernel that accepts runs, so the fastest comes
-// first. `Accepts` is a function Support(const P&, const KernelSpec&); `Scratch` says how many bytes a run needs, by a
-// function size_t(const P&, const KernelSpec&).
+// first.
 class KernelList {
  public:
-  template <class P, void (*Run)(const P&, const KernelArgs&), auto Accepts = nullptr, auto Scratch = nullptr>
-  void kernel(std::string_view op, const char* name, DeviceType device);
+  // `Run` is a function void(const P&, const KernelArgs&), or void(const KernelArgs&) of an operator without attributes.
+  // `Rules` are up to two functions (const P&, const KernelSpec&), or (const KernelSpec&): one that gives a Support says
+  // what the kernel accepts, one that gives a size_t says how many bytes of scratch memory a run needs.
+  template <auto Run, auto... Rules>
+  void kernel(std::string_view op, const char* name, DeviceType device = DeviceType::cpu);
 
   // A kernel with a state: a class derived from KernelState, made by State(const P&, const KernelSpec&), whose
   // `void run(const P&, const KernelArgs&) const` takes no lock, looks nothing up and allocates nothing.
-  template <class P, class State, auto Accepts = nullptr>
-  void prepared_kernel(std::string_view op, const char* name, DeviceType device);
+  template <class P, class State, auto... Rules>
+  void prepared_kernel(std::string_view op, const char* name, DeviceType device = DeviceType::cpu);
 
   // A kernel that completes later; see AsyncKernelFn.
-  template <class P, void (*Run)(const P&, const KernelArgs&, engine::Completion), auto Accepts = nullptr>
-  void async_kernel(std::string_view op, const char* name, DeviceType device);
+  template <class P, void (*Run)(const P&, const KernelArgs&, engine::Completion)>
+  void async_kernel(std::string_view op, const char* name, DeviceType device = DeviceType::cpu);
 
   virtual void add_kernel(std::string_view op, const Kernel& kernel) = 0;
 
@@ -38,8 +40,8 @@ class KernelList {
   ~KernelList() = default;
 
  private:
-  template <class P, auto Accepts>
-  static SupportFn support_of();
+  template <class P, auto Rule>
+  static void set_rule(Kernel& kernel);
 };
 
 // Operators that the gradient and the executor build with, whatever the names are.
@@ -56,7 +58,10 @@ class OpTable final : public KernelList {
  public:
   // Typed attributes reach rules and kernels as `const P&`.
   template <class P>
-  OpBuilder<P> add(std::string name);
+  OpBuilder<P> add(std::string name, std::vector<std::string> inputs = {});
+  // An operator that gradients or passes build with: it is in no namespace, and needs no documentation.
+  template <class P>
+  OpBuilder<P> add_hidden(std::string name, std::vector<std::string> inputs = {});
   // To say more of an operator whose attributes are P.
   template <class P>
   OpBuilder<P> refine(std::string_view name);
@@ -89,8 +94,13 @@ void register_all(OpTable& table);
 const OpTable& builtin_table();
 
 template <class P>
-OpBuilder<P> OpTable::add(std::string name) {
-  return OpBuilder<P>(create(std::move(name), param_schema<P>()));
+OpBuilder<P> OpTable::add(std::string name, std::vector<std::string> inputs) {
+  return OpBuilder<P>(create(std::move(name), param_schema<P>())).inputs(std::move(inputs));
+}
+
+template <class P>
+OpBuilder<P> OpTable::add_hidden(std::string name, std::vector<std::string> inputs) {
+  return add<P>(std::move(name), std::move(inputs)).hidden();
 }
 
 template <class P>
@@ -100,51 +110,70 @@ OpBuilder<P> OpTable::refine(std::string_view name) {
   return OpBuilder<P>(op);
 }
 
-template <class P, auto Accepts>
-SupportFn KernelList::support_of() {
-  if constexpr (std::is_null_pointer_v<decltype(Accepts)>) return nullptr;
-  else return [](const AttrsBase& attrs, const KernelSpec& spec) { return Accepts(attrs.as<P>(), spec); };
+namespace registration {
+
+template <class Fn>
+struct KernelParams {
+  using type = NoParams;
+};
+template <class P, class... Args>
+struct KernelParams<void (*)(const P&, const KernelArgs&, Args...)> {
+  using type = P;
+};
+
+// Calls a function that wants the attributes, or does not.
+template <class P, auto Fn, class Arg>
+decltype(auto) call_typed(const AttrsBase& attrs, const Arg& arg) {
+  if constexpr (std::is_invocable_v<decltype(Fn), const P&, const Arg&>) return Fn(attrs.as<P>(), arg);
+  else return Fn(arg);
 }
 
-template <class P, void (*Run)(const P&, const KernelArgs&), auto Accepts, auto Scratch>
+// Whether the one array that a kernel makes is not wanted.
+inline bool unwanted(const KernelArgs& args) {
+  return args.out.size() == 1 && args.req[0] == Req::null && args.saved.empty();
+}
+
+}  // namespace registration
+
+template <class P, auto Rule>
+void KernelList::set_rule(Kernel& kernel) {
+  const auto rule = [](const AttrsBase& attrs, const KernelSpec& spec) {
+    return registration::call_typed<P, Rule>(attrs, spec);
+  };
+  if constexpr (std::is_convertible_v<decltype(rule), SupportFn>) kernel.support = rule;
+  else kernel.scratch = rule;
+}
+
+template <auto Run, auto... Rules>
 void KernelList::kernel(std::string_view op, const char* name, DeviceType device) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.device = device;
-  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); };
-  kernel.support = support_of<P, Accepts>();
-  if constexpr (!std::is_null_pointer_v<decltype(Scratch)>) {
-    kernel.scratch = [](const AttrsBase& attrs, const KernelSpec& spec) {
-      return Scratch(attrs.as<P>(), spec);
-    };
-  }
+  using P = typename registration::KernelParams<decltype(Run)>::type;
+  Kernel kernel{.name = name, .device = device};
+  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
+    registration::call_typed<P, Run>(attrs, args);
+  };
+  (set_rule<P, Rules>(kernel), ...);
   add_kernel(op, kernel);
 }
 
-template <class P, class State, auto Accepts>
+template <class P, class State, auto... Rules>
 void KernelList::prepared_kernel(std::string_view op, const char* name, DeviceType device) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.device = device;
+  Kernel kernel{.name = name, .device = device};
   kernel.prepare = [](const OpDef&, const AttrsBase& attrs, const KernelSpec& spec) {
     return Ref<const KernelState>(make_ref<State>(attrs.as<P>(), spec));
   };
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
-    static_cast<const State*>(args.state)->run(attrs.as<P>(), args);
+    if (!registration::unwanted(args)) static_cast<const State*>(args.state)->run(attrs.as<P>(), args);
   };
-  kernel.support = support_of<P, Accepts>();
+  (set_rule<P, Rules>(kernel), ...);
   add_kernel(op, kernel);
 }
 
-template <class P, void (*Run)(const P&, const KernelArgs&, engine::Completion), auto Accepts>
+template <class P, void (*Run)(const P&, const KernelArgs&, engine::Completion)>
 void KernelList::async_kernel(std::string_view op, const char* name, DeviceType device) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.device = device;
+  Kernel kernel{.name = name, .device = device};
   kernel.run_async = [](const AttrsBase& attrs, const KernelArgs& args, engine::Completion completion) {
     Run(attrs.as<P>(), args, std::move(completion));
   };
-  kernel.support = support_of<P, Accepts>();
   add_kernel(op, kernel);
 }
 

@@ -49,10 +49,8 @@ void uint8_output(ops::TypeInfer& t) { t.set_out(0, DType::uint8); }
 }  // namespace
 
 void register_decode(ops::OpTable& table) {
-  table.add<DecodeParams>("_cvimdecode")
+  table.add<DecodeParams>("_cvimdecode", {"buf"})
       .doc("The pixels (H, W, C) of an encoded picture, whose bytes are `buf`.")
-      .input("buf")
-      .output("output")
       .data_dependent()
       .no_symbol()
       .infer_shape([](const DecodeParams&, ops::ShapeInfer& s) {
@@ -64,15 +62,14 @@ void register_decode(ops::OpTable& table) {
         t.set_in(0, DType::uint8);
         uint8_output(t);
       });
-  table.kernel<DecodeParams, cv_decode_cpu>("_cvimdecode", "cv_decode_cpu", DeviceType::cpu);
+  table.kernel<cv_decode_cpu>("_cvimdecode", "cv_decode_cpu");
   table.add<ReadParams>("_cvimread")
       .doc("The pixels (H, W, C) of the picture in a file.")
-      .output("output")
       .data_dependent()
       .no_symbol()
       .infer_shape([](const ReadParams&, ops::ShapeInfer&) {})
       .infer_type([](const ReadParams&, ops::TypeInfer& t) { uint8_output(t); });
-  table.kernel<ReadParams, cv_read_cpu>("_cvimread", "cv_read_cpu", DeviceType::cpu);
+  table.kernel<cv_read_cpu>("_cvimread", "cv_read_cpu");
 }
 
 }  // namespace loomix::io

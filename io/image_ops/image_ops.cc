@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/rules.h"
 
 namespace loomix::io {
 namespace {
@@ -46,22 +45,15 @@ void infer_any(const P&, ShapeInfer& s) {
 
 template <class P, void (*Run)(const P&, const KernelArgs&)>
 ops::OpBuilder<P> add_same(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<P>(name);
-  op.doc(doc)
-      .input("data")
-      .output("output")
-      .infer_shape(infer_any<P>)
-      .infer_type(ops::same_type<P>)
-      .element_cost(4);
-  table.kernel<P, Run>(name, name, kCpu);
+  auto op = table.add<P>(name, {"data"});
+  op.doc(doc).infer_shape(infer_any<P>).element_cost(4);
+  table.kernel<Run>(name, name);
   return op;
 }
 
 template <class P, void (*Run)(const P&, const KernelArgs&)>
 ops::OpBuilder<P> add_random(OpTable& table, const char* name, const char* doc) {
-  auto op = add_same<P, Run>(table, name, doc);
-  op.uses_rng(few_numbers<P>);
-  return op;
+  return add_same<P, Run>(table, name, doc).uses_rng(few_numbers<P>);
 }
 
 // Of operators that add something to the data.
@@ -109,65 +101,38 @@ void infer_crop(const CropParams& p, ShapeInfer& s) {
 
 void register_normalize(OpTable& table) {
   using P = NormalizeOpParams;
-  table.add<P>("_image_normalize")
+  table.add<P>("_image_normalize", {"data"})
       .doc("Subtracts a mean from each channel of (C, H, W) or (N, C, H, W) and divides by a deviation.")
-      .input("data")
-      .output("output")
       .infer_shape(infer_planes)
-      .infer_type(ops::same_type<P>)
       .inplace(0, 0)
-      .gradient([](const P&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0)};
-        g.set(0, g.call("_backward_image_normalize", inputs, g.attrs())[0]);
-      });
-  table.kernel<P, normalize_cpu>("_image_normalize", "normalize_cpu", kCpu);
-  table.add<P>("_backward_image_normalize")
-      .hidden()
-      .input("grad")
-      .output("output")
-      .infer_shape(ops::same_shape<P>)
-      .infer_type(ops::same_type<P>);
-  table.kernel<P, normalize_backward_cpu>("_backward_image_normalize", "normalize_backward_cpu", kCpu);
+      .gradient_op("_backward_image_normalize", {ops::head(0)});
+  table.kernel<normalize_cpu>("_image_normalize", "normalize_cpu");
+  table.add_hidden<P>("_backward_image_normalize", {"grad"}).one_shape();
+  table.kernel<normalize_backward_cpu>("_backward_image_normalize", "normalize_backward_cpu");
 }
 
 void register_crop(OpTable& table) {
   using P = CropParams;
-  table.add<P>("_image_crop")
+  table.add<P>("_image_crop", {"data"})
       .doc("A part of the pictures.")
-      .input("data")
-      .output("output")
       .infer_shape(infer_crop)
-      .infer_type(ops::same_type<P>)
-      .gradient([](const P&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-        g.set(0, g.call("_backward_image_crop", inputs, g.attrs())[0]);
-      });
-  table.kernel<P, crop_cpu>("_image_crop", "crop_cpu", kCpu);
-  table.add<P>("_backward_image_crop")
-      .hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(ops::shape_of_second<P>)
-      .infer_type(ops::same_type<P>);
-  table.kernel<P, crop_backward_cpu>("_backward_image_crop", "crop_backward_cpu", kCpu);
+      .gradient_op("_backward_image_crop", {ops::head(0), ops::input(0)});
+  table.kernel<crop_cpu>("_image_crop", "crop_cpu");
+  table.add_hidden<P>("_backward_image_crop", {"grad", "data"}).shape_of(1);
+  table.kernel<crop_backward_cpu>("_backward_image_crop", "crop_backward_cpu");
 }
 
 void register_geometry(OpTable& table) {
-  table.add<CvResizeParams>("_cvimresize")
+  table.add<CvResizeParams>("_cvimresize", {"src"})
       .doc("Resizes a picture as OpenCV does.")
-      .input("src")
-      .output("output")
       .infer_shape([](const CvResizeParams& p, ShapeInfer& s) {
         if (s.in(0).ndim_known()) set_size(s, p.h, p.w);
       })
-      .infer_type(ops::same_type<CvResizeParams>)
       .element_cost(10)
       .no_symbol();
-  table.kernel<CvResizeParams, cv_resize_cpu>("_cvimresize", "cv_resize_cpu", kCpu);
-  table.add<BorderParams>("_cvcopyMakeBorder")
+  table.kernel<cv_resize_cpu>("_cvimresize", "cv_resize_cpu");
+  table.add<BorderParams>("_cvcopyMakeBorder", {"src"})
       .doc("Adds a margin to a picture.")
-      .input("src")
-      .output("output")
       .infer_shape([](const BorderParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         const Shape& in = picture(s);
@@ -176,14 +141,11 @@ void register_geometry(OpTable& table) {
           set_size(s, height + p.top + p.bot, width + p.left + p.right);
         }
       })
-      .infer_type(ops::same_type<BorderParams>)
       .element_cost(2)
       .no_symbol();
-  table.kernel<BorderParams, border_cpu>("_cvcopyMakeBorder", "border_cpu", kCpu);
-  table.add<ResizeParams>("_image_resize")
+  table.kernel<border_cpu>("_cvcopyMakeBorder", "border_cpu");
+  table.add<ResizeParams>("_image_resize", {"data"})
       .doc("Resizes pictures.")
-      .input("data")
-      .output("output")
       .infer_shape([](const ResizeParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         const Shape& in = picture(s);
@@ -192,9 +154,8 @@ void register_geometry(OpTable& table) {
         const auto [new_width, new_height] = resized(p, height, width, s.who());
         set_size(s, new_height, new_width);
       })
-      .infer_type(ops::same_type<ResizeParams>)
       .element_cost(10);
-  table.kernel<ResizeParams, resize_cpu>("_image_resize", "resize_cpu", kCpu);
+  table.kernel<resize_cpu>("_image_resize", "resize_cpu");
 }
 
 }  // namespace
@@ -216,13 +177,11 @@ std::pair<int64_t, int64_t> resized(const ResizeParams& p, int64_t height, int64
 void register_image_ops(OpTable& table) {
   register_decode(table);
   using Kind = ColourChange;
-  table.add<NoParams>("_image_to_tensor")
+  table.add<NoParams>("_image_to_tensor", {"data"})
       .doc("From bytes (H, W, C) to floats (C, H, W) between 0 and 1; also for batches.")
-      .input("data")
-      .output("output")
       .infer_shape(infer_to_tensor)
       .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, DType::float32); });
-  table.kernel<NoParams, to_tensor_cpu>("_image_to_tensor", "to_tensor_cpu", kCpu);
+  table.kernel<to_tensor_cpu>("_image_to_tensor", "to_tensor_cpu");
   register_normalize(table);
   register_crop(table);
   register_geometry(table);

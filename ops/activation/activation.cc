@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation/activation.h"
 
-#include "ops/families.h"
 #include "ops/grad_builder.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
-
-void register_leaky_relu(OpTable& table);
 
 namespace {
 
@@ -26,17 +22,13 @@ void activation_gradient(const Params& p, GradBuilder& g) {
 }  // namespace
 
 void register_activation(OpTable& table) {
-  table.add<Params>("Activation")
+  table.add<Params>("Activation", {"data"})
       .doc("Applies an activation function to each element.")
-      .input("data")
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
+      .one_shape()
       .types(kFloatingTypes)
       .inplace(0, 0)
       .element_cost(0.4)
       .gradient(activation_gradient);
-  register_leaky_relu(table);
 }
 
 }  // namespace loomix::ops

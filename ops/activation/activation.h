@@ -18,6 +18,4 @@ struct ActivationParams {
   }
 };
 
-void activation_cpu(const ActivationParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

@@ -2,6 +2,7 @@
 #include "ops/activation/activation.h"
 #include "ops/elemwise/apply.h"
 #include "ops/elemwise/unary.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -12,11 +13,12 @@ Unary code_of(ActType type, const std::tuple<Kind...>&) {
   return kCodes[static_cast<size_t>(type)];
 }
 
-}  // namespace
-
 void activation_cpu(const ActivationParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   apply_unary(code_of(p.act_type, kActivations), args.in[0], args.out[0], args);
 }
+
+}  // namespace
+
+void kernels_activation(OpTable& table) { table.kernel<activation_cpu>("Activation", "activation_cpu"); }
 
 }  // namespace loomix::ops

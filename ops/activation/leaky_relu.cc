@@ -2,7 +2,6 @@
 #include "ops/activation/leaky_relu.h"
 
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -30,8 +29,7 @@ void infer_gamma(ShapeInfer& s, const Shape& data, const Shape& gamma, int posit
 }
 
 void infer_forward(const Params& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   if (is_random(p)) s.set_out(1, s.in(0));
   if (is_prelu(p)) infer_gamma(s, s.in(0), s.in(1), 1);
 }
@@ -47,15 +45,12 @@ void infer_backward(const Params& p, ShapeInfer& s) {
 }  // namespace
 
 void register_leaky_relu(OpTable& table) {
-  table.add<Params>("LeakyReLU")
+  table.add<Params>("LeakyReLU", {"data", "gamma"})
       .doc("Rectifiers whose negative side is not zero: leaky, prelu, rrelu, elu, selu, gelu.")
-      .inputs({"data", "gamma"})
       .last_input_if(is_prelu)
-      .output("output")
-      .output("mask")
+      .outputs({"output", "mask"})
       .num_outputs([](const Params& p) { return is_random(p) ? 2 : 1; })
       .infer_shape(infer_forward)
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .uses_rng([](const Params& p, const KernelSpec& spec) {
         return is_random(p) && spec.training ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
@@ -78,13 +73,9 @@ void register_leaky_relu(OpTable& table) {
           g.set(1, call(g, "_backward_LeakyReLU_gamma", {grad, g.in(0), g.in(1)}));
         }
       });
-  table.add<Params>("_backward_LeakyReLU")
-      .hidden()
-      .inputs({"grad", "data", "slopes"})
+  table.add_hidden<Params>("_backward_LeakyReLU", {"grad", "data", "slopes"})
       .last_input_if(has_slopes)
-      .output("output")
       .infer_shape(infer_backward)
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .inplace(0, 0)
       .gradient([](const Params& p, GradBuilder& g) {
@@ -99,25 +90,15 @@ void register_leaky_relu(OpTable& table) {
         if (g.wants(0)) g.set(0, call(g, "_backward_LeakyReLU", {head, g.in(1)}));
         if (g.wants(1)) g.set(1, call(g, "_backward_LeakyReLU_twice", {head, g.in(0), g.in(1)}));
       });
-  table.add<Params>("_backward_LeakyReLU_twice")
-      .hidden()
-      .inputs({"head", "grad", "data"})
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
+  table.add_hidden<Params>("_backward_LeakyReLU_twice", {"head", "grad", "data"})
+      .one_shape()
       .types(kFloatingTypes);
-  table.add<Params>("_backward_LeakyReLU_gamma")
-      .hidden()
-      .inputs({"grad", "data", "gamma"})
+  table.add_hidden<Params>("_backward_LeakyReLU_gamma", {"grad", "data", "gamma"})
       .shape_only(2)
-      .output("output")
       .infer_shape([](const Params&, ShapeInfer& s) {
-        s.set_in(0, s.in(1));
-        s.set_in(1, s.in(0));
-        s.set_out(0, s.in(2));
-        s.set_in(2, s.out(0));
+        s.tie({0, 1}, {});
+        s.tie({2});
       })
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes);
 }
 

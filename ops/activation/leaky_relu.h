@@ -24,13 +24,4 @@ struct LeakyReluParams {
   }
 };
 
-// data, gamma (prelu: one slope, or one a channel) -> output; rrelu has the slopes as second output.
-void leaky_relu_cpu(const LeakyReluParams&, const KernelArgs&);
-// grad, data, slopes (prelu: gamma, rrelu: the second output) -> gradient of the data.
-void leaky_relu_backward_cpu(const LeakyReluParams&, const KernelArgs&);
-// grad, data, gamma (shape only) -> gradient of gamma.
-void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs&);
-// head, grad, data -> head grad f''(data).
-void leaky_relu_backward_twice_cpu(const LeakyReluParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

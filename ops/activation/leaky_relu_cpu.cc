@@ -6,23 +6,9 @@
 #include "ops/isa.h"
 #include "ops/lane_sums.h"
 #include "ops/random/philox.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
-
-namespace isa_base {
-const LeakyTable& leaky_table();
-}
-#if LOOMIX_ISA_LEVELS > 1
-namespace isa_v3 {
-const LeakyTable& leaky_table();
-}
-namespace isa_v4 {
-const LeakyTable& leaky_table();
-}
-#else
-namespace isa_v3 = isa_base;
-namespace isa_v4 = isa_base;
-#endif
 
 namespace {
 
@@ -32,7 +18,7 @@ DType computed_in(DType dtype) {
 }
 
 const LeakyLoops& loops_of(LeakyType type, DType dtype, bool own_slopes) {
-  static const LeakyTable& table = pick_isa(isa_base::leaky_table, isa_v3::leaky_table, isa_v4::leaky_table);
+  const LeakyTable& table = best_loops<LeakyTable>();
   const auto i = static_cast<size_t>(type);
   if (dtype == DType::float64) return (own_slopes ? table.f64_slopes : table.f64)[i];
   return (own_slopes ? table.f32_slopes : table.f32)[i];
@@ -147,8 +133,7 @@ void random_forward(const LeakyReluParams& p, const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
+// data, gamma (prelu: one slope, or one a channel) -> output; rrelu has the slopes as second output.
 void leaky_relu_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   if (slopes_of(p.act_type) != Slopes::random)
@@ -162,6 +147,7 @@ void leaky_relu_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   forward(p, {middle, args.out[0].dtype}, args);
 }
 
+// grad, data, slopes (prelu: gamma, rrelu: the second output) -> gradient of the data.
 void leaky_relu_backward_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const TensorView& y = args.out[0];
@@ -178,6 +164,7 @@ void leaky_relu_backward_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   });
 }
 
+// head, grad, data -> head grad f''(data).
 void leaky_relu_backward_twice_cpu(const LeakyReluParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const TensorView& y = args.out[0];
@@ -194,6 +181,7 @@ void leaky_relu_backward_twice_cpu(const LeakyReluParams& p, const KernelArgs& a
   });
 }
 
+// grad, data, gamma (shape only) -> gradient of gamma.
 void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const Shape& shape = args.in[1].shape;
@@ -230,6 +218,15 @@ void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
                            }
                          });
   });
+}
+
+}  // namespace
+
+void kernels_leaky_relu(OpTable& table) {
+  table.kernel<leaky_relu_cpu>("LeakyReLU", "leaky_relu_cpu");
+  table.kernel<leaky_relu_backward_cpu>("_backward_LeakyReLU", "leaky_relu_backward_cpu");
+  table.kernel<leaky_relu_gamma_cpu>("_backward_LeakyReLU_gamma", "leaky_relu_gamma_cpu");
+  table.kernel<leaky_relu_backward_twice_cpu>("_backward_LeakyReLU_twice", "leaky_relu_backward_twice_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation/leaky_relu_loops.h"
 #include "ops/activation/leaky_relus.h"
+#include "ops/isa.h"
 #include "ops/simd_math.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
@@ -62,7 +63,8 @@ constexpr LeakyTable table_of(Functors<F...>) {
 
 }  // namespace
 
-const LeakyTable& leaky_table() {
+template <>
+const LeakyTable& compiled_loops() {
   static constexpr LeakyTable made = table_of(LeakyFunctors{});
   return made;
 }

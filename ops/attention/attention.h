@@ -8,23 +8,11 @@
 // 3 parts), its key and value (2 parts), or its query (1 part). Attention weights are (batch * heads, queries, keys).
 namespace loomix::ops {
 
-class OpTable;
-
 struct AttentionParams {
   int heads = 1;
   static void fields(FieldList<AttentionParams>& f) {
     f("heads", &AttentionParams::heads, "Number of heads.").required("1").at_least(1).type("int");
   }
 };
-
-void selfatt_qk_cblas(const AttentionParams& p, const KernelArgs& args);
-void selfatt_valatt_cblas(const AttentionParams& p, const KernelArgs& args);
-void encdec_qk_cblas(const AttentionParams& p, const KernelArgs& args);
-void encdec_valatt_cblas(const AttentionParams& p, const KernelArgs& args);
-// The gradients: (head, inputs ...) -> gradients of the inputs.
-void backward_selfatt_qk_cblas(const AttentionParams& p, const KernelArgs& args);
-void backward_selfatt_valatt_cblas(const AttentionParams& p, const KernelArgs& args);
-void backward_encdec_qk_cblas(const AttentionParams& p, const KernelArgs& args);
-void backward_encdec_valatt_cblas(const AttentionParams& p, const KernelArgs& args);
 
 }  // namespace loomix::ops

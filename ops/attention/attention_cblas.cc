@@ -5,6 +5,7 @@
 #include "ops/attention/attention.h"
 #include "ops/linalg/blas.h"
 #include "ops/linalg/matrices.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -64,91 +65,80 @@ void dispatch(const KernelArgs& args, Fn&& fn) {
   dispatch_matrix(args.in[0].dtype, "interleaved_matmul", fn);
 }
 
+// Self-attention's projection holds queries, keys and values. Otherwise there is one of queries, and one of keys and values.
+template <bool self>
+struct Layout {
+  static constexpr size_t kKeys = self ? 0 : 1;  // the array with the keys
+  static constexpr int kQueryParts = self ? 3 : 1, kParts = self ? 3 : 2, kKey = self ? 1 : 0,
+                       kValue = kKey + 1;
+};
+
+template <bool self>
+void qk_cblas(const AttentionParams& p, const KernelArgs& args) {
+  using L = Layout<self>;
+  dispatch(args, [&]<class T>(Type<T>) {
+    const Part<T> q(args.in[0], p.heads, L::kQueryParts, 0),
+        k(args.in[L::kKeys], p.heads, L::kParts, L::kKey);
+    multiply<T>(args, q.items, score_scale(q), q, false, k, true, Weights<T>(args.out[0]));
+  });
+}
+
+// The gradients: (head, inputs ...) -> gradients of the inputs.
+template <bool self>
+void backward_qk_cblas(const AttentionParams& p, const KernelArgs& args) {
+  using L = Layout<self>;
+  const auto wanted = [&](size_t output) { return args.req[output] != Req::null; };
+  if (wanted(L::kKeys)) clear(args.out[L::kKeys]);
+  dispatch(args, [&]<class T>(Type<T>) {
+    const auto queries = [&](const TensorView& view) { return Part<T>(view, p.heads, L::kQueryParts, 0); };
+    const auto keys = [&](const TensorView& view) { return Part<T>(view, p.heads, L::kParts, L::kKey); };
+    const Weights<T> grad(args.in[0]);
+    const Part<T> q = queries(args.in[1]), k = keys(args.in[1 + L::kKeys]);
+    if (wanted(0)) multiply<T>(args, q.items, score_scale(q), grad, false, k, false, queries(args.out[0]));
+    if (wanted(L::kKeys))
+      multiply<T>(args, q.items, score_scale(q), grad, true, q, false, keys(args.out[L::kKeys]));
+  });
+}
+
+template <bool self>
+void valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
+  using L = Layout<self>;
+  dispatch(args, [&]<class T>(Type<T>) {
+    const Part<T> v(args.in[0], p.heads, L::kParts, L::kValue);
+    multiply<T>(args, v.items, 1, Weights<T>(args.in[1]), false, v, false,
+                Part<T>(args.out[0], p.heads, 1, 0));
+  });
+}
+
+template <bool self>
+void backward_valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
+  using L = Layout<self>;
+  dispatch(args, [&]<class T>(Type<T>) {
+    const Part<T> grad(args.in[0], p.heads, 1, 0), v(args.in[1], p.heads, L::kParts, L::kValue);
+    if (args.req[0] != Req::null) {
+      clear(args.out[0]);
+      multiply<T>(args, v.items, 1, Weights<T>(args.in[2]), true, grad, false,
+                  Part<T>(args.out[0], p.heads, L::kParts, L::kValue));
+    }
+    if (args.req[1] != Req::null)
+      multiply<T>(args, v.items, 1, grad, false, v, true, Weights<T>(args.out[1]));
+  });
+}
+
+template <bool self>
+void add(OpTable& table, const std::string& kind) {
+  table.kernel<qk_cblas<self>>("_contrib_interleaved_matmul_" + kind + "_qk", "qk_cblas");
+  table.kernel<valatt_cblas<self>>("_contrib_interleaved_matmul_" + kind + "_valatt", "valatt_cblas");
+  table.kernel<backward_qk_cblas<self>>("_backward_interleaved_matmul_" + kind + "_qk", "backward_qk_cblas");
+  table.kernel<backward_valatt_cblas<self>>("_backward_interleaved_matmul_" + kind + "_valatt",
+                                            "backward_valatt_cblas");
+}
+
 }  // namespace
 
-void selfatt_qk_cblas(const AttentionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> q(args.in[0], p.heads, 3, 0), k(args.in[0], p.heads, 3, 1);
-    multiply<T>(args, q.items, score_scale(q), q, false, k, true, Weights<T>(args.out[0]));
-  });
-}
-
-void backward_selfatt_qk_cblas(const AttentionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  clear(args.out[0]);
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Weights<T> grad(args.in[0]);
-    const Part<T> q(args.in[1], p.heads, 3, 0), k(args.in[1], p.heads, 3, 1);
-    multiply<T>(args, q.items, score_scale(q), grad, false, k, false, Part<T>(args.out[0], p.heads, 3, 0));
-    multiply<T>(args, q.items, score_scale(q), grad, true, q, false, Part<T>(args.out[0], p.heads, 3, 1));
-  });
-}
-
-void selfatt_valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> v(args.in[0], p.heads, 3, 2);
-    multiply<T>(args, v.items, 1, Weights<T>(args.in[1]), false, v, false,
-                Part<T>(args.out[0], p.heads, 1, 0));
-  });
-}
-
-void backward_selfatt_valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> grad(args.in[0], p.heads, 1, 0), v(args.in[1], p.heads, 3, 2);
-    if (args.req[0] != Req::null) {
-      clear(args.out[0]);
-      multiply<T>(args, v.items, 1, Weights<T>(args.in[2]), true, grad, false,
-                  Part<T>(args.out[0], p.heads, 3, 2));
-    }
-    if (args.req[1] != Req::null)
-      multiply<T>(args, v.items, 1, grad, false, v, true, Weights<T>(args.out[1]));
-  });
-}
-
-void encdec_qk_cblas(const AttentionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> q(args.in[0], p.heads, 1, 0), k(args.in[1], p.heads, 2, 0);
-    multiply<T>(args, q.items, score_scale(q), q, false, k, true, Weights<T>(args.out[0]));
-  });
-}
-
-void backward_encdec_qk_cblas(const AttentionParams& p, const KernelArgs& args) {
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Weights<T> grad(args.in[0]);
-    const Part<T> q(args.in[1], p.heads, 1, 0), k(args.in[2], p.heads, 2, 0);
-    if (args.req[0] != Req::null) {
-      multiply<T>(args, q.items, score_scale(q), grad, false, k, false, Part<T>(args.out[0], p.heads, 1, 0));
-    }
-    if (args.req[1] != Req::null) {
-      clear(args.out[1]);
-      multiply<T>(args, q.items, score_scale(q), grad, true, q, false, Part<T>(args.out[1], p.heads, 2, 0));
-    }
-  });
-}
-
-void encdec_valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> v(args.in[0], p.heads, 2, 1);
-    multiply<T>(args, v.items, 1, Weights<T>(args.in[1]), false, v, false,
-                Part<T>(args.out[0], p.heads, 1, 0));
-  });
-}
-
-void backward_encdec_valatt_cblas(const AttentionParams& p, const KernelArgs& args) {
-  dispatch(args, [&]<class T>(Type<T>) {
-    const Part<T> grad(args.in[0], p.heads, 1, 0), v(args.in[1], p.heads, 2, 1);
-    if (args.req[0] != Req::null) {
-      clear(args.out[0]);
-      multiply<T>(args, v.items, 1, Weights<T>(args.in[2]), true, grad, false,
-                  Part<T>(args.out[0], p.heads, 2, 1));
-    }
-    if (args.req[1] != Req::null)
-      multiply<T>(args, v.items, 1, grad, false, v, true, Weights<T>(args.out[1]));
-  });
+void kernels_attention(OpTable& table) {
+  add<true>(table, "selfatt");
+  add<false>(table, "encdec");
 }
 
 }  // namespace loomix::ops

@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "ops/attention/attention.h"
-#include "ops/families.h"
 #include "ops/linalg/linalg.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -102,9 +100,7 @@ void add(OpTable& table, const std::string& name, const std::vector<std::string>
   table.add<Params>("_contrib_interleaved_matmul_" + name)
       .doc(doc)
       .inputs(inputs)
-      .output("output")
       .infer_shape(forward_shape<rule>)
-      .infer_type(same_type<Params>)
       .types(kMatrixTypes)
       .element_cost(5)
       .gradient_by([backward](const AttrsBase&, GradBuilder& g) {
@@ -115,8 +111,8 @@ void add(OpTable& table, const std::string& name, const std::vector<std::string>
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
-  auto op = table.add<Params>(backward);
-  op.hidden().input("grad").inputs(inputs).infer_shape(backward_shape<rule>).infer_type(same_type<Params>);
+  auto op = table.add_hidden<Params>(backward, {"grad"}).inputs(inputs);
+  op.infer_shape(backward_shape<rule>);
   op.types(kMatrixTypes).element_cost(5);
   for (const std::string& input : inputs) op.output(input);
 }

@@ -9,8 +9,6 @@
 // Operators that no other family has a place for, most of them from MXNet's `contrib` namespace.
 namespace loomix::ops {
 
-class OpTable;
-
 struct QuadraticParams {
   float a = 0, b = 0, c = 0;
   static void fields(FieldList<QuadraticParams>& f) {
@@ -49,11 +47,9 @@ struct CountSketchParams {
   int out_dim = 1;
   int processing_batch_size = 32;
   static void fields(FieldList<CountSketchParams>& f) {
-    f("out_dim", &CountSketchParams::out_dim, "Size of the last axis of the output.")
-        .required("4")
-        .at_least(1)
-        .type("int");
-    f("processing_batch_size", &CountSketchParams::processing_batch_size, "Has no effect on CPU.");
+    using P = CountSketchParams;
+    f("out_dim", &P::out_dim, "Size of the last axis of the output.").required("4").at_least(1).type("int");
+    f("processing_batch_size", &P::processing_batch_size, "Has no effect on CPU.");
   }
 };
 
@@ -82,40 +78,6 @@ struct SparsityParams {
   }
 };
 
-void register_contrib_elementwise(OpTable& table);
-void register_contrib_index(OpTable& table);
-void register_contrib_stored(OpTable& table);
-void kernels_contrib_stored(OpTable& table);
-void register_contrib_transforms(OpTable& table);
-void register_hawkes(OpTable& table);
-
 void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args);
-void div_sqrt_dim_cpu(const NoParams&, const KernelArgs& args);
-void round_ste_cpu(const NoParams&, const KernelArgs& args);
-void sign_ste_cpu(const NoParams&, const KernelArgs& args);
-void scatter_plus_scalar_cpu(const ScalarParams& p, const KernelArgs& args);
-void scatter_minus_scalar_cpu(const ScalarParams& p, const KernelArgs& args);
-void scatter_elemwise_div_cpu(const NoParams&, const KernelArgs& args);
-void gradientmultiplier_cpu(const ScalarParams&, const KernelArgs& args);
-void allclose_cpu(const AllcloseParams& p, const KernelArgs& args);
-// data, moving mean -> the data; and grad, data, moving mean -> the gradient, where the mean moves.
-void sparsity_cpu(const SparsityParams&, const KernelArgs& args);
-void backward_sparsity_cpu(const SparsityParams& p, const KernelArgs& args);
-
-void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args);
-void index_copy_cpu(const NoParams&, const KernelArgs& args);
-void fill_element_cpu(const NoParams&, const KernelArgs& args);
-
-void khatri_rao_cpu(const AddNParams& p, const KernelArgs& args);
-void count_sketch_cpu(const CountSketchParams& p, const KernelArgs& args);
-void backward_count_sketch_cpu(const CountSketchParams& p, const KernelArgs& args);
-void fft_cpu(const FftParams&, const KernelArgs& args);
-void ifft_cpu(const FftParams&, const KernelArgs& args);
-size_t fft_scratch(const FftParams&, const KernelSpec& spec);
-
-void hawkes_cpu(const NoParams&, const KernelArgs& args);
-size_t hawkes_scratch(const NoParams&, const KernelSpec& spec);
-void backward_hawkes_cpu(const NoParams&, const KernelArgs& args);
-size_t backward_hawkes_scratch(const NoParams&, const KernelSpec& spec);
 
 }  // namespace loomix::ops

@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "ops/contrib/contrib.h"
 #include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -10,13 +9,8 @@ namespace {
 
 template <class P>
 OpBuilder<P> add_unary(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<P>(name);
-  op.doc(doc)
-      .input("data")
-      .output("output")
-      .infer_shape(same_shape<P>)
-      .infer_type(same_type<P>)
-      .inplace(0, 0);
+  auto op = table.add<P>(name, {"data"}).doc(doc);
+  op.output("output").one_shape().inplace(0, 0);
   return op;
 }
 
@@ -37,12 +31,9 @@ void register_scatter_forms(OpTable& table) {
   };
   with_scalar("_scatter_plus_scalar", "data + scalar, for the stored elements of sparse data.");
   with_scalar("_scatter_minus_scalar", "data - scalar, for the stored elements of sparse data.");
-  table.add<NoParams>("_scatter_elemwise_div")
+  table.add<NoParams>("_scatter_elemwise_div", {"lhs", "rhs"})
       .doc("lhs / rhs, for the stored elements of a sparse lhs.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
-      .infer_shape(same_shape<NoParams>)
-      .infer_type(same_type<NoParams>)
+      .one_shape()
       .inplace(0, 0)
       .gradient([](const NoParams&, GradBuilder& g) {
         const GradExpr head{g, g.grad_of(0)}, rhs{g, g.in(1)};
@@ -52,38 +43,26 @@ void register_scatter_forms(OpTable& table) {
 }
 
 void register_sparsity(OpTable& table) {
-  table.add<SparsityParams>("IdentityAttachKLSparseReg")
+  table.add<SparsityParams>("IdentityAttachKLSparseReg", {"data"})
       .doc(
           "The data as they are; their gradient gets that of a penalty on mean activations that differ from "
           "`sparseness_target`.")
-      .input("data")
       .state("moving_avg")
-      .output("output")
       .infer_shape([](const SparsityParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, s.out(0));
+        s.tie({0});
         columns_shape(s, s.in(0), 1);
       })
-      .infer_type(same_type<SparsityParams>)
       .types(kFloatingTypes)
       .inplace(0, 0)
       .identity(0, 0)
       .first_value([](const SparsityParams&, int input) { return input == 1 ? R"(["zero", {}])" : nullptr; })
-      .gradient([](const SparsityParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
-        if (g.wants(0)) g.set(0, g.call("_backward_IdentityAttachKLSparseReg", inputs, g.attrs())[0]);
-      });
-  table.add<SparsityParams>("_backward_IdentityAttachKLSparseReg")
-      .hidden()
-      .inputs({"grad", "data"})
+      .gradient_op("_backward_IdentityAttachKLSparseReg", {head(0), input(0), input(1)});
+  table.add_hidden<SparsityParams>("_backward_IdentityAttachKLSparseReg", {"grad", "data"})
       .state("moving_avg")
-      .output("output")
       .infer_shape([](const SparsityParams&, ShapeInfer& s) {
-        for (int i : {0, 1}) s.set_out(0, s.in(i));
-        for (int i : {0, 1}) s.set_in(i, s.out(0));
+        s.tie({0, 1});
         columns_shape(s, s.in(0), 2);
       })
-      .infer_type(same_type<SparsityParams>)
       .types(kFloatingTypes);
 }
 
@@ -100,12 +79,9 @@ void register_contrib_elementwise(OpTable& table) {
       .types(kFloatingTypes)
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         s.unify_all();
-        LOOMIX_CHECK(s.in(0).ndim() != 0, ShapeError, "[{}] data has shape (); expected at least one axis.",
-                     s.who());
+        s.expect(0, s.in(0).ndim() != 0, "at least one axis");
       })
-      .gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("_contrib_div_sqrt_dim", {g.grad_of(0)}));
-      });
+      .gradient_op("_contrib_div_sqrt_dim", {head(0)});
   add_unary<ScalarParams>(table, "_contrib_gradientmultiplier",
                           "The data as they are; their gradient is multiplied by `scalar`.")
       .identity(0, 0)
@@ -123,18 +99,14 @@ void register_contrib_elementwise(OpTable& table) {
   straight_through("_contrib_sign_ste", "_sparse__contrib_sign_ste",
                    "The sign of each element; the gradient passes as it is (straight-through estimator).");
   register_scatter_forms(table);
-  table.add<AllcloseParams>("_contrib_allclose")
+  table.add<AllcloseParams>("_contrib_allclose", {"a", "b"})
       .doc("1 if all elements of two arrays are equal within tolerances, else 0.")
-      .inputs({"a", "b"})
-      .output("output")
       .infer_shape([](const AllcloseParams&, ShapeInfer& s) {
-        s.set_in(0, s.in(1));
-        s.set_in(1, s.in(0));
+        s.tie({0, 1}, {});
         s.set_out(0, Shape());
       })
       .infer_type([](const AllcloseParams&, TypeInfer& t) {
-        t.set_in(0, t.in(1));
-        t.set_in(1, t.in(0));
+        t.tie({0, 1}, {});
         t.set_out(0, DType::uint8);
       })
       .zero_gradient();

@@ -8,6 +8,7 @@
 #include "ops/elemwise/apply.h"
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -24,7 +25,6 @@ void copy(const KernelArgs& args) {
 }  // namespace
 
 void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_numeric(args.out[0].dtype, "quadratic", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
@@ -39,7 +39,6 @@ void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args) {
 }
 
 void div_sqrt_dim_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Shape& shape = args.in[0].shape;
   const double root = std::sqrt(double(shape[shape.ndim() - 1]));
   apply_scalar(binary_code<fn::Div>, Spread::right, args.in[0], root, args.out[0], args);
@@ -63,7 +62,6 @@ void scatter_elemwise_div_cpu(const NoParams&, const KernelArgs& args) {
 void gradientmultiplier_cpu(const ScalarParams&, const KernelArgs& args) { copy(args); }
 
 void allclose_cpu(const AllcloseParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   std::atomic<bool> close = true;
   dispatch_all(args.in[0].dtype, "allclose", [&]<class T>(Type<T>) {
     const T* a = args.in[0].as<T>();
@@ -82,6 +80,7 @@ void allclose_cpu(const AllcloseParams& p, const KernelArgs& args) {
   *args.out[0].mutable_as<uint8_t>() = close.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
+// data, moving mean -> the data; and grad, data, moving mean -> the gradient, where the mean moves.
 void sparsity_cpu(const SparsityParams&, const KernelArgs& args) { copy(args); }
 
 // The slope of KL(target || mean) to the mean, for each column, where the mean moves towards that of the batch first.
@@ -94,21 +93,32 @@ void backward_sparsity_cpu(const SparsityParams& p, const KernelArgs& args) {
     T* out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
     const int64_t rows = args.in[1].shape[0], columns = args.in[2].size();
     const A kept = A(p.momentum), target = A(p.sparseness_target);
-    engine::parallel_for(*args.context, columns, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows)),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t j = begin; j < end; ++j) {
-                             A sum = 0;
-                             for (int64_t i = 0; i < rows; ++i) sum += static_cast<A>(x[i * columns + j]);
-                             const A mean = kept * static_cast<A>(moving[j]) + (1 - kept) * (sum / A(rows));
-                             if (rows > 0) moving[j] = static_cast<T>(mean);
-                             const A slope = A(p.penalty) * ((1 - target) / (1 - mean) - target / mean);
-                             for (int64_t i = 0; out && i < rows; ++i) {
-                               out[i * columns + j] =
-                                   static_cast<T>(static_cast<A>(grad[i * columns + j]) + slope);
-                             }
-                           }
-                         });
+    engine::parallel_each(
+        *args.context, columns, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows)), [&](int64_t j) {
+          A sum = 0;
+          for (int64_t i = 0; i < rows; ++i) sum += static_cast<A>(x[i * columns + j]);
+          const A mean = kept * static_cast<A>(moving[j]) + (1 - kept) * (sum / A(rows));
+          if (rows > 0) moving[j] = static_cast<T>(mean);
+          const A slope = A(p.penalty) * ((1 - target) / (1 - mean) - target / mean);
+          for (int64_t i = 0; out && i < rows; ++i) {
+            out[i * columns + j] = static_cast<T>(static_cast<A>(grad[i * columns + j]) + slope);
+          }
+        });
   });
+}
+
+void kernels_contrib_elementwise(OpTable& table) {
+  table.kernel<quadratic_cpu>("_contrib_quadratic", "quadratic_cpu");
+  table.kernel<div_sqrt_dim_cpu>("_contrib_div_sqrt_dim", "div_sqrt_dim_cpu");
+  table.kernel<round_ste_cpu>("_contrib_round_ste", "round_ste_cpu");
+  table.kernel<sign_ste_cpu>("_contrib_sign_ste", "sign_ste_cpu");
+  table.kernel<scatter_plus_scalar_cpu>("_scatter_plus_scalar", "scatter_plus_scalar_cpu");
+  table.kernel<scatter_minus_scalar_cpu>("_scatter_minus_scalar", "scatter_minus_scalar_cpu");
+  table.kernel<scatter_elemwise_div_cpu>("_scatter_elemwise_div", "scatter_elemwise_div_cpu");
+  table.kernel<gradientmultiplier_cpu>("_contrib_gradientmultiplier", "gradientmultiplier_cpu");
+  table.kernel<allclose_cpu>("_contrib_allclose", "allclose_cpu");
+  table.kernel<sparsity_cpu>("IdentityAttachKLSparseReg", "sparsity_cpu");
+  table.kernel<backward_sparsity_cpu>("_backward_IdentityAttachKLSparseReg", "backward_sparsity_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/error.h"
 #include "ops/contrib/contrib.h"
 #include "ops/table.h"
 
@@ -49,13 +48,11 @@ void register_hawkes(OpTable& table) {
   table.add<NoParams>("_contrib_hawkesll")
       .doc(
           "The log likelihood of sequences of marked events under Hawkes processes with exponential decay, "
-          "and the "
-          "states at `max_time`. `lda` are background intensities, `alpha` the weights and `beta` the rates "
-          "of decay of "
-          "each mark, `lags` the times between events. No gradient flows to lags, marks, lengths and times.")
+          "and the states at `max_time`. `lda` are background intensities, `alpha` the weights and `beta` "
+          "the rates of decay of each mark, `lags` the times between events. No gradient flows to lags, "
+          "marks, lengths and times.")
       .inputs(kInputs)
-      .output("output")
-      .output("out_state")
+      .outputs({"output", "out_state"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         infer_inputs(s, 0);
         s.set_out(0, s.in(6));
@@ -77,10 +74,8 @@ void register_hawkes(OpTable& table) {
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
-  auto backward = table.add<NoParams>("_backward_hawkesll");
-  backward.hidden()
-      .inputs({"grad", "grad_state"})
-      .inputs(kInputs)
+  auto backward = table.add_hidden<NoParams>("_backward_hawkesll", {"grad", "grad_state"}).inputs(kInputs);
+  backward
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         infer_inputs(s, 2);
         s.set_in(0, s.in(8));

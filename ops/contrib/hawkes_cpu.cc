@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "engine/parallel_for.h"
 #include "ops/contrib/contrib.h"
+#include "ops/table.h"
 
 // A mark's intensity between events is lda + alpha beta s(t), where s decays as exp(-beta t) and grows by 1 at each event
 // of the mark. The log likelihood sums log intensities at events and subtracts the integrals of all intensities. Marks only
@@ -97,16 +97,14 @@ void each_sequence(const KernelArgs& args, const Inputs<T>& in, Fn&& fn) {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   std::atomic<int64_t> bad = kNone;
   auto* memory = reinterpret_cast<Mark*>(args.scratch.data());
-  engine::parallel_for(*args.context, in.sequences, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      double log_likelihood = 0;
-      if (follow(in, n, memory + n * in.marks, log_likelihood)) {
-        fn(n, memory + n * in.marks, log_likelihood);
-        continue;
-      }
-      int64_t first = bad.load();
-      while (n < first && !bad.compare_exchange_weak(first, n)) {}
+  engine::parallel_each(*args.context, in.sequences, 1, [&](int64_t n) {
+    double log_likelihood = 0;
+    if (follow(in, n, memory + n * in.marks, log_likelihood)) {
+      fn(n, memory + n * in.marks, log_likelihood);
+      return;
     }
+    int64_t first = bad.load();
+    while (n < first && !bad.compare_exchange_weak(first, n)) {}
   });
   LOOMIX_CHECK(
       bad.load() == kNone, ValueError,
@@ -120,8 +118,6 @@ void dispatch_real(DType dtype, Fn&& fn) {
   else if (dtype == DType::float32) fn(Type<float>{});
   else detail::throw_bad_dtype(dtype, "hawkesll", "float32, float64");
 }
-
-}  // namespace
 
 size_t hawkes_scratch(const NoParams&, const KernelSpec& spec) {
   return static_cast<size_t>(spec.in[0].size()) * sizeof(Mark);
@@ -176,6 +172,13 @@ void backward_hawkes_cpu(const NoParams&, const KernelArgs& args) {
       if (beta) beta[k] = static_cast<T>(sum_beta);
     }
   });
+}
+
+}  // namespace
+
+void kernels_hawkes(OpTable& table) {
+  table.kernel<hawkes_cpu, hawkes_scratch>("_contrib_hawkesll", "hawkes_cpu");
+  table.kernel<backward_hawkes_cpu, backward_hawkes_scratch>("_backward_hawkesll", "backward_hawkes_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/error.h"
 #include "ops/contrib/contrib.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
 void index_copy_shape(const NoParams&, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
-  LOOMIX_CHECK(s.in(0).ndim() != 0, ShapeError, "[{}] old_tensor has shape (); expected at least one axis.",
-               s.who());
+  s.tie({0});
+  s.expect(0, s.in(0).ndim() != 0, "at least one axis");
   s.set_in(1, Shape{kUnknownDim});
   if (!s.in(0).ndim_known()) return;
   Shape rows = s.in(0);
@@ -21,24 +17,20 @@ void index_copy_shape(const NoParams&, ShapeInfer& s) {
 }
 
 void index_copy_type(const NoParams&, TypeInfer& t) {
-  for (int i : {0, 2}) t.set_out(0, t.in(i));
-  for (int i : {0, 2}) t.set_in(i, t.out(0));
+  t.tie({0, 2});
   if (t.in(1) == DType::unknown) t.set_in(1, DType::int64);
 }
 
 }  // namespace
 
 void register_contrib_index(OpTable& table) {
-  table.add<IndexArrayParams>("_contrib_index_array")
+  table.add<IndexArrayParams>("_contrib_index_array", {"data"})
       .doc("The index of each element of the data, or its parts along some axes, in a new last axis.")
-      .input("data")
       .shape_only(0)
-      .output("output")
       .infer_shape([](const IndexArrayParams& p, ShapeInfer& s) {
         const Shape& data = s.in(0);
         if (!data.ndim_known()) return;
-        LOOMIX_CHECK(data.ndim() > 0, ShapeError, "[{}] data has shape (); expected at least one axis.",
-                     s.who());
+        s.expect(0, data.ndim() > 0, "at least one axis");
         if (p.axes) {
           for (const int64_t axis : *p.axes) normalize_axis(axis, data.ndim(), s.who());
         }
@@ -47,14 +39,12 @@ void register_contrib_index(OpTable& table) {
         s.set_out(0, out);
       })
       .infer_type([](const IndexArrayParams&, TypeInfer& t) {
-        if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+        t.default_in(0);
         t.set_out(0, DType::int64);
       })
       .zero_gradient();
-  table.add<NoParams>("_contrib_index_copy")
+  table.add<NoParams>("_contrib_index_copy", {"old_tensor", "index_vector", "new_tensor"})
       .doc("The old tensor with the rows that `index_vector` names replaced by those of the new tensor.")
-      .inputs({"old_tensor", "index_vector", "new_tensor"})
-      .output("output")
       .infer_shape(index_copy_shape)
       .infer_type(index_copy_type)
       .input_types(1, kNumericTypes)
@@ -67,25 +57,19 @@ void register_contrib_index(OpTable& table) {
         }
         if (g.wants(2)) g.set(2, g.call1("take", {head, rows}));
       });
-  table.add<NoParams>("fill_element_0index")
+  table.add<NoParams>("fill_element_0index", {"lhs", "mhs", "rhs"})
       .doc(
           "Copies the matrix `lhs` and sets element rhs[i] of row i to mhs[i]; an index outside leaves its "
           "row.")
-      .inputs({"lhs", "mhs", "rhs"})
-      .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, s.out(0));
+        s.tie({0});
         const Shape& matrix = s.in(0);
-        LOOMIX_CHECK(!matrix.ndim_known() || matrix.ndim() == 2, ShapeError,
-                     "[{}] lhs has shape {}; expected two axes.", s.who(), matrix.to_string());
-        if (!matrix.ndim_known()) return;
+        if (!s.has_axes(0, 2, "two axes")) return;
         for (int i : {1, 2}) s.set_in(i, Shape{matrix[0]});
       })
       .infer_type([](const NoParams&, TypeInfer& t) {
-        for (int i : {0, 1}) t.set_out(0, t.in(i));
-        for (int i : {0, 1}) t.set_in(i, t.out(0));
-        if (t.in(2) == DType::unknown) t.set_in(2, DType::float32);
+        t.tie({0, 1});
+        t.default_in(2);
       })
       .input_types(2, kNumericTypes)
       .inplace(0, 0)

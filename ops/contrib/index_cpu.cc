@@ -6,6 +6,7 @@
 #include "ops/contrib/contrib.h"
 #include "ops/loss/label.h"
 #include "ops/strided.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -15,10 +16,7 @@ void copy_first(const KernelArgs& args) {
     std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
 }
 
-}  // namespace
-
 void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Shape& shape = args.in[0].shape;
   const Strides strides(shape);
   const int count = p.axes ? p.axes->ndim() : shape.ndim();
@@ -26,15 +24,12 @@ void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args) {
   int axes[Shape::kMaxDims];
   for (int k = 0; k < count; ++k)
     axes[k] = p.axes ? normalize_axis((*p.axes)[k], shape.ndim(), "index_array") : k;
-  engine::parallel_for(*args.context, shape.size(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      for (int k = 0; k < count; ++k) out[i * count + k] = i / strides[axes[k]] % shape[axes[k]];
-    }
+  engine::parallel_each(*args.context, shape.size(), 4096, [&](int64_t i) {
+    for (int k = 0; k < count; ++k) out[i * count + k] = i / strides[axes[k]] % shape[axes[k]];
   });
 }
 
 void index_copy_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Labels index(args.in[1]);
   const int64_t rows = args.in[0].shape[0], count = args.in[1].size();
   for (int64_t i = 0; i < count; ++i) {
@@ -52,7 +47,6 @@ void index_copy_cpu(const NoParams&, const KernelArgs& args) {
 }
 
 void fill_element_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   copy_first(args);
   const Labels index(args.in[2]);
   const int64_t rows = args.in[0].shape[0], columns = args.in[0].shape[1];
@@ -63,6 +57,14 @@ void fill_element_cpu(const NoParams&, const KernelArgs& args) {
       if (index[i] >= 0 && index[i] < columns) out[i * columns + index[i]] = values[i];
     }
   });
+}
+
+}  // namespace
+
+void kernels_contrib_index(OpTable& table) {
+  table.kernel<index_array_cpu>("_contrib_index_array", "index_array_cpu");
+  table.kernel<index_copy_cpu>("_contrib_index_copy", "index_copy_cpu");
+  table.kernel<fill_element_cpu>("fill_element_0index", "fill_element_cpu");
 }
 
 }  // namespace loomix::ops

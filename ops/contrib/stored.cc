@@ -7,18 +7,13 @@
 namespace loomix::ops {
 namespace {
 
-void check_matrix(const ShapeInfer& s) {
-  LOOMIX_CHECK(!s.in(0).ndim_known() || s.in(0).ndim() == 2, ShapeError,
-               "[{}] data has shape {}; expected two axes.", s.who(), s.in(0).to_string());
-}
+void check_matrix(const ShapeInfer& s) { s.expect(0, s.in(0).ndim() == 2, "two axes"); }
 
 }  // namespace
 
 void register_contrib_stored(OpTable& table) {
-  table.add<GetnnzParams>("_contrib_getnnz")
+  table.add<GetnnzParams>("_contrib_getnnz", {"data"})
       .doc("The number of elements that a csr matrix stores, as a whole or in each row or column.")
-      .input("data")
-      .output("output")
       .infer_shape([](const GetnnzParams& p, ShapeInfer& s) {
         check_matrix(s);
         if (!p.axis) return s.set_out(0, Shape{1});
@@ -27,22 +22,18 @@ void register_contrib_stored(OpTable& table) {
       })
       .infer_type([](const GetnnzParams&, TypeInfer& t) { t.set_out(0, DType::int64); })
       .zero_gradient();
-  table.add<NoParams>("_contrib_edge_id")
+  table.add<NoParams>("_contrib_edge_id", {"data", "u", "v"})
       .doc("The stored element of a csr matrix in row u[i] and column v[i], or -1 where it stores none.")
-      .inputs({"data", "u", "v"})
-      .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         check_matrix(s);
-        for (int i : {1, 2}) s.set_out(0, s.in(i));
-        for (int i : {1, 2}) s.set_in(i, s.out(0));
+        s.tie({1, 2});
         LOOMIX_CHECK(!s.out(0).ndim_known() || s.out(0).ndim() == 1, ShapeError,
                      "[{}] u has shape {}; expected one axis.", s.who(), s.out(0).to_string());
       })
       .infer_type([](const NoParams&, TypeInfer& t) {
-        t.set_out(0, t.in(0));
-        t.set_in(0, t.out(0));
+        t.tie({0});
         for (int i : {1, 2}) {
-          if (t.in(i) == DType::unknown) t.set_in(i, DType::float32);
+          t.default_in(i);
         }
       })
       .types(kNumericTypes)

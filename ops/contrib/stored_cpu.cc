@@ -111,7 +111,7 @@ void add(OpTable& table, const char* op, const char* csr, const char* dense) {
   kernel.support = [](const AttrsBase&, const KernelSpec& spec) { return takes_csr(spec); };
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Csr(attrs.as<P>(), args); };
   table.add_kernel(op, kernel);
-  table.kernel<P, Dense>(op, dense, DeviceType::cpu);
+  table.kernel<Dense>(op, dense);
 }
 
 }  // namespace

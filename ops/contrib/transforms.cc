@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "ops/contrib/contrib.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -38,16 +37,9 @@ void set_pair(ShapeInfer& s, const Shape& real, const Shape& pairs,
 
 void register_fourier(OpTable& table) {
   const auto add = [&](const char* name, const char* other, const char* doc) {
-    auto op = table.add<FftParams>(name);
-    op.doc(doc)
-        .input("data")
-        .output("output")
-        .infer_type(same_type<FftParams>)
-        .types({DType::float32, DType::float64});
-    op.element_cost(20).gradient_by([other](const AttrsBase&, GradBuilder& g) {
-      const GradValue inputs[] = {g.grad_of(0)};
-      g.set(0, g.call(other, inputs, g.attrs())[0]);
-    });
+    auto op = table.add<FftParams>(name, {"data"}).doc(doc);
+    op.types({DType::float32, DType::float64});
+    op.element_cost(20).gradient_op(other, {head(0)});
     return op;
   };
   add("_contrib_fft", "_contrib_ifft",
@@ -75,24 +67,15 @@ void sketch_shape(const CountSketchParams& p, ShapeInfer& s, const Shape& data, 
 }
 
 void register_count_sketch(OpTable& table) {
-  table.add<CountSketchParams>("_contrib_count_sketch")
+  table.add<CountSketchParams>("_contrib_count_sketch", {"data", "h", "s"})
       .doc("Adds s[i] data[..., i] to element h[i] of the output: a random projection.")
-      .inputs({"data", "h", "s"})
-      .output("output")
       .infer_shape([](const CountSketchParams& p, ShapeInfer& s) {
         sketch_shape(p, s, s.in(0), 1);
         if (s.in(0).ndim_known()) s.set_out(0, with_last(s.in(0), p.out_dim));
       })
-      .infer_type(same_type<CountSketchParams>)
       .types({DType::float32, DType::float64})
-      .gradient([](const CountSketchParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(2)};
-        if (g.wants(0)) g.set(0, g.call("_backward_count_sketch", inputs, g.attrs())[0]);
-      });
-  table.add<CountSketchParams>("_backward_count_sketch")
-      .hidden()
-      .inputs({"grad", "h", "s"})
-      .output("output")
+      .gradient_op("_backward_count_sketch", {head(0), input(1), input(2)});
+  table.add_hidden<CountSketchParams>("_backward_count_sketch", {"grad", "h", "s"})
       .infer_shape([](const CountSketchParams& p, ShapeInfer& s) {
         check_vectors(s, s.in(0));
         if (s.in(0).ndim_known()) {
@@ -101,12 +84,8 @@ void register_count_sketch(OpTable& table) {
         }
         sketch_shape(p, s, s.out(0), 1);
       })
-      .infer_type(same_type<CountSketchParams>)
       .types({DType::float32, DType::float64})
-      .gradient([](const CountSketchParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(2)};
-        if (g.wants(0)) g.set(0, g.call("_contrib_count_sketch", inputs, g.attrs())[0]);
-      });
+      .gradient_op("_contrib_count_sketch", {head(0), input(1), input(2)});
 }
 
 }  // namespace
@@ -117,7 +96,6 @@ void register_contrib_transforms(OpTable& table) {
   table.add<AddNParams>("khatri_rao")
       .doc("The Khatri-Rao product: each column is the Kronecker product of the matrices' columns there.")
       .variadic("args", "num_args", &AddNParams::num_args)
-      .output("output")
       .infer_shape([](const AddNParams&, ShapeInfer& s) {
         int64_t rows = 1, columns = kUnknownDim;
         for (int i = 0; i < s.num_in(); ++i) {
@@ -130,7 +108,6 @@ void register_contrib_transforms(OpTable& table) {
         for (int i = 0; i < s.num_in(); ++i) s.set_in(i, Shape{kUnknownDim, columns});
         s.set_out(0, Shape{rows, columns});
       })
-      .infer_type(same_type<AddNParams>)
       .types(kFloatingTypes);
 }
 

@@ -9,6 +9,7 @@
 #include "ops/elemwise/special.h"
 #include "ops/loss/label.h"
 #include "ops/scratch_slots.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -100,14 +101,10 @@ void each_row(const CountSketchParams& p, const KernelArgs& args, int64_t rows, 
     LOOMIX_CHECK(hash[i] >= 0 && hash[i] < p.out_dim, IndexError,
                  "[_contrib_count_sketch] h[{}] is {}; expected 0 to {}.", i, hash[i], p.out_dim - 1);
   }
-  engine::parallel_for(*args.context, rows,
-                       std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, size)),
-                       [&](int64_t begin, int64_t end) {
-                         for (int64_t row = begin; row < end; ++row) fn(row, hash);
-                       });
+  engine::parallel_each(*args.context, rows,
+                        std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, size)),
+                        [&](int64_t row) { fn(row, hash); });
 }
-
-}  // namespace
 
 size_t fft_scratch(const FftParams&, const KernelSpec& spec) {
   const bool forward = spec.in[0].size() <= spec.out[0].size();
@@ -117,7 +114,6 @@ size_t fft_scratch(const FftParams&, const KernelSpec& spec) {
 }
 
 void fft_cpu(const FftParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const FourierSizes s(args.in[0].shape);
   dispatch_real(args.in[0].dtype, "fft", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
@@ -134,7 +130,6 @@ void fft_cpu(const FftParams&, const KernelArgs& args) {
 }
 
 void ifft_cpu(const FftParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const FourierSizes s(args.out[0].shape);
   dispatch_real(args.in[0].dtype, "ifft", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
@@ -152,7 +147,6 @@ void ifft_cpu(const FftParams&, const KernelArgs& args) {
 }
 
 void count_sketch_cpu(const CountSketchParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_real(args.out[0].dtype, "count_sketch", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
     const T* sign = args.in[2].as<T>();
@@ -167,7 +161,6 @@ void count_sketch_cpu(const CountSketchParams& p, const KernelArgs& args) {
 }
 
 void backward_count_sketch_cpu(const CountSketchParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_real(args.out[0].dtype, "count_sketch", [&]<class T>(Type<T>) {
     const T* grad = args.in[0].as<T>();
     const T* sign = args.in[2].as<T>();
@@ -186,23 +179,30 @@ void khatri_rao_cpu(const AddNParams&, const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "khatri_rao", [&]<class T>(Type<T>) {
     T* out = args.out[0].mutable_as<T>();
     const int64_t rows = args.out[0].shape[0], columns = args.out[0].shape[1];
-    engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kElementsPerThread / columns),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t row = begin; row < end; ++row) {
-                             for (int64_t j = 0; j < columns; ++j) {
-                               Accum<T> product = 1;
-                               int64_t rest = row;
-                               for (size_t i = args.in.size(); i-- > 0;) {
-                                 const int64_t size = args.in[i].shape[0];
-                                 product *=
-                                     static_cast<Accum<T>>(args.in[i].as<T>()[rest % size * columns + j]);
-                                 rest /= size;
-                               }
-                               out[row * columns + j] = static_cast<T>(product);
-                             }
-                           }
-                         });
+    engine::parallel_each(
+        *args.context, rows, std::max<int64_t>(1, kElementsPerThread / columns), [&](int64_t row) {
+          for (int64_t j = 0; j < columns; ++j) {
+            Accum<T> product = 1;
+            int64_t rest = row;
+            for (size_t i = args.in.size(); i-- > 0;) {
+              const int64_t size = args.in[i].shape[0];
+              product *= static_cast<Accum<T>>(args.in[i].as<T>()[rest % size * columns + j]);
+              rest /= size;
+            }
+            out[row * columns + j] = static_cast<T>(product);
+          }
+        });
   });
+}
+
+}  // namespace
+
+void kernels_contrib_transforms(OpTable& table) {
+  table.kernel<khatri_rao_cpu>("khatri_rao", "khatri_rao_cpu");
+  table.kernel<count_sketch_cpu>("_contrib_count_sketch", "count_sketch_cpu");
+  table.kernel<backward_count_sketch_cpu>("_backward_count_sketch", "backward_count_sketch_cpu");
+  table.kernel<fft_cpu, fft_scratch>("_contrib_fft", "fft_cpu");
+  table.kernel<ifft_cpu, fft_scratch>("_contrib_ifft", "ifft_cpu");
 }
 
 }  // namespace loomix::ops

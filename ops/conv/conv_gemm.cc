@@ -12,14 +12,7 @@ namespace {
 constexpr int64_t kUnfoldedFloats = 65536;  // a quarter of a megabyte: stays in the second cache
 constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, whatever the number of threads
 
-const ConvGemmKernels& kernels() {
-  if constexpr (LOOMIX_ISA_LEVELS > 1) {
-    static const ConvGemmKernels& chosen =
-        pick_isa(isa_base::conv_gemm_kernels, isa_v3::conv_gemm_kernels, isa_v4::conv_gemm_kernels);
-    return chosen;
-  }
-  return isa_base::conv_gemm_kernels();
-}
+const ConvGemmKernels& kernels() { return best_loops<ConvGemmKernels>(); }
 
 constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
 
@@ -185,15 +178,13 @@ void ConvWeightGemm::run(const ConvOperands& operands, const KernelArgs& args) c
     }
   });
   const bool add = args.req[0] == Req::add;
-  engine::parallel_for(*args.context, g.groups * g.filters, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      float* to = out + row * g.depth();
-      for (int64_t part = 0; part < parts; ++part) {
-        const float* from = sums + part * part_size + row * padded;
-        if (part == 0 && !add) std::copy_n(from, g.depth(), to);
-        else
-          for (int64_t i = 0; i < g.depth(); ++i) to[i] += from[i];
-      }
+  engine::parallel_each(*args.context, g.groups * g.filters, 8, [&](int64_t row) {
+    float* to = out + row * g.depth();
+    for (int64_t part = 0; part < parts; ++part) {
+      const float* from = sums + part * part_size + row * padded;
+      if (part == 0 && !add) std::copy_n(from, g.depth(), to);
+      else
+        for (int64_t i = 0; i < g.depth(); ++i) to[i] += from[i];
     }
   });
 }

@@ -46,14 +46,4 @@ inline int64_t padded_depth(const ConvGeometry& g, int64_t lanes) {
   return (g.depth() + lanes - 1) / lanes * lanes;
 }
 
-namespace isa_base {
-const ConvGemmKernels& conv_gemm_kernels();
-}
-namespace isa_v3 {
-const ConvGemmKernels& conv_gemm_kernels();
-}
-namespace isa_v4 {
-const ConvGemmKernels& conv_gemm_kernels();
-}
-
 }  // namespace loomix::ops

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/conv/conv_gemm_kernels.h"
+#include "ops/isa.h"
 #include "ops/simd_tile.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
@@ -263,7 +264,8 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
 
 }  // namespace
 
-const ConvGemmKernels& conv_gemm_kernels() {
+template <>
+const ConvGemmKernels& compiled_loops() {
   static const ConvGemmKernels kernels = {kTileRows, kTileWidth, kLanes,  pack_rows,
                                           pad,       forward,    to_data, to_weight};
   return kernels;

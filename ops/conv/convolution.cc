@@ -4,10 +4,7 @@
 #include "base/error.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/deformable.h"
-#include "ops/families.h"
 #include "ops/linear/bilinear.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -21,38 +18,30 @@ int64_t positions(const Params& p, int i, int64_t size) {
   return (size + 2 * value_or(p.pad, i, 0) - reach) / value_or(p.stride, i, 1) + 1;
 }
 
-// What data, weight and output say about each other; `at` tells which argument of the operator each of them is. While
-// data and output are unknown nothing is said of the weight, as in MXNet: scripts take () for "not known yet".
-struct Places {
-  int data, weight, out;  // inputs, or -1 for the output
-};
-
-void relate(const Params& p, ShapeInfer& s, const Places& at) {
+// What data, weight and output say about each other. While data and output are unknown nothing is said of the weight, as in
+// MXNet: scripts take () for "not known yet".
+void relate(const Params& p, BilinearShapes& s) {
   check_window(p, s.who());
-  const auto get = [&](int place) -> const Shape& { return place < 0 ? s.out(0) : s.in(place); };
-  const auto put = [&](int place, const Shape& shape) {
-    place < 0 ? s.set_out(0, shape) : s.set_in(place, shape);
-  };
   const int spatial = p.kernel.ndim();
   const bool last = is_channels_last(p);
   const int first = last ? 1 : 2;
   const int channel_axis = last ? spatial + 1 : 1;
 
-  if (!get(at.data).ndim_known()) {
-    if (!get(at.out).ndim_known()) return;
-    put(at.data, Shape::filled(spatial + 2, kUnknownDim));
+  if (!s.a().ndim_known()) {
+    if (!s.out().ndim_known()) return;
+    s.set_a(Shape::filled(spatial + 2, kUnknownDim));
   }
-  put(at.out, Shape::filled(spatial + 2, kUnknownDim));
-  Shape data = get(at.data);
+  s.set_out(Shape::filled(spatial + 2, kUnknownDim));
+  Shape data = s.a();
   LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
                "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
                spatial + 2, p.kernel.to_string());
-  const Shape known_weight = get(at.weight);
+  const Shape known_weight = s.b();
   if (data[channel_axis] < 0 && known_weight.ndim() == spatial + 2 && known_weight[channel_axis] >= 0) {
     data[channel_axis] = known_weight[channel_axis] * p.num_group;
   }
-  if (data[0] < 0) data[0] = get(at.out)[0];
-  put(at.data, data);
+  if (data[0] < 0) data[0] = s.out()[0];
+  s.set_a(data);
 
   Shape weight = Shape::filled(spatial + 2, kUnknownDim);
   Shape out = data;
@@ -72,8 +61,8 @@ void relate(const Params& p, ShapeInfer& s, const Places& at) {
                  "[{}] kernel {} with dilate {} and pad {} is larger than the data of shape {}.", s.who(),
                  p.kernel.to_string(), p.dilate.to_string(), p.pad.to_string(), data.to_string());
   }
-  put(at.weight, weight);
-  put(at.out, out);
+  s.set_b(weight);
+  s.set_out(out);
 }
 
 double cost(const Params& p, const KernelSpec& spec) {
@@ -81,67 +70,10 @@ double cost(const Params& p, const KernelSpec& spec) {
   return 1000 + 0.01 * image * p.num_filter * static_cast<double>(p.kernel.size());
 }
 
-template <class P>
-void add(OpTable& table, const char* name, const char* doc) {
-  static constexpr bool kV1 = std::is_same_v<P, ConvolutionV1Params>;
-  static constexpr Bilinear kOps =
-      kV1 ? Bilinear{"Convolution_v1", "_backward_Convolution_v1_data", "_backward_Convolution_v1_weight"}
-          : Bilinear{"Convolution", "_backward_Convolution_data", "_backward_Convolution_weight"};
-  static constexpr const char* kBias = kV1 ? "_backward_Convolution_v1_bias" : "_backward_Convolution_bias";
-  table.add<P>(name)
-      .doc(doc)
-      .inputs({"data", "weight", "bias"})
-      .last_input_if([](const P& p) { return !p.no_bias; })
-      .output("output")
-      .infer_shape([](const P& p, ShapeInfer& s) {
-        relate(p, s, {.data = 0, .weight = 1, .out = -1});
-        if (!p.no_bias) s.set_in(2, Shape{p.num_filter});
-      })
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
-      .gradient([](const P& p, GradBuilder& g) {
-        bilinear_gradient(kOps, g);
-        if (!p.no_bias && g.wants(2)) g.set(2, call_with(g, kBias, {g.grad_of(0)}));
-      });
-  table.add<P>(kOps.fa)
-      .hidden()
-      .inputs({"grad", "weight", "data"})
-      .shape_only(2)
-      .output("output")
-      .infer_shape([](const P& p, ShapeInfer& s) {
-        s.set_in(2, s.out(0));
-        relate(p, s, {.data = 2, .weight = 1, .out = 0});
-        s.set_out(0, s.in(2));
-      })
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
-      .gradient([](const P&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
-  table.add<P>(kOps.fb)
-      .hidden()
-      .inputs({"grad", "data", "weight"})
-      .shape_only(2)
-      .output("output")
-      .infer_shape([](const P& p, ShapeInfer& s) {
-        s.set_in(2, s.out(0));
-        relate(p, s, {.data = 1, .weight = 2, .out = 0});
-        s.set_out(0, s.in(2));
-      })
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); })
-      .accumulates()
-      .gradient([](const P&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
-  table.add<P>(kBias)
-      .hidden()
-      .input("grad")
-      .output("output")
-      .infer_shape([](const P& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_filter}); })
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .accumulates();
-}
+constexpr Bilinear kOps{"Convolution", "_backward_Convolution_data", "_backward_Convolution_weight",
+                        "_backward_Convolution_bias"};
+constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
+                          "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
 
 }  // namespace
 
@@ -202,10 +134,10 @@ ConvOperands operands_of(const ConvolutionParams& p, ConvPass pass, std::span<co
 }
 
 void register_conv(OpTable& table) {
-  register_deconvolution(table);
-  register_deformable(table);
-  add<ConvolutionParams>(table, "Convolution", "Slides filters over one to three axes of the data.");
-  add<ConvolutionV1Params>(table, "Convolution_v1", "Convolution by another name, for old files.");
+  add_bilinear<ConvolutionParams, kOps, relate, cost>(table, "data", "weight")
+      .doc("Slides filters over one to three axes of the data.");
+  add_bilinear<ConvolutionV1Params, kV1Ops, relate, cost>(table, "data", "weight")
+      .doc("Convolution by another name, for old files.");
 }
 
 }  // namespace loomix::ops

@@ -109,23 +109,21 @@ void forward(const ConvGeometry& g, const T* data, const T* weight, const T* bia
   using A = Accum<T>;
   const Strides s(g);
   const int64_t filters = g.groups * g.filters;
-  engine::parallel_for(context, g.batch * filters, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t filter = unit % filters;
-      const T* image = data + unit / filters * s.image_in + filter / g.filters * g.channels * s.channel_in;
-      const T* taps = weight + filter * s.filter;
-      T* to = out + unit / filters * s.image_out + filter * s.channel_out;
-      each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
-        A sum = bias ? static_cast<A>(bias[filter]) : A{0};
-        each_tap(g, d, h, w, [&](int64_t from, int64_t tap) {
-          for (int64_t c = 0; c < g.channels; ++c) {
-            sum += static_cast<A>(image[c * s.channel_in + from * s.pixel_in]) *
-                   static_cast<A>(taps[c * s.channel + tap * s.tap]);
-          }
-        });
-        to[pixel * s.pixel_out] = static_cast<T>(sum);
+  engine::parallel_each(context, g.batch * filters, 1, [&](int64_t unit) {
+    const int64_t filter = unit % filters;
+    const T* image = data + unit / filters * s.image_in + filter / g.filters * g.channels * s.channel_in;
+    const T* taps = weight + filter * s.filter;
+    T* to = out + unit / filters * s.image_out + filter * s.channel_out;
+    each_pixel(g, [&](int64_t d, int64_t h, int64_t w, int64_t pixel) {
+      A sum = bias ? static_cast<A>(bias[filter]) : A{0};
+      each_tap(g, d, h, w, [&](int64_t from, int64_t tap) {
+        for (int64_t c = 0; c < g.channels; ++c) {
+          sum += static_cast<A>(image[c * s.channel_in + from * s.pixel_in]) *
+                 static_cast<A>(taps[c * s.channel + tap * s.tap]);
+        }
       });
-    }
+      to[pixel * s.pixel_out] = static_cast<T>(sum);
+    });
   });
 }
 
@@ -136,23 +134,21 @@ void to_data(const ConvGeometry& g, const T* grad, const T* weight, const T* bia
   using A = Accum<T>;
   const Strides s(g);
   const int64_t channels = g.groups * g.channels;
-  engine::parallel_for(context, g.batch * channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t channel = unit % channels;
-      const int64_t filter = channel / g.channels * g.filters;
-      const T* from = grad + unit / channels * s.image_out + filter * s.channel_out;
-      const T* taps = weight + filter * s.filter + channel % g.channels * s.channel;
-      T* to = out + unit / channels * s.image_in + channel * s.channel_in;
-      for (int64_t pixel = 0; pixel < g.in_size(); ++pixel) {
-        A sum = bias ? static_cast<A>(bias[channel]) : A{0};
-        each_reader(g, pixel, [&](int64_t reader, int64_t tap) {
-          for (int64_t f = 0; f < g.filters; ++f) {
-            sum += static_cast<A>(from[f * s.channel_out + reader * s.pixel_out]) *
-                   static_cast<A>(taps[f * s.filter + tap * s.tap]);
-          }
-        });
-        to[pixel * s.pixel_in] = static_cast<T>(sum);
-      }
+  engine::parallel_each(context, g.batch * channels, 1, [&](int64_t unit) {
+    const int64_t channel = unit % channels;
+    const int64_t filter = channel / g.channels * g.filters;
+    const T* from = grad + unit / channels * s.image_out + filter * s.channel_out;
+    const T* taps = weight + filter * s.filter + channel % g.channels * s.channel;
+    T* to = out + unit / channels * s.image_in + channel * s.channel_in;
+    for (int64_t pixel = 0; pixel < g.in_size(); ++pixel) {
+      A sum = bias ? static_cast<A>(bias[channel]) : A{0};
+      each_reader(g, pixel, [&](int64_t reader, int64_t tap) {
+        for (int64_t f = 0; f < g.filters; ++f) {
+          sum += static_cast<A>(from[f * s.channel_out + reader * s.pixel_out]) *
+                 static_cast<A>(taps[f * s.filter + tap * s.tap]);
+        }
+      });
+      to[pixel * s.pixel_in] = static_cast<T>(sum);
     }
   });
 }
@@ -162,22 +158,20 @@ void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool
                engine::RunContext& context) {
   using A = Accum<T>;
   const Strides s(g);
-  engine::parallel_for(context, g.groups * g.filters * g.channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t filter = unit / g.channels, channel = unit % g.channels;
-      const T* from = grad + filter * s.channel_out;
-      const T* image = data + (filter / g.filters * g.channels + channel) * s.channel_in;
-      T* to = out + filter * s.filter + channel * s.channel;
-      for (int64_t tap = 0; tap < g.kernel_size(); ++tap) {
-        A sum = add ? static_cast<A>(to[tap * s.tap]) : A{0};
-        for (int64_t n = 0; n < g.batch; ++n) {
-          each_meeting(g, tap, [&](int64_t in_pixel, int64_t out_pixel) {
-            sum += static_cast<A>(from[n * s.image_out + out_pixel * s.pixel_out]) *
-                   static_cast<A>(image[n * s.image_in + in_pixel * s.pixel_in]);
-          });
-        }
-        to[tap * s.tap] = static_cast<T>(sum);
+  engine::parallel_each(context, g.groups * g.filters * g.channels, 1, [&](int64_t unit) {
+    const int64_t filter = unit / g.channels, channel = unit % g.channels;
+    const T* from = grad + filter * s.channel_out;
+    const T* image = data + (filter / g.filters * g.channels + channel) * s.channel_in;
+    T* to = out + filter * s.filter + channel * s.channel;
+    for (int64_t tap = 0; tap < g.kernel_size(); ++tap) {
+      A sum = add ? static_cast<A>(to[tap * s.tap]) : A{0};
+      for (int64_t n = 0; n < g.batch; ++n) {
+        each_meeting(g, tap, [&](int64_t in_pixel, int64_t out_pixel) {
+          sum += static_cast<A>(from[n * s.image_out + out_pixel * s.pixel_out]) *
+                 static_cast<A>(image[n * s.image_in + in_pixel * s.pixel_in]);
+        });
       }
+      to[tap * s.tap] = static_cast<T>(sum);
     }
   });
 }
@@ -206,7 +200,6 @@ void conv_weight_cpu(const ConvGeometry& g, const ConvOperands& from, const Kern
 }
 
 void convolution_bias_cpu(const ConvolutionParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const TensorView& grad = args.in[0];
   const bool last = p.layout && channels_last(*p.layout);
   const int64_t filters = p.num_filter;
@@ -217,22 +210,20 @@ void convolution_bias_cpu(const ConvolutionParams& p, const KernelArgs& args) {
     const T* from = grad.as<T>();
     T* out = args.out[0].mutable_as<T>();
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, batch * pixels));
-    engine::parallel_for(*args.context, filters, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t filter = begin; filter < end; ++filter) {
-        A sum = args.req[0] == Req::add ? static_cast<A>(out[filter]) : A{0};
-        for (int64_t n = 0; n < batch; ++n) {
-          const T* plane = from + n * filters * pixels + (last ? filter : filter * pixels);
-          const int64_t step = last ? filters : 1;
-          A part[8] = {};  // independent sums, so that they are added side by side
-          int64_t i = 0;
-          for (; i + 8 <= pixels; i += 8) {
-            for (int64_t lane = 0; lane < 8; ++lane) part[lane] += static_cast<A>(plane[(i + lane) * step]);
-          }
-          for (; i < pixels; ++i) part[0] += static_cast<A>(plane[i * step]);
-          for (A value : part) sum += value;
+    engine::parallel_each(*args.context, filters, grain, [&](int64_t filter) {
+      A sum = args.req[0] == Req::add ? static_cast<A>(out[filter]) : A{0};
+      for (int64_t n = 0; n < batch; ++n) {
+        const T* plane = from + n * filters * pixels + (last ? filter : filter * pixels);
+        const int64_t step = last ? filters : 1;
+        A part[8] = {};  // independent sums, so that they are added side by side
+        int64_t i = 0;
+        for (; i + 8 <= pixels; i += 8) {
+          for (int64_t lane = 0; lane < 8; ++lane) part[lane] += static_cast<A>(plane[(i + lane) * step]);
         }
-        out[filter] = static_cast<T>(sum);
+        for (; i < pixels; ++i) part[0] += static_cast<A>(plane[i * step]);
+        for (A value : part) sum += value;
       }
+      out[filter] = static_cast<T>(sum);
     });
   });
 }

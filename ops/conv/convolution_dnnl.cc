@@ -5,7 +5,6 @@
 
 #include "base/settings.h"
 #include "ops/conv/deconvolution.h"
-#include "ops/families.h"
 #include "ops/isa.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -427,8 +426,7 @@ void add(OpTable& table, const std::string& op, const char* winograd, const char
          const char* direct_bfloat) {
   constexpr Pass kPass = Of<kDirect, float>::kPass;
   const auto kernel = [&]<algorithm how, class T>(const char* name) {
-    table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<how, T>>>, accepts<P, kPass, how, T>>(
-        op, name, DeviceType::cpu);
+    table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<how, T>>>, accepts<P, kPass, how, T>>(op, name);
   };
   kernel.template operator()<kWinograd, float>(winograd);
   kernel.template operator()<kDirect, float>(direct);

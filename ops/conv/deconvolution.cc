@@ -5,14 +5,13 @@
 
 #include "base/error.h"
 #include "ops/linear/bilinear.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
 using Params = DeconvolutionParams;
-constexpr Bilinear kOps{"Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight"};
+constexpr Bilinear kOps{"Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight",
+                        "_backward_Deconvolution_bias"};
 
 bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
 bool has_target(const Params& p) {
@@ -42,12 +41,7 @@ void check(const Params& p, const char* who) {
   }
 }
 
-// What data, weight and output say about each other; `at` tells which argument of the operator each of them is.
-struct Places {
-  int data, weight, out;  // inputs, or -1 for the output
-};
-
-Shape output_of(const Params& p, ShapeInfer& s, const Shape& data) {
+Shape output_of(const Params& p, const BilinearShapes& s, const Shape& data) {
   const int first = is_channels_last(p) ? 1 : 2;
   Shape out = data;
   out[is_channels_last(p) ? data.ndim() - 1 : 1] = p.num_filter;
@@ -60,35 +54,31 @@ Shape output_of(const Params& p, ShapeInfer& s, const Shape& data) {
     size = deconvolved(p, i, size).size;
     LOOMIX_CHECK(
         size > 0 && size <= full + value_or(p.adj, i, 0), ShapeError,
-        "[{}] pad {}, target_shape {} ask for size {} along axis {}, of the {} that data of shape {} "
-        "gives.",
+        "[{}] pad {}, target_shape {} ask for size {} along axis {}, of the {} that data of shape {} gives.",
         s.who(), p.pad.to_string(), p.target_shape.to_string(), size, first + i, full, data.to_string());
   }
   return out;
 }
 
-void relate(const Params& p, ShapeInfer& s, const Places& at) {
+// What data, weight and output say about each other.
+void relate(const Params& p, BilinearShapes& s) {
   check(p, s.who());
-  const auto get = [&](int place) -> const Shape& { return place < 0 ? s.out(0) : s.in(place); };
-  const auto put = [&](int place, const Shape& shape) {
-    place < 0 ? s.set_out(0, shape) : s.set_in(place, shape);
-  };
   const int spatial = p.kernel.ndim();
-  if (!get(at.data).ndim_known()) {
-    if (!get(at.out).ndim_known()) return;
-    put(at.data, Shape::filled(spatial + 2, kUnknownDim));
+  if (!s.a().ndim_known()) {
+    if (!s.out().ndim_known()) return;
+    s.set_a(Shape::filled(spatial + 2, kUnknownDim));
   }
-  Shape data = get(at.data);
+  Shape data = s.a();
   LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
                "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
                spatial + 2, p.kernel.to_string());
   const bool last = is_channels_last(p);
   const int channel_axis = last ? spatial + 1 : 1;
-  put(at.out, Shape::filled(spatial + 2, kUnknownDim));
-  if (data[0] < 0) data[0] = get(at.out)[0];
-  const Shape& known_weight = get(at.weight);
+  s.set_out(Shape::filled(spatial + 2, kUnknownDim));
+  if (data[0] < 0) data[0] = s.out()[0];
+  const Shape& known_weight = s.b();
   if (data[channel_axis] < 0 && known_weight.ndim() > 0) data[channel_axis] = known_weight[0];
-  put(at.data, data);
+  s.set_a(data);
   LOOMIX_CHECK(data[channel_axis] < 0 || data[channel_axis] % p.num_group == 0, ShapeError,
                "[{}] the data has shape {}; its {} channels are no multiple of num_group {}.", s.who(),
                data.to_string(), data[channel_axis], p.num_group);
@@ -96,28 +86,13 @@ void relate(const Params& p, ShapeInfer& s, const Places& at) {
   weight[0] = data[channel_axis];
   weight[channel_axis] = p.num_filter / p.num_group;
   for (int i = 0; i < spatial; ++i) weight[(last ? 1 : 2) + i] = p.kernel[i];
-  put(at.weight, weight);
-  put(at.out, output_of(p, s, data));
+  s.set_b(weight);
+  s.set_out(output_of(p, s, data));
 }
 
 double cost(const Params& p, const KernelSpec& spec) {
   return 1000 + 0.01 * static_cast<double>(spec.in[0].size()) * p.num_filter / p.num_group *
                     static_cast<double>(p.kernel.size());
-}
-
-// A gradient's operator: the output is like input 2.
-void add_backward(OpTable& table, const char* name, std::vector<std::string> inputs,
-                  void (*infer)(const Params&, ShapeInfer&), void (*gradient)(const Params&, GradBuilder&)) {
-  table.add<Params>(name)
-      .hidden()
-      .inputs(std::move(inputs))
-      .shape_only(2)
-      .output("output")
-      .infer_shape(infer)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .cost(cost)
-      .gradient(gradient);
 }
 
 }  // namespace
@@ -150,47 +125,8 @@ ConvOperands operands_of(const DeconvolutionParams& p, ConvPass pass, std::span<
 }
 
 void register_deconvolution(OpTable& table) {
-  table.add<Params>("Deconvolution")
-      .doc("Spreads each element of the data over the output by a filter: the transpose of Convolution.")
-      .inputs({"data", "weight", "bias"})
-      .last_input_if([](const Params& p) { return !p.no_bias; })
-      .output("output")
-      .infer_shape([](const Params& p, ShapeInfer& s) {
-        relate(p, s, {.data = 0, .weight = 1, .out = -1});
-        if (!p.no_bias) s.set_in(2, Shape{p.num_filter});
-      })
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .cost(cost)
-      .gradient([](const Params& p, GradBuilder& g) {
-        bilinear_gradient(kOps, g);
-        if (!p.no_bias && g.wants(2)) g.set(2, call_with(g, "_backward_Deconvolution_bias", {g.grad_of(0)}));
-      });
-  add_backward(
-      table, kOps.fa, {"grad", "weight", "data"},
-      [](const Params& p, ShapeInfer& s) {
-        s.set_in(2, s.out(0));
-        relate(p, s, {.data = 2, .weight = 1, .out = 0});
-        s.set_out(0, s.in(2));
-      },
-      [](const Params&, GradBuilder& g) { bilinear_gradient_a(kOps, g, without_bias(*g.attrs())); });
-  add_backward(
-      table, kOps.fb, {"grad", "data", "weight"},
-      [](const Params& p, ShapeInfer& s) {
-        s.set_in(2, s.out(0));
-        relate(p, s, {.data = 1, .weight = 2, .out = 0});
-        s.set_out(0, s.in(2));
-      },
-      [](const Params&, GradBuilder& g) { bilinear_gradient_b(kOps, g, without_bias(*g.attrs())); });
-  table.refine<Params>(kOps.fb).accumulates();
-  table.add<Params>("_backward_Deconvolution_bias")
-      .hidden()
-      .input("grad")
-      .output("output")
-      .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_filter}); })
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .accumulates();
+  add_bilinear<Params, kOps, relate, cost>(table, "data", "weight")
+      .doc("Spreads each element of the data over the output by a filter: the transpose of Convolution.");
 }
 
 }  // namespace loomix::ops

@@ -34,6 +34,4 @@ ConvGeometry geometry_of(const DeconvolutionParams& p, ConvPass pass, std::span<
                          std::span<const TensorView> out);
 ConvOperands operands_of(const DeconvolutionParams& p, ConvPass pass, std::span<const TensorView> in);
 
-void register_deconvolution(OpTable& table);
-
 }  // namespace loomix::ops

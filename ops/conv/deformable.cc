@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/conv/deformable.h"
 
-#include <type_traits>
-
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -44,8 +41,7 @@ void relate(const P& p, ShapeInfer& s, int first) {
   LOOMIX_CHECK(p.kernel.ndim() == 2, ValueError, "[{}] kernel is {}; expected two numbers.", s.who(),
                p.kernel.to_string());
   const Shape& data = s.in(first);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 4, ShapeError, "[{}] data has shape {}; expected 4 axes.",
-               s.who(), data.to_string());
+  s.expect(first, data.ndim() == 4, "4 axes");
   if (!data.is_known()) return;
   LOOMIX_CHECK(
       data[1] % p.num_group == 0 && data[1] % p.num_deformable_group == 0, ShapeError,
@@ -92,14 +88,11 @@ template <class P>
 void add(OpTable& table, const std::string& name, const char* doc, const char* backward_name) {
   static const char* const backward = backward_name;
   static constexpr int kInputs = P::kModulated ? 4 : 3;
-  auto op = table.add<P>(name);
-  op.doc(doc).inputs({"data", "offset"});
+  auto op = table.add<P>(name, {"data", "offset"}).doc(doc);
   if (P::kModulated) op.input("mask");
   op.inputs({"weight", "bias"})
       .last_input_if([](const P& p) { return !p.no_bias; })
-      .output("output")
       .infer_shape(infer<P>)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .cost(cost<P>)
       .gradient([](const P& p, GradBuilder& g) {
@@ -112,16 +105,11 @@ void add(OpTable& table, const std::string& name, const char* doc, const char* b
               g.call1("_backward_Convolution_bias", {g.grad_of(0)},
                       {{"kernel", p.kernel.to_string()}, {"num_filter", std::to_string(p.num_filter)}}));
       });
-  auto reverse = table.add<P>(backward);
-  reverse.hidden().inputs({"grad", "data", "offset"});
+  auto reverse = table.add_hidden<P>(backward, {"grad", "data", "offset"});
   if (P::kModulated) reverse.input("mask");
   reverse.input("weight").output("data").output("offset");
   if (P::kModulated) reverse.output("mask");
-  reverse.output("weight")
-      .infer_shape(infer_backward<P>)
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .cost(cost<P>);
+  reverse.output("weight").infer_shape(infer_backward<P>).types(kFloatingTypes).cost(cost<P>);
 }
 
 }  // namespace

@@ -22,15 +22,4 @@ struct ModulatedDeformableConvolutionParams : ConvolutionParams {
   static void fields(FieldList<ModulatedDeformableConvolutionParams>& f);
 };
 
-void register_deformable(OpTable& table);
-
-template <class P>
-void deformable_cpu(const P&, const KernelArgs&);
-template <class P>
-void deformable_backward_cpu(const P&, const KernelArgs&);
-template <class P>
-size_t deformable_scratch(const P&, const KernelSpec&);
-template <class P>
-size_t deformable_backward_scratch(const P&, const KernelSpec&);
-
 }  // namespace loomix::ops

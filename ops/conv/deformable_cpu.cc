@@ -8,6 +8,7 @@
 #include "ops/bilinear_corners.h"
 #include "ops/linear/gemm.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 
 // Image by image: what the filters read becomes columns, and then all is matrix products, in the type of sums.
 namespace loomix::ops {
@@ -118,18 +119,16 @@ void to_places(const Problem<T>& p, const A* columns, T* offset, T* mask, engine
 template <class T, class A>
 void to_data(const Problem<T>& p, const A* columns, T* out, ScratchSlots& slots,
              engine::RunContext& context) {
-  engine::parallel_for(context, p.channels(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      const int64_t group = c / p.shared_channels();
-      fill_plane(slots, out + c * p.g.in_size(), p.g.in_size(), [&](A* sums) {
-        for (int64_t tap = 0; tap < p.taps(); ++tap) {
-          const A* const head = columns + (c * p.taps() + tap) * p.pixels();
-          for (int64_t i = 0; i < p.pixels(); ++i) {
-            p.place(group, tap, i).add(head[i] * p.factor(group, tap, i), sums);
-          }
+  engine::parallel_each(context, p.channels(), 1, [&](int64_t c) {
+    const int64_t group = c / p.shared_channels();
+    fill_plane(slots, out + c * p.g.in_size(), p.g.in_size(), [&](A* sums) {
+      for (int64_t tap = 0; tap < p.taps(); ++tap) {
+        const A* const head = columns + (c * p.taps() + tap) * p.pixels();
+        for (int64_t i = 0; i < p.pixels(); ++i) {
+          p.place(group, tap, i).add(head[i] * p.factor(group, tap, i), sums);
         }
-      });
-    }
+      }
+    });
   });
 }
 
@@ -161,8 +160,6 @@ struct Pieces {
 };
 
 MatMul product(int64_t m, int64_t n, int64_t k) { return {.m = m, .n = n, .k = k}; }
-
-}  // namespace
 
 template <class P>
 size_t deformable_scratch(const P& p, const KernelSpec& spec) {
@@ -266,15 +263,21 @@ void deformable_backward_cpu(const P& p, const KernelArgs& args) {
   });
 }
 
-using Plain = DeformableConvolutionParams;
-using Modulated = ModulatedDeformableConvolutionParams;
-template void deformable_cpu(const Plain&, const KernelArgs&);
-template void deformable_cpu(const Modulated&, const KernelArgs&);
-template void deformable_backward_cpu(const Plain&, const KernelArgs&);
-template void deformable_backward_cpu(const Modulated&, const KernelArgs&);
-template size_t deformable_scratch(const Plain&, const KernelSpec&);
-template size_t deformable_scratch(const Modulated&, const KernelSpec&);
-template size_t deformable_backward_scratch(const Plain&, const KernelSpec&);
-template size_t deformable_backward_scratch(const Modulated&, const KernelSpec&);
+template <class P>
+void add_deformable(OpTable& table, const std::string& name, const char* forward, const char* backward) {
+  table.kernel<deformable_cpu<P>, deformable_scratch<P>>("_contrib_" + name, forward);
+  table.kernel<deformable_backward_cpu<P>, deformable_backward_scratch<P>>("_backward__contrib_" + name,
+                                                                           backward);
+}
+
+}  // namespace
+
+void kernels_deformable(OpTable& table) {
+  add_deformable<DeformableConvolutionParams>(table, "DeformableConvolution", "deformable_cpu",
+                                              "deformable_backward_cpu");
+  add_deformable<ModulatedDeformableConvolutionParams>(table, "ModulatedDeformableConvolution",
+                                                       "modulated_deformable_cpu",
+                                                       "modulated_deformable_backward_cpu");
+}
 
 }  // namespace loomix::ops

@@ -3,7 +3,6 @@
 
 #include "ops/conv/conv_columns.h"
 #include "ops/conv/deconvolution.h"
-#include "ops/conv/deformable.h"
 #include "ops/families.h"
 #include "ops/rearranged.h"
 #include "ops/table.h"
@@ -11,21 +10,8 @@
 namespace loomix::ops {
 namespace {
 
-constexpr DeviceType kCpu = DeviceType::cpu;
-
-template <class P>
-Support gemm_support(const P& p, const KernelSpec& spec) {
-  return convolution_gemm_support(p, spec);
-}
-
-template <class P>
-Support columns_support(const P& p, const KernelSpec& spec) {
-  return conv_columns_support(p, spec);
-}
-
 template <class P, ConvPass pass, void (*run)(const ConvGeometry&, const ConvOperands&, const KernelArgs&)>
 void plain(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   run(geometry_of(p, pass, args.in, args.out), operands_of(p, pass, args.in), args);
 }
 
@@ -37,29 +23,30 @@ void plain_bias(const P& p, const KernelArgs& args) {
 // `batched`: the inputs that have images along axis 0, a bit each.
 template <class P, uint32_t batched>
 void add_forward(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvGemm>, gemm_support<P>>(op, "convolution_gemm", kCpu);
-  table.prepared_kernel<P, ConvKernel<P, ConvColumns>, columns_support<P>>(op, "convolution_cblas", kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvGemm>, convolution_gemm_support>(op, "convolution_gemm");
+  table.prepared_kernel<P, ConvKernel<P, ConvColumns>, conv_columns_support>(op, "convolution_cblas");
   add_rearranged<P, batched>(table, op, "convolution_rearranged");
-  table.kernel<P, plain<P, ConvPass::forward, conv_forward_cpu>>(op, "convolution_cpu", kCpu);
+  table.kernel<plain<P, ConvPass::forward, conv_forward_cpu>>(op, "convolution_cpu");
 }
 
 template <class P, uint32_t batched>
 void add_data(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvDataGemm>, gemm_support<P>>(op, "convolution_data_gemm", kCpu);
-  table.prepared_kernel<P, ConvKernel<P, ConvDataColumns>, columns_support<P>>(op, "convolution_data_cblas",
-                                                                               kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvDataGemm>, convolution_gemm_support>(op,
+                                                                                  "convolution_data_gemm");
+  table.prepared_kernel<P, ConvKernel<P, ConvDataColumns>, conv_columns_support>(op,
+                                                                                 "convolution_data_cblas");
   add_rearranged<P, batched>(table, op, "convolution_data_rearranged");
-  table.kernel<P, plain<P, ConvPass::data, conv_data_cpu>>(op, "convolution_data_cpu", kCpu);
+  table.kernel<plain<P, ConvPass::data, conv_data_cpu>>(op, "convolution_data_cpu");
 }
 
 template <class P>
 void add_weight(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvWeightGemm>, gemm_support<P>>(op, "convolution_weight_gemm",
-                                                                           kCpu);
-  table.prepared_kernel<P, ConvKernel<P, ConvWeightColumns>, columns_support<P>>(
-      op, "convolution_weight_cblas", kCpu);
+  table.prepared_kernel<P, ConvKernel<P, ConvWeightGemm>, convolution_gemm_support>(
+      op, "convolution_weight_gemm");
+  table.prepared_kernel<P, ConvKernel<P, ConvWeightColumns>, conv_columns_support>(
+      op, "convolution_weight_cblas");
   add_rearranged<P, 0b011, true>(table, op, "convolution_weight_rearranged");
-  table.kernel<P, plain<P, ConvPass::weight, conv_weight_cpu>>(op, "convolution_weight_cpu", kCpu);
+  table.kernel<plain<P, ConvPass::weight, conv_weight_cpu>>(op, "convolution_weight_cpu");
 }
 
 template <class P>
@@ -67,14 +54,7 @@ void add_convolution(OpTable& table, const std::string& name) {
   add_forward<P, 0b001>(table, name);
   add_data<P, 0b101>(table, "_backward_" + name + "_data");
   add_weight<P>(table, "_backward_" + name + "_weight");
-  table.kernel<P, plain_bias<P>>("_backward_" + name + "_bias", "convolution_bias_cpu", kCpu);
-}
-
-template <class P>
-void add_deformable(OpTable& table, const std::string& name, const char* forward, const char* backward) {
-  table.kernel<P, deformable_cpu<P>, nullptr, deformable_scratch<P>>("_contrib_" + name, forward, kCpu);
-  table.kernel<P, deformable_backward_cpu<P>, nullptr, deformable_backward_scratch<P>>(
-      "_backward__contrib_" + name, backward, kCpu);
+  table.kernel<plain_bias<P>>("_backward_" + name + "_bias", "convolution_bias_cpu");
 }
 
 }  // namespace
@@ -87,12 +67,7 @@ void kernels_conv_cpu(OpTable& table) {
   add_data<D, 0b001>(table, "Deconvolution");
   add_forward<D, 0b101>(table, "_backward_Deconvolution_data");
   add_weight<D>(table, "_backward_Deconvolution_weight");
-  table.kernel<D, plain_bias<D>>("_backward_Deconvolution_bias", "convolution_bias_cpu", kCpu);
-  add_deformable<DeformableConvolutionParams>(table, "DeformableConvolution", "deformable_cpu",
-                                              "deformable_backward_cpu");
-  add_deformable<ModulatedDeformableConvolutionParams>(table, "ModulatedDeformableConvolution",
-                                                       "modulated_deformable_cpu",
-                                                       "modulated_deformable_backward_cpu");
+  table.kernel<plain_bias<D>>("_backward_Deconvolution_bias", "convolution_bias_cpu");
 }
 
 }  // namespace loomix::ops

@@ -2,7 +2,6 @@
 #include "ops/detection/box.h"
 
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -36,17 +35,15 @@ void nms_shape(const BoxNmsParams& p, ShapeInfer& s) {
   s.unify_all();
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
-  LOOMIX_CHECK(data.ndim() >= 2, ShapeError, "[{}] data has shape {}; expected (..., boxes, numbers).",
-               s.who(), data.to_string());
+  s.expect(0, data.ndim() >= 2, "(..., boxes, numbers)");
   const int64_t numbers = data[data.ndim() - 1];
   if (numbers < 0) return;
-  LOOMIX_CHECK(
-      p.coord_start >= 0 && p.coord_start + 4 <= numbers && p.score_index >= 0 && p.score_index < numbers &&
-          p.id_index < numbers,
-      ValueError,
-      "[{}] coord_start {}, score_index {}, id_index {} are not inside of the {} numbers of a box in data of "
-      "shape {}.",
-      s.who(), p.coord_start, p.score_index, p.id_index, numbers, data.to_string());
+  LOOMIX_CHECK(p.coord_start >= 0 && p.coord_start + 4 <= numbers && p.score_index >= 0 &&
+                   p.score_index < numbers && p.id_index < numbers,
+               ValueError,
+               "[{}] coord_start {}, score_index {}, id_index {} are not inside of the {} numbers of a box "
+               "in data of shape {}.",
+               s.who(), p.coord_start, p.score_index, p.id_index, numbers, data.to_string());
   const auto is_coordinate = [&](int index) { return index >= p.coord_start && index < p.coord_start + 4; };
   LOOMIX_CHECK(!is_coordinate(p.score_index) && !is_coordinate(p.id_index) && p.id_index != p.score_index,
                ValueError, "[{}] coord_start {}, score_index {} and id_index {} overlap.", s.who(),
@@ -60,14 +57,11 @@ TensorView nms_saved(const BoxNmsParams&, const KernelSpec& spec, int) {
 }
 
 void encode_shape(const BoxEncodeParams&, ShapeInfer& s) {
-  s.set_in(0, s.in(1));
-  s.set_in(1, s.in(0));
+  s.tie({0, 1}, {});
   s.set_in(4, Shape{4});
   s.set_in(5, Shape{4});
   const Shape& samples = s.in(0);
-  if (!samples.ndim_known()) return;
-  LOOMIX_CHECK(samples.ndim() == 2, ShapeError, "[{}] samples has shape {}; expected (batch, anchors).",
-               s.who(), samples.to_string());
+  if (!s.has_axes(0, 2, "(batch, anchors)")) return;
   s.set_in(2, Shape{kUnknownDim, samples[1], 4});
   s.set_in(3, Shape{samples[0], kUnknownDim, 4});
   const int64_t batch = s.in(2)[0];
@@ -78,12 +72,9 @@ void encode_shape(const BoxEncodeParams&, ShapeInfer& s) {
 }
 
 void decode_shape(const BoxDecodeParams&, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   const Shape& data = s.in(0);
-  if (!data.ndim_known()) return;
-  LOOMIX_CHECK(data.ndim() == 3, ShapeError, "[{}] data has shape {}; expected (batch, anchors, 4).", s.who(),
-               data.to_string());
+  if (!s.has_axes(0, 3, "(batch, anchors, 4)")) return;
   s.set_in(0, Shape{kUnknownDim, kUnknownDim, 4});
   s.set_in(1, Shape{1, data[1], 4});
 }
@@ -91,8 +82,7 @@ void decode_shape(const BoxDecodeParams&, ShapeInfer& s) {
 void matching_shape(const BipartiteMatchingParams&, ShapeInfer& s) {
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
-  LOOMIX_CHECK(data.ndim() >= 2, ShapeError, "[{}] data has shape {}; expected (..., rows, columns).",
-               s.who(), data.to_string());
+  s.expect(0, data.ndim() >= 2, "(..., rows, columns)");
   Shape rows, columns;
   for (int i = 0; i < data.ndim(); ++i) {
     if (i != data.ndim() - 1) rows.push_back(data[i]);
@@ -141,76 +131,55 @@ void BipartiteMatchingParams::fields(FieldList<BipartiteMatchingParams>& f) {
 }
 
 void register_box(OpTable& table) {
-  table.add<BoxIouParams>("_contrib_box_iou")
+  table.add<BoxIouParams>("_contrib_box_iou", {"lhs", "rhs"})
       .doc("Intersection over union of each box of lhs with each of rhs.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
       .infer_shape(iou_shape)
-      .infer_type(same_type<BoxIouParams>)
       .types(kFloatingTypes)
       .element_cost(3)
       .zero_gradient();
-  table.add<BoxNmsParams>("_contrib_box_nms")
-      .aliases({"_contrib_box_non_maximum_suppression"})
+  table.add<BoxNmsParams>("_contrib_box_nms", {"data"})
       .doc(
           "Takes out boxes that overlap better ones; the others come first, the best ahead, and then rows of "
           "-1.")
-      .input("data")
+      .aliases({"_contrib_box_non_maximum_suppression"})
       .output("output0")
       .saved({"index"}, nms_saved)
       .infer_shape(nms_shape)
-      .infer_type(same_type<BoxNmsParams>)
       .types(kFloatingTypes)
       .element_cost(20)
-      .gradient([](const BoxNmsParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.saved(0)};
-        g.set(0, g.call("_backward__contrib_box_nms", inputs, g.attrs())[0]);
-      });
-  table.add<BoxNmsParams>("_backward__contrib_box_nms")
-      .hidden()
-      .inputs({"grad", "index"})
-      .output("output")
+      .gradient_op("_backward__contrib_box_nms", {head(0), saved(0)});
+  table.add_hidden<BoxNmsParams>("_backward__contrib_box_nms", {"grad", "index"})
       .infer_shape([](const BoxNmsParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, s.out(0));
+        s.tie({0});
         if (!s.in(0).ndim_known()) return;
         Shape index = s.in(0);
         index.resize(std::max(index.ndim() - 1, 0));
         s.set_in(1, index);
       })
       .infer_type([](const BoxNmsParams&, TypeInfer& t) {
-        t.set_out(0, t.in(0));
-        t.set_in(0, t.out(0));
+        t.tie({0});
         t.set_in(1, DType::int32);
       })
       .types(kFloatingTypes)
       .input_types(1, {DType::int32});
-  table.add<BoxEncodeParams>("_contrib_box_encode")
+  table
+      .add<BoxEncodeParams>("_contrib_box_encode", {"samples", "matches", "anchors", "refs", "means", "stds"})
       .doc("Distances of boxes from the anchors that they were matched with, and which of them count.")
-      .inputs({"samples", "matches", "anchors", "refs", "means", "stds"})
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .infer_shape(encode_shape)
-      .infer_type(same_type<BoxEncodeParams>)
       .types(kFloatingTypes)
       .element_cost(5)
       .zero_gradient();
-  table.add<BoxDecodeParams>("_contrib_box_decode")
+  table.add<BoxDecodeParams>("_contrib_box_decode", {"data", "anchors"})
       .doc("Boxes, as corners, from their distances from anchors.")
-      .inputs({"data", "anchors"})
-      .output("output")
       .infer_shape(decode_shape)
-      .infer_type(same_type<BoxDecodeParams>)
       .types(kFloatingTypes)
       .element_cost(5)
       .zero_gradient();
-  table.add<BipartiteMatchingParams>("_contrib_bipartite_matching")
+  table.add<BipartiteMatchingParams>("_contrib_bipartite_matching", {"data"})
       .doc("Matches rows with columns, the best scores first; -1 for those without.")
-      .input("data")
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .infer_shape(matching_shape)
-      .infer_type(same_type<BipartiteMatchingParams>)
       .types(kFloatingTypes)
       .element_cost(100)
       .zero_gradient();

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "base/params.h"
 #include "ops/kernel.h"
 
 namespace loomix::ops {
-
-class OpTable;
 
 enum class BoxFormat { center, corner };
 
@@ -76,16 +73,5 @@ A overlap(const Corners4<A>& a, const Corners4<A>& b) {
   const A both = width * height, all = a.area() + b.area() - both;
   return all > 0 ? both / all : A{0};
 }
-
-void register_box(OpTable& table);
-
-void box_iou_cpu(const BoxIouParams&, const KernelArgs&);
-void box_nms_cpu(const BoxNmsParams&, const KernelArgs&);
-size_t box_nms_scratch(const BoxNmsParams&, const KernelSpec&);
-void box_nms_backward_cpu(const BoxNmsParams&, const KernelArgs&);
-void box_encode_cpu(const BoxEncodeParams&, const KernelArgs&);
-void box_decode_cpu(const BoxDecodeParams&, const KernelArgs&);
-void bipartite_matching_cpu(const BipartiteMatchingParams&, const KernelArgs&);
-size_t bipartite_matching_scratch(const BipartiteMatchingParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

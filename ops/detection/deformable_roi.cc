@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "ops/detection/roi.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -12,9 +11,7 @@ using Params = DeformablePSROIPoolingParams;
 // data, rois, (trans,) after `first` others.
 void relate(const Params& p, ShapeInfer& s, int first) {
   const Shape& data = s.in(first);
-  LOOMIX_CHECK(!data.ndim_known() || (data.ndim() == 4 && data[2] != 0 && data[3] != 0), ShapeError,
-               "[{}] data has shape {}; expected 4 axes, and images with elements.", s.who(),
-               data.to_string());
+  s.expect(first, data.ndim() == 4 && data[2] != 0 && data[3] != 0, "4 axes, and images with elements");
   s.set_in(first,
            Shape{kUnknownDim, int64_t{p.output_dim} * p.group_size * p.group_size, kUnknownDim, kUnknownDim});
   s.set_in(first + 1, Shape{kUnknownDim, 5});
@@ -23,8 +20,7 @@ void relate(const Params& p, ShapeInfer& s, int first) {
   const int64_t moves = s.in(first + 2)[1];
   LOOMIX_CHECK(moves < 0 || (moves > 0 && moves % 2 == 0 && p.output_dim % (moves / 2) == 0), ShapeError,
                "[{}] trans has shape {}; expected two numbers along axis 1 for each class, of which "
-               "output_dim {} is a "
-               "multiple.",
+               "output_dim {} is a multiple.",
                s.who(), s.in(first + 2).to_string(), p.output_dim);
 }
 
@@ -46,16 +42,13 @@ void DeformablePSROIPoolingParams::fields(FieldList<DeformablePSROIPoolingParams
 }
 
 void register_deformable_roi(OpTable& table) {
-  table.add<Params>("_contrib_DeformablePSROIPooling")
+  table.add<Params>("_contrib_DeformablePSROIPooling", {"data", "rois", "trans"})
       .doc("PSROIPooling of points, each part of a box moved by `trans`, in parts of the box.")
-      .inputs({"data", "rois", "trans"})
       .last_input_if([](const Params& p) { return !p.no_trans; })
-      .output("output")
       .infer_shape([](const Params& p, ShapeInfer& s) {
         relate(p, s, 0);
         s.set_out(0, Shape{s.in(1)[0], p.output_dim, p.pooled_size, p.pooled_size});
       })
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(40)
       .gradient([](const Params& p, GradBuilder& g) {
@@ -65,12 +58,9 @@ void register_deformable_roi(OpTable& table) {
         g.set(0, grads[0]);
         if (!p.no_trans) g.set(2, grads[1]);
       });
-  table.add<Params>("_backward__contrib_DeformablePSROIPooling")
-      .hidden()
-      .inputs({"grad", "data", "rois", "trans"})
+  table.add_hidden<Params>("_backward__contrib_DeformablePSROIPooling", {"grad", "data", "rois", "trans"})
       .last_input_if([](const Params& p) { return !p.no_trans; })
-      .output("data")
-      .output("trans")
+      .outputs({"data", "trans"})
       .num_outputs([](const Params& p) { return p.no_trans ? 1 : 2; })
       .infer_shape([](const Params& p, ShapeInfer& s) {
         relate(p, s, 1);
@@ -78,7 +68,6 @@ void register_deformable_roi(OpTable& table) {
         s.set_out(0, s.in(1));
         if (!p.no_trans) s.set_out(1, s.in(3));
       })
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(20);
 }

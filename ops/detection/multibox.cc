@@ -3,7 +3,6 @@
 #include "ops/detection/multibox.h"
 
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -40,8 +39,7 @@ void prior_shape(const Prior& p, ShapeInfer& s) {
                p.steps[1]);
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
-  LOOMIX_CHECK(data.ndim() >= 4, ShapeError, "[{}] data has shape {}; expected 4 axes.", s.who(),
-               data.to_string());
+  s.expect(0, data.ndim() >= 4, "4 axes");
   if (data[2] < 0 || data[3] < 0) return;
   const auto kinds = static_cast<int64_t>(p.sizes.size() + p.ratios.size()) - 1;
   s.set_out(0, Shape{1, data[2] * data[3] * kinds, 4});
@@ -52,11 +50,8 @@ void target_shape(const Target& p, ShapeInfer& s) {
   s.set_in(0, Shape{1, kUnknownDim, 4});
   const Shape& label = s.in(1);
   const Shape& scores = s.in(2);
-  LOOMIX_CHECK(!label.ndim_known() || (label.ndim() == 3 && (label[2] < 0 || label[2] >= 5)), ShapeError,
-               "[{}] label has shape {}; expected (batch, boxes, 5 or more).", s.who(), label.to_string());
-  LOOMIX_CHECK(!scores.ndim_known() || (scores.ndim() == 3 && scores[1] != 0), ShapeError,
-               "[{}] cls_pred has shape {}; expected (batch, classes, anchors).", s.who(),
-               scores.to_string());
+  s.expect(1, label.ndim() == 3 && (label[2] < 0 || label[2] >= 5), "(batch, boxes, 5 or more)");
+  s.expect(2, scores.ndim() == 3 && scores[1] != 0, "(batch, classes, anchors)");
   const int64_t anchors = s.in(0)[1];
   if (label.ndim_known()) s.set_in(2, Shape{label[0], kUnknownDim, anchors});
   if (!s.in(2).ndim_known() || anchors < 0) return;
@@ -69,9 +64,7 @@ void detection_shape(const Detection& p, ShapeInfer& s) {
   check_variances(p.variances, s.who());
   s.set_in(2, Shape{1, kUnknownDim, 4});
   const Shape& scores = s.in(0);
-  LOOMIX_CHECK(!scores.ndim_known() || (scores.ndim() == 3 && scores[1] != 0), ShapeError,
-               "[{}] cls_prob has shape {}; expected (batch, classes, anchors).", s.who(),
-               scores.to_string());
+  s.expect(0, scores.ndim() == 3 && scores[1] != 0, "(batch, classes, anchors)");
   if (!scores.ndim_known()) return;
   LOOMIX_CHECK(p.background_id < scores[1] || scores[1] < 0, ValueError,
                "[{}] background_id is {}; there are {} classes.", s.who(), p.background_id, scores[1]);
@@ -118,35 +111,25 @@ void MultiBoxDetectionParams::fields(FieldList<MultiBoxDetectionParams>& f) {
 }
 
 void register_multibox(OpTable& table) {
-  table.add<Prior>("_contrib_MultiBoxPrior")
+  table.add<Prior>("_contrib_MultiBoxPrior", {"data"})
       .doc("Anchors: boxes of some sizes and ratios about each element of an image.")
-      .input("data")
       .shape_only(0)
-      .output("output")
       .infer_shape(prior_shape)
-      .infer_type(same_type<Prior>)
       .types(kFloatingTypes)
       .element_cost(3)
       .zero_gradient();
-  table.add<Target>("_contrib_MultiBoxTarget")
+  table.add<Target>("_contrib_MultiBoxTarget", {"anchor", "label", "cls_pred"})
       .doc(
           "Matches anchors with labelled boxes: their distances, which of them count, and the anchors' "
           "classes.")
-      .inputs({"anchor", "label", "cls_pred"})
-      .output("loc_target")
-      .output("loc_mask")
-      .output("cls_target")
+      .outputs({"loc_target", "loc_mask", "cls_target"})
       .infer_shape(target_shape)
-      .infer_type(same_type<Target>)
       .types(kFloatingTypes)
       .element_cost(50)
       .zero_gradient();
-  table.add<Detection>("_contrib_MultiBoxDetection")
+  table.add<Detection>("_contrib_MultiBoxDetection", {"cls_prob", "loc_pred", "anchor"})
       .doc("Boxes that were found: class, score and corners of each, the best first; class -1: none.")
-      .inputs({"cls_prob", "loc_pred", "anchor"})
-      .output("output")
       .infer_shape(detection_shape)
-      .infer_type(same_type<Detection>)
       .types(kFloatingTypes)
       .element_cost(50)
       .zero_gradient();

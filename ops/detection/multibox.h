@@ -8,8 +8,6 @@
 
 namespace loomix::ops {
 
-class OpTable;
-
 struct MultiBoxPriorParams {
   std::vector<float> sizes{1.0f};
   std::vector<float> ratios{1.0f};
@@ -59,18 +57,5 @@ struct ProposalParams {
 struct MultiProposalParams : ProposalParams {
   static void fields(FieldList<MultiProposalParams>& f);
 };
-
-void register_multibox(OpTable& table);
-void register_proposal(OpTable& table);
-
-void multibox_prior_cpu(const MultiBoxPriorParams&, const KernelArgs&);
-void multibox_target_cpu(const MultiBoxTargetParams&, const KernelArgs&);
-size_t multibox_target_scratch(const MultiBoxTargetParams&, const KernelSpec&);
-void multibox_detection_cpu(const MultiBoxDetectionParams&, const KernelArgs&);
-size_t multibox_detection_scratch(const MultiBoxDetectionParams&, const KernelSpec&);
-void proposal_cpu(const ProposalParams&, const KernelArgs&);
-void multi_proposal_cpu(const MultiProposalParams&, const KernelArgs&);
-size_t proposal_scratch(const ProposalParams&, const KernelSpec&);
-size_t multi_proposal_scratch(const MultiProposalParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

@@ -6,6 +6,7 @@
 #include "engine/parallel_for.h"
 #include "ops/detection/box.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -213,10 +214,7 @@ void suppress(const MultiBoxDetectionParams& p, Found* found, int64_t size) {
   }
 }
 
-}  // namespace
-
 void multibox_prior_cpu(const MultiBoxPriorParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const int64_t height = args.in[0].shape[2], width = args.in[0].shape[3];
   const auto sizes = static_cast<int64_t>(p.sizes.size()), ratios = static_cast<int64_t>(p.ratios.size());
   const int64_t kinds = sizes + ratios - 1;
@@ -225,21 +223,19 @@ void multibox_prior_cpu(const MultiBoxPriorParams& p, const KernelArgs& args) {
     T* const out = args.out[0].mutable_as<T>();
     const A step_y = p.steps[0] > 0 ? static_cast<A>(p.steps[0]) : A{1} / static_cast<A>(height);
     const A step_x = p.steps[1] > 0 ? static_cast<A>(p.steps[1]) : A{1} / static_cast<A>(width);
-    engine::parallel_for(*args.context, height * width, 256, [&](int64_t begin, int64_t end) {
-      for (int64_t place = begin; place < end; ++place) {
-        const A y = (static_cast<A>(place / width) + static_cast<A>(p.offsets[0])) * step_y;
-        const A x = (static_cast<A>(place % width) + static_cast<A>(p.offsets[1])) * step_x;
-        for (int64_t kind = 0; kind < kinds; ++kind) {
-          const auto size = static_cast<A>(p.sizes[static_cast<size_t>(kind < sizes ? kind : 0)]);
-          const A ratio =
-              std::sqrt(static_cast<A>(p.ratios[static_cast<size_t>(kind < sizes ? 0 : kind - sizes + 1)]));
-          const A half_width = size * static_cast<A>(height) / static_cast<A>(width) * ratio / 2;
-          const A half_height = size / ratio / 2;
-          const A box[4] = {x - half_width, y - half_height, x + half_width, y + half_height};
-          for (int i = 0; i < 4; ++i) {
-            out[(place * kinds + kind) * 4 + i] =
-                static_cast<T>(p.clip ? std::clamp(box[i], A{0}, A{1}) : box[i]);
-          }
+    engine::parallel_each(*args.context, height * width, 256, [&](int64_t place) {
+      const A y = (static_cast<A>(place / width) + static_cast<A>(p.offsets[0])) * step_y;
+      const A x = (static_cast<A>(place % width) + static_cast<A>(p.offsets[1])) * step_x;
+      for (int64_t kind = 0; kind < kinds; ++kind) {
+        const auto size = static_cast<A>(p.sizes[static_cast<size_t>(kind < sizes ? kind : 0)]);
+        const A ratio =
+            std::sqrt(static_cast<A>(p.ratios[static_cast<size_t>(kind < sizes ? 0 : kind - sizes + 1)]));
+        const A half_width = size * static_cast<A>(height) / static_cast<A>(width) * ratio / 2;
+        const A half_height = size / ratio / 2;
+        const A box[4] = {x - half_width, y - half_height, x + half_width, y + half_height};
+        for (int i = 0; i < 4; ++i) {
+          out[(place * kinds + kind) * 4 + i] =
+              static_cast<T>(p.clip ? std::clamp(box[i], A{0}, A{1}) : box[i]);
         }
       }
     });
@@ -313,6 +309,16 @@ void multibox_detection_cpu(const MultiBoxDetectionParams& p, const KernelArgs& 
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_multibox(OpTable& table) {
+  table.kernel<multibox_prior_cpu>("_contrib_MultiBoxPrior", "multibox_prior_cpu");
+  table.kernel<multibox_target_cpu, multibox_target_scratch>("_contrib_MultiBoxTarget",
+                                                             "multibox_target_cpu");
+  table.kernel<multibox_detection_cpu, multibox_detection_scratch>("_contrib_MultiBoxDetection",
+                                                                   "multibox_detection_cpu");
 }
 
 }  // namespace loomix::ops

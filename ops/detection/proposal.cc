@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "ops/detection/multibox.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -39,14 +38,11 @@ void check_one_image(const ProposalParams& p, ShapeInfer& s) {
 
 template <class P>
 void add(OpTable& table, const char* name, const char* doc, void (*shape)(const P&, ShapeInfer&)) {
-  table.add<P>(name)
+  table.add<P>(name, {"cls_prob", "bbox_pred", "im_info"})
       .doc(doc)
-      .inputs({"cls_prob", "bbox_pred", "im_info"})
-      .output("output")
-      .output("score")
+      .outputs({"output", "score"})
       .num_visible_outputs([](const P& p) { return p.output_score ? 2 : 1; })
       .infer_shape(shape)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(1000)
       .zero_gradient();

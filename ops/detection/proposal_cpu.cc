@@ -5,6 +5,7 @@
 #include "engine/parallel_for.h"
 #include "ops/detection/multibox.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 
 // Boxes of region proposal networks are those of pixels: from the first to the last one, which counts.
 namespace loomix::ops {
@@ -158,8 +159,6 @@ void run(const ProposalParams& p, const KernelArgs& args, const char* who) {
   });
 }
 
-}  // namespace
-
 void proposal_cpu(const ProposalParams& p, const KernelArgs& args) { run(p, args, "Proposal"); }
 void multi_proposal_cpu(const MultiProposalParams& p, const KernelArgs& args) {
   run(p, args, "MultiProposal");
@@ -169,8 +168,12 @@ size_t proposal_scratch(const ProposalParams&, const KernelSpec& spec) {
   const Shape& shape = spec.in[0].shape;
   return slots_bytes(spec, shape[1] / 2 * shape[2] * shape[3], sizeof(Proposal));
 }
-size_t multi_proposal_scratch(const MultiProposalParams& p, const KernelSpec& spec) {
-  return proposal_scratch(p, spec);
+
+}  // namespace
+
+void kernels_proposal(OpTable& table) {
+  table.kernel<proposal_cpu, proposal_scratch>("_contrib_Proposal", "proposal_cpu");
+  table.kernel<multi_proposal_cpu, proposal_scratch>("_contrib_MultiProposal", "multi_proposal_cpu");
 }
 
 }  // namespace loomix::ops

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -14,8 +13,7 @@ namespace {
 
 void check_inputs(ShapeInfer& s, int numbers) {
   const Shape& data = s.in(0);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 4, ShapeError, "[{}] data has shape {}; expected 4 axes.",
-               s.who(), data.to_string());
+  s.expect(0, data.ndim() == 4, "4 axes");
   LOOMIX_CHECK(!data.is_known() || (data[2] > 0 && data[3] > 0), ShapeError,
                "[{}] data has shape {}; its images have no elements.", s.who(), data.to_string());
   s.set_in(1, Shape{kUnknownDim, numbers});
@@ -53,8 +51,7 @@ void psroi_shape(const PSROIPoolingParams& p, ShapeInfer& s) {
 // (grad, data, rois): the shape of data; `rule` is the forward one.
 template <class P, void (*rule)(const P&, ShapeInfer&)>
 void like_data(const P& p, ShapeInfer& s) {
-  s.set_out(0, s.in(1));
-  s.set_in(1, s.out(0));
+  s.tie({1});
   grad_like_output(p, s, rule, 2);
   if (s.num_in() > 3) s.set_in(3, s.in(0));  // of what was saved
 }
@@ -63,25 +60,15 @@ void like_data(const P& p, ShapeInfer& s) {
 template <class P, void (*shape)(const P&, ShapeInfer&)>
 void add(OpTable& table, const std::string& name, const char* doc) {
   static const std::string backward = "_backward_" + name;
-  table.add<P>(name)
+  table.add<P>(name, {"data", "rois"})
       .doc(doc)
-      .inputs({"data", "rois"})
-      .output("output")
       .infer_shape(shape)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(40)
-      .gradient([](const P&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
-        if (g.wants(0)) g.set(0, g.call(backward, inputs, g.attrs())[0]);
-      });
-  table.add<P>(backward)
-      .hidden()
-      .inputs({"grad", "data", "rois"})
+      .gradient_op(backward, {head(0), input(0), input(1)});
+  table.add_hidden<P>(backward, {"grad", "data", "rois"})
       .shape_only(1)
-      .output("output")
       .infer_shape(like_data<P, shape>)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(20);
 }
@@ -114,41 +101,29 @@ void RROIAlignParams::fields(FieldList<RROIAlignParams>& f) {
 }
 
 void PSROIPoolingParams::fields(FieldList<PSROIPoolingParams>& f) {
-  f("spatial_scale", &PSROIPoolingParams::spatial_scale, kScale).required("1").above(0);
-  f("output_dim", &PSROIPoolingParams::output_dim, "Channels of the output.").required("1").at_least(1);
-  f("pooled_size", &PSROIPoolingParams::pooled_size, "Height and width of the output.")
-      .required("1")
-      .at_least(1);
-  f("group_size", &PSROIPoolingParams::group_size, "Groups of channels along each axis; 0: as pooled_size.")
-      .at_least(0);
+  using P = PSROIPoolingParams;
+  f("spatial_scale", &P::spatial_scale, kScale).required("1").above(0);
+  f("output_dim", &P::output_dim, "Channels of the output.").required("1").at_least(1);
+  f("pooled_size", &P::pooled_size, "Height and width of the output.").required("1").at_least(1);
+  f("group_size", &P::group_size, "Groups of channels along each axis; 0: as pooled_size.").at_least(0);
 }
 
 void register_roi(OpTable& table) {
-  table.add<ROIPoolingParams>("ROIPooling")
+  table.add<ROIPoolingParams>("ROIPooling", {"data", "rois"})
       .doc("The maximum of each part of boxes in images.")
-      .inputs({"data", "rois"})
-      .output("output")
       .saved({"index"},
              [](const ROIPoolingParams&, const KernelSpec& spec, int) {
                return TensorView{nullptr, DType::int32, spec.out[0].shape};
              })
       .infer_shape(roi_pooling_shape)
-      .infer_type(same_type<ROIPoolingParams>)
       .types(kFloatingTypes)
       .element_cost(40)
-      .gradient([](const ROIPoolingParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1), g.saved(0)};
-        if (g.wants(0)) g.set(0, g.call("_backward_ROIPooling", inputs, g.attrs())[0]);
-      });
-  table.add<ROIPoolingParams>("_backward_ROIPooling")
-      .hidden()
-      .inputs({"grad", "data", "rois", "index"})
+      .gradient_op("_backward_ROIPooling", {head(0), input(0), input(1), saved(0)});
+  table.add_hidden<ROIPoolingParams>("_backward_ROIPooling", {"grad", "data", "rois", "index"})
       .shape_only(1)
-      .output("output")
       .infer_shape(like_data<ROIPoolingParams, roi_pooling_shape>)
       .infer_type([](const ROIPoolingParams&, TypeInfer& t) {
-        t.set_out(0, t.in(0));
-        t.set_in(0, t.out(0));
+        t.tie({0});
         for (int i = 1; i < 3; ++i) t.set_in(i, t.in(0));
         t.set_in(3, DType::int32);
       })

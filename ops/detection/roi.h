@@ -6,8 +6,6 @@
 
 namespace loomix::ops {
 
-class OpTable;
-
 struct ROIPoolingParams {
   Shape pooled_size;
   float spatial_scale = 1;
@@ -51,25 +49,6 @@ struct DeformablePSROIPoolingParams {
   static void fields(FieldList<DeformablePSROIPoolingParams>& f);
   int parts() const { return part_size > 0 ? part_size : pooled_size; }
 };
-
-void register_roi(OpTable& table);
-void register_deformable_roi(OpTable& table);
-
-void roi_pooling_cpu(const ROIPoolingParams&, const KernelArgs&);
-void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs&);
-size_t roi_pooling_backward_scratch(const ROIPoolingParams&, const KernelSpec&);
-void roi_align_cpu(const ROIAlignParams&, const KernelArgs&);
-void roi_align_backward_cpu(const ROIAlignParams&, const KernelArgs&);
-size_t roi_align_backward_scratch(const ROIAlignParams&, const KernelSpec&);
-void rroi_align_cpu(const RROIAlignParams&, const KernelArgs&);
-void rroi_align_backward_cpu(const RROIAlignParams&, const KernelArgs&);
-size_t rroi_align_backward_scratch(const RROIAlignParams&, const KernelSpec&);
-void psroi_pooling_cpu(const PSROIPoolingParams&, const KernelArgs&);
-void psroi_pooling_backward_cpu(const PSROIPoolingParams&, const KernelArgs&);
-size_t psroi_pooling_backward_scratch(const PSROIPoolingParams&, const KernelSpec&);
-void deformable_psroi_pooling_cpu(const DeformablePSROIPoolingParams&, const KernelArgs&);
-void deformable_psroi_pooling_backward_cpu(const DeformablePSROIPoolingParams&, const KernelArgs&);
-size_t deformable_psroi_pooling_backward_scratch(const DeformablePSROIPoolingParams&, const KernelSpec&);
 
 // The image of each region, from the first of its numbers: -1 (any negative number) is a region that is left out. Throws
 // IndexError in the name of `who` for an image that the batch has not, ValueError for numbers that are not finite.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/parallel_for.h"
 #include "ops/detection/bilinear_point.h"
 #include "ops/detection/roi.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -211,42 +211,40 @@ void align(const P& p, const KernelArgs& args, const char* who) {
     const T* const data = args.in[0].as<T>();
     const T* const rois = args.in[1].as<T>();
     T* const result = args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, out[0] * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
-        const int64_t channels = std::min(kChannels, out[1] - first);
-        const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
-        const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
-        const int64_t step = own_channels ? places * size : size;
-        T* const to = result + (roi * out[1] + first) * places;
-        A begun[kChannels] = {};  // sums of a place that the next batch goes on with
-        PointBatch<A> batch(in[3]);
-        const auto flush = [&] {
-          for (int64_t c = 0; c < channels; ++c) {
-            batch.each_sum(image + (first + c) * step, own_channels ? size : 0,
-                           [&](const typename PointBatch<A>::Run& run, A sum) {
-                             sum += begun[c];
-                             begun[c] = run.last ? A{0} : sum;
-                             if (run.last) to[c * places + run.place] = static_cast<T>(sum / grid.count());
-                           });
-          }
-          batch.clear();
-        };
-        for (int64_t place = 0; place < places; ++place) {
-          grid.each_point(place / out[3], place % out[3], [&](A x, A y) {
-            const Point<A> point(x, y, in[2], in[3]);
-            if (!point.inside) return;
-            if (batch.full()) {
-              batch.close(place, false);
-              flush();
-            }
-            batch.add(point);
-          });
-          batch.close(place, true);
-          if (batch.full()) flush();
+    engine::parallel_each(*args.context, out[0] * blocks, 1, [&](int64_t unit) {
+      const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
+      const int64_t channels = std::min(kChannels, out[1] - first);
+      const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+      const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
+      const int64_t step = own_channels ? places * size : size;
+      T* const to = result + (roi * out[1] + first) * places;
+      A begun[kChannels] = {};  // sums of a place that the next batch goes on with
+      PointBatch<A> batch(in[3]);
+      const auto flush = [&] {
+        for (int64_t c = 0; c < channels; ++c) {
+          batch.each_sum(image + (first + c) * step, own_channels ? size : 0,
+                         [&](const typename PointBatch<A>::Run& run, A sum) {
+                           sum += begun[c];
+                           begun[c] = run.last ? A{0} : sum;
+                           if (run.last) to[c * places + run.place] = static_cast<T>(sum / grid.count());
+                         });
         }
-        flush();
+        batch.clear();
+      };
+      for (int64_t place = 0; place < places; ++place) {
+        grid.each_point(place / out[3], place % out[3], [&](A x, A y) {
+          const Point<A> point(x, y, in[2], in[3]);
+          if (!point.inside) return;
+          if (batch.full()) {
+            batch.close(place, false);
+            flush();
+          }
+          batch.add(point);
+        });
+        batch.close(place, true);
+        if (batch.full()) flush();
       }
+      flush();
     });
   });
 }
@@ -265,27 +263,25 @@ void align_backward(const P& p, const KernelArgs& args, const char* who) {
     const T* const rois = args.in[2].as<T>();
     T* const result = args.out[0].mutable_as<T>();
     ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const int64_t image = plane / out[1], channel = plane % out[1];
-        fill_plane(slots, result + plane * size, size, [&](A* sums) {
-          for (int64_t roi = 0; roi < from[0]; ++roi) {
-            const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
-            if (grid.image != image) continue;
-            const auto add_place = [&](int64_t place, int64_t of_channel) {
-              const A share =
-                  static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
-              grid.each_point(place / from[3], place % from[3],
-                              [&](A x, A y) { Point<A>(x, y, out[2], out[3]).add(share, sums); });
-            };
-            if (position_sensitive(p)) {
-              add_place(channel % places, channel / places);
-            } else {
-              for (int64_t place = 0; place < places; ++place) add_place(place, channel);
-            }
+    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
+      const int64_t image = plane / out[1], channel = plane % out[1];
+      fill_plane(slots, result + plane * size, size, [&](A* sums) {
+        for (int64_t roi = 0; roi < from[0]; ++roi) {
+          const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+          if (grid.image != image) continue;
+          const auto add_place = [&](int64_t place, int64_t of_channel) {
+            const A share =
+                static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
+            grid.each_point(place / from[3], place % from[3],
+                            [&](A x, A y) { Point<A>(x, y, out[2], out[3]).add(share, sums); });
+          };
+          if (position_sensitive(p)) {
+            add_place(channel % places, channel / places);
+          } else {
+            for (int64_t place = 0; place < places; ++place) add_place(place, channel);
           }
-        });
-      }
+        }
+      });
     });
   });
 }
@@ -354,8 +350,6 @@ int64_t group_channel(const PSROIPoolingParams& p, int64_t channel, int64_t i, i
   return (channel * groups + i * groups / p.pooled_size) * groups + j * groups / p.pooled_size;
 }
 
-}  // namespace
-
 void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
@@ -369,29 +363,23 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
     const T* const rois = args.in[1].as<T>();
     T* const result = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
     const int64_t blocks = (out[1] + kChannels - 1) / kChannels;
-    engine::parallel_for(*args.context, out[0] * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
-        const int64_t channels = std::min(kChannels, out[1] - first);
-        const Box<A, WholeAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), out[2], out[3]);
-        const T* const planes = data + (std::max<int64_t>(box.image, 0) * in[1] + first) * size;
-        each_part_block(box, out, in, [&](const PartBlock& parts) {
-          for (int64_t c = 0; c < channels; ++c) {
-            parts.each([&](int64_t place, const Extent& rows, const Extent& columns) {
-              const Most<A> most = largest<A>(planes + c * size, in[3], rows, columns);
-              const int64_t to = (roi * out[1] + first + c) * out[2] * out[3] + place;
-              if (result) result[to] = static_cast<T>(most.value);
-              if (indices) indices[to] = static_cast<int32_t>(most.at);
-            });
-          }
-        });
-      }
+    engine::parallel_each(*args.context, out[0] * blocks, 1, [&](int64_t unit) {
+      const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
+      const int64_t channels = std::min(kChannels, out[1] - first);
+      const Box<A, WholeAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), out[2], out[3]);
+      const T* const planes = data + (std::max<int64_t>(box.image, 0) * in[1] + first) * size;
+      each_part_block(box, out, in, [&](const PartBlock& parts) {
+        for (int64_t c = 0; c < channels; ++c) {
+          parts.each([&](int64_t place, const Extent& rows, const Extent& columns) {
+            const Most<A> most = largest<A>(planes + c * size, in[3], rows, columns);
+            const int64_t to = (roi * out[1] + first + c) * out[2] * out[3] + place;
+            if (result) result[to] = static_cast<T>(most.value);
+            if (indices) indices[to] = static_cast<int32_t>(most.at);
+          });
+        }
+      });
     });
   });
-}
-
-size_t roi_pooling_backward_scratch(const ROIPoolingParams&, const KernelSpec& spec) {
-  return plane_scratch(spec);
 }
 
 void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
@@ -406,19 +394,17 @@ void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
     const T* const rois = args.in[2].as<T>();
     T* const result = args.out[0].mutable_as<T>();
     ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        fill_plane(slots, result + plane * size, size, [&](A* sums) {
-          for (int64_t roi = 0; roi < from[0]; ++roi) {
-            const A image = static_cast<A>(rois[roi * 5]);
-            if (image < 0 || static_cast<int64_t>(image) != plane / out[1]) continue;
-            const int64_t first = (roi * from[1] + plane % out[1]) * places;
-            for (int64_t i = first; i < first + places; ++i) {
-              if (indices[i] >= 0) sums[indices[i]] += static_cast<A>(grad[i]);
-            }
+    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
+      fill_plane(slots, result + plane * size, size, [&](A* sums) {
+        for (int64_t roi = 0; roi < from[0]; ++roi) {
+          const A image = static_cast<A>(rois[roi * 5]);
+          if (image < 0 || static_cast<int64_t>(image) != plane / out[1]) continue;
+          const int64_t first = (roi * from[1] + plane % out[1]) * places;
+          for (int64_t i = first; i < first + places; ++i) {
+            if (indices[i] >= 0) sums[indices[i]] += static_cast<A>(grad[i]);
           }
-        });
-      }
+        }
+      });
     });
   });
 }
@@ -427,17 +413,10 @@ void roi_align_cpu(const ROIAlignParams& p, const KernelArgs& args) { align(p, a
 void roi_align_backward_cpu(const ROIAlignParams& p, const KernelArgs& args) {
   align_backward(p, args, "ROIAlign");
 }
-size_t roi_align_backward_scratch(const ROIAlignParams&, const KernelSpec& spec) {
-  return plane_scratch(spec);
-}
 void rroi_align_cpu(const RROIAlignParams& p, const KernelArgs& args) { align(p, args, "RROIAlign"); }
 void rroi_align_backward_cpu(const RROIAlignParams& p, const KernelArgs& args) {
   align_backward(p, args, "RROIAlign");
 }
-size_t rroi_align_backward_scratch(const RROIAlignParams&, const KernelSpec& spec) {
-  return plane_scratch(spec);
-}
-
 void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
@@ -448,32 +427,26 @@ void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
     const T* const data = args.in[0].as<T>();
     const T* const rois = args.in[1].as<T>();
     T* const result = args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const Box<A, ScaledAxis<A>> box(rois + unit / out[1] * 5, static_cast<A>(p.spatial_scale), out[2],
-                                        out[3]);
-        for (int64_t place = 0; place < out[2] * out[3]; ++place) {
-          const int64_t i = place / out[3], j = place % out[3];
-          const Extent rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
-          const T* const plane =
-              data + (std::max<int64_t>(box.image, 0) * in[1] + group_channel(p, unit % out[1], i, j)) *
-                         in[2] * in[3];
-          A sum = 0;
-          for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
-            for (int64_t x = columns.begin; x < columns.end; ++x) sum += static_cast<A>(plane[y * in[3] + x]);
-          }
-          const int64_t count =
-              std::max<int64_t>(rows.end - rows.begin, 0) * std::max<int64_t>(columns.end - columns.begin, 0);
-          result[unit * out[2] * out[3] + place] =
-              static_cast<T>(sum / static_cast<A>(std::max<int64_t>(count, 1)));
+    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t unit) {
+      const Box<A, ScaledAxis<A>> box(rois + unit / out[1] * 5, static_cast<A>(p.spatial_scale), out[2],
+                                      out[3]);
+      for (int64_t place = 0; place < out[2] * out[3]; ++place) {
+        const int64_t i = place / out[3], j = place % out[3];
+        const Extent rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
+        const T* const plane =
+            data +
+            (std::max<int64_t>(box.image, 0) * in[1] + group_channel(p, unit % out[1], i, j)) * in[2] * in[3];
+        A sum = 0;
+        for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
+          for (int64_t x = columns.begin; x < columns.end; ++x) sum += static_cast<A>(plane[y * in[3] + x]);
         }
+        const int64_t count =
+            std::max<int64_t>(rows.end - rows.begin, 0) * std::max<int64_t>(columns.end - columns.begin, 0);
+        result[unit * out[2] * out[3] + place] =
+            static_cast<T>(sum / static_cast<A>(std::max<int64_t>(count, 1)));
       }
     });
   });
-}
-
-size_t psroi_pooling_backward_scratch(const PSROIPoolingParams&, const KernelSpec& spec) {
-  return plane_scratch(spec);
 }
 
 void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
@@ -488,29 +461,42 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
     const T* const rois = args.in[2].as<T>();
     T* const result = args.out[0].mutable_as<T>();
     ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_for(*args.context, out[0] * out[1], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const int64_t channel = plane % out[1], of = channel / (groups * groups);
-        fill_plane(slots, result + plane * size, size, [&](A* sums) {
-          for (int64_t unit = 0; unit < from[0] * from[2] * from[3]; ++unit) {
-            const int64_t roi = unit / (from[2] * from[3]), place = unit % (from[2] * from[3]);
-            const int64_t i = place / from[3], j = place % from[3];
-            if (group_channel(p, of, i, j) != channel) continue;
-            const Box<A, ScaledAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), from[2],
-                                            from[3]);
-            if (box.image != plane / out[1]) continue;
-            const Extent rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);
-            const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
-            const A share = static_cast<A>(grad[(roi * from[1] + of) * from[2] * from[3] + place]) /
-                            static_cast<A>(std::max<int64_t>(count, 1));
-            for (int64_t y = rows.begin; y < rows.end; ++y) {
-              for (int64_t x = columns.begin; x < columns.end; ++x) sums[y * out[3] + x] += share;
-            }
+    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
+      const int64_t channel = plane % out[1], of = channel / (groups * groups);
+      fill_plane(slots, result + plane * size, size, [&](A* sums) {
+        for (int64_t unit = 0; unit < from[0] * from[2] * from[3]; ++unit) {
+          const int64_t roi = unit / (from[2] * from[3]), place = unit % (from[2] * from[3]);
+          const int64_t i = place / from[3], j = place % from[3];
+          if (group_channel(p, of, i, j) != channel) continue;
+          const Box<A, ScaledAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), from[2], from[3]);
+          if (box.image != plane / out[1]) continue;
+          const Extent rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);
+          const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
+          const A share = static_cast<A>(grad[(roi * from[1] + of) * from[2] * from[3] + place]) /
+                          static_cast<A>(std::max<int64_t>(count, 1));
+          for (int64_t y = rows.begin; y < rows.end; ++y) {
+            for (int64_t x = columns.begin; x < columns.end; ++x) sums[y * out[3] + x] += share;
           }
-        });
-      }
+        }
+      });
     });
   });
+}
+
+}  // namespace
+
+void kernels_roi(OpTable& table) {
+  table.kernel<roi_pooling_cpu>("ROIPooling", "roi_pooling_cpu");
+  table.kernel<roi_pooling_backward_cpu, plane_scratch>("_backward_ROIPooling", "roi_pooling_backward_cpu");
+  table.kernel<roi_align_cpu>("_contrib_ROIAlign", "roi_align_cpu");
+  table.kernel<roi_align_backward_cpu, plane_scratch>("_backward__contrib_ROIAlign",
+                                                      "roi_align_backward_cpu");
+  table.kernel<rroi_align_cpu>("_contrib_RROIAlign", "rroi_align_cpu");
+  table.kernel<rroi_align_backward_cpu, plane_scratch>("_backward__contrib_RROIAlign",
+                                                       "rroi_align_backward_cpu");
+  table.kernel<psroi_pooling_cpu>("_contrib_PSROIPooling", "psroi_pooling_cpu");
+  table.kernel<psroi_pooling_backward_cpu, plane_scratch>("_backward__contrib_PSROIPooling",
+                                                          "psroi_pooling_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -25,9 +25,4 @@ struct DropoutParams {
   }
 };
 
-// data -> data times mask, mask; the mask holds 0 or 1 / (1 - p), and 1 everywhere when nothing is dropped.
-void dropout_cpu(const DropoutParams&, const KernelArgs&);
-// grad, mask -> grad times mask.
-void dropout_backward_cpu(const DropoutParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

@@ -7,6 +7,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/random/philox.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -26,22 +27,19 @@ void multiply(const Shape& shape, const T* data, const Shape& mask_shape, const 
     });
     return;
   }
-  engine::parallel_for(context, size, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t rest = i, at = 0, stride = 1;
-      for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
-        const int64_t position = rest % shape[axis];
-        rest /= shape[axis];
-        if (mask_shape[axis] != 1) at += position * stride;
-        stride *= mask_shape[axis];
-      }
-      out[i] = static_cast<T>(static_cast<A>(data[i]) * static_cast<A>(mask[at]));
+  engine::parallel_each(context, size, kGrain, [&](int64_t i) {
+    int64_t rest = i, at = 0, stride = 1;
+    for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
+      const int64_t position = rest % shape[axis];
+      rest /= shape[axis];
+      if (mask_shape[axis] != 1) at += position * stride;
+      stride *= mask_shape[axis];
     }
+    out[i] = static_cast<T>(static_cast<A>(data[i]) * static_cast<A>(mask[at]));
   });
 }
 
-}  // namespace
-
+// data -> data times mask, mask; the mask holds 0 or 1 / (1 - p), and 1 everywhere when nothing is dropped.
 void dropout_cpu(const DropoutParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const TensorView& mask = args.out[1];
@@ -79,12 +77,20 @@ void dropout_cpu(const DropoutParams& p, const KernelArgs& args) {
   });
 }
 
+// grad, mask -> grad times mask.
 void dropout_backward_cpu(const DropoutParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "Dropout", [&]<class T>(Type<T>) {
     multiply(args.in[0].shape, args.in[0].as<T>(), args.in[1].shape, args.in[1].as<T>(),
              args.out[0].mutable_as<T>(), *args.context);
   });
+}
+
+}  // namespace
+
+void kernels_dropout(OpTable& table) {
+  table.kernel<dropout_cpu>("Dropout", "dropout_cpu");
+  table.kernel<dropout_backward_cpu>("_backward_Dropout", "dropout_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/binary.h"
 
-#include <array>
-
 #include "ops/elemwise/elemwise.h"
 #include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -46,14 +43,9 @@ void set_gradient(GradBuilder& g, int i, const Rule& rule, bool broadcasts) {
 
 template <class Op>
 void add_one(OpTable& table, const char* name, const Aliases& aliases, const Op& op, bool broadcasts) {
-  auto builder = table.add<NoParams>(name);
-  builder.inputs({"lhs", "rhs"})
-      .output("output")
-      .infer_shape(broadcasts ? broadcast_shape : same_shape<NoParams>)
-      .infer_type(same_type<NoParams>)
-      .inplace(0, 0)
-      .inplace(1, 0)
-      .element_cost(op.element_ns);
+  auto builder = table.add<NoParams>(name, {"lhs", "rhs"});
+  builder.one_shape().inplace(0, 0).inplace(1, 0).element_cost(op.element_ns);
+  if (broadcasts) builder.infer_shape(broadcast_shape);
   describe(builder, op.doc, aliases.names);
   if constexpr (is_rule<decltype(op.by_left)> || is_rule<decltype(op.by_right)>) {
     builder.gradient_by(
@@ -76,12 +68,10 @@ void register_binary(OpTable& table) {
   std::apply([&](const auto&... op) { (add(op), ...); }, kBinaryOps);
 
   table.add<AddNParams>("add_n")
-      .aliases({"ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n"})
       .doc("Sum of all inputs.")
+      .aliases({"ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n"})
       .variadic("args", "num_args", &AddNParams::num_args)
-      .output("output")
-      .infer_shape(same_shape<AddNParams>)
-      .infer_type(same_type<AddNParams>)
+      .one_shape()
       .inplace(0, 0)
       .gradient([](const AddNParams& p, GradBuilder& g) {
         for (int i = 0; i < p.num_args; ++i) g.set(i, g.grad_of(0));

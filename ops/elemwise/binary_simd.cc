@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/binary.h"
+#include "ops/isa.h"
 #include "ops/simd_math.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
@@ -44,7 +45,8 @@ constexpr BinaryLoops loops_of(Functors<F...>) {
 
 }  // namespace
 
-const BinaryLoops& binary_loops() {
+template <>
+const BinaryLoops& compiled_loops() {
   static constexpr BinaryLoops made = loops_of(BinaryFunctors{});
   return made;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/elemwise.h"
-#include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 // Operators that copy: conversions, identities, losses.
@@ -10,15 +8,15 @@ namespace {
 
 template <class P>
 OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
-  auto builder = table.add<P>(name);
-  builder.doc(doc).input("data").infer_shape(same_shape<P>);
+  auto builder = table.add<P>(name, {"data"}).doc(doc);
+  builder.one_shape();
   return builder;
 }
 
 template <class P>
 OpBuilder<P> describe_identity(OpTable& table, const char* name, const char* doc) {
   auto builder = describe<P>(table, name, doc);
-  builder.infer_type(same_type<P>).inplace(0, 0).identity(0, 0);
+  builder.inplace(0, 0).identity(0, 0);
   return builder;
 }
 
@@ -28,10 +26,7 @@ void cast_back(const P&, GradBuilder& g) {
   g.set(0, g.call1("_cast_like", {g.grad_of(0), g.in(0)}));
 }
 
-void shape_of_data(const NoParams&, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
-}
+void shape_of_data(const NoParams&, ShapeInfer& s) { s.tie({0}); }
 
 void amp_cast_type(const AmpCastParams& p, TypeInfer& t) {
   if (t.in(0) == DType::unknown) return;
@@ -72,11 +67,9 @@ void like_second(const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); }
 void register_casts(OpTable& table) {
   describe<CastParams>(table, "Cast", "Converts the elements to another type.")
       .aliases({"cast"})
-      .output("output")
       .infer_type([](const CastParams& p, TypeInfer& t) { t.set_out(0, p.dtype); })
       .gradient(cast_back<CastParams>);
   describe<AmpCastParams>(table, "amp_cast", "Converts floating elements to another floating type.")
-      .output("output")
       .infer_type(amp_cast_type)
       .gradient(cast_back<AmpCastParams>);
   table.add<AmpMulticastParams>("amp_multicast")
@@ -91,16 +84,11 @@ void register_casts(OpTable& table) {
           if (g.has_grad_of(i)) g.set(i, g.call1("_cast_like", {g.grad_of(i), g.in(i)}));
         }
       });
-  table.add<NoParams>("_cast_like")
-      .hidden()
-      .inputs({"data", "like"})
-      .output("output")
+  table.add_hidden<NoParams>("_cast_like", {"data", "like"})
       .infer_shape(shape_of_data)
       .infer_type(like_second)
       .shape_only(1)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("_cast_like", {g.grad_of(0), g.in(0)}));
-      });
+      .gradient_op("_cast_like", {head(0), input(0)});
 }
 
 void register_losses(OpTable& table) {
@@ -108,20 +96,12 @@ void register_losses(OpTable& table) {
       .aliases({"_sparse_make_loss"})
       .output("loss")
       .loss()
-      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.call1("ones_like", {g.in(0)})); });
+      .gradient_op("ones_like", {input(0)});
   describe_identity<MakeLossParams>(table, "MakeLoss",
                                     "Marks data as a loss: its gradient is grad_scale, normalised.")
-      .output("output")
       .loss()
-      .gradient([](const MakeLossParams&, GradBuilder& g) {
-        const GradValue data = g.in(0);
-        g.set(0, g.call("_backward_MakeLoss", std::span(&data, 1), g.attrs())[0]);
-      });
-  describe<MakeLossParams>(table, "_backward_MakeLoss", "")
-      .hidden()
-      .output("output")
-      .infer_type(same_type<MakeLossParams>)
-      .zero_gradient();
+      .gradient_op("_backward_MakeLoss", {input(0)});
+  describe<MakeLossParams>(table, "_backward_MakeLoss", "").hidden().output("output").zero_gradient();
 }
 
 }  // namespace
@@ -131,21 +111,17 @@ void register_cast(OpTable& table) {
   register_losses(table);
   describe_identity<NoParams>(table, "_copy", "A copy of data.")
       .aliases({"identity"})
-      .output("output")
       .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
   describe_identity<NoParams>(table, "BlockGrad", "data, through which no gradient flows.")
       .aliases({"_sparse_stop_gradient", "stop_gradient"})
-      .output("output")
       .zero_gradient();
-  table.add<NoParams>("_identity_with_attr_like_rhs")
+  table.add<NoParams>("_identity_with_attr_like_rhs", {"lhs", "rhs"})
       .doc("lhs, of the shape of rhs.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
-      .infer_shape(same_shape<NoParams>)
-      .infer_type([](const NoParams& p, TypeInfer& t) {
-        if (t.in(0) == DType::unknown) t.set_in(0, t.in(1));
-        type_of_first(p, t);
-        if (t.in(1) == DType::unknown) t.set_in(1, t.in(0));
+      .one_shape()
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        t.default_in(0, t.in(1));
+        t.tie({0});
+        t.default_in(1, t.in(0));
       })
       .inplace(0, 0)
       .identity(0, 0)
@@ -153,7 +129,7 @@ void register_cast(OpTable& table) {
       .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
   const auto register_filled = [&](const char* name, const char* doc) {
     auto builder = describe<NoParams>(table, name, doc);
-    builder.output("output").infer_type(same_type<NoParams>).shape_only(0).zero_gradient();
+    builder.output("output").shape_only(0).zero_gradient();
     return builder;
   };
   register_filled("zeros_like", "Zeros of the shape and type of data.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/loops.h"
+#include "ops/isa.h"
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -55,7 +56,8 @@ void f32_to_bf16(const void* from, void* to, int64_t count) {
 
 }  // namespace
 
-const ConvertLoops& convert_loops() {
+template <>
+const ConvertLoops& compiled_loops() {
   static const ConvertLoops made = {f16_to_f32, f32_to_f16, bf16_to_f32, f32_to_bf16};
   return made;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "base/params.h"
@@ -10,7 +9,6 @@
 // Attributes and kernels of the elementwise family. register.cc calls the register_ functions, one a file.
 namespace loomix::ops {
 
-class OpTable;
 class TypeInfer;
 
 struct ScalarParams {
@@ -85,12 +83,9 @@ struct AmpMulticastParams {
   int num_outputs = 1;
   bool cast_narrow = false;
   static void fields(FieldList<AmpMulticastParams>& f) {
-    f("num_outputs", &AmpMulticastParams::num_outputs, "Number of inputs and outputs.")
-        .required("2")
-        .at_least(1)
-        .type("int");
-    f("cast_narrow", &AmpMulticastParams::cast_narrow,
-      "Cast to the narrowest type of the inputs, not the widest.");
+    using P = AmpMulticastParams;
+    f("num_outputs", &P::num_outputs, "Number of inputs and outputs.").required("2").at_least(1).type("int");
+    f("cast_narrow", &P::cast_narrow, "Cast to the narrowest type of the inputs, not the widest.");
   }
 };
 
@@ -110,12 +105,6 @@ struct MakeLossParams {
                   {"valid", LossNormalization::valid}});
   }
 };
-
-void register_unary(OpTable& table);
-void register_binary(OpTable& table);
-void register_scalar(OpTable& table);
-void register_cast(OpTable& table);
-void register_select(OpTable& table);
 
 void clip_cpu(const ClipParams& p, const KernelArgs& args);
 void hard_sigmoid_cpu(const HardSigmoidParams& p, const KernelArgs& args);

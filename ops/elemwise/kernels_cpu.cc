@@ -6,13 +6,10 @@
 #include "ops/elemwise/elemwise.h"
 #include "ops/elemwise/scalar.h"
 #include "ops/elemwise/unary.h"
-#include "ops/families.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-constexpr auto cpu = DeviceType::cpu;
 
 template <Unary op>
 void unary_cpu(const NoParams&, const KernelArgs& args) {
@@ -65,32 +62,29 @@ void where_cpu(const NoParams&, const KernelArgs& args) {
         });
         return;
       }
-      engine::parallel_for(*args.context, condition.size(), std::max<int64_t>(1, kGrain / row),
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t i = begin; i < end; ++i) {
-                               std::copy_n((test[i] != C(0) ? yes : no) + i * row, row, to + i * row);
-                             }
-                           });
+      engine::parallel_each(
+          *args.context, condition.size(), std::max<int64_t>(1, kGrain / row),
+          [&](int64_t i) { std::copy_n((test[i] != C(0) ? yes : no) + i * row, row, to + i * row); });
     });
   });
 }
 
 template <class F, class Gradient>
 void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
-  table.kernel<NoParams, unary_cpu<unary_code<F>>>(op.name, "unary_cpu", cpu);
+  table.kernel<unary_cpu<unary_code<F>>>(op.name, "unary_cpu");
 }
 
 template <class F, class Left, class Right>
 void add_binary(OpTable& table, const BinaryOp<F, Left, Right>& op) {
-  table.kernel<NoParams, elemwise_cpu<binary_code<F>>>(op.same, "elemwise_cpu", cpu);
+  table.kernel<elemwise_cpu<binary_code<F>>>(op.same, "elemwise_cpu");
   if (*op.broadcast != 0) {
-    table.kernel<NoParams, broadcast_cpu<binary_code<F>>>(op.broadcast, "broadcast_cpu", cpu);
+    table.kernel<broadcast_cpu<binary_code<F>>>(op.broadcast, "broadcast_cpu");
   }
 }
 
 template <class F, Spread side, class P, class Gradient>
 void add_scalar(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
-  table.kernel<P, scalar_cpu<P, binary_code<F>, side>>(op.name, "scalar_cpu", cpu);
+  table.kernel<scalar_cpu<P, binary_code<F>, side>>(op.name, "scalar_cpu");
 }
 
 }  // namespace
@@ -99,22 +93,22 @@ void kernels_elemwise_cpu(OpTable& table) {
   std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
   std::apply([&](const auto&... op) { (add_binary(table, op), ...); }, kBinaryOps);
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
-  table.kernel<ClipParams, clip_cpu>("clip", "clip_cpu", cpu);
-  table.kernel<HardSigmoidParams, hard_sigmoid_cpu>("hard_sigmoid", "hard_sigmoid_cpu", cpu);
-  table.kernel<AddNParams, add_n_cpu>("add_n", "add_n_cpu", cpu);
-  table.kernel<NoParams, where_cpu>("where", "where_cpu", cpu);
-  table.kernel<CastParams, convert_cpu<CastParams>>("Cast", "cast_cpu", cpu);
-  table.kernel<AmpCastParams, convert_cpu<AmpCastParams>>("amp_cast", "cast_cpu", cpu);
-  table.kernel<AmpMulticastParams, amp_multicast_cpu>("amp_multicast", "amp_multicast_cpu", cpu);
-  table.kernel<NoParams, convert_cpu<NoParams>>("_cast_like", "cast_cpu", cpu);
-  table.kernel<NoParams, convert_cpu<NoParams>>("_copy", "copy_cpu", cpu);
-  table.kernel<NoParams, convert_cpu<NoParams>>("BlockGrad", "copy_cpu", cpu);
-  table.kernel<NoParams, convert_cpu<NoParams>>("make_loss", "copy_cpu", cpu);
-  table.kernel<MakeLossParams, convert_cpu<MakeLossParams>>("MakeLoss", "copy_cpu", cpu);
-  table.kernel<MakeLossParams, backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu", cpu);
-  table.kernel<NoParams, convert_cpu<NoParams>>("_identity_with_attr_like_rhs", "copy_cpu", cpu);
-  table.kernel<NoParams, fill_cpu<0>>("zeros_like", "fill_cpu", cpu);
-  table.kernel<NoParams, fill_cpu<1>>("ones_like", "fill_cpu", cpu);
+  table.kernel<clip_cpu>("clip", "clip_cpu");
+  table.kernel<hard_sigmoid_cpu>("hard_sigmoid", "hard_sigmoid_cpu");
+  table.kernel<add_n_cpu>("add_n", "add_n_cpu");
+  table.kernel<where_cpu>("where", "where_cpu");
+  table.kernel<convert_cpu<CastParams>>("Cast", "cast_cpu");
+  table.kernel<convert_cpu<AmpCastParams>>("amp_cast", "cast_cpu");
+  table.kernel<amp_multicast_cpu>("amp_multicast", "amp_multicast_cpu");
+  table.kernel<convert_cpu<NoParams>>("_cast_like", "cast_cpu");
+  table.kernel<convert_cpu<NoParams>>("_copy", "copy_cpu");
+  table.kernel<convert_cpu<NoParams>>("BlockGrad", "copy_cpu");
+  table.kernel<convert_cpu<NoParams>>("make_loss", "copy_cpu");
+  table.kernel<convert_cpu<MakeLossParams>>("MakeLoss", "copy_cpu");
+  table.kernel<backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu");
+  table.kernel<convert_cpu<NoParams>>("_identity_with_attr_like_rhs", "copy_cpu");
+  table.kernel<fill_cpu<0>>("zeros_like", "fill_cpu");
+  table.kernel<fill_cpu<1>>("ones_like", "fill_cpu");
 }
 
 }  // namespace loomix::ops

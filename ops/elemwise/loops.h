@@ -41,8 +41,5 @@ struct BinaryLoops {
 struct ConvertLoops {
   UnaryLoop f16_to_f32, f32_to_f16, bf16_to_f32, f32_to_bf16;
 };
-const UnaryLoops& unary_loops();
-const BinaryLoops& binary_loops();
-const ConvertLoops& convert_loops();
 
 }  // namespace loomix::ops

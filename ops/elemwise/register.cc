@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/elemwise.h"
-#include "ops/families.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
-namespace {
 
 // Second operands that leave the first one as it is; passes drop such operators.
-void declare_neutral_operands(OpTable& table) {
+void register_neutral_operands(OpTable& table) {
   const auto scalar = [&](const char* name, double neutral) {
     table.refine<ScalarParams>(name).neutral(neutral).scalar([](const ScalarParams& p) { return p.scalar; });
   };
@@ -19,17 +17,6 @@ void declare_neutral_operands(OpTable& table) {
     table.refine<NoParams>(form + "sub").neutral(0);
     table.refine<NoParams>(form + "div").neutral(1);
   }
-}
-
-}  // namespace
-
-void register_elemwise(OpTable& table) {
-  register_unary(table);
-  register_binary(table);
-  register_scalar(table);
-  register_cast(table);
-  register_select(table);
-  declare_neutral_operands(table);
 }
 
 }  // namespace loomix::ops

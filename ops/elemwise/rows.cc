@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "ops/elemwise/loops.h"
+#include "ops/isa.h"
 
 namespace loomix::ops {
 namespace {
@@ -38,7 +38,7 @@ void convert_loop(const void* from, void* to, int64_t count) {
 }
 
 UnaryLoop fast_conversion(DType from, DType to) {
-  const ConvertLoops& loops = convert_loops();
+  const ConvertLoops& loops = best_loops<ConvertLoops>();
   if (from == DType::float16 && to == DType::float32) return loops.f16_to_f32;
   if (from == DType::float32 && to == DType::float16) return loops.f32_to_f16;
   if (from == DType::bfloat16 && to == DType::float32) return loops.bf16_to_f32;
@@ -116,7 +116,7 @@ void convert_row(DType from, const void* x, DType to, void* y, int64_t count) {
 }
 
 void unary_row(Unary op, DType dtype, const void* x, void* y, int64_t count) {
-  const UnaryLoops& loops = unary_loops();
+  const UnaryLoops& loops = best_loops<UnaryLoops>();
   const int i = static_cast<int>(op);
   if (dtype == DType::float32) return loops.f32[i](x, y, count);
   if (dtype == DType::float64) return loops.f64[i](x, y, count);
@@ -130,7 +130,7 @@ void unary_row(Unary op, DType dtype, const void* x, void* y, int64_t count) {
 }
 
 void binary_row(Binary op, DType dtype, Spread spread, const void* a, const void* b, void* y, int64_t count) {
-  const BinaryLoops& loops = binary_loops();
+  const BinaryLoops& loops = best_loops<BinaryLoops>();
   const int i = static_cast<int>(op);
   const int s = static_cast<int>(spread);
   if (dtype == DType::float32) return loops.f32[i].by[s](a, b, y, count);

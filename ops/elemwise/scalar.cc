@@ -6,7 +6,6 @@
 #include "ops/elemwise/elemwise.h"
 #include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -23,8 +22,8 @@ using E = GradExpr;
 
 template <class P>
 OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc, const char* alias = "") {
-  auto builder = table.add<P>(name);
-  builder.input("data").output("output").infer_shape(same_shape<P>).infer_type(same_type<P>).inplace(0, 0);
+  auto builder = table.add<P>(name, {"data"});
+  builder.output("output").one_shape().inplace(0, 0);
   describe(builder, doc, std::array{alias});
   return builder;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/elemwise.h"
-#include "ops/grad_expr.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -39,11 +38,9 @@ void where_type(const NoParams&, TypeInfer& t) {
 }  // namespace
 
 void register_select(OpTable& table) {
-  table.add<NoParams>("where")
-      .aliases({"_sparse_where"})
+  table.add<NoParams>("where", {"condition", "x", "y"})
       .doc("Elements of x where condition is not zero, else of y.")
-      .inputs({"condition", "x", "y"})
-      .output("output")
+      .aliases({"_sparse_where"})
       .infer_shape(where_shape)
       .infer_type(where_type)
       .inplace(1, 0)

@@ -6,7 +6,6 @@
 #include "ops/elemwise/elemwise.h"
 #include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -14,13 +13,8 @@ namespace {
 
 template <class F, class Gradient>
 void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
-  auto builder = table.add<NoParams>(op.name);
-  builder.input("data")
-      .output("output")
-      .infer_shape(same_shape<NoParams>)
-      .infer_type(same_type<NoParams>)
-      .inplace(0, 0)
-      .element_cost(op.element_ns);
+  auto builder = table.add<NoParams>(op.name, {"data"});
+  builder.output("output").one_shape().inplace(0, 0).element_cost(op.element_ns);
   describe(builder, op.doc, std::array{op.alias});
   if constexpr (std::is_same_v<Gradient, ZeroGradient>) {
     builder.zero_gradient();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/unary.h"
+#include "ops/isa.h"
 #include "ops/simd_math.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
@@ -30,7 +31,8 @@ constexpr UnaryLoops loops_of(Functors<F...>) {
 
 }  // namespace
 
-const UnaryLoops& unary_loops() {
+template <>
+const UnaryLoops& compiled_loops() {
   static constexpr UnaryLoops made = loops_of(UnaryFunctors{});
   return made;
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/index/index.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -30,8 +31,6 @@ Slices slices_of(const TensorView& data, int axis) {
   return {data.shape.size_between(0, axis), data.shape[axis],
           data.shape.size_between(axis + 1, data.shape.ndim()) * size_of(data.dtype)};
 }
-
-}  // namespace
 
 void boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
@@ -68,6 +67,13 @@ void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
       from += slices.bytes;
     });
   }
+}
+
+}  // namespace
+
+void kernels_boolean_mask(OpTable& table) {
+  table.kernel<boolean_mask_cpu>("_contrib_boolean_mask", "boolean_mask_cpu");
+  table.kernel<backward_boolean_mask_cpu>("_backward_contrib_boolean_mask", "backward_boolean_mask_cpu");
 }
 
 }  // namespace loomix::ops

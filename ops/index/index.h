@@ -7,8 +7,6 @@
 // fractions are cut off.
 namespace loomix::ops {
 
-class OpTable;
-
 // What to do with an index outside its axis: take the nearest valid one, count from the other end, or fail.
 enum class IndexMode { clip, wrap, raise };
 
@@ -29,15 +27,13 @@ struct EmbeddingParams {
   DType dtype = DType::float32;
   bool sparse_grad = false;
   static void fields(FieldList<EmbeddingParams>& f) {
-    f("input_dim", &EmbeddingParams::input_dim, "Number of rows of the weight.")
-        .required("2")
-        .at_least(1)
-        .type("int");
-    f("output_dim", &EmbeddingParams::output_dim, "Length of a row.").required("3").at_least(1).type("int");
-    f("dtype", &EmbeddingParams::dtype, "Type of the weight where nothing else says it.")
+    using P = EmbeddingParams;
+    f("input_dim", &P::input_dim, "Number of rows of the weight.").required("2").at_least(1).type("int");
+    f("output_dim", &P::output_dim, "Length of a row.").required("3").at_least(1).type("int");
+    f("dtype", &P::dtype, "Type of the weight where nothing else says it.")
         .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
                  DType::int64, DType::bfloat16});
-    f("sparse_grad", &EmbeddingParams::sparse_grad, "Whether the gradient of the weight is row_sparse.");
+    f("sparse_grad", &P::sparse_grad, "Whether the gradient of the weight is row_sparse.");
   }
 };
 
@@ -92,26 +88,7 @@ struct MaskParams {
 // The shape that gather_nd gives; throws ShapeError for indices that do not fit.
 Shape gather_shape(const Shape& data, const Shape& indices, const char* who);
 
-void take_cpu(const TakeParams& p, const KernelArgs& args);
-void backward_take_cpu(const TakeParams& p, const KernelArgs& args);
 void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
 void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
-void one_hot_cpu(const OneHotParams& p, const KernelArgs& args);
-void pick_cpu(const PickParams& p, const KernelArgs& args);
-void backward_pick_cpu(const PickParams& p, const KernelArgs& args);
-void batch_take_cpu(const NoParams&, const KernelArgs& args);
-void backward_batch_take_cpu(const NoParams&, const KernelArgs& args);
-void gather_nd_cpu(const NoParams&, const KernelArgs& args);
-void scatter_nd_cpu(const ScatterParams& p, const KernelArgs& args);
-void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args);
-void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args);
-void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args);
-void unravel_index_cpu(const RavelParams& p, const KernelArgs& args);
-
-void onehot_encode_cpu(const NoParams&, const KernelArgs& args);
-void boolean_mask_cpu(const MaskParams& p, const KernelArgs& args);
-void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args);
-
-void register_boolean_mask(OpTable& table);
 
 }  // namespace loomix::ops

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/families.h"
 #include "ops/index/index.h"
 #include "ops/table.h"
 
@@ -24,7 +23,7 @@ template <class P, int kData, int kIndex>
 void typed_by_data(const P&, TypeInfer& t) {
   t.set_out(0, t.in(kData));
   t.set_in(kData, t.out(0));
-  if (t.in(kIndex) == DType::unknown) t.set_in(kIndex, DType::float32);
+  t.default_in(kIndex);
 }
 
 void check_sizes(const ScatterParams& p, const char* who) {
@@ -62,17 +61,12 @@ void embedding_type(const EmbeddingParams& p, TypeInfer& t) {
   if (t.out(0) != DType::unknown) t.set_in(1, t.out(0));
   if (t.in(1) == DType::unknown) t.set_in(1, p.dtype);
   t.set_out(0, t.in(1));
-  if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+  t.default_in(0);
 }
 
 OpBuilder<EmbeddingParams> add_embedding(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<EmbeddingParams>(name);
-  op.doc(doc)
-      .inputs({"data", "weight"})
-      .output("output")
-      .infer_shape(embedding_shape)
-      .infer_type(embedding_type)
-      .input_types(0, kNumericTypes);
+  auto op = table.add<EmbeddingParams>(name, {"data", "weight"}).doc(doc);
+  op.infer_shape(embedding_shape).infer_type(embedding_type).input_types(0, kNumericTypes);
   return op;
 }
 
@@ -109,34 +103,53 @@ void pick_shape(const PickParams& p, ShapeInfer& s) {
   s.set_out(0, output);
 }
 
+void check_ravelled(const RavelParams& p, const char* who) {
+  LOOMIX_CHECK(p.shape, ValueError, "[{}] parameter shape is missing; expected the shape that is indexed.",
+               who);
+}
+
+void ravel_shape(const RavelParams& p, ShapeInfer& s) {
+  check_ravelled(p, s.who());
+  if (!s.in(0).ndim_known()) return;
+  LOOMIX_CHECK(s.in(0).ndim() >= 1 && (s.in(0)[0] < 0 || s.in(0)[0] == p.shape->ndim()), ShapeError,
+               "[{}] data has shape {}; expected a first axis of {}, one row an axis of {}.", s.who(),
+               s.in(0).to_string(), p.shape->ndim(), p.shape->to_string());
+  s.set_out(0, Shape(s.in(0).dims().subspan(1)));
+}
+
+void unravel_shape(const RavelParams& p, ShapeInfer& s) {
+  check_ravelled(p, s.who());
+  if (!s.in(0).ndim_known()) return;
+  Shape shape{p.shape->ndim()};
+  for (int64_t size : s.in(0)) shape.push_back(size);
+  s.set_out(0, shape);
+}
+
+// Reads places of `data` that `index` names. Its gradient adds to these places in zeros like the data, and the gradient of
+// that reads them again.
+template <class P>
+OpBuilder<P> add_gather(OpTable& table, const std::string& name, const char* data, const char* index,
+                        void (*shape)(const P&, ShapeInfer&)) {
+  const std::string backward = "_backward_" + name;
+  table.add_hidden<P>(backward, {"grad", index, "like"})
+      .shape_only(2)
+      .shape_of(2)
+      .infer_type(typed_by_data<P, 0, 1>)
+      .gradient_op(name, {head(0), input(1)});
+  auto op = table.add<P>(name, {data, index});
+  op.infer_shape(shape)
+      .infer_type(typed_by_data<P, 0, 1>)
+      .input_types(1, kNumericTypes)
+      .gradient_op(backward, {head(0), input(1), input(0)});
+  return op;
+}
+
 }  // namespace
 
 void register_index(OpTable& table) {
-  table.add<TakeParams>("take")
-      .doc("Takes slices of `a` along an axis at the given indices.")
-      .inputs({"a", "indices"})
-      .output("output")
-      .infer_shape(take_shape)
-      .infer_type(typed_by_data<TakeParams, 0, 1>)
-      .input_types(1, kNumericTypes)
-      .gradient([](const TakeParams&, GradBuilder& g) {
-        if (g.wants(0)) {
-          const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
-          g.set(0, g.call("_backward_take", inputs, g.attrs())[0]);
-        }
-      });
-  table.add<TakeParams>("_backward_take")
-      .inputs({"grad", "indices", "like"})
-      .output("output")
-      .shape_only(2)
-      .infer_shape([](const TakeParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
-      .infer_type(typed_by_data<TakeParams, 0, 1>)
-      .types(kNumericTypes)
-      .gradient([](const TakeParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(1)};
-        g.set(0, g.call("take", inputs, g.attrs())[0]);
-      })
-      .hidden();
+  add_gather<TakeParams>(table, "take", "a", "indices", take_shape)
+      .doc("Takes slices of `a` along an axis at the given indices.");
+  table.refine<TakeParams>("_backward_take").types(kNumericTypes);
   add_embedding(table, "Embedding",
                 "Looks up rows of `weight`; indices outside are moved to the nearest row.")
       .aliases({"_sparse_Embedding"})
@@ -145,9 +158,7 @@ void register_index(OpTable& table) {
                 "Looks up rows of `weight`, whose gradient is row_sparse: the rows that were looked up.")
       .gradient([](const EmbeddingParams&, GradBuilder& g) { embedding_gradient(true, g); });
   for (const char* name : {"_backward_Embedding", "_backward_SparseEmbedding"}) {
-    table.add<EmbeddingParams>(name)
-        .inputs({"grad", "data"})
-        .output("output")
+    table.add_hidden<EmbeddingParams>(name, {"grad", "data"})
         .infer_shape([](const EmbeddingParams& p, ShapeInfer& s) {
           if (s.in(1).ndim_known()) {
             Shape grad = s.in(1);
@@ -158,16 +169,10 @@ void register_index(OpTable& table) {
         })
         .infer_type(typed_by_data<EmbeddingParams, 0, 1>)
         .types(kNumericTypes)
-        .gradient([](const EmbeddingParams&, GradBuilder& g) {
-          const GradValue inputs[] = {g.in(1), g.grad_of(0)};
-          g.set(0, g.call("Embedding", inputs, g.attrs())[0]);
-        })
-        .hidden();
+        .gradient_op("Embedding", {input(1), head(0)});
   }
-  table.add<OneHotParams>("one_hot")
+  table.add<OneHotParams>("one_hot", {"indices"})
       .doc("Turns indices into vectors with one element on; an index outside leaves all off.")
-      .input("indices")
-      .output("output")
       .infer_shape([](const OneHotParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         Shape shape = s.in(0);
@@ -176,113 +181,45 @@ void register_index(OpTable& table) {
       })
       .infer_type([](const OneHotParams& p, TypeInfer& t) {
         t.set_out(0, p.dtype);
-        if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+        t.default_in(0);
       })
       .types(kNumericTypes)
       .zero_gradient();
-  table.add<NoParams>("_onehot_encode")
+  table.add<NoParams>("_onehot_encode", {"lhs", "rhs"})
       .doc("One-hot rows of the indices `lhs`, of the shape and type of the matrix `rhs`.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
       .shape_only(1)
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         s.set_out(0, s.in(1));
         const Shape& rows = s.in(1);
-        LOOMIX_CHECK(!rows.ndim_known() || rows.ndim() == 2, ShapeError,
-                     "[{}] rhs has shape {}; expected a matrix, one row an index.", s.who(),
-                     rows.to_string());
+        s.expect(1, rows.ndim() == 2, "a matrix, one row an index");
         if (rows.ndim_known()) s.set_in(0, Shape{rows[0]});
       })
       .infer_type(typed_by_data<NoParams, 1, 0>)
       .types(kNumericTypes)
       .zero_gradient();
-  table.add<PickParams>("pick")
+  add_gather<PickParams>(table, "pick", "data", "index", pick_shape)
       .aliases({"choose_element_0index"})
-      .doc("Picks one element along an axis for each index.")
-      .inputs({"data", "index"})
-      .output("output")
-      .infer_shape(pick_shape)
-      .infer_type(typed_by_data<PickParams, 0, 1>)
-      .input_types(1, kNumericTypes)
-      .gradient([](const PickParams&, GradBuilder& g) {
-        if (g.wants(0)) {
-          const GradValue inputs[] = {g.grad_of(0), g.in(1), g.in(0)};
-          g.set(0, g.call("_backward_pick", inputs, g.attrs())[0]);
-        }
-      });
-  table.add<PickParams>("_backward_pick")
-      .inputs({"grad", "index", "like"})
-      .output("output")
-      .shape_only(2)
-      .infer_shape([](const PickParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
-      .infer_type(typed_by_data<PickParams, 0, 1>)
-      .input_types(1, kNumericTypes)
-      .gradient([](const PickParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(1)};
-        g.set(0, g.call("pick", inputs, g.attrs())[0]);
-      })
-      .hidden();
-  table.add<NoParams>("batch_take")
+      .doc("Picks one element along an axis for each index.");
+  table.refine<PickParams>("_backward_pick").input_types(1, kNumericTypes);
+  add_gather<NoParams>(table, "batch_take", "a", "indices",
+                       [](const NoParams&, ShapeInfer& s) {
+                         if (s.has_axes(0, 2, "two axes")) s.set_in(1, Shape{s.in(0)[0]});
+                         s.tie({1});
+                       })
       .doc("Takes element indices[i] of row i; indices outside are moved to the nearest column.")
-      .inputs({"a", "indices"})
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) {
-        if (s.in(0).ndim_known()) {
-          LOOMIX_CHECK(s.in(0).ndim() == 2, ShapeError, "[{}] a has shape {}; expected two axes.", s.who(),
-                       s.in(0).to_string());
-          s.set_in(1, Shape{s.in(0)[0]});
-        }
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
-      })
       .infer_type([](const NoParams& p, TypeInfer& t) {
-        if (t.in(1) == DType::unknown) t.set_in(1, DType::int32);
+        t.default_in(1, DType::int32);
         typed_by_data<NoParams, 0, 1>(p, t);
-      })
-      .input_types(1, kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        if (g.wants(0)) g.set(0, g.call1("_backward_batch_take", {g.grad_of(0), g.in(1), g.in(0)}));
       });
-  table.add<NoParams>("_backward_batch_take")
-      .inputs({"grad", "indices", "like"})
-      .output("output")
-      .shape_only(2)
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
-      .infer_type(typed_by_data<NoParams, 0, 1>)
-      .input_types(1, kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("batch_take", {g.grad_of(0), g.in(1)}));
-      })
-      .hidden();
-  table.add<NoParams>("gather_nd")
-      .doc("Gathers elements or slices of `data`; row k of `indices` counts along axis k.")
-      .inputs({"data", "indices"})
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) {
-        if (s.in(0).ndim_known() && s.in(1).is_known()) s.set_out(0, gather_shape(s.in(0), s.in(1), s.who()));
-      })
-      .infer_type(typed_by_data<NoParams, 0, 1>)
-      .input_types(1, kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        if (g.wants(0)) g.set(0, g.call1("_backward_gather_nd", {g.grad_of(0), g.in(1), g.in(0)}));
-      });
-  table.add<NoParams>("_backward_gather_nd")
-      .inputs({"grad", "indices", "like"})
-      .output("output")
-      .shape_only(2)
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
-      .infer_type(typed_by_data<NoParams, 0, 1>)
-      .types(kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
-      })
-      .hidden();
-  table.add<ScatterParams>("scatter_nd")
+  table.refine<NoParams>("_backward_batch_take").input_types(1, kNumericTypes);
+  add_gather<NoParams>(table, "gather_nd", "data", "indices", [](const NoParams&, ShapeInfer& s) {
+    if (s.in(0).ndim_known() && s.in(1).is_known()) s.set_out(0, gather_shape(s.in(0), s.in(1), s.who()));
+  }).doc("Gathers elements or slices of `data`; row k of `indices` counts along axis k.");
+  table.refine<NoParams>("_backward_gather_nd").types(kNumericTypes);
+  table.add<ScatterParams>("scatter_nd", {"data", "indices"})
       .doc(
           "Puts elements or slices of `data` into zeros at the given indices; where one repeats, the last "
           "stays.")
-      .inputs({"data", "indices"})
-      .output("output")
       .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
         check_sizes(p, s.who());
         s.set_out(0, p.shape);
@@ -293,10 +230,8 @@ void register_index(OpTable& table) {
       .gradient([](const ScatterParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("gather_nd", {g.grad_of(0), g.in(1)}));
       });
-  table.add<ScatterParams>("_scatter_set_nd")
+  table.add<ScatterParams>("_scatter_set_nd", {"lhs", "rhs", "indices"})
       .doc("Copies `lhs` and sets the places that `indices` name to the values of `rhs`.")
-      .inputs({"lhs", "rhs", "indices"})
-      .output("output")
       .inplace(0, 0)
       .infer_shape([](const ScatterParams& p, ShapeInfer& s) {
         check_sizes(p, s.who());
@@ -305,42 +240,24 @@ void register_index(OpTable& table) {
         if (s.in(2).is_known()) s.set_in(1, gather_shape(p.shape, s.in(2), s.who()));
       })
       .infer_type([](const ScatterParams&, TypeInfer& t) {
-        for (int i : {0, 1}) t.set_out(0, t.in(i));
-        for (int i : {0, 1}) t.set_in(i, t.out(0));
-        if (t.in(2) == DType::unknown) t.set_in(2, DType::float32);
+        t.tie({0, 1});
+        t.default_in(2);
       })
       .input_types(2, kNumericTypes)
       .zero_gradient();
-  const auto flat_index = [&table](const char* name, const char* alias, const char* doc, bool ravel) {
-    auto op = table.add<RavelParams>(name);
-    op.aliases({alias}).doc(doc).input("data").output("output").zero_gradient();
-    op.infer_type([](const RavelParams&, TypeInfer& t) { t.unify_all(); }).types(kNumericTypes);
-    if (ravel) {
-      op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
-        LOOMIX_CHECK(p.shape, ValueError,
-                     "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
-        if (!s.in(0).ndim_known()) return;
-        LOOMIX_CHECK(s.in(0).ndim() >= 1 && (s.in(0)[0] < 0 || s.in(0)[0] == p.shape->ndim()), ShapeError,
-                     "[{}] data has shape {}; expected a first axis of {}, one row an axis of {}.", s.who(),
-                     s.in(0).to_string(), p.shape->ndim(), p.shape->to_string());
-        s.set_out(0, Shape(s.in(0).dims().subspan(1)));
-      });
-    } else {
-      op.infer_shape([](const RavelParams& p, ShapeInfer& s) {
-        LOOMIX_CHECK(p.shape, ValueError,
-                     "[{}] parameter shape is missing; expected the shape that is indexed.", s.who());
-        if (!s.in(0).ndim_known()) return;
-        Shape shape{p.shape->ndim()};
-        for (int64_t size : s.in(0)) shape.push_back(size);
-        s.set_out(0, shape);
-      });
-    }
+  const auto flat_index = [&table](const char* name, const char* alias, const char* doc,
+                                   void (*shape)(const RavelParams&, ShapeInfer&)) {
+    table.add<RavelParams>(name, {"data"})
+        .doc(doc)
+        .aliases({alias})
+        .infer_shape(shape)
+        .types(kNumericTypes)
+        .zero_gradient();
   };
   flat_index("_ravel_multi_index", "ravel_multi_index",
-             "Turns rows of indices, one an axis, into positions in row-major order.", true);
+             "Turns rows of indices, one an axis, into positions in row-major order.", ravel_shape);
   flat_index("_unravel_index", "unravel_index",
-             "Turns positions in row-major order into rows of indices, one an axis.", false);
-  register_boolean_mask(table);
+             "Turns positions in row-major order into rows of indices, one an axis.", unravel_shape);
 }
 
 }  // namespace loomix::ops

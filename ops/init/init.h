@@ -128,14 +128,4 @@ struct SetValueParams {
   }
 };
 
-void zeros_cpu(const FillParams&, const KernelArgs& args);
-void ones_cpu(const FillParams&, const KernelArgs& args);
-void zeros_without_dtype_cpu(const ZerosWithoutDtypeParams&, const KernelArgs& args);
-void full_cpu(const FullParams& p, const KernelArgs& args);
-void arange_cpu(const RangeParams& p, const KernelArgs& args);
-void linspace_cpu(const LinspaceParams& p, const KernelArgs& args);
-void eye_cpu(const EyeParams& p, const KernelArgs& args);
-void set_value_cpu(const SetValueParams& p, const KernelArgs& args);
-void arange_like_cpu(const ArangeLikeParams& p, const KernelArgs& args);
-
 }  // namespace loomix::ops

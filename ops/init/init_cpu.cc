@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/init/init.h"
+#include "ops/table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,8 +33,6 @@ void progression(const KernelArgs& args, int repeat, Value value) {
     });
   });
 }
-
-}  // namespace
 
 void zeros_cpu(const FillParams&, const KernelArgs& args) { fill(args, 0); }
 void ones_cpu(const FillParams&, const KernelArgs& args) { fill(args, 1); }
@@ -68,6 +67,20 @@ void eye_cpu(const EyeParams& p, const KernelArgs& args) {
       data[row * columns + row + p.k] = static_cast<T>(1);
     }
   });
+}
+
+}  // namespace
+
+void kernels_init(OpTable& table) {
+  table.kernel<zeros_cpu>("_zeros", "zeros_cpu");
+  table.kernel<ones_cpu>("_ones", "ones_cpu");
+  table.kernel<zeros_without_dtype_cpu>("_zeros_without_dtype", "zeros_without_dtype_cpu");
+  table.kernel<full_cpu>("_full", "full_cpu");
+  table.kernel<arange_cpu>("_arange", "arange_cpu");
+  table.kernel<linspace_cpu>("_linspace", "linspace_cpu");
+  table.kernel<eye_cpu>("_eye", "eye_cpu");
+  table.kernel<set_value_cpu>("_set_value", "set_value_cpu");
+  table.kernel<arange_like_cpu>("_contrib_arange_like", "arange_like_cpu");
 }
 
 }  // namespace loomix::ops

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/families.h"
 #include "ops/init/init.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
@@ -31,7 +30,6 @@ int64_t range_length(const RangeParams& p, const char* who) {
 void fill_op(OpTable& table, const char* name, const char* doc, double (*value)(const FillParams&)) {
   table.add<FillParams>(name)
       .doc(doc)
-      .output("output")
       .fill(value)
       .infer_shape([](const FillParams& p, ShapeInfer& s) {
         if (p.shape.ndim() > 0 || numpy_shapes()) s.set_out(0, shape_of_attribute(p.shape));
@@ -47,7 +45,6 @@ void register_init(OpTable& table) {
   fill_op(table, "_ones", "Makes an array of ones.", [](const FillParams&) { return 1.0; });
   table.add<ZerosWithoutDtypeParams>("_zeros_without_dtype")
       .doc("Makes an array of zeros whose type follows from its consumers; float32 if nothing says so.")
-      .output("output")
       .infer_shape([](const ZerosWithoutDtypeParams& p, ShapeInfer& s) {
         if (p.shape) s.set_out(0, shape_of_attribute(*p.shape));
       })
@@ -63,7 +60,6 @@ void register_init(OpTable& table) {
       .zero_gradient();
   table.add<FullParams>("_full")
       .doc("Makes an array that holds one value everywhere.")
-      .output("output")
       .fill([](const FullParams& p) { return p.value; })
       .infer_shape([](const FullParams& p, ShapeInfer& s) {
         if (p.shape) s.set_out(0, shape_of_attribute(*p.shape));
@@ -72,7 +68,6 @@ void register_init(OpTable& table) {
       .zero_gradient();
   table.add<RangeParams>("_arange")
       .doc("Makes the values start, start + step, ... below stop, each `repeat` times.")
-      .output("output")
       .infer_shape([](const RangeParams& p, ShapeInfer& s) {
         if (!p.infer_range) s.set_out(0, Shape{range_length(p, s.who())});
       })
@@ -80,13 +75,11 @@ void register_init(OpTable& table) {
       .zero_gradient();
   table.add<LinspaceParams>("_linspace")
       .doc("Makes `num` evenly spaced values from start to stop.")
-      .output("output")
       .infer_shape([](const LinspaceParams& p, ShapeInfer& s) { s.set_out(0, Shape{p.num}); })
       .infer_type(typed_by_attribute<LinspaceParams>)
       .zero_gradient();
   table.add<EyeParams>("_eye")
       .doc("Makes a matrix with ones on one diagonal and zeros elsewhere.")
-      .output("output")
       .infer_shape([](const EyeParams& p, ShapeInfer& s) {
         s.set_out(0, Shape{p.N, p.M > 0 ? p.M : p.N});
       })
@@ -96,7 +89,6 @@ void register_init(OpTable& table) {
       .doc(
           "Sets every element of the array given as `out` to `src`; without one, of a new array of one "
           "element.")
-      .output("output")
       .infer_shape([](const SetValueParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.src, ValueError, "[{}] parameter src is missing; expected a number.", s.who());
         if (!s.out(0).ndim_known()) s.set_out(0, Shape{1});
@@ -105,17 +97,14 @@ void register_init(OpTable& table) {
         if (t.out(0) == DType::unknown) t.set_out(0, DType::float32);
       })
       .no_symbol();
-  table.add<ArangeLikeParams>("_contrib_arange_like")
+  table.add<ArangeLikeParams>("_contrib_arange_like", {"data"})
       .doc("Makes evenly spaced values, as many as data has elements, or as long as one of its axes.")
-      .input("data")
-      .output("output")
       .shape_only(0)
       .infer_shape([](const ArangeLikeParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         if (!p.axis) return s.set_out(0, s.in(0));
         s.set_out(0, Shape{s.in(0)[normalize_axis(*p.axis, s.in(0).ndim(), s.who())]});
       })
-      .infer_type([](const ArangeLikeParams&, TypeInfer& t) { t.unify_all(); })
       .types(kNumericTypes)
       .zero_gradient();
 }

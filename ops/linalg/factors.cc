@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix_grad.h"
 #include "ops/linalg/shapes.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 // Factorisations, inverses and determinants. Gradients are graphs of the products and of the same operators, so each
 // order of derivative is one; formulas as in Seeger, Hetzel, Dai, Meissner, Lawrence: Auto-Differentiating Linear
@@ -17,29 +14,17 @@ double factor_cost(const NoParams&, const KernelSpec& spec) {
 }
 
 OpBuilder<NoParams> add(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<NoParams>(name);
-  op.doc(doc).input("A").infer_type(same_type<NoParams>).types(kMatrixTypes).cost(factor_cost);
-  return op;
+  return add_linalg<NoParams>(table, name, {"A"}).doc(doc).cost(factor_cost);
 }
 
-void square_to_square(const NoParams&, ShapeInfer& s) {
-  s.unify_all();
-  s.set_in(0, square(s, s.in(0), "A"));
-  s.set_out(0, s.in(0));
-}
+void square_to_square(const NoParams&, ShapeInfer& s) { tie_squares(s); }
 
 // det and slogdet: some numbers for each matrix, then the LU factors (of the transpose) and their pivots.
 template <int kNumbers>
 void determinant_shape(const NoParams&, ShapeInfer& s) {
-  s.set_out(kNumbers, s.in(0));
-  s.set_in(0, square(s, s.out(kNumbers), "A"));
-  s.set_out(kNumbers, s.in(0));
+  tie_squares(s, kNumbers);
   for (int i = 0; i < kNumbers; ++i) s.set_out(i, without_last(s.in(0), 2));
-  if (s.in(0).ndim_known()) {
-    Shape pivots = s.in(0);
-    pivots.resize(pivots.ndim() - 1);
-    s.set_out(kNumbers + 1, pivots);
-  }
+  s.set_out(kNumbers + 1, vectors_of(s.in(0)));
 }
 
 template <int kNumbers>
@@ -64,18 +49,12 @@ void inverse_gradient(const NoParams&, GradBuilder& g) {
 }
 
 void register_determinants(OpTable& table) {
-  add(table, "_linalg_inverse", "The inverse of each matrix of a batch; an error for a singular one.")
-      .aliases({"linalg_inverse"})
-      .output("output")
+  add(table, "inverse", "The inverse of each matrix of a batch; an error for a singular one.")
       .infer_shape(square_to_square)
       .inplace(0, 0)
       .gradient(inverse_gradient);
-  add(table, "_linalg_det",
-      "The determinant of each matrix of a batch. Its gradient is zero where that is zero.")
-      .aliases({"linalg_det"})
-      .output("output0")
-      .output("output1")
-      .output("output2")
+  add(table, "det", "The determinant of each matrix of a batch. Its gradient is zero where that is zero.")
+      .outputs({"output0", "output1", "output2"})
       .num_visible_outputs([](const NoParams&) { return 1; })
       .infer_shape(determinant_shape<1>)
       .infer_type(determinant_type<1>)
@@ -84,36 +63,25 @@ void register_determinants(OpTable& table) {
         const GradExpr head{g, g.grad_of(0)};
         g.set(0, inverse_transposed(g, 1).scaled(head * GradExpr{g, g.out(0)}));
       });
-  add(table, "_linalg_slogdet",
+  add(table, "slogdet",
       "Sign and logarithm of the absolute value of the determinant of each matrix of a batch.")
-      .aliases({"linalg_slogdet"})
-      .output("output0")
-      .output("output1")
-      .output("output2")
-      .output("output3")
+      .outputs({"output0", "output1", "output2", "output3"})
       .num_visible_outputs([](const NoParams&) { return 2; })
       .infer_shape(determinant_shape<2>)
       .infer_type(determinant_type<2>)
       .output_types(3, {DType::int32})
       .gradient(
           [](const NoParams&, GradBuilder& g) { g.set(0, inverse_transposed(g, 2).scaled(g.grad_of(1))); });
-  table.add<NoParams>("_linalg_inverse_of_lu")
-      .hidden()
-      .inputs({"A", "LU", "pivots"})
+  table.add_hidden<NoParams>("_linalg_inverse_of_lu", {"A", "LU", "pivots"})
       .shape_only(0)
-      .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         for (int i : {0, 1}) s.set_out(0, s.in(i));
         s.set_out(0, square(s, s.out(0), "A"));
         for (int i : {0, 1}) s.set_in(i, s.out(0));
-        if (!s.out(0).ndim_known()) return;
-        Shape pivots = s.out(0);
-        pivots.resize(pivots.ndim() - 1);
-        s.set_in(2, pivots);
+        s.set_in(2, vectors_of(s.out(0)));
       })
       .infer_type([](const NoParams&, TypeInfer& t) {
-        for (int i : {0, 1}) t.set_out(0, t.in(i));
-        for (int i : {0, 1}) t.set_in(i, t.out(0));
+        t.tie({0, 1});
         t.set_in(2, DType::int32);
       })
       .types(kMatrixTypes)
@@ -156,29 +124,21 @@ void syevd_gradient(const NoParams&, GradBuilder& g) {
 }  // namespace
 
 void register_linalg_factors(OpTable& table) {
-  add(table, "_linalg_potrf",
+  add(table, "potrf",
       "The lower Cholesky factor of each matrix of a batch; an error for one that is not positive definite.")
-      .aliases({"linalg_potrf"})
-      .output("output")
       .infer_shape(square_to_square)
       .inplace(0, 0)
       .gradient(potrf_gradient);
-  add(table, "_linalg_potri", "The inverse of L L^T for each lower triangular matrix L of a batch.")
-      .aliases({"linalg_potri"})
-      .output("output")
+  add(table, "potri", "The inverse of L L^T for each lower triangular matrix L of a batch.")
       .infer_shape(square_to_square)
       .inplace(0, 0)
       .gradient(potri_gradient);
-  add(table, "_linalg_gelqf",
+  add(table, "gelqf",
       "Q and L with A = L Q for each matrix of a batch, which has no more rows than columns: the rows of Q "
-      "are "
-      "orthonormal, L is lower triangular.")
-      .aliases({"linalg_gelqf"})
-      .output("output0")
-      .output("output1")
+      "are orthonormal, L is lower triangular.")
+      .outputs({"output0", "output1"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, s.out(0));
+        s.tie({0});
         const Shape& a = s.in(0);
         check_matrices(s, a, "A");
         if (!a.ndim_known()) return;
@@ -188,21 +148,14 @@ void register_linalg_factors(OpTable& table) {
         s.set_out(1, with_last(a, rows, rows));
       })
       .gradient(gelqf_gradient);
-  add(table, "_linalg_syevd",
+  add(table, "syevd",
       "U and v with A = U^T diag(v) U for each symmetric matrix of a batch: the rows of U are its "
-      "eigenvectors, v "
-      "its eigenvalues in ascending order.")
-      .output("output0")
-      .output("output1")
+      "eigenvectors, v its eigenvalues in ascending order.")
+      .aliases({})
+      .outputs({"output0", "output1"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, square(s, s.out(0), "A"));
-        s.set_out(0, s.in(0));
-        if (s.in(0).ndim_known()) {
-          Shape values = s.in(0);
-          values.resize(values.ndim() - 1);
-          s.set_out(1, values);
-        }
+        tie_squares(s);
+        s.set_out(1, vectors_of(s.in(0)));
       })
       .gradient(syevd_gradient);
   register_determinants(table);

@@ -5,6 +5,7 @@
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
 #include "ops/scratch_slots.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -196,10 +197,7 @@ size_t lq_bytes(int64_t rows, DType dtype) {  // tau and work
   return (static_cast<size_t>(rows * (1 + kPanel) * size_of(dtype)) + 63) / 64 * 64;
 }
 
-}  // namespace
-
 void linalg_potrf_cblas(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   FirstFailure failure;
@@ -224,7 +222,6 @@ void linalg_potrf_cblas(const NoParams&, const KernelArgs& args) {
 }
 
 void linalg_potri_cblas(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   FirstFailure failure;
@@ -320,7 +317,6 @@ size_t linalg_inverse_scratch(const NoParams&, const KernelSpec& spec) {
 }
 
 void linalg_inverse_cblas(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   if (a.count * n == 0) return;
@@ -377,7 +373,6 @@ void linalg_slogdet_cblas(const NoParams&, const KernelArgs& args) {
 
 // Zeros for a singular matrix.
 void linalg_inverse_of_lu_cblas(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   if (a.count * n == 0) return;
@@ -403,6 +398,20 @@ void linalg_inverse_of_lu_cblas(const NoParams&, const KernelArgs& args) {
     });
   });
   failure.check("_linalg_inverse_of_lu", "not factored: a pivot is no row", a.count);
+}
+
+}  // namespace
+
+void kernels_linalg_factors(OpTable& table) {
+  table.kernel<linalg_potrf_cblas>("_linalg_potrf", "linalg_potrf_cblas");
+  table.kernel<linalg_potri_cblas>("_linalg_potri", "linalg_potri_cblas");
+  table.kernel<linalg_gelqf_cblas, linalg_gelqf_scratch>("_linalg_gelqf", "linalg_gelqf_cblas");
+  table.kernel<linalg_syevd_cblas, linalg_syevd_scratch>("_linalg_syevd", "linalg_syevd_cblas");
+  table.kernel<linalg_inverse_cblas, linalg_inverse_scratch>("_linalg_inverse", "linalg_inverse_cblas");
+  table.kernel<linalg_det_cblas, linalg_det_scratch>("_linalg_det", "linalg_det_cblas");
+  table.kernel<linalg_slogdet_cblas, linalg_slogdet_scratch>("_linalg_slogdet", "linalg_slogdet_cblas");
+  table.kernel<linalg_inverse_of_lu_cblas, linalg_inverse_scratch>("_linalg_inverse_of_lu",
+                                                                   "linalg_inverse_of_lu_cblas");
 }
 
 }  // namespace loomix::ops

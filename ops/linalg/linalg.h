@@ -7,8 +7,6 @@
 // those before count matrices. Types are float32 and float64.
 namespace loomix::ops {
 
-class OpTable;
-
 inline constexpr DTypeSet kMatrixTypes{DType::float32, DType::float64};
 
 struct Gemm2Params {
@@ -94,39 +92,5 @@ struct TrianglePartParams {
                   {"folded", TrianglePart::folded}});
   }
 };
-
-void register_linalg_products(OpTable& table);
-void register_linalg_factors(OpTable& table);
-void register_linalg_parts(OpTable& table);
-
-void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args);
-void linalg_gemm2_cblas(const Gemm2Params& p, const KernelArgs& args);
-void linalg_trmm_cblas(const TriangularParams& p, const KernelArgs& args);
-void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args);
-void linalg_syrk_cblas(const SyrkParams& p, const KernelArgs& args);
-
-void linalg_potrf_cblas(const NoParams&, const KernelArgs& args);
-void linalg_potri_cblas(const NoParams&, const KernelArgs& args);
-void linalg_gelqf_cblas(const NoParams&, const KernelArgs& args);
-size_t linalg_gelqf_scratch(const NoParams&, const KernelSpec& spec);
-void linalg_syevd_cblas(const NoParams&, const KernelArgs& args);
-size_t linalg_syevd_scratch(const NoParams&, const KernelSpec& spec);
-void linalg_inverse_cblas(const NoParams&, const KernelArgs& args);
-size_t linalg_inverse_scratch(const NoParams&, const KernelSpec& spec);
-void linalg_det_cblas(const NoParams&, const KernelArgs& args);
-size_t linalg_det_scratch(const NoParams&, const KernelSpec& spec);
-void linalg_slogdet_cblas(const NoParams&, const KernelArgs& args);
-size_t linalg_slogdet_scratch(const NoParams&, const KernelSpec& spec);
-void linalg_inverse_of_lu_cblas(const NoParams&, const KernelArgs& args);
-
-void linalg_sumlogdiag_cpu(const NoParams&, const KernelArgs& args);
-void linalg_extractdiag_cpu(const DiagonalParams& p, const KernelArgs& args);
-void linalg_makediag_cpu(const DiagonalParams& p, const KernelArgs& args);
-void linalg_extracttrian_cpu(const TriangleParams& p, const KernelArgs& args);
-void linalg_maketrian_cpu(const TriangleParams& p, const KernelArgs& args);
-void linalg_triangle_part_cpu(const TrianglePartParams& p, const KernelArgs& args);
-void linalg_scale_cpu(const NoParams&, const KernelArgs& args);
-void linalg_inner_cpu(const NoParams&, const KernelArgs& args);
-void linalg_gap_quotient_cpu(const NoParams&, const KernelArgs& args);
 
 }  // namespace loomix::ops

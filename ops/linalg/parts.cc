@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
-#include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix_grad.h"
 #include "ops/linalg/shapes.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 // Diagonals and triangles of matrices, and linear maps that gradients use.
 namespace loomix::ops {
@@ -62,23 +59,12 @@ void extract_shape(const P& p, ShapeInfer& s) {
 
 int64_t as_it_is(int64_t length) { return length; }
 
-GradValue with_same_attrs(GradBuilder& g, const char* op) {
-  const GradValue inputs[] = {g.grad_of(0)};
-  return g.call(op, inputs, g.attrs())[0];
-}
-
 // A pair of maps, each the transpose of the other.
 template <class P>
 OpBuilder<P> add_pair(OpTable& table, const char* extract, const char* extract_doc, const char* make,
                       const char* make_doc) {
   const auto add = [&](const char* name, const char* doc, const char* other) {
-    auto op = table.add<P>(std::string("_linalg_") + name);
-    op.aliases({std::string("linalg_") + name}).doc(doc).input("A").output("output").infer_type(same_type<P>);
-    op.types(kMatrixTypes)
-        .gradient_by([gradient = std::string("_linalg_") + other](const AttrsBase&, GradBuilder& g) {
-          g.set(0, with_same_attrs(g, gradient.c_str()));
-        });
-    return op;
+    return add_linalg<P>(table, name, {"A"}).doc(doc).gradient_op(std::string("_linalg_") + other, {head(0)});
   };
   add(extract, extract_doc, make);
   return add(make, make_doc, extract);
@@ -96,8 +82,7 @@ void register_diagonals(OpTable& table) {
   table.refine<DiagonalParams>("_linalg_extractdiag").infer_shape(extract_shape<DiagonalParams, as_it_is>);
   add_pair<TriangleParams>(
       table, "extracttrian",
-      "A triangle of each square matrix of a batch as a vector, row by row; an upper one column "
-      "by column.",
+      "A triangle of each square matrix of a batch as a vector, row by row; an upper one column by column.",
       "maketrian", "A matrix with each vector of a batch as a triangle, and zeros elsewhere.")
       .infer_shape([](const TriangleParams& p, ShapeInfer& s) {
         check_vectors(s, s.in(0));
@@ -119,32 +104,19 @@ const char* transposed_part(TrianglePart part) {
 }
 
 void register_maps(OpTable& table) {
-  table.add<TrianglePartParams>("_linalg_triangle_part")
-      .hidden()
-      .input("A")
-      .output("output")
-      .infer_shape([](const TrianglePartParams&, ShapeInfer& s) {
-        s.unify_all();
-        s.set_in(0, square(s, s.in(0), "A"));
-        s.set_out(0, s.in(0));
-      })
-      .infer_type(same_type<TrianglePartParams>)
+  table.add_hidden<TrianglePartParams>("_linalg_triangle_part", {"A"})
+      .infer_shape([](const TrianglePartParams&, ShapeInfer& s) { tie_squares(s); })
       .types(kMatrixTypes)
       .gradient([](const TrianglePartParams& p, GradBuilder& g) {
         g.set(0, MatrixExpr{g, g.grad_of(0)}.part(transposed_part(p.part)));
       });
   // out = A s: a number for each matrix.
-  table.add<NoParams>("_linalg_scale")
-      .hidden()
-      .inputs({"A", "numbers"})
-      .output("output")
+  table.add_hidden<NoParams>("_linalg_scale", {"A", "numbers"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, s.out(0));
+        s.tie({0});
         check_matrices(s, s.in(0), "A");
         s.set_in(1, without_last(s.in(0), 2));
       })
-      .infer_type(same_type<NoParams>)
       .types(kMatrixTypes)
       .inplace(0, 0)
       .gradient([](const NoParams&, GradBuilder& g) {
@@ -153,37 +125,23 @@ void register_maps(OpTable& table) {
         if (g.wants(1)) g.set(1, head.node("_linalg_inner", {head, g.in(0)}));
       });
   // The sum of the products of two matrices' elements.
-  table.add<NoParams>("_linalg_inner")
-      .hidden()
-      .inputs({"A", "B"})
-      .output("output")
+  table.add_hidden<NoParams>("_linalg_inner", {"A", "B"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_in(0, s.in(1));
-        s.set_in(1, s.in(0));
+        s.tie({0, 1}, {});
         check_matrices(s, s.in(0), "A");
         s.set_out(0, without_last(s.in(0), 2));
       })
-      .infer_type(same_type<NoParams>)
       .types(kMatrixTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, MatrixExpr{g, g.in(1)}.scaled(g.grad_of(0)));
         if (g.wants(1)) g.set(1, MatrixExpr{g, g.in(0)}.scaled(g.grad_of(0)));
       });
   // A_ij / (v_i - v_j), 0 where the two are equal.
-  table.add<NoParams>("_linalg_gap_quotient")
-      .hidden()
-      .inputs({"A", "values"})
-      .output("output")
+  table.add_hidden<NoParams>("_linalg_gap_quotient", {"A", "values"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(0));
-        s.set_in(0, square(s, s.out(0), "A"));
-        s.set_out(0, s.in(0));
-        if (!s.in(0).ndim_known()) return;
-        Shape values = s.in(0);
-        values.resize(values.ndim() - 1);
-        s.set_in(1, values);
+        tie_squares(s);
+        s.set_in(1, vectors_of(s.in(0)));
       })
-      .infer_type(same_type<NoParams>)
       .types(kMatrixTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         const MatrixExpr head{g, g.grad_of(0)};
@@ -195,17 +153,12 @@ void register_maps(OpTable& table) {
         const GradExpr rows{g, slope.node("sum", {slope}, {{"axis", "-1"}})};
         g.set(1, columns - rows);
       });
-  table.add<NoParams>("_linalg_sumlogdiag")
-      .aliases({"linalg_sumlogdiag"})
+  add_linalg<NoParams>(table, "sumlogdiag", {"A"})
       .doc("The sum of the logarithms of the diagonal of each square matrix of a batch.")
-      .input("A")
-      .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         s.set_in(0, square(s, s.in(0), "A"));
         s.set_out(0, without_last(s.in(0), 2));
       })
-      .infer_type(same_type<NoParams>)
-      .types(kMatrixTypes)
       .gradient([](const NoParams&, GradBuilder& g) {
         const MatrixExpr a{g, g.in(0)};
         const GradExpr diagonal{g, a.node("_linalg_extractdiag", {a})};

@@ -3,6 +3,7 @@
 
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -38,7 +39,6 @@ struct Triangle {
 
 template <class Fn>
 void each_of(const char* who, const KernelArgs& args, const TensorView& matrices, Fn&& fn) {
-  if (args.req[0] == Req::null) return;
   const Matrices a(matrices.shape);
   dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
@@ -74,8 +74,6 @@ void triangle(const T* from, T* to, int64_t n, bool lower) {
     std::fill(to + end, to + n, T{0});
   }
 }
-
-}  // namespace
 
 void linalg_sumlogdiag_cpu(const NoParams&, const KernelArgs& args) {
   each_of("linalg_sumlogdiag", args, args.in[0],
@@ -166,6 +164,20 @@ void linalg_gap_quotient_cpu(const NoParams&, const KernelArgs& args) {
               }
             }
           });
+}
+
+}  // namespace
+
+void kernels_linalg_parts(OpTable& table) {
+  table.kernel<linalg_sumlogdiag_cpu>("_linalg_sumlogdiag", "linalg_sumlogdiag_cpu");
+  table.kernel<linalg_extractdiag_cpu>("_linalg_extractdiag", "linalg_extractdiag_cpu");
+  table.kernel<linalg_makediag_cpu>("_linalg_makediag", "linalg_makediag_cpu");
+  table.kernel<linalg_extracttrian_cpu>("_linalg_extracttrian", "linalg_extracttrian_cpu");
+  table.kernel<linalg_maketrian_cpu>("_linalg_maketrian", "linalg_maketrian_cpu");
+  table.kernel<linalg_triangle_part_cpu>("_linalg_triangle_part", "linalg_triangle_part_cpu");
+  table.kernel<linalg_scale_cpu>("_linalg_scale", "linalg_scale_cpu");
+  table.kernel<linalg_inner_cpu>("_linalg_inner", "linalg_inner_cpu");
+  table.kernel<linalg_gap_quotient_cpu>("_linalg_gap_quotient", "linalg_gap_quotient_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix_grad.h"
 #include "ops/linalg/shapes.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 // Products of matrices, and solving with triangular ones. Their gradients are products again.
 namespace loomix::ops {
@@ -76,8 +73,7 @@ void product_gradient(const Gemm2Params& p, GradBuilder& g) {
 }
 
 void triangular_shape(const TriangularParams& p, ShapeInfer& s) {
-  s.set_out(0, s.in(1));
-  s.set_in(1, s.out(0));
+  s.tie({1});
   check_matrices(s, s.in(1), "B");
   s.set_in(0, square(s, s.in(0), "A"));
   if (s.in(1).ndim_known()) {
@@ -149,18 +145,13 @@ double product_cost(const Shape& out, int64_t inner) {
 }  // namespace
 
 void register_linalg_products(OpTable& table) {
-  table.add<GemmParams>("_linalg_gemm")
-      .aliases({"linalg_gemm"})
+  add_linalg<GemmParams>(table, "gemm", {"A", "B", "C"})
       .doc("alpha op(A) op(B) + beta C for each matrix of a batch, where op may transpose.")
-      .inputs({"A", "B", "C"})
-      .output("output")
       .infer_shape([](const GemmParams& p, ShapeInfer& s) {
         s.set_out(0, s.in(2));
         s.set_out(0, product_shape(p, s, s.in(0), s.in(1)));
         s.set_in(2, s.out(0));
       })
-      .infer_type(same_type<GemmParams>)
-      .types(kMatrixTypes)
       .inplace(2, 0)
       .cost([](const GemmParams& p, const KernelSpec& spec) {
         const Shape& a = spec.in[0].shape;
@@ -173,15 +164,10 @@ void register_linalg_products(OpTable& table) {
         if (g.wants(2))
           g.set(2, p.beta == 1 ? g.grad_of(0) : MatrixExpr{g, g.grad_of(0)}.times_number(p.beta));
       });
-  table.add<Gemm2Params>("_linalg_gemm2")
-      .aliases({"linalg_gemm2"})
+  add_linalg<Gemm2Params>(table, "gemm2", {"A", "B"})
       .doc("alpha op(A) op(B) for each matrix of a batch, where op may transpose.")
-      .inputs({"A", "B"})
-      .output("output")
       .infer_shape(
           [](const Gemm2Params& p, ShapeInfer& s) { s.set_out(0, product_shape(p, s, s.in(0), s.in(1))); })
-      .infer_type(same_type<Gemm2Params>)
-      .types(kMatrixTypes)
       .accumulates()
       .cost([](const Gemm2Params& p, const KernelSpec& spec) {
         const Shape& a = spec.in[0].shape;
@@ -190,35 +176,25 @@ void register_linalg_products(OpTable& table) {
             a[p.transpose_a ? normalize_axis(p.axis, a.ndim(), "linalg_gemm2") : a.ndim() - 1]);
       })
       .gradient(product_gradient);
-  const auto triangular = [&](const char* name, const char* alias, const char* doc,
+  const auto triangular = [&](const char* name, const char* doc,
                               void (*gradient)(const TriangularParams&, GradBuilder&)) {
-    table.add<TriangularParams>(name)
-        .aliases({alias})
+    add_linalg<TriangularParams>(table, name, {"A", "B"})
         .doc(doc)
-        .inputs({"A", "B"})
-        .output("output")
         .infer_shape(triangular_shape)
-        .infer_type(same_type<TriangularParams>)
-        .types(kMatrixTypes)
         .inplace(1, 0)
         .cost([](const TriangularParams&, const KernelSpec& spec) {
           return product_cost(spec.out[0].shape, spec.in[0].shape[spec.in[0].shape.ndim() - 1] / 2);
         })
         .gradient(gradient);
   };
-  triangular("_linalg_trmm", "linalg_trmm",
-             "alpha op(A) B, or alpha B op(A), for each triangular matrix A of a batch.", trmm_gradient);
-  triangular("_linalg_trsm", "linalg_trsm",
+  triangular("trmm", "alpha op(A) B, or alpha B op(A), for each triangular matrix A of a batch.",
+             trmm_gradient);
+  triangular("trsm",
              "Solves op(A) X = alpha B, or X op(A) = alpha B, for each triangular matrix A of a batch.",
              trsm_gradient);
-  table.add<SyrkParams>("_linalg_syrk")
-      .aliases({"linalg_syrk"})
+  add_linalg<SyrkParams>(table, "syrk", {"A"})
       .doc("alpha A A^T, or alpha A^T A, for each matrix of a batch.")
-      .input("A")
-      .output("output")
       .infer_shape(syrk_shape)
-      .infer_type(same_type<SyrkParams>)
-      .types(kMatrixTypes)
       .cost([](const SyrkParams& p, const KernelSpec& spec) {
         return product_cost(spec.out[0].shape,
                             spec.in[0].shape[spec.in[0].shape.ndim() - (p.transpose ? 2 : 1)]);

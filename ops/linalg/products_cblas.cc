@@ -4,6 +4,7 @@
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -59,7 +60,6 @@ void copy_bytes(const TensorView& from, const TensorView& to) {
 // trmm or trsm: the other matrix is worked on in place, in blocks of what A does not mix.
 template <auto Float, auto Double>
 void triangular(const char* who, const TriangularParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   copy_bytes(args.in[1], args.out[0]);
   dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
     const Matrices b(args.out[0].shape);
@@ -119,10 +119,7 @@ void mirror_lower(T* c, int64_t n) {
   }
 }
 
-}  // namespace
-
 void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   copy_bytes(args.in[2], args.out[0]);
   dispatch_matrix(args.out[0].dtype, "linalg_gemm", [&]<class T>(Type<T>) {
     multiply<T>(p, p.beta, args.in[0], args.in[1], args.out[0], args);
@@ -130,7 +127,6 @@ void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args) {
 }
 
 void linalg_gemm2_cblas(const Gemm2Params& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_matrix(args.out[0].dtype, "linalg_gemm2", [&]<class T>(Type<T>) {
     multiply<T>(p, args.req[0] == Req::add ? 1 : 0, args.in[0], args.in[1], args.out[0], args);
   });
@@ -179,6 +175,16 @@ void linalg_syrk_cblas(const SyrkParams& p, const KernelArgs& args) {
     each_matrix(args, a.count, double(n) * double(n),
                 [&](int64_t item) { mirror_lower(out + item * n * n, n); });
   });
+}
+
+}  // namespace
+
+void kernels_linalg_products(OpTable& table) {
+  table.kernel<linalg_gemm_cblas>("_linalg_gemm", "linalg_gemm_cblas");
+  table.kernel<linalg_gemm2_cblas>("_linalg_gemm2", "linalg_gemm2_cblas");
+  table.kernel<linalg_trmm_cblas>("_linalg_trmm", "linalg_trmm_cblas");
+  table.kernel<linalg_trsm_cblas>("_linalg_trsm", "linalg_trsm_cblas");
+  table.kernel<linalg_syrk_cblas>("_linalg_syrk", "linalg_syrk_cblas");
 }
 
 }  // namespace loomix::ops

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
-#include "ops/infer.h"
+#include "ops/linalg/linalg.h"
+#include "ops/table.h"
 
-// Shape rules that operators on batches of matrices share.
+// What schemas of operators on batches of matrices share.
 namespace loomix::ops {
 
 // Throws unless the shape, as far as it is known, is a batch of matrices that BLAS can count the elements of.
@@ -47,6 +51,26 @@ inline Shape with_last(Shape shape, int64_t rows, int64_t columns) {
   shape[shape.ndim() - 2] = rows;
   shape[shape.ndim() - 1] = columns;
   return shape;
+}
+
+// A vector for each matrix, as long as it has rows; unknown for unknown ones.
+inline Shape vectors_of(Shape matrices) {
+  if (matrices.ndim_known()) matrices.resize(matrices.ndim() - 1);
+  return matrices;
+}
+
+// A and the output are square matrices of one shape.
+inline void tie_squares(ShapeInfer& s, int out = 0) {
+  s.set_out(out, s.in(0));
+  s.set_in(0, square(s, s.out(out), "A"));
+  s.set_out(out, s.in(0));
+}
+
+// "_linalg_<name>", which is also called "linalg_<name>".
+template <class P>
+OpBuilder<P> add_linalg(OpTable& table, const std::string& name, std::vector<std::string> inputs) {
+  auto op = table.add<P>("_linalg_" + name, std::move(inputs));
+  return op.aliases({"linalg_" + name}).types(kMatrixTypes);
 }
 
 }  // namespace loomix::ops

@@ -5,7 +5,6 @@
 
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
-#include "ops/linear/linear.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -169,8 +168,7 @@ Support accepts(const P& p, const KernelSpec& spec) {
 
 template <class P, ProductOf<P> product_of>
 void add(OpTable& table, const char* op, const char* name) {
-  table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(op, name,
-                                                                                            DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(op, name);
 }
 
 }  // namespace
@@ -179,7 +177,7 @@ void kernels_bfloat16_dnnl(OpTable& table) {
   using FC = FullyConnectedParams;
   using Dot = DotParams;
   table.prepared_kernel<FC, Checked<FC, FullyConnectedState>, accepts<FC, fully_connected_product>>(
-      "FullyConnected", "fully_connected_bfloat16_dnnl", DeviceType::cpu);
+      "FullyConnected", "fully_connected_bfloat16_dnnl");
   add<FC, fully_connected_data_product>(table, "_backward_FullyConnected_data",
                                         "fully_connected_data_bfloat16_dnnl");
   add<FC, fully_connected_weight_product>(table, "_backward_FullyConnected_weight",

@@ -1,51 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/grad_builder.h"
+#include <type_traits>
 
-// Operators linear in each of their first two inputs. With f(a, b) come two more, for its gradients: fa(g, b, a) is
-// shaped like a and fb(g, a, b) like b; of their third input only the shape is used. The three are closed under
-// differentiation, so every order of gradient is a graph of them.
+#include "ops/table.h"
+
+// Operators linear in each of their first two inputs, which may add a third one, the bias. With f(a, b) come two more, for
+// its gradients: fa(g, b, a) is shaped like a and fb(g, a, b) like b; of their third input only the shape is used. The
+// three are closed under differentiation, so every order of gradient is a graph of them.
 namespace loomix::ops {
 
 struct Bilinear {
   const char* f;
   const char* fa;
   const char* fb;
+  const char* bias = nullptr;  // the gradient to the bias
+};
+
+// a, b and f(a, b) among the arguments of f, fa or fb.
+class BilinearShapes {
+ public:
+  // Numbers of inputs, or -1 for the output.
+  BilinearShapes(ShapeInfer& s, int a, int b, int out) : s_(s), a_(a), b_(b), out_(out) {}
+  const char* who() const { return s_.who(); }
+  const Shape& a() const { return at(a_); }
+  const Shape& b() const { return at(b_); }
+  const Shape& out() const { return at(out_); }
+  void set_a(const Shape& shape) { set(a_, shape); }
+  void set_b(const Shape& shape) { set(b_, shape); }
+  void set_out(const Shape& shape) { set(out_, shape); }
+
+ private:
+  const Shape& at(int place) const { return place < 0 ? s_.out(0) : s_.in(place); }
+  void set(int place, const Shape& shape) { place < 0 ? s_.set_out(0, shape) : s_.set_in(place, shape); }
+  ShapeInfer& s_;
+  int a_, b_, out_;
 };
 
 inline GradValue call_with(GradBuilder& g, const char* op, std::initializer_list<GradValue> inputs) {
   return g.call(op, std::span(inputs.begin(), inputs.size()), g.attrs())[0];
 }
 
-// The gradient of f(a, b).
-inline void bilinear_gradient(const Bilinear& ops, GradBuilder& g) {
-  if (g.wants(0)) g.set(0, call_with(g, ops.fa, {g.grad_of(0), g.in(1), g.in(0)}));
-  if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.grad_of(0), g.in(0), g.in(1)}));
-}
-
-// Of fa(g, b, a). `attrs` are those of f without further inputs.
-inline void bilinear_gradient_a(const Bilinear& ops, GradBuilder& g, const TextPairs& attrs) {
-  const GradValue head = g.grad_of(0);
-  if (g.wants(0)) g.set(0, g.call1(ops.f, {head, g.in(1)}, attrs));
-  if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.in(0), head, g.in(1)}));
-}
-
-// Of fb(g, a, b).
-inline void bilinear_gradient_b(const Bilinear& ops, GradBuilder& g, const TextPairs& attrs) {
-  const GradValue head = g.grad_of(0);
-  if (g.wants(0)) g.set(0, g.call1(ops.f, {g.in(1), head}, attrs));
-  if (g.wants(1)) g.set(1, call_with(g, ops.fa, {g.in(0), head, g.in(1)}));
-}
-
-// The attributes that were given, with no_bias on.
-inline TextPairs without_bias(const AttrsBase& attrs) {
+// The attributes that were given; no_bias is on where there is such a field.
+template <class P>
+TextPairs without_bias(const AttrsBase& attrs) {
+  if constexpr (!requires(P p) { p.no_bias; }) return attrs.given();
   TextPairs texts;
   for (const auto& pair : attrs.given()) {
     if (pair.first != "no_bias") texts.push_back(pair);
   }
   texts.emplace_back("no_bias", "1");
   return texts;
+}
+
+// Of the bias.
+template <class P>
+Shape bias_shape(const P& p) {
+  if constexpr (requires { p.num_hidden; }) return {p.num_hidden};
+  else return {p.num_filter};
+}
+
+// Registers f, fa, fb and the gradient to the bias; gives f. `relate(p, BilinearShapes&)` infers what a, b and f(a, b) say
+// about each other, `cost` what each of the three takes.
+template <class P, const Bilinear& ops, auto relate, auto cost = nullptr>
+OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
+  constexpr bool with_bias = requires(P p) { p.no_bias; };
+  auto f = table.add<P>(ops.f, {a, b});
+  f.infer_shape([](const P& p, ShapeInfer& s) {
+     BilinearShapes shapes(s, 0, 1, -1);
+     relate(p, shapes);
+     if constexpr (with_bias) {
+       if (!p.no_bias) s.set_in(2, bias_shape(p));
+     }
+   }).gradient([](const P&, GradBuilder& g) {
+    if (g.wants(0)) g.set(0, call_with(g, ops.fa, {g.grad_of(0), g.in(1), g.in(0)}));
+    if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.grad_of(0), g.in(0), g.in(1)}));
+    if (g.num_in() > 2 && g.wants(2)) g.set(2, call_with(g, ops.bias, {g.grad_of(0)}));
+  });
+  auto fa = table.add_hidden<P>(ops.fa, {"grad", b, a});
+  fa.infer_shape([](const P& p, ShapeInfer& s) {
+      s.set_in(2, s.out(0));
+      BilinearShapes shapes(s, 2, 1, 0);
+      relate(p, shapes);
+      s.set_out(0, s.in(2));
+    }).gradient([](const P&, GradBuilder& g) {
+    const GradValue head = g.grad_of(0);
+    if (g.wants(0)) g.set(0, g.call1(ops.f, {head, g.in(1)}, without_bias<P>(*g.attrs())));
+    if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.in(0), head, g.in(1)}));
+  });
+  auto fb = table.add_hidden<P>(ops.fb, {"grad", a, b});
+  fb.accumulates()
+      .infer_shape([](const P& p, ShapeInfer& s) {
+        s.set_in(2, s.out(0));
+        BilinearShapes shapes(s, 1, 2, 0);
+        relate(p, shapes);
+        s.set_out(0, s.in(2));
+      })
+      .gradient([](const P&, GradBuilder& g) {
+        const GradValue head = g.grad_of(0);
+        if (g.wants(0)) g.set(0, g.call1(ops.f, {g.in(1), head}, without_bias<P>(*g.attrs())));
+        if (g.wants(1)) g.set(1, call_with(g, ops.fa, {g.in(0), head, g.in(1)}));
+      });
+  fa.shape_only(2);
+  fb.shape_only(2);
+  for (OpBuilder<P>* op : {&f, &fa, &fb}) {
+    op->types(kFloatingTypes);
+    if constexpr (!std::is_null_pointer_v<decltype(cost)>)
+      op->cost([](const P& p, const KernelSpec& spec) { return cost(p, spec); });
+  }
+  if constexpr (with_bias) {
+    f.input("bias").last_input_if([](const P& p) { return !p.no_bias; });
+    table.add_hidden<P>(ops.bias, {"grad"})
+        .infer_shape([](const P& p, ShapeInfer& s) { s.set_out(0, bias_shape(p)); })
+        .types(kFloatingTypes)
+        .accumulates();
+  }
+  return f;
 }
 
 }  // namespace loomix::ops

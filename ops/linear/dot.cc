@@ -3,8 +3,6 @@
 
 #include "base/error.h"
 #include "ops/linear/bilinear.h"
-#include "ops/linear/linear.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -60,55 +58,16 @@ Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shap
   return out;
 }
 
-using ShapeOf = Shape (*)(const Params&, const char*, const Shape&, const Shape&);
-
-template <ShapeOf shape>
-void infer_product(const Params& p, ShapeInfer& s) {
-  s.set_out(0, shape(p, s.who(), s.in(0), s.in(1)));
-}
-template <ShapeOf shape>
-void infer_lhs(const Params& p, ShapeInfer& s) {  // grad, rhs, lhs
-  s.set_in(2, s.out(0));
-  s.set_in(0, shape(p, s.who(), s.in(2), s.in(1)));
-  s.set_out(0, s.in(2));
-}
-template <ShapeOf shape>
-void infer_rhs(const Params& p, ShapeInfer& s) {  // grad, lhs, rhs
-  s.set_in(2, s.out(0));
-  s.set_in(0, shape(p, s.who(), s.in(1), s.in(2)));
-  s.set_out(0, s.in(2));
+template <Shape (*shape)(const Params&, const char*, const Shape&, const Shape&)>
+void relate(const Params& p, BilinearShapes& s) {
+  s.set_out(shape(p, s.who(), s.a(), s.b()));
 }
 
-template <const Bilinear& ops, ShapeOf shape>
+template <const Bilinear& ops, auto shape>
 OpBuilder<Params> add_product(OpTable& table) {
-  table.add<Params>(ops.fa)
-      .hidden()
-      .inputs({"grad", "rhs", "lhs"})
-      .shape_only(2)
-      .output("output")
-      .infer_shape(infer_lhs<shape>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .accumulates()
-      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_a(ops, g, g.attrs()->given()); });
-  table.add<Params>(ops.fb)
-      .hidden()
-      .inputs({"grad", "lhs", "rhs"})
-      .shape_only(2)
-      .output("output")
-      .infer_shape(infer_rhs<shape>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .accumulates()
-      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient_b(ops, g, g.attrs()->given()); });
-  auto op = table.add<Params>(ops.f);
-  op.inputs({"lhs", "rhs"})
-      .output("output")
-      .infer_shape(infer_product<shape>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes)
-      .accumulates()
-      .gradient([](const Params&, GradBuilder& g) { bilinear_gradient(ops, g); });
+  auto op = add_bilinear<Params, ops, relate<shape>>(table, "lhs", "rhs");
+  op.accumulates();
+  table.refine<Params>(ops.fa).accumulates();
   return op;
 }
 

@@ -22,14 +22,4 @@ struct FullyConnectedLoops {
                   const float* bias, int64_t begin, int64_t end, float* out);
 };
 
-namespace isa_base {
-const FullyConnectedLoops& fully_connected_loops();
-}
-namespace isa_v3 {
-const FullyConnectedLoops& fully_connected_loops();
-}
-namespace isa_v4 {
-const FullyConnectedLoops& fully_connected_loops();
-}
-
 }  // namespace loomix::ops

@@ -9,14 +9,7 @@
 namespace loomix::ops {
 namespace {
 
-const FullyConnectedLoops& loops() {
-  if constexpr (LOOMIX_ISA_LEVELS > 1) {
-    static const FullyConnectedLoops& chosen = pick_isa(
-        isa_base::fully_connected_loops, isa_v3::fully_connected_loops, isa_v4::fully_connected_loops);
-    return chosen;
-  }
-  return isa_base::fully_connected_loops();
-}
+const FullyConnectedLoops& loops() { return best_loops<FullyConnectedLoops>(); }
 
 }  // namespace
 

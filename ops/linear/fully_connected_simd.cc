@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ops/isa.h"
 #include "ops/linear/fully_connected_loops.h"
 #include "ops/simd_tile.h"
 
@@ -52,7 +53,8 @@ void columns(int64_t rows, int64_t hidden, int64_t depth, const float* panels, c
 
 }  // namespace
 
-const FullyConnectedLoops& fully_connected_loops() {
+template <>
+const FullyConnectedLoops& compiled_loops() {
   static const FullyConnectedLoops loops = {kTileWidth, kLanes, pack, columns};
   return loops;
 }

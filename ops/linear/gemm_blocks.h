@@ -38,16 +38,14 @@ void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunCo
     const auto edge = [&](int64_t i, int64_t parts, int64_t length) {
       return std::min(units(length) * i / parts * kUnit, length);
     };
-    engine::parallel_for(context, rows * columns, 1, [&](int64_t first, int64_t last) {
-      for (int64_t block = first; block < last; ++block) {
-        const int64_t top = edge(block / columns, rows, s.m);
-        const int64_t left = edge(block % columns, columns, s.n);
-        MatMul part = s;
-        part.m = edge(block / columns + 1, rows, s.m) - top;
-        part.n = edge(block % columns + 1, columns, s.n) - left;
-        gemm(part, ld, a + top * (s.transpose_a ? 1 : s.k), b + left * (s.transpose_b ? s.k : 1),
-             c + top * s.n + left);
-      }
+    engine::parallel_each(context, rows * columns, 1, [&](int64_t block) {
+      const int64_t top = edge(block / columns, rows, s.m);
+      const int64_t left = edge(block % columns, columns, s.n);
+      MatMul part = s;
+      part.m = edge(block / columns + 1, rows, s.m) - top;
+      part.n = edge(block % columns + 1, columns, s.n) - left;
+      gemm(part, ld, a + top * (s.transpose_a ? 1 : s.k), b + left * (s.transpose_b ? s.k : 1),
+           c + top * s.n + left);
     });
   }
   engine::set_omp_threads(context.cores);

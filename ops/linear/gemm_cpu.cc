@@ -36,17 +36,15 @@ void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b
     const T* right = static_cast<const T*>(b);
     T* result = static_cast<T*>(c);
     const int64_t grain = std::max<int64_t>(1, kFlopsPerThread / std::max<int64_t>(1, s.n * s.k));
-    engine::parallel_for(context, s.m, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t j = 0; j < s.n; ++j) {
-          Accum<T> sum = s.add ? static_cast<Accum<T>>(result[i * s.n + j]) : Accum<T>{0};
-          for (int64_t l = 0; l < s.k; ++l) {
-            const T x = left[s.transpose_a ? l * s.m + i : i * s.k + l];
-            const T y = right[s.transpose_b ? j * s.k + l : l * s.n + j];
-            sum += static_cast<Accum<T>>(x) * static_cast<Accum<T>>(y);
-          }
-          result[i * s.n + j] = static_cast<T>(sum);
+    engine::parallel_each(context, s.m, grain, [&](int64_t i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        Accum<T> sum = s.add ? static_cast<Accum<T>>(result[i * s.n + j]) : Accum<T>{0};
+        for (int64_t l = 0; l < s.k; ++l) {
+          const T x = left[s.transpose_a ? l * s.m + i : i * s.k + l];
+          const T y = right[s.transpose_b ? j * s.k + l : l * s.n + j];
+          sum += static_cast<Accum<T>>(x) * static_cast<Accum<T>>(y);
         }
+        result[i * s.n + j] = static_cast<T>(sum);
       }
     });
   });

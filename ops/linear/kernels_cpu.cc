@@ -8,12 +8,10 @@
 namespace loomix::ops {
 namespace {
 
-constexpr auto cpu = DeviceType::cpu;
 using FC = FullyConnectedParams;
 using Dot = DotParams;
 
-template <class P>
-Support by_blas(const P&, const KernelSpec& spec) {
+Support by_blas(const KernelSpec& spec) {
   const DType dtype = spec.out[0].dtype;
   if (dtype != DType::float32 && dtype != DType::float64) return Support::no("it is for float32 and float64");
   return Support::yes();
@@ -32,32 +30,30 @@ Support few_rows(const P& p, const KernelSpec& spec) {
 template <class P, ProductOf<P> product_of, uint32_t batched, bool sums_rows = false>
 void add_product(OpTable& table, const char* op, const char* blas, const char* few, const char* halves,
                  const char* reference) {
-  table.kernel<P, product_kernel<P, product_of, matmul_cblas>, by_blas<P>>(op, blas, cpu);
-  table.kernel<P, product_kernel<P, product_of, matmul_halves>, few_rows<P, product_of>>(op, few, cpu);
+  table.kernel<product_kernel<P, product_of, matmul_cblas>, by_blas>(op, blas);
+  table.kernel<product_kernel<P, product_of, matmul_halves>, few_rows<P, product_of>>(op, few);
   add_rearranged<P, batched, sums_rows>(table, op, halves);
-  table.kernel<P, product_kernel<P, product_of, matmul_reference>>(op, reference, cpu);
+  table.kernel<product_kernel<P, product_of, matmul_reference>>(op, reference);
 }
 
 }  // namespace
 
 void kernels_linear_cpu(OpTable& table) {
-  table.kernel<FC, fully_connected_panels, fully_connected_panels_support, fully_connected_panels_scratch>(
-      "FullyConnected", "fully_connected_panels", cpu);
+  table.kernel<fully_connected_panels, fully_connected_panels_support, fully_connected_panels_scratch>(
+      "FullyConnected", "fully_connected_panels");
   kernels_linear_dnnl(table);
-  table.kernel<FC, fully_connected_forward<matmul_cblas>, by_blas<FC>>("FullyConnected",
-                                                                       "fully_connected_cblas", cpu);
-  table.kernel<FC, fully_connected_forward<matmul_halves>, few_rows<FC, fully_connected_product>>(
-      "FullyConnected", "fully_connected_few_halves", cpu);
+  table.kernel<fully_connected_forward<matmul_cblas>, by_blas>("FullyConnected", "fully_connected_cblas");
+  table.kernel<fully_connected_forward<matmul_halves>, few_rows<FC, fully_connected_product>>(
+      "FullyConnected", "fully_connected_few_halves");
   add_rearranged<FC, 0b001>(table, "FullyConnected", "fully_connected_halves");
-  table.kernel<FC, fully_connected_forward<matmul_reference>>("FullyConnected", "fully_connected_cpu", cpu);
+  table.kernel<fully_connected_forward<matmul_reference>>("FullyConnected", "fully_connected_cpu");
   add_product<FC, fully_connected_data_product, 0b101>(
       table, "_backward_FullyConnected_data", "fully_connected_data_cblas", "fully_connected_data_few_halves",
       "fully_connected_data_halves", "fully_connected_data_cpu");
   add_product<FC, fully_connected_weight_product, 0b011, true>(
       table, "_backward_FullyConnected_weight", "fully_connected_weight_cblas",
       "fully_connected_weight_few_halves", "fully_connected_weight_halves", "fully_connected_weight_cpu");
-  table.kernel<FC, fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu",
-                                             cpu);
+  table.kernel<fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu");
   add_product<Dot, dot_product<dot_sizes>, 0>(table, "dot", "dot_cblas", "dot_few_halves", "dot_halves",
                                               "dot_cpu");
   add_product<Dot, dot_lhs_product<dot_sizes>, 0>(table, "_backward_dot_lhs", "dot_lhs_cblas",

@@ -3,7 +3,6 @@
 #include "ops/families.h"
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
-#include "ops/linear/linear.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -17,7 +16,7 @@ Support large_float(const P&, const KernelSpec& spec) {
 
 template <class P, void (*run)(const P&, const KernelArgs&)>
 void add(OpTable& table, const char* op, const char* name) {
-  table.kernel<P, run, large_float<P>>(op, name, DeviceType::cpu);
+  table.kernel<run, large_float<P>>(op, name);
 }
 
 template <class P, ProductOf<P> product_of>

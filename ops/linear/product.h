@@ -22,7 +22,6 @@ using ProductOf = Product (*)(const P& p, Views in, Views out);
 
 template <class P, ProductOf<P> product_of, MatMulFn matmul>
 void product_kernel(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const TensorView& out = args.out[0];
   Product product = product_of(p, args.in, args.out);
   product.shape.add |= args.req[0] == Req::add;

@@ -16,12 +16,6 @@ struct RegressionOutputParams {
 // linear: x, gradient x - label; logistic: sigmoid(x), gradient y - label; mae: x, gradient sign(x - label).
 enum class Regression { linear, logistic, mae };
 
-template <Regression kind>
-void regression_output_cpu(const RegressionOutputParams&, const KernelArgs&);
-// output, label -> gradient of the data.
-template <Regression kind>
-void regression_output_backward_cpu(const RegressionOutputParams&, const KernelArgs&);
-
 struct SvmOutputParams {
   float margin = 1.0f;
   float regularization_coefficient = 1.0f;
@@ -32,8 +26,5 @@ struct SvmOutputParams {
     f("use_linear", &SvmOutputParams::use_linear, "The hinge loss itself instead of its square.");
   }
 };
-
-void svm_output_cpu(const SvmOutputParams&, const KernelArgs&);
-void svm_output_backward_cpu(const SvmOutputParams&, const KernelArgs&);
 
 }  // namespace loomix::ops

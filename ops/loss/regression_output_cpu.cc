@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "engine/parallel_for.h"
 #include "ops/loss/label.h"
 #include "ops/loss/regression_output.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -17,22 +17,20 @@ void copy(const KernelArgs& args) {
   std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
 }
 
-}  // namespace
-
 template <Regression kind>
 void regression_output_cpu(const RegressionOutputParams&, const KernelArgs& args) {
   if constexpr (kind != Regression::logistic) return copy(args);
-  if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "RegressionOutput", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* x = args.in[0].as<T>();
     T* y = args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(1 / (1 + std::exp(-static_cast<A>(x[i]))));
+    engine::parallel_each(*args.context, args.out[0].size(), kGrain, [&](int64_t i) {
+      y[i] = static_cast<T>(1 / (1 + std::exp(-static_cast<A>(x[i]))));
     });
   });
 }
 
+// output, label -> gradient of the data.
 template <Regression kind>
 void regression_output_backward_cpu(const RegressionOutputParams& p, const KernelArgs& args) {
   const int64_t size = args.out[0].size();
@@ -44,26 +42,20 @@ void regression_output_backward_cpu(const RegressionOutputParams& p, const Kerne
       const L* label = args.in[1].as<L>();
       T* out = args.out[0].mutable_as<T>();
       const A scale = A(p.grad_scale) / A(size / args.out[0].shape[0]);
-      engine::parallel_for(*args.context, size, kGrain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const A distance = static_cast<A>(y[i]) - static_cast<A>(static_cast<Accum<L>>(label[i]));
-          const A sign = distance > 0 ? A{1} : distance < 0 ? A{-1} : A{0};
-          out[i] = static_cast<T>(scale * (kind == Regression::mae ? sign : distance));
-        }
+      engine::parallel_each(*args.context, size, kGrain, [&](int64_t i) {
+        const A distance = static_cast<A>(y[i]) - static_cast<A>(static_cast<Accum<L>>(label[i]));
+        const A sign = distance > 0 ? A{1} : distance < 0 ? A{-1} : A{0};
+        out[i] = static_cast<T>(scale * (kind == Regression::mae ? sign : distance));
       });
     });
   });
 }
 
-template void regression_output_cpu<Regression::linear>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_cpu<Regression::logistic>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_cpu<Regression::mae>(const RegressionOutputParams&, const KernelArgs&);
-template void regression_output_backward_cpu<Regression::linear>(const RegressionOutputParams&,
-                                                                 const KernelArgs&);
-template void regression_output_backward_cpu<Regression::logistic>(const RegressionOutputParams&,
-                                                                   const KernelArgs&);
-template void regression_output_backward_cpu<Regression::mae>(const RegressionOutputParams&,
-                                                              const KernelArgs&);
+template <Regression kind>
+void add_regression(OpTable& table, const std::string& name) {
+  table.kernel<regression_output_cpu<kind>>(name, "regression_output_cpu");
+  table.kernel<regression_output_backward_cpu<kind>>("_backward_" + name, "regression_output_backward_cpu");
+}
 
 void svm_output_cpu(const SvmOutputParams&, const KernelArgs& args) { copy(args); }
 
@@ -88,6 +80,16 @@ void svm_output_backward_cpu(const SvmOutputParams& p, const KernelArgs& args) {
       }
     }
   });
+}
+
+}  // namespace
+
+void kernels_regression_output(OpTable& table) {
+  add_regression<Regression::linear>(table, "LinearRegressionOutput");
+  add_regression<Regression::logistic>(table, "LogisticRegressionOutput");
+  add_regression<Regression::mae>(table, "MAERegressionOutput");
+  table.kernel<svm_output_cpu>("SVMOutput", "svm_output_cpu");
+  table.kernel<svm_output_backward_cpu>("_backward_SVMOutput", "svm_output_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -3,8 +3,6 @@
 
 #include "base/error.h"
 #include "ops/loss/loss.h"
-#include "ops/rules.h"
-#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -40,68 +38,32 @@ void infer_label(const Params& p, ShapeInfer& s, const Shape& data, int position
 }
 
 void infer_forward(const Params& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   infer_label(p, s, s.in(0), 1);
 }
 
 }  // namespace
 
 void register_softmax_output(OpTable& table) {
-  table.add<Params>("SoftmaxOutput")
-      .aliases({"Softmax"})
+  add_loss(table, "SoftmaxOutput", infer_forward)
       .doc("The softmax of the data, whose gradient is that of the cross entropy with the label.")
-      .inputs({"data", "label"})
-      .output("output")
-      .infer_shape(infer_forward)
-      .infer_type(infer_loss_type<Params>)
-      .types(kFloatingTypes)
-      .input_types(1, kNumericTypes)
-      .inplace(0, 0)
-      .element_cost(1)
-      .loss()
-      .gradient([](const Params&, GradBuilder& g) {
-        const GradValue inputs[] = {g.out(0), g.in(1)};
-        if (g.wants(0)) g.set(0, g.call("_backward_SoftmaxOutput", inputs, g.attrs())[0]);
-      });
-  table.add<Params>("_backward_SoftmaxOutput")
-      .hidden()
-      .inputs({"output", "label"})
-      .output("output")
-      .infer_shape(infer_forward)
-      .infer_type(infer_loss_type<Params>)
-      .types(kFloatingTypes)
-      .input_types(1, kNumericTypes)
-      .inplace(0, 0);
-
-  table.add<NoParams>("softmax_cross_entropy")
+      .aliases({"Softmax"})
+      .element_cost(1);
+  table.add<NoParams>("softmax_cross_entropy", {"data", "label"})
       .doc("The sum over a batch of the cross entropies between the softmax of the data and the labels.")
-      .inputs({"data", "label"})
-      .output("output")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        LOOMIX_CHECK(s.in(0).ndim() < 0 || s.in(0).ndim() == 2, ShapeError,
-                     "[{}] data has shape {}; expected 2 axes.", s.who(), s.in(0).to_string());
+        s.expect(0, s.in(0).ndim() == 2, "2 axes");
         if (s.in(0).ndim_known()) s.set_in(1, Shape{s.in(0)[0]});
         s.set_out(0, Shape{1});
       })
       .infer_type(infer_loss_type<NoParams>)
       .types(kFloatingTypes)
       .input_types(1, kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
-        if (g.wants(0)) g.set(0, g.call("_backward_softmax_cross_entropy", inputs, g.attrs())[0]);
-      });
-  table.add<NoParams>("_backward_softmax_cross_entropy")
-      .hidden()
-      .inputs({"grad", "data", "label"})
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
-      })
+      .gradient_op("_backward_softmax_cross_entropy", {head(0), input(0), input(1)});
+  table.add_hidden<NoParams>("_backward_softmax_cross_entropy", {"grad", "data", "label"})
+      .shape_of(1)
       .infer_type([](const NoParams&, TypeInfer& t) {
-        t.set_in(0, t.in(1));
-        t.set_in(1, t.in(0));
+        t.tie({0, 1}, {});
         t.set_out(0, t.in(1));
       })
       .types(kFloatingTypes)

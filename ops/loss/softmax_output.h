@@ -38,14 +38,4 @@ struct SoftmaxOutputParams {
   }
 };
 
-// data, label -> softmax(data).
-void softmax_output_cpu(const SoftmaxOutputParams&, const KernelArgs&);
-// output, label -> gradient of the data.
-void softmax_output_backward_cpu(const SoftmaxOutputParams&, const KernelArgs&);
-
-// data (n, k), label (n) -> minus the sum of the logarithms of the labels' probabilities, shape (1,).
-void softmax_cross_entropy_cpu(const NoParams&, const KernelArgs&);
-// grad, data, label -> gradient of the data.
-void softmax_cross_entropy_backward_cpu(const NoParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

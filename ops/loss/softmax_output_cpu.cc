@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/loss/label.h"
 #include "ops/loss/softmax_output.h"
 #include "ops/softmax/softmax.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -34,14 +34,13 @@ double divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Tens
   return p.normalization == LossNormalization::batch ? places * static_cast<double>(label.shape[0]) : places;
 }
 
-}  // namespace
-
+// data, label -> softmax(data).
 void softmax_output_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   softmax_rows(SoftmaxKind::softmax, rows_of(p, args.in[0].shape), 1.0, args.in[0], args.out[0],
                *args.context);
 }
 
+// output, label -> gradient of the data.
 void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   const TensorView& label = args.in[1];
@@ -70,23 +69,21 @@ void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs&
     const A on_label = A{1} - A(p.smooth_alpha);
     const auto ignored = static_cast<int64_t>(p.ignore_label);
     const int64_t grain = std::max<int64_t>(1, kElementsPerThread / rows.size);
-    engine::parallel_for(*args.context, rows.outer * rows.inner, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t first = row / rows.inner * rows.size * rows.inner + row % rows.inner;
-        const int64_t wanted = labels[row];
-        const bool skip = p.use_ignore && wanted == ignored;
-        for (int64_t i = 0; i < rows.size; ++i) {
-          const int64_t at = first + i * rows.inner;
-          const A target = i == wanted ? on_label : smooth;
-          put(at, skip ? A{0} : scale * (static_cast<A>(y[at]) - target));
-        }
+    engine::parallel_each(*args.context, rows.outer * rows.inner, grain, [&](int64_t row) {
+      const int64_t first = row / rows.inner * rows.size * rows.inner + row % rows.inner;
+      const int64_t wanted = labels[row];
+      const bool skip = p.use_ignore && wanted == ignored;
+      for (int64_t i = 0; i < rows.size; ++i) {
+        const int64_t at = first + i * rows.inner;
+        const A target = i == wanted ? on_label : smooth;
+        put(at, skip ? A{0} : scale * (static_cast<A>(y[at]) - target));
       }
     });
   });
 }
 
+// data (n, k), label (n) -> minus the sum of the logarithms of the labels' probabilities, shape (1,).
 void softmax_cross_entropy_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "softmax_cross_entropy", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* x = args.in[0].as<T>();
@@ -105,8 +102,8 @@ void softmax_cross_entropy_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
+// grad, data, label -> gradient of the data.
 void softmax_cross_entropy_backward_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const TensorView& data = args.in[1];
   const SoftmaxRows rows(data.shape[0], data.shape[1]);
   softmax_rows(SoftmaxKind::softmax, rows, 1.0, data, args.out[0], *args.context);
@@ -122,6 +119,16 @@ void softmax_cross_entropy_backward_cpu(const NoParams&, const KernelArgs& args)
       }
     }
   });
+}
+
+}  // namespace
+
+void kernels_softmax_output(OpTable& table) {
+  table.kernel<softmax_output_cpu>("SoftmaxOutput", "softmax_output_cpu");
+  table.kernel<softmax_output_backward_cpu>("_backward_SoftmaxOutput", "softmax_output_backward_cpu");
+  table.kernel<softmax_cross_entropy_cpu>("softmax_cross_entropy", "softmax_cross_entropy_cpu");
+  table.kernel<softmax_cross_entropy_backward_cpu>("_backward_softmax_cross_entropy",
+                                                   "softmax_cross_entropy_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -2,7 +2,6 @@
 #include "ops/norm/batch_norm.h"
 
 #include "base/error.h"
-#include "ops/norm/norm.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -28,8 +27,7 @@ int64_t channels_of(const BatchNormParams& p, ShapeInfer& s, const Shape& data, 
 }
 
 void infer_forward(const BatchNormParams& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   const Shape channels{channels_of(p, s, s.in(0), 1, 5)};
   if (!s.in(0).ndim_known() && channels[0] < 0) return;  // as in MXNet: () is "not known yet"
   for (int i = 1; i < 5; ++i) s.set_in(i, channels);
@@ -37,8 +35,7 @@ void infer_forward(const BatchNormParams& p, ShapeInfer& s) {
 }
 
 void infer_backward(const BatchNormParams& p, ShapeInfer& s) {
-  s.set_in(0, s.in(1));
-  s.set_in(1, s.in(0));
+  s.tie({0, 1}, {});
   s.set_out(0, s.in(1));
   const Shape channels{channels_of(p, s, s.in(1), 2, 7)};
   for (int i = 2; i < 7; ++i) s.set_in(i, channels);
@@ -50,8 +47,7 @@ constexpr bool kRelu = std::is_same_v<P, BatchNormReluParams>;
 
 template <class P>
 void forward_type(const P&, TypeInfer& t) {
-  t.set_out(0, t.in(0));
-  t.set_in(0, t.out(0));
+  t.tie({0});
   const DType parameters = parameter_type(t.in(0));
   for (int i = 1; i < 5; ++i) t.set_in(i, parameters);
   for (int i = 1; i < 3; ++i) t.set_out(i, parameters);
@@ -60,8 +56,7 @@ void forward_type(const P&, TypeInfer& t) {
 
 template <class P>
 void backward_type(const P&, TypeInfer& t) {
-  t.set_in(0, t.in(1));
-  t.set_in(1, t.in(0));
+  t.tie({0, 1}, {});
   t.set_out(0, t.in(1));
   const DType parameters = parameter_type(t.in(1));
   for (int i = 2; i < 7; ++i) t.set_in(i, parameters);
@@ -98,15 +93,12 @@ struct Names<BatchNormReluParams> {
 // A gamma that is fixed is set to 1, so it is a state then; the gradient does not need its value.
 template <class P>
 void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
-  auto builder = table.add<P>(name);
-  builder.hidden().inputs({"grad", "data", "mean", "var"});
+  auto builder = table.add_hidden<P>(name, {"grad", "data", "mean", "var"});
   if (fixed_gamma) builder.state("gamma");
   else builder.input("gamma");
   builder.state("moving_mean")
       .state("moving_var")
-      .output("data")
-      .output("gamma")
-      .output("beta")
+      .outputs({"data", "gamma", "beta"})
       .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
       .infer_type(backward_type<P>)
       .types(kFloatingTypes)
@@ -116,14 +108,10 @@ void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
 
 template <class P>
 void add(OpTable& table, const char* doc) {
-  auto op = table.add<P>(Names<P>::forward);
-  op.doc(doc)
-      .inputs({"data", "gamma", "beta"})
-      .state("moving_mean")
+  auto op = table.add<P>(Names<P>::forward, {"data", "gamma", "beta"}).doc(doc);
+  op.state("moving_mean")
       .state("moving_var")
-      .output("output")
-      .output("mean")
-      .output("var")
+      .outputs({"output", "mean", "var"})
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape([](const P& p, ShapeInfer& s) {
         infer_forward(full_params(p), s);

@@ -83,13 +83,4 @@ inline BatchNormParams full_params(const BatchNormV1Params& p) {
   return full;
 }
 
-// data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else of the moving ones.
-// `var` holds 1 / sqrt(variance + eps), as in MXNet.
-void batch_norm_cpu(const BatchNormParams&, const KernelArgs&);
-// max(output, 0) in place, and where it is positive in output 3.
-void positive_part_cpu(const KernelArgs&);
-// grad, data, mean, var, gamma, moving_mean, moving_var -> gradients of data, gamma and beta. Here, once for each
-// recorded forward pass, the moving averages change, and a fixed gamma is set to 1.
-void batch_norm_backward_cpu(const BatchNormParams&, const KernelArgs&);
-
 }  // namespace loomix::ops

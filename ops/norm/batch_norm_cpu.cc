@@ -5,6 +5,7 @@
 #include "engine/parallel_for.h"
 #include "ops/lane_sums.h"
 #include "ops/norm/batch_norm.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -175,13 +176,14 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
+// data, gamma, beta, moving_mean, moving_var -> output, mean, var: those of the batch in training, else of the moving ones.
+// `var` holds 1 / sqrt(variance + eps), as in MXNet.
 void batch_norm_cpu(const BatchNormParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "BatchNorm", [&]<class T>(Type<T>) { forward<T>(p, args); });
 }
 
+// max(output, 0) in place, and where it is positive in output 3.
 void positive_part_cpu(const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "BatchNormWithReLU", [&]<class T>(Type<T>) {
@@ -198,8 +200,45 @@ void positive_part_cpu(const KernelArgs& args) {
   });
 }
 
+// grad, data, mean, var, gamma, moving_mean, moving_var -> gradients of data, gamma and beta. Here, once for each
+// recorded forward pass, the moving averages change, and a fixed gamma is set to 1.
 void batch_norm_backward_cpu(const BatchNormParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, "BatchNorm", [&]<class T>(Type<T>) { backward<T>(p, args); });
+}
+
+template <class P>
+void batch_norm(const P& p, const KernelArgs& args) {
+  batch_norm_cpu(full_params(p), args);
+}
+void batch_norm_relu(const BatchNormReluParams& p, const KernelArgs& args) {
+  batch_norm_cpu(p, args);
+  positive_part_cpu(args);
+}
+template <class P>
+void batch_norm_backward(const P& p, const KernelArgs& args) {
+  batch_norm_backward_cpu(full_params(p), args);
+}
+
+template <class P>
+void add_batch_norm_backward(OpTable& table, const std::string& name) {
+  for (const char* ending : {"", "_free_gamma"})
+    table.kernel<batch_norm_backward<P>>("_backward_" + name + ending, "batch_norm_backward_cpu");
+}
+
+template <class P>
+void add_batch_norm(OpTable& table, const std::string& name, const std::string& base) {
+  table.kernel<batch_norm<P>>(name, "batch_norm_cpu");
+  add_batch_norm_backward<P>(table, base);
+}
+
+}  // namespace
+
+void kernels_batch_norm(OpTable& table) {
+  add_batch_norm<BatchNormParams>(table, "BatchNorm", "BatchNorm");
+  add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm_v1");
+  add_batch_norm<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "SyncBatchNorm");
+  table.kernel<batch_norm_relu>("_contrib_BatchNormWithReLU", "batch_norm_relu_cpu");
+  add_batch_norm_backward<BatchNormReluParams>(table, "BatchNormWithReLU");
 }
 
 }  // namespace loomix::ops

@@ -2,16 +2,13 @@
 #include "ops/norm/l2_norm.h"
 
 #include "base/error.h"
-#include "ops/norm/norm.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
 void l2_shape(const L2NormalizationParams& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
   const int fewest = p.mode == L2Mode::instance ? 1 : p.mode == L2Mode::channel ? 2 : 3;
@@ -28,60 +25,40 @@ void lrn_shape(const LRNParams& p, ShapeInfer& s) {
   for (int i = 0; i < 2; ++i) s.set_out(i, s.in(0));
   s.set_in(0, s.out(0));
   const Shape& data = s.in(0);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 4, ShapeError, "[{}] data has shape {}; expected 4 axes.",
-               s.who(), data.to_string());
+  s.expect(0, data.ndim() == 4, "4 axes");
 }
 
 // The gradient operator's output has the shape of its first input.
 template <class P>
 void shape_of_first(const P&, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
 }
 
 }  // namespace
 
 void register_l2_norm(OpTable& table) {
-  table.add<L2NormalizationParams>("L2Normalization")
+  table.add<L2NormalizationParams>("L2Normalization", {"data"})
       .doc("Divides data by its Euclidean norm.")
-      .input("data")
-      .output("output")
-      .output("norm")
+      .outputs({"output", "norm"})
       .num_visible_outputs([](const L2NormalizationParams&) { return 1; })
       .infer_shape(l2_shape)
-      .infer_type(same_type<L2NormalizationParams>)
       .types(kFloatingTypes)
-      .gradient([](const L2NormalizationParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.out(0), g.out(1)};
-        g.set(0, g.call("_backward_L2Normalization", inputs, g.attrs())[0]);
-      });
-  table.add<L2NormalizationParams>("_backward_L2Normalization")
-      .hidden()
-      .inputs({"grad", "output", "norm"})
+      .gradient_op("_backward_L2Normalization", {head(0), output(0), output(1)});
+  table.add_hidden<L2NormalizationParams>("_backward_L2Normalization", {"grad", "output", "norm"})
       .output("data")
       .infer_shape(shape_of_first<L2NormalizationParams>)
-      .infer_type(same_type<L2NormalizationParams>)
       .types(kFloatingTypes);
-  table.add<LRNParams>("LRN")
+  table.add<LRNParams>("LRN", {"data"})
       .doc("Divides each element by a power of the mean square of the channels around it.")
-      .input("data")
-      .output("output")
-      .output("denominator")
+      .outputs({"output", "denominator"})
       .num_visible_outputs([](const LRNParams&) { return 1; })
       .infer_shape(lrn_shape)
-      .infer_type(same_type<LRNParams>)
       .types(kFloatingTypes)
       .element_cost(5)
-      .gradient([](const LRNParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(0), g.out(1)};
-        g.set(0, g.call("_backward_LRN", inputs, g.attrs())[0]);
-      });
-  table.add<LRNParams>("_backward_LRN")
-      .hidden()
-      .inputs({"grad", "data", "output", "denominator"})
+      .gradient_op("_backward_LRN", {head(0), input(0), output(0), output(1)});
+  table.add_hidden<LRNParams>("_backward_LRN", {"grad", "data", "output", "denominator"})
       .output("data")
       .infer_shape(shape_of_first<LRNParams>)
-      .infer_type(same_type<LRNParams>)
       .types(kFloatingTypes)
       .element_cost(8);
 }

@@ -37,13 +37,4 @@ struct LRNParams {
   }
 };
 
-// data -> output, norm of each group.
-void l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args);
-// grad, output, norm -> gradient of data.
-void backward_l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args);
-// data -> output, denominator before the power.
-void lrn_cpu(const LRNParams& p, const KernelArgs& args);
-// grad, data, output, denominator -> gradient of data.
-void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args);
-
 }  // namespace loomix::ops

@@ -9,6 +9,7 @@
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
 #include "ops/lane_sums.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -31,9 +32,7 @@ Groups groups_of(const L2NormalizationParams& p, const Shape& data) {
 template <class Fn>
 void each_group(const Groups& groups, const KernelArgs& args, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, groups.size));
-  engine::parallel_for(*args.context, groups.count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) fn(r, groups.first(r));
-  });
+  engine::parallel_each(*args.context, groups.count, grain, [&](int64_t r) { fn(r, groups.first(r)); });
 }
 
 // Calls fn(step) with a step of 1 known to the compiler.
@@ -48,9 +47,8 @@ template <class Fn>
 void each_channel(const Shape& data, const KernelArgs& args, Fn&& fn) {
   const int64_t places = data[2] * data[3];
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, places));
-  engine::parallel_for(*args.context, data[0] * data[1], grain, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) fn(r % data[1], r * places, places);
-  });
+  engine::parallel_each(*args.context, data[0] * data[1], grain,
+                        [&](int64_t r) { fn(r % data[1], r * places, places); });
 }
 
 struct Window {
@@ -61,8 +59,7 @@ Window window(const LRNParams& p, const Shape& data, int64_t channel) {
   return {std::max<int64_t>(0, channel - reach), std::min(data[1], channel + reach + 1)};
 }
 
-}  // namespace
-
+// data -> output, norm of each group.
 void l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args) {
   const Groups groups = groups_of(p, args.in[0].shape);
   dispatch_floating(args.in[0].dtype, "L2Normalization", [&]<class T>(Type<T>) {
@@ -87,6 +84,7 @@ void l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args
   });
 }
 
+// grad, output, norm -> gradient of data.
 void backward_l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args) {
   const Groups groups = groups_of(p, args.in[0].shape);
   dispatch_floating(args.in[0].dtype, "L2Normalization", [&]<class T>(Type<T>) {
@@ -110,8 +108,6 @@ void backward_l2_normalization_cpu(const L2NormalizationParams& p, const KernelA
     });
   });
 }
-
-namespace {
 
 constexpr int64_t kPlaces = 512;  // of a channel that are worked on at once
 
@@ -153,8 +149,7 @@ void each_piece(const Shape& data, const KernelArgs& args, Fn&& fn) {
   });
 }
 
-}  // namespace
-
+// data -> output, denominator before the power.
 void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
@@ -188,6 +183,7 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   });
 }
 
+// grad, data, output, denominator -> gradient of data.
 void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
@@ -220,6 +216,15 @@ void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_l2_norm(OpTable& table) {
+  table.kernel<l2_normalization_cpu>("L2Normalization", "l2_normalization_cpu");
+  table.kernel<backward_l2_normalization_cpu>("_backward_L2Normalization", "backward_l2_normalization_cpu");
+  table.kernel<lrn_cpu>("LRN", "lrn_cpu");
+  table.kernel<backward_lrn_cpu>("_backward_LRN", "backward_lrn_cpu");
 }
 
 }  // namespace loomix::ops

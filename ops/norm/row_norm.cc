@@ -2,8 +2,6 @@
 #include "ops/norm/row_norm.h"
 
 #include "base/error.h"
-#include "ops/norm/norm.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -49,8 +47,7 @@ Parts parts(const GroupNormParams& p, const char* who, const Shape& data) {
 
 template <class P>
 void infer_forward(const P& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   if (!s.in(0).ndim_known()) return;
   const Parts shapes = parts(p, s.who(), s.in(0));
   for (int i = 1; i < 3; ++i) {
@@ -61,8 +58,7 @@ void infer_forward(const P& p, ShapeInfer& s) {
 
 template <class P>
 void infer_backward(const P& p, ShapeInfer& s) {  // grad, data, gamma, mean, deviation
-  s.set_in(0, s.in(1));
-  s.set_in(1, s.in(0));
+  s.tie({0, 1}, {});
   s.set_out(0, s.in(1));
   if (!s.in(1).ndim_known()) return;
   const Parts shapes = parts(p, s.who(), s.in(1));
@@ -75,32 +71,17 @@ void infer_backward(const P& p, ShapeInfer& s) {  // grad, data, gamma, mean, de
 
 template <class P>
 void add(OpTable& table, const char* doc) {
-  table.add<P>(kName<P>)
+  table.add<P>(kName<P>, {"data", "gamma", "beta"})
       .doc(doc)
-      .inputs({"data", "gamma", "beta"})
-      .output("output")
-      .output("mean")
-      .output("std")
+      .outputs({"output", "mean", "std"})
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape(infer_forward<P>)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(0.5)
-      .gradient([](const P&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1), g.out(1), g.out(2)};
-        const auto grads = g.call(kBackward<P>, inputs, g.attrs());
-        for (int i = 0; i < 3; ++i) {
-          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
-        }
-      });
-  table.add<P>(kBackward<P>)
-      .hidden()
-      .inputs({"grad", "data", "gamma", "mean", "std"})
-      .output("data")
-      .output("gamma")
-      .output("beta")
+      .gradient_op(kBackward<P>, {head(0), input(0), input(1), output(1), output(2)}, {0, 1, 2});
+  table.add_hidden<P>(kBackward<P>, {"grad", "data", "gamma", "mean", "std"})
+      .outputs({"data", "gamma", "beta"})
       .infer_shape(infer_backward<P>)
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(0.8);
 }

@@ -47,18 +47,4 @@ NormRows norm_rows(const LayerNormParams& p, const Shape& data);
 NormRows norm_rows(const InstanceNormParams& p, const Shape& data);
 NormRows norm_rows(const GroupNormParams& p, const Shape& data);
 
-// data, gamma, beta -> output, mean, standard deviation.
-void row_norm_forward(const NormRows& rows, double eps, const KernelArgs& args);
-// grad, data, gamma, mean, standard deviation -> gradients of data, gamma and beta.
-void row_norm_backward(const NormRows& rows, const KernelArgs& args);
-
-template <class P>
-void row_norm_cpu(const P& p, const KernelArgs& args) {
-  row_norm_forward(norm_rows(p, args.in[0].shape), p.eps, args);
-}
-template <class P>
-void row_norm_backward_cpu(const P& p, const KernelArgs& args) {
-  row_norm_backward(norm_rows(p, args.in[1].shape), args);
-}
-
 }  // namespace loomix::ops

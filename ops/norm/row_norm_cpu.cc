@@ -5,6 +5,7 @@
 #include "engine/parallel_for.h"
 #include "ops/lane_sums.h"
 #include "ops/norm/row_norm.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -18,9 +19,7 @@ int64_t first_of(const NormRows& rows, int64_t row) {
 template <class Fn>
 void each_row(const NormRows& rows, engine::RunContext& context, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
-  engine::parallel_for(context, rows.rows, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) fn(row);
-  });
+  engine::parallel_each(context, rows.rows, grain, [&](int64_t row) { fn(row); });
 }
 
 // Where the elements of a row and their parameters stand: known to the compiler where they follow each other.
@@ -138,23 +137,21 @@ void to_parameters(const NormRows& rows, const KernelArgs& args) {
   if constexpr (std::is_same_v<Row, DenseRowOfOne>) {
     const int64_t elements =
         std::max<int64_t>(1, rows.rows * rows.size / std::max<int64_t>(1, rows.parameters));
-    engine::parallel_for(*args.context, rows.parameters, std::max<int64_t>(1, kElementsPerThread / elements),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t k = begin; k < end; ++k) {
-                             double to_gamma = 0, to_beta = 0;
-                             for (int64_t index = k; index < rows.rows; index += rows.parameters) {
-                               const Row row(rows, index);
-                               const A mean = b.mean(index), inverse = b.inverse(index);
-                               const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
-                               to_beta += static_cast<double>(sum_run<A>(0, rows.size, head));
-                               to_gamma += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
-                                 return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
-                               }));
-                             }
-                             put(1, k, 1, &to_gamma);
-                             put(2, k, 1, &to_beta);
-                           }
-                         });
+    engine::parallel_each(*args.context, rows.parameters, std::max<int64_t>(1, kElementsPerThread / elements),
+                          [&](int64_t k) {
+                            double to_gamma = 0, to_beta = 0;
+                            for (int64_t index = k; index < rows.rows; index += rows.parameters) {
+                              const Row row(rows, index);
+                              const A mean = b.mean(index), inverse = b.inverse(index);
+                              const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
+                              to_beta += static_cast<double>(sum_run<A>(0, rows.size, head));
+                              to_gamma += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
+                                return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
+                              }));
+                            }
+                            put(1, k, 1, &to_gamma);
+                            put(2, k, 1, &to_beta);
+                          });
   } else {
     engine::parallel_for(*args.context, rows.size, kParametersPerThread, [&](int64_t begin, int64_t end) {
       for (int64_t first = begin; first < end; first += kStrip) {
@@ -178,8 +175,7 @@ void to_parameters(const NormRows& rows, const KernelArgs& args) {
   }
 }
 
-}  // namespace
-
+// data, gamma, beta -> output, mean, standard deviation.
 void row_norm_forward(const NormRows& rows, double eps, const KernelArgs& args) {
   if (args.req[0] == Req::null || rows.size == 0) return;
   dispatch_floating(args.in[0].dtype, "LayerNorm", [&]<class T>(Type<T>) {
@@ -187,6 +183,7 @@ void row_norm_forward(const NormRows& rows, double eps, const KernelArgs& args) 
   });
 }
 
+// grad, data, gamma, mean, standard deviation -> gradients of data, gamma and beta.
 void row_norm_backward(const NormRows& rows, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, "LayerNorm", [&]<class T>(Type<T>) {
     with_rows(rows, [&]<class Row>() {
@@ -194,6 +191,29 @@ void row_norm_backward(const NormRows& rows, const KernelArgs& args) {
       if (args.req[1] != Req::null || args.req[2] != Req::null) to_parameters<T, Row>(rows, args);
     });
   });
+}
+
+template <class P>
+void row_norm_cpu(const P& p, const KernelArgs& args) {
+  row_norm_forward(norm_rows(p, args.in[0].shape), p.eps, args);
+}
+template <class P>
+void row_norm_backward_cpu(const P& p, const KernelArgs& args) {
+  row_norm_backward(norm_rows(p, args.in[1].shape), args);
+}
+
+template <class P>
+void add_row_norm(OpTable& table, const std::string& name) {
+  table.kernel<row_norm_cpu<P>>(name, "row_norm_cpu");
+  table.kernel<row_norm_backward_cpu<P>>("_backward_" + name, "row_norm_backward_cpu");
+}
+
+}  // namespace
+
+void kernels_row_norm(OpTable& table) {
+  add_row_norm<LayerNormParams>(table, "LayerNorm");
+  add_row_norm<InstanceNormParams>(table, "InstanceNorm");
+  add_row_norm<GroupNormParams>(table, "GroupNorm");
 }
 
 }  // namespace loomix::ops

@@ -6,10 +6,18 @@
 #include <type_traits>
 
 #include "engine/parallel_for.h"
+#include "ops/isa.h"
 #include "ops/kernel.h"
 #include "ops/optimizer/update_loops.h"
 
 namespace loomix::ops::update {
+
+// A rate or a norm that an array holds.
+inline float scalar_at(const TensorView& view, int64_t i) {
+  return dispatch_floating(view.dtype, "update", [&]<class T>(Type<T>) {
+    return static_cast<float>(static_cast<Accum<T>>(view.as<T>()[i]));
+  });
+}
 
 // Applies the rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
 template <bool mixed, class Rule, class T, class S>
@@ -59,7 +67,7 @@ void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::s
       if (weight32 == nullptr) {
         float* const floats[3] = {static_cast<float*>(state[0]), static_cast<float*>(state[1]),
                                   static_cast<float*>(state[2])};
-        const UpdateLoop loop = update_loops().*loop_of<Rule>;
+        const UpdateLoop loop = best_loops<UpdateLoops>().*loop_of<Rule>;
         in_ranges([&](int64_t begin, int64_t end) { loop(&rule, w, g, floats, to, begin, end); });
         return;
       }

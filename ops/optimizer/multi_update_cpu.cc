@@ -4,19 +4,12 @@
 #include <cstring>
 #include <memory>
 
-#include "ops/families.h"
 #include "ops/optimizer/apply.h"
 #include "ops/optimizer/update_rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-float scalar_at(const TensorView& view, int64_t i) {
-  return dispatch_floating(view.dtype, "update", [&]<class T>(Type<T>) {
-    return static_cast<float>(static_cast<Accum<T>>(view.as<T>()[i]));
-  });
-}
 
 // `stride` arrays for each weight: weight, grad, states, and weight32 if mixed.
 template <template <class> class Rule, bool mixed, class P, class Rates>
@@ -44,14 +37,14 @@ void preloaded_multi_sgd(const P& p, const KernelArgs& args) {
   const TensorView& wds = args.in[args.in.size() - 1];
   run_sgd<Rule, mixed>(p, args, [&](size_t i) {
     const auto at = static_cast<int64_t>(i);
-    return std::pair(scalar_at(lrs, at), scalar_at(wds, at));
+    return std::pair(update::scalar_at(lrs, at), update::scalar_at(wds, at));
   });
 }
 
 template <bool mixed>
 void multi_adamw(const MultiAdamWParams& p, const KernelArgs& args) {
   constexpr size_t kStride = mixed ? 5 : 4;
-  const float scale = scalar_at(args.in.back(), 0);
+  const float scale = update::scalar_at(args.in.back(), 0);
   const bool skip = !std::isfinite(scale) || scale == 0;
   for (size_t i = 0; i < static_cast<size_t>(p.num_weights); ++i) {
     if (args.req[i] == Req::null) continue;
@@ -108,7 +101,6 @@ void multi_lamb(const MultiLambParams& p, const KernelArgs& args) {
 }
 
 void multi_sum_sq(const NumArraysParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   float* out = args.out[0].mutable_as<float>();
   for (size_t array = 0; array < args.in.size(); ++array) {
     dispatch_floating(args.in[array].dtype, "multi_sum_sq", [&]<class T>(Type<T>) {
@@ -125,7 +117,6 @@ void multi_sum_sq(const NumArraysParams&, const KernelArgs& args) {
 
 // lrs, weights' and gradients' sums of squares, wds -> new rates.
 void multi_lars(const MultiLarsParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "multi_lars", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const auto at = [&](size_t input, int64_t i) { return static_cast<A>(args.in[input].as<T>()[i]); };
@@ -149,7 +140,6 @@ bool finite(const TensorView& view) {
 
 template <class P>
 void all_finite(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   float& out = args.out[0].mutable_as<float>()[0];
   const bool before = p.init_output || out != 0;
   out = before && std::all_of(args.in.begin(), args.in.end(), finite) ? 1.0f : 0.0f;
@@ -164,37 +154,33 @@ void reset_arrays(const NumArraysParams&, const KernelArgs& args) {
 }  // namespace
 
 void kernels_multi_update(OpTable& table) {
-  constexpr DeviceType cpu = DeviceType::cpu;
   using update::Sgd;
   using update::SgdMom;
   using Multi = MultiSgdParams;
   using MultiMom = MultiSgdMomParams;
   using Loaded = PreloadedSgdParams;
   using LoadedMom = PreloadedSgdMomParams;
-  table.kernel<Multi, multi_sgd<Sgd, false, Multi>>("multi_sgd_update", "multi_sgd_cpu", cpu);
-  table.kernel<Multi, multi_sgd<Sgd, true, Multi>>("multi_mp_sgd_update", "multi_mp_sgd_cpu", cpu);
-  table.kernel<MultiMom, multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu",
-                                                             cpu);
-  table.kernel<MultiMom, multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu",
-                                                            cpu);
-  table.kernel<Loaded, preloaded_multi_sgd<Sgd, false, Loaded>>("preloaded_multi_sgd_update",
-                                                                "preloaded_multi_sgd_cpu", cpu);
-  table.kernel<Loaded, preloaded_multi_sgd<Sgd, true, Loaded>>("preloaded_multi_mp_sgd_update",
-                                                               "preloaded_multi_mp_sgd_cpu", cpu);
-  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, false, LoadedMom>>("preloaded_multi_sgd_mom_update",
-                                                                         "preloaded_multi_sgd_mom_cpu", cpu);
-  table.kernel<LoadedMom, preloaded_multi_sgd<SgdMom, true, LoadedMom>>(
-      "preloaded_multi_mp_sgd_mom_update", "preloaded_multi_mp_sgd_mom_cpu", cpu);
-  table.kernel<MultiAdamWParams, multi_adamw<false>>("_multi_adamw_update", "multi_adamw_cpu", cpu);
-  table.kernel<MultiAdamWParams, multi_adamw<true>>("_multi_mp_adamw_update", "multi_mp_adamw_cpu", cpu);
-  table.kernel<MultiLambParams, multi_lamb<false>>("_multi_lamb_update", "multi_lamb_cpu", cpu);
-  table.kernel<MultiLambParams, multi_lamb<true>>("_multi_mp_lamb_update", "multi_mp_lamb_cpu", cpu);
-  table.kernel<NumArraysParams, multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu", cpu);
-  table.kernel<MultiLarsParams, multi_lars>("multi_lars", "multi_lars_cpu", cpu);
-  table.kernel<AllFiniteParams, all_finite<AllFiniteParams>>("all_finite", "all_finite_cpu", cpu);
-  table.kernel<MultiAllFiniteParams, all_finite<MultiAllFiniteParams>>("multi_all_finite",
-                                                                       "multi_all_finite_cpu", cpu);
-  table.kernel<NumArraysParams, reset_arrays>("reset_arrays", "reset_arrays_cpu", cpu);
+  table.kernel<multi_sgd<Sgd, false, Multi>>("multi_sgd_update", "multi_sgd_cpu");
+  table.kernel<multi_sgd<Sgd, true, Multi>>("multi_mp_sgd_update", "multi_mp_sgd_cpu");
+  table.kernel<multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu");
+  table.kernel<multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu");
+  table.kernel<preloaded_multi_sgd<Sgd, false, Loaded>>("preloaded_multi_sgd_update",
+                                                        "preloaded_multi_sgd_cpu");
+  table.kernel<preloaded_multi_sgd<Sgd, true, Loaded>>("preloaded_multi_mp_sgd_update",
+                                                       "preloaded_multi_mp_sgd_cpu");
+  table.kernel<preloaded_multi_sgd<SgdMom, false, LoadedMom>>("preloaded_multi_sgd_mom_update",
+                                                              "preloaded_multi_sgd_mom_cpu");
+  table.kernel<preloaded_multi_sgd<SgdMom, true, LoadedMom>>("preloaded_multi_mp_sgd_mom_update",
+                                                             "preloaded_multi_mp_sgd_mom_cpu");
+  table.kernel<multi_adamw<false>>("_multi_adamw_update", "multi_adamw_cpu");
+  table.kernel<multi_adamw<true>>("_multi_mp_adamw_update", "multi_mp_adamw_cpu");
+  table.kernel<multi_lamb<false>>("_multi_lamb_update", "multi_lamb_cpu");
+  table.kernel<multi_lamb<true>>("_multi_mp_lamb_update", "multi_mp_lamb_cpu");
+  table.kernel<multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu");
+  table.kernel<multi_lars>("multi_lars", "multi_lars_cpu");
+  table.kernel<all_finite<AllFiniteParams>>("all_finite", "all_finite_cpu");
+  table.kernel<all_finite<MultiAllFiniteParams>>("multi_all_finite", "multi_all_finite_cpu");
+  table.kernel<reset_arrays>("reset_arrays", "reset_arrays_cpu");
 }
 
 }  // namespace loomix::ops

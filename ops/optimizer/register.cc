@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "ops/families.h"
 #include "ops/optimizer/update_params.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -12,23 +11,17 @@ namespace {
 
 template <class P>
 OpBuilder<P> add_update(OpTable& table, const char* name, std::vector<const char*> states, const char* doc) {
-  auto op = table.add<P>(name);
-  op.doc(doc).input("weight").input("grad").output("output");
+  auto op = table.add<P>(name, {"weight", "grad"}).doc(doc);
+  op.output("output");
   for (const char* state : states) op.state(state);
-  op.infer_shape(same_shape<P>)
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .inplace(0, 0)
-      .no_symbol()
-      .element_cost(0.1);
+  op.one_shape().types(kFloatingTypes).inplace(0, 0).no_symbol().element_cost(0.1);
   return op;
 }
 
 // Weight, gradient and output have one type; the states are float32.
 template <class P>
 void mixed_type(const P&, TypeInfer& t) {
-  t.set_in(0, t.in(1));
-  t.set_in(1, t.in(0));
+  t.tie({0, 1}, {});
   t.set_out(0, t.in(0));
   for (int i = 2; i < t.num_in(); ++i) t.set_in(i, DType::float32);
 }
@@ -93,7 +86,7 @@ void multi_type(const P& p, TypeInfer& t) {
     for (int j = 2; j < stride; ++j) t.set_in(i * stride + j, mixed ? DType::float32 : dtype);
   }
   for (int i = t.num_in() - shared; i < t.num_in(); ++i) {
-    if (t.in(i) == DType::unknown) t.set_in(i, DType::float32);
+    t.default_in(i);
   }
 }
 
@@ -185,31 +178,20 @@ void register_lamb_adamw(OpTable& table) {
   add_mixed_update<One>(table, "mp_lamb_update_phase1", {"mean", "var"},
                         "The direction of LAMB's step, in float32, for a weight of a half type.")
       .infer_type([](const One&, TypeInfer& t) {
-        t.set_in(0, t.in(1));
-        t.set_in(1, t.in(0));
+        t.tie({0, 1}, {});
         for (int i = 2; i < t.num_in(); ++i) t.set_in(i, DType::float32);
         t.set_out(0, DType::float32);
       });
-  table.add<Two>("lamb_update_phase2")
+  table.add<Two>("lamb_update_phase2", {"weight", "g", "r1", "r2"})
       .doc("LAMB's step, its length scaled by the norms r1 of the weight and r2 of the direction g.")
-      .inputs({"weight", "g", "r1", "r2"})
-      .output("output")
       .infer_shape(shape_with_scalars<Two, 2>)
-      .infer_type(same_type<Two>)
       .types(kFloatingTypes)
       .no_symbol();
-  table.add<Two>("mp_lamb_update_phase2")
+  table.add<Two>("mp_lamb_update_phase2", {"weight", "g", "r1", "r2"})
       .doc("LAMB's step for a weight of a half type with a float32 copy.")
-      .inputs({"weight", "g", "r1", "r2"})
       .state("weight32")
-      .output("output")
       .infer_shape([](const Two&, ShapeInfer& s) {
-        for (int pass = 0; pass < 2; ++pass) {
-          for (int i : {0, 1, 4}) {
-            s.set_in(i, s.out(0));
-            s.set_out(0, s.in(i));
-          }
-        }
+        s.tie({0, 1, 4});
         for (int i : {2, 3}) {
           if (!s.in(i).ndim_known()) s.set_in(i, Shape{1});
         }
@@ -224,35 +206,31 @@ void register_lamb_adamw(OpTable& table) {
   const auto scalar_last_type = [](const W&, TypeInfer& t) {
     for (int i : {1, 2, 3}) t.set_in(i, t.in(0));
     t.set_out(0, t.in(0));
-    if (t.in(4) == DType::unknown) t.set_in(4, DType::float32);
+    t.default_in(4);
   };
-  table.add<W>("_adamw_update")
+  table.add<W>("_adamw_update", {"weight", "grad"})
       .doc(
           "Adam with decoupled weight decay; `rescale_grad` is an array of one number, which skips the step "
           "if not finite.")
-      .inputs({"weight", "grad"})
       .state("mean")
       .state("var")
       .input("rescale_grad")
-      .output("output")
       .infer_shape(shape_with_scalars<W, 1>)
       .infer_type(scalar_last_type)
       .types(kFloatingTypes)
       .no_symbol();
-  table.add<W>("_mp_adamw_update")
+  table.add<W>("_mp_adamw_update", {"weight", "grad"})
       .doc("_adamw_update for a weight of a half type with a float32 copy.")
-      .inputs({"weight", "grad"})
       .state("mean")
       .state("var")
       .state("weight32")
       .input("rescale_grad")
-      .output("output")
       .infer_shape(shape_with_scalars<W, 1>)
       .infer_type([](const W&, TypeInfer& t) {
         t.set_in(1, t.in(0));
         t.set_out(0, t.in(0));
         for (int i : {2, 3, 4}) t.set_in(i, DType::float32);
-        if (t.in(5) == DType::unknown) t.set_in(5, DType::float32);
+        t.default_in(5);
       })
       .types(kFloatingTypes)
       .no_symbol();
@@ -273,22 +251,17 @@ void register_helpers(OpTable& table) {
   table.add<Num>("multi_sum_sq")
       .doc("The sums of the squares of several arrays.")
       .variadic("data", "num_arrays", &Num::num_arrays)
-      .output("output")
       .infer_shape([](const Num& p, ShapeInfer& s) { s.set_out(0, Shape{p.num_arrays}); })
       .infer_type([](const Num&, TypeInfer& t) { t.set_out(0, DType::float32); })
       .types(kFloatingTypes)
       .zero_gradient();
-  table.add<Lars>("multi_lars")
+  table.add<Lars>("multi_lars", {"lrs", "weights_sum_sq", "grads_sum_sq", "wds"})
       .doc("LARS: scales learning rates by the ratio of the weights' and gradients' norms.")
-      .inputs({"lrs", "weights_sum_sq", "grads_sum_sq", "wds"})
-      .output("output")
-      .infer_shape(same_shape<Lars>)
-      .infer_type(same_type<Lars>)
+      .one_shape()
       .types(kFloatingTypes)
       .zero_gradient();
-  finite_rules(table.add<AllFiniteParams>("all_finite")
-                   .doc("1 if every number in the array is finite, else 0.")
-                   .input("data"));
+  finite_rules(table.add<AllFiniteParams>("all_finite", {"data"})
+                   .doc("1 if every number in the array is finite, else 0."));
   finite_rules(table.add<MultiAllFiniteParams>("multi_all_finite")
                    .doc("1 if every number in all the arrays is finite, else 0.")
                    .variadic("data", "num_arrays", &MultiAllFiniteParams::num_arrays));
@@ -322,10 +295,7 @@ void register_optimizer(OpTable& table) {
   add_update<GroupAdagradParams>(table, "_contrib_group_adagrad_update", {"history"},
                                  "AdaGrad with one accumulated square a row.")
       .infer_shape([](const GroupAdagradParams&, ShapeInfer& s) {
-        s.set_in(0, s.out(0));
-        s.set_in(1, s.in(0));
-        s.set_in(0, s.in(1));
-        s.set_out(0, s.in(0));
+        s.tie({0, 1});
         if (s.in(0).ndim() >= 1 && !s.in(2).ndim_known()) {
           Shape history = Shape::filled(s.in(0).ndim(), 1);
           history[0] = s.in(0)[0];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <vector>
 
-#include "ops/families.h"
 #include "ops/optimizer/apply.h"
 #include "ops/optimizer/update_rules.h"
 #include "ops/table.h"
@@ -13,7 +11,6 @@ namespace {
 // weight, grad, states -> new weight.
 template <class P, template <class> class Rule>
 void run_update(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1], args.in.subspan(2),
                 nullptr, args.out[0], *args.context);
 }
@@ -21,7 +18,6 @@ void run_update(const P& p, const KernelArgs& args) {
 // weight, grad, states, weight32 -> new weight.
 template <class P, template <class> class Rule>
 void run_mixed_update(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const auto states = args.in.subspan(2);
   update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1],
                 states.first(states.size() - 1), &states.back(), args.out[0], *args.context);
@@ -33,7 +29,6 @@ void lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
 }
 
 void mp_lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_floating(args.in[0].dtype, "mp_lamb_update_phase1", [&]<class T>(Type<T>) {
     const update::LambDirection<float> rule(p);
     const T* grad = args.in[1].as<T>();
@@ -52,14 +47,8 @@ void mp_lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
 
 template <bool mixed>
 void lamb_phase2(const LambPhase2Params& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  const auto norm = [](const TensorView& view) {
-    return dispatch_floating(view.dtype, "lamb_update_phase2", [&]<class T>(Type<T>) {
-      return static_cast<float>(static_cast<Accum<T>>(view.as<T>()[0]));
-    });
-  };
-  const float rate =
-      update::lamb_rate(p.lr, norm(args.in[2]), norm(args.in[3]), p.lower_bound, p.upper_bound);
+  const float rate = update::lamb_rate(p.lr, update::scalar_at(args.in[2], 0),
+                                       update::scalar_at(args.in[3], 0), p.lower_bound, p.upper_bound);
   dispatch_floating(args.in[0].dtype, "lamb_update_phase2", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     T* out = args.out[0].mutable_as<T>();
@@ -78,10 +67,7 @@ void lamb_phase2(const LambPhase2Params& p, const KernelArgs& args) {
 // weight, grad, mean, var, (weight32), rescale_grad. A scale that is not finite, or zero, skips the step.
 template <bool mixed>
 void adamw(const AdamWParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  const float scale = dispatch_floating(args.in.back().dtype, "_adamw_update", [&]<class T>(Type<T>) {
-    return static_cast<float>(static_cast<Accum<T>>(args.in.back().as<T>()[0]));
-  });
+  const float scale = update::scalar_at(args.in.back(), 0);
   if (!std::isfinite(scale) || scale == 0) {
     if (args.out[0].data != args.in[0].data) {
       std::copy_n(static_cast<const char*>(args.in[0].data), args.in[0].bytes(),
@@ -125,32 +111,28 @@ void group_adagrad(const GroupAdagradParams& p, const KernelArgs& args) {
 }  // namespace
 
 void kernels_single_update(OpTable& table) {
-  constexpr DeviceType cpu = DeviceType::cpu;
   using namespace update;
-  table.kernel<SgdParams, run_update<SgdParams, Sgd>>("sgd_update", "sgd_cpu", cpu);
-  table.kernel<SgdMomParams, run_update<SgdMomParams, SgdMom>>("sgd_mom_update", "sgd_mom_cpu", cpu);
-  table.kernel<NagParams, run_update<NagParams, Nag>>("nag_mom_update", "nag_cpu", cpu);
-  table.kernel<AdamParams, run_update<AdamParams, Adam>>("adam_update", "adam_cpu", cpu);
-  table.kernel<RmsPropParams, run_update<RmsPropParams, RmsProp>>("rmsprop_update", "rmsprop_cpu", cpu);
-  table.kernel<RmsPropAlexParams, run_update<RmsPropAlexParams, RmsPropAlex>>("rmspropalex_update",
-                                                                              "rmspropalex_cpu", cpu);
-  table.kernel<FtrlParams, run_update<FtrlParams, Ftrl>>("ftrl_update", "ftrl_cpu", cpu);
-  table.kernel<FtmlParams, run_update<FtmlParams, Ftml>>("ftml_update", "ftml_cpu", cpu);
-  table.kernel<SignSgdParams, run_update<SignSgdParams, SignSgd>>("signsgd_update", "signsgd_cpu", cpu);
-  table.kernel<SignumParams, run_update<SignumParams, Signum>>("signum_update", "signum_cpu", cpu);
-  table.kernel<AdagradParams, run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu",
-                                                                  cpu);
-  table.kernel<GroupAdagradParams, group_adagrad>("_contrib_group_adagrad_update", "group_adagrad_cpu", cpu);
-  table.kernel<SgdParams, run_mixed_update<SgdParams, Sgd>>("mp_sgd_update", "mp_sgd_cpu", cpu);
-  table.kernel<SgdMomParams, run_mixed_update<SgdMomParams, SgdMom>>("mp_sgd_mom_update", "mp_sgd_mom_cpu",
-                                                                     cpu);
-  table.kernel<NagParams, run_mixed_update<NagParams, Nag>>("mp_nag_mom_update", "mp_nag_cpu", cpu);
-  table.kernel<LambPhase1Params, lamb_phase1>("lamb_update_phase1", "lamb_phase1_cpu", cpu);
-  table.kernel<LambPhase2Params, lamb_phase2<false>>("lamb_update_phase2", "lamb_phase2_cpu", cpu);
-  table.kernel<LambPhase1Params, mp_lamb_phase1>("mp_lamb_update_phase1", "mp_lamb_phase1_cpu", cpu);
-  table.kernel<LambPhase2Params, lamb_phase2<true>>("mp_lamb_update_phase2", "mp_lamb_phase2_cpu", cpu);
-  table.kernel<AdamWParams, adamw<false>>("_adamw_update", "adamw_cpu", cpu);
-  table.kernel<AdamWParams, adamw<true>>("_mp_adamw_update", "mp_adamw_cpu", cpu);
+  table.kernel<run_update<SgdParams, Sgd>>("sgd_update", "sgd_cpu");
+  table.kernel<run_update<SgdMomParams, SgdMom>>("sgd_mom_update", "sgd_mom_cpu");
+  table.kernel<run_update<NagParams, Nag>>("nag_mom_update", "nag_cpu");
+  table.kernel<run_update<AdamParams, Adam>>("adam_update", "adam_cpu");
+  table.kernel<run_update<RmsPropParams, RmsProp>>("rmsprop_update", "rmsprop_cpu");
+  table.kernel<run_update<RmsPropAlexParams, RmsPropAlex>>("rmspropalex_update", "rmspropalex_cpu");
+  table.kernel<run_update<FtrlParams, Ftrl>>("ftrl_update", "ftrl_cpu");
+  table.kernel<run_update<FtmlParams, Ftml>>("ftml_update", "ftml_cpu");
+  table.kernel<run_update<SignSgdParams, SignSgd>>("signsgd_update", "signsgd_cpu");
+  table.kernel<run_update<SignumParams, Signum>>("signum_update", "signum_cpu");
+  table.kernel<run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu");
+  table.kernel<group_adagrad>("_contrib_group_adagrad_update", "group_adagrad_cpu");
+  table.kernel<run_mixed_update<SgdParams, Sgd>>("mp_sgd_update", "mp_sgd_cpu");
+  table.kernel<run_mixed_update<SgdMomParams, SgdMom>>("mp_sgd_mom_update", "mp_sgd_mom_cpu");
+  table.kernel<run_mixed_update<NagParams, Nag>>("mp_nag_mom_update", "mp_nag_cpu");
+  table.kernel<lamb_phase1>("lamb_update_phase1", "lamb_phase1_cpu");
+  table.kernel<lamb_phase2<false>>("lamb_update_phase2", "lamb_phase2_cpu");
+  table.kernel<mp_lamb_phase1>("mp_lamb_update_phase1", "mp_lamb_phase1_cpu");
+  table.kernel<lamb_phase2<true>>("mp_lamb_update_phase2", "mp_lamb_phase2_cpu");
+  table.kernel<adamw<false>>("_adamw_update", "adamw_cpu");
+  table.kernel<adamw<true>>("_mp_adamw_update", "mp_adamw_cpu");
 }
 
 }  // namespace loomix::ops

@@ -15,7 +15,6 @@ using UpdateLoop = void (*)(const void* rule, const float* weight, const float* 
 struct UpdateLoops {
   UpdateLoop sgd, sgd_mom, nag, adam, adamw, rmsprop;
 };
-const UpdateLoops& update_loops();  // the variant that runs best here
 
 // Where a rule has its loop; null if it has none.
 template <class Rule>

@@ -5,186 +5,125 @@
 
 #include "base/params.h"
 
-// Attributes of the update operators. They share most fields, so each struct is a choice of mixed-in groups.
+// Attributes of the update operators. A field has one name and one meaning in all of them.
 namespace loomix::ops {
 
+template <class P>
+void rescale_fields(FieldList<P>& f) {
+  if constexpr (requires { &P::rescale_grad; })
+    f("rescale_grad", &P::rescale_grad, "Multiplies the gradient first.");
+  f("clip_gradient", &P::clip_gradient, "Clips the gradient to [-c, c]; off if negative.");
+}
+
+// Declares the fields that P has of those that rules share, in MXNet's order.
+template <class P>
+void update_fields(FieldList<P>& f) {
+  if constexpr (requires { &P::lr; }) f("lr", &P::lr, "Learning rate.").required("0.1");
+  if constexpr (requires { &P::lrs; }) f("lrs", &P::lrs, "Learning rates.").required("(0.1,)");
+  if constexpr (requires { &P::wds; }) f("wds", &P::wds, "Weight decays.").required("(0.01,)");
+  if constexpr (requires { &P::momentum; }) f("momentum", &P::momentum, "How much of the last step is kept.");
+  if constexpr (requires { &P::beta1; }) f("beta1", &P::beta1, "Decay of the mean.");
+  if constexpr (requires { &P::beta2; }) f("beta2", &P::beta2, "Decay of the variance.");
+  if constexpr (requires { &P::gamma2; }) {
+    f("gamma1", &P::gamma1, "Decay of the mean and the mean square.");
+    f("gamma2", &P::gamma2, "Decay of the step.");
+  } else if constexpr (requires { &P::gamma1; }) {
+    f("gamma1", &P::gamma1, "Decay of the mean square.");
+  }
+  if constexpr (requires { &P::lamda1; }) f("lamda1", &P::lamda1, "Weight of the L1 penalty.");
+  if constexpr (requires { &P::beta; }) f("beta", &P::beta, "Damps the learning rate of each coordinate.");
+  if constexpr (requires { &P::epsilon; }) f("epsilon", &P::epsilon, "Avoids a division by zero.");
+  if constexpr (requires { &P::wd; }) f("wd", &P::wd, "Weight decay.");
+  if constexpr (requires { &P::eta; }) f("eta", &P::eta, "Multiplies the whole step.").required("1");
+  rescale_fields(f);
+  if constexpr (requires { &P::clip_weights; })
+    f("clip_weights", &P::clip_weights, "Clips the weights to [-c, c]; off if negative.");
+  if constexpr (requires { &P::wd_lh; })
+    f("wd_lh", &P::wd_lh, "Weight decay that does not pass through the momentum.");
+  if constexpr (requires { &P::lazy_update; })
+    f("lazy_update", &P::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
+  if constexpr (requires { &P::num_weights; })
+    f("num_weights", &P::num_weights, "Number of weights.").at_least(1);
+}
+
 struct RescaleFields {
-  float rescale_grad = 1.0f;
-  float clip_gradient = -1.0f;
-  template <class P>
-  static void rescale_fields(FieldList<P>& f) {
-    f("rescale_grad", static_cast<float P::*>(&P::rescale_grad), "Multiplies the gradient first.");
-    f("clip_gradient", static_cast<float P::*>(&P::clip_gradient),
-      "Clips the gradient to [-c, c]; off if negative.");
-  }
+  float rescale_grad = 1, clip_gradient = -1;
 };
 
-struct RateFields {
-  float lr = 0;
-  float wd = 0;
-  template <class P>
-  static void lr_field(FieldList<P>& f) {
-    f("lr", static_cast<float P::*>(&P::lr), "Learning rate.").required("0.1");
-  }
-  template <class P>
-  static void wd_field(FieldList<P>& f) {
-    f("wd", static_cast<float P::*>(&P::wd), "Weight decay.");
-  }
+struct RateFields : RescaleFields {
+  float lr = 0, wd = 0;
 };
 
-struct SgdParams : RateFields, RescaleFields {
+struct SgdParams : RateFields {
   bool lazy_update = true;
-  static void fields(FieldList<SgdParams>& f) {
-    lr_field(f);
-    wd_field(f);
-    rescale_fields(f);
-    f("lazy_update", &SgdParams::lazy_update,
-      "For row_sparse gradients: updates only the rows that are there.");
-  }
+  static void fields(FieldList<SgdParams>& f) { update_fields(f); }
 };
 
-struct SgdMomParams : RateFields, RescaleFields {
-  float momentum = 0.0f;
+struct SgdMomParams : RateFields {
+  float momentum = 0;
   bool lazy_update = true;
-  static void fields(FieldList<SgdMomParams>& f) {
-    lr_field(f);
-    f("momentum", &SgdMomParams::momentum, "How much of the last step is kept.");
-    wd_field(f);
-    rescale_fields(f);
-    f("lazy_update", &SgdMomParams::lazy_update,
-      "For row_sparse gradients: updates only the rows that are there.");
-  }
+  static void fields(FieldList<SgdMomParams>& f) { update_fields(f); }
 };
 
-struct NagParams : RateFields, RescaleFields {
-  float momentum = 0.0f;
-  static void fields(FieldList<NagParams>& f) {
-    lr_field(f);
-    f("momentum", &NagParams::momentum, "How much of the last step is kept.");
-    wd_field(f);
-    rescale_fields(f);
-  }
+struct NagParams : RateFields {
+  float momentum = 0;
+  static void fields(FieldList<NagParams>& f) { update_fields(f); }
 };
 
-struct AdamParams : RateFields, RescaleFields {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
+struct AdamParams : RateFields {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
   bool lazy_update = true;
-  static void fields(FieldList<AdamParams>& f) {
-    lr_field(f);
-    f("beta1", &AdamParams::beta1, "Decay of the mean.");
-    f("beta2", &AdamParams::beta2, "Decay of the variance.");
-    f("epsilon", &AdamParams::epsilon, "Avoids a division by zero.");
-    wd_field(f);
-    rescale_fields(f);
-    f("lazy_update", &AdamParams::lazy_update,
-      "For row_sparse gradients: updates only the rows that are there.");
-  }
+  static void fields(FieldList<AdamParams>& f) { update_fields(f); }
 };
 
-struct AdamWParams : RateFields {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  float eta = 0;
-  float clip_gradient = -1.0f;
-  static void fields(FieldList<AdamWParams>& f) {
-    lr_field(f);
-    f("beta1", &AdamWParams::beta1, "Decay of the mean.");
-    f("beta2", &AdamWParams::beta2, "Decay of the variance.");
-    f("epsilon", &AdamWParams::epsilon, "Avoids a division by zero.");
-    wd_field(f);
-    f("eta", &AdamWParams::eta, "Multiplies the whole step.").required("1");
-    f("clip_gradient", &AdamWParams::clip_gradient, "Clips the gradient to [-c, c]; off if negative.");
-  }
+struct AdamWParams {
+  float lr = 0, wd = 0, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, eta = 0, clip_gradient = -1;
+  static void fields(FieldList<AdamWParams>& f) { update_fields(f); }
 };
 
-struct RmsPropParams : RateFields, RescaleFields {
-  float gamma1 = 0.95f;
-  float epsilon = 1e-8f;
-  float clip_weights = -1.0f;
-  static void fields(FieldList<RmsPropParams>& f) {
-    lr_field(f);
-    f("gamma1", &RmsPropParams::gamma1, "Decay of the mean square.");
-    f("epsilon", &RmsPropParams::epsilon, "Avoids a division by zero.");
-    wd_field(f);
-    rescale_fields(f);
-    f("clip_weights", &RmsPropParams::clip_weights, "Clips the weights to [-c, c]; off if negative.");
-  }
+struct RmsPropParams : RateFields {
+  float gamma1 = 0.95f, epsilon = 1e-8f, clip_weights = -1;
+  static void fields(FieldList<RmsPropParams>& f) { update_fields(f); }
 };
 
-struct RmsPropAlexParams : RateFields, RescaleFields {
-  float gamma1 = 0.95f;
-  float gamma2 = 0.9f;
-  float epsilon = 1e-8f;
-  float clip_weights = -1.0f;
-  static void fields(FieldList<RmsPropAlexParams>& f) {
-    lr_field(f);
-    f("gamma1", &RmsPropAlexParams::gamma1, "Decay of the mean and the mean square.");
-    f("gamma2", &RmsPropAlexParams::gamma2, "Decay of the step.");
-    f("epsilon", &RmsPropAlexParams::epsilon, "Avoids a division by zero.");
-    wd_field(f);
-    rescale_fields(f);
-    f("clip_weights", &RmsPropAlexParams::clip_weights, "Clips the weights to [-c, c]; off if negative.");
-  }
+struct RmsPropAlexParams : RateFields {
+  float gamma1 = 0.95f, gamma2 = 0.9f, epsilon = 1e-8f, clip_weights = -1;
+  static void fields(FieldList<RmsPropAlexParams>& f) { update_fields(f); }
 };
 
-struct FtrlParams : RateFields, RescaleFields {
-  float lamda1 = 0.01f;
-  float beta = 1.0f;
-  static void fields(FieldList<FtrlParams>& f) {
-    lr_field(f);
-    f("lamda1", &FtrlParams::lamda1, "Weight of the L1 penalty.");
-    f("beta", &FtrlParams::beta, "Damps the learning rate of each coordinate.");
-    wd_field(f);
-    rescale_fields(f);
-  }
+struct FtrlParams : RateFields {
+  float lamda1 = 0.01f, beta = 1;
+  static void fields(FieldList<FtrlParams>& f) { update_fields(f); }
 };
 
-struct FtmlParams : RateFields {
-  float beta1 = 0.6f;
-  float beta2 = 0.999f;
+struct FtmlParams {
+  float lr = 0, wd = 0, beta1 = 0.6f, beta2 = 0.999f;
   double epsilon = 1e-8f;
   int t = 0;
-  float rescale_grad = 1.0f;
-  float clip_grad = -1.0f;
+  float rescale_grad = 1.0f, clip_grad = -1.0f;
   static void fields(FieldList<FtmlParams>& f) {
-    lr_field(f);
+    f("lr", &FtmlParams::lr, "Learning rate.").required("0.1");
     f("beta1", &FtmlParams::beta1, "Decay of the mean.").at_least(0).at_most(1);
     f("beta2", &FtmlParams::beta2, "Decay of the variance.").at_least(0).at_most(1);
     f("epsilon", &FtmlParams::epsilon, "Avoids a division by zero.");
     f("t", &FtmlParams::t, "Number of updates so far, this one included.").required("1");
-    wd_field(f);
+    f("wd", &FtmlParams::wd, "Weight decay.");
     f("rescale_grad", &FtmlParams::rescale_grad, "Multiplies the gradient first.");
     f("clip_grad", &FtmlParams::clip_grad, "Clips the gradient to [-c, c]; off if negative.");
   }
 };
 
-struct SignSgdParams : RateFields, RescaleFields {
-  static void fields(FieldList<SignSgdParams>& f) {
-    lr_field(f);
-    wd_field(f);
-    rescale_fields(f);
-  }
+struct SignSgdParams : RateFields {
+  static void fields(FieldList<SignSgdParams>& f) { update_fields(f); }
 };
 
-struct SignumParams : RateFields, RescaleFields {
-  float momentum = 0.0f;
-  float wd_lh = 0.0f;
-  static void fields(FieldList<SignumParams>& f) {
-    lr_field(f);
-    f("momentum", &SignumParams::momentum, "How much of the last step is kept.");
-    wd_field(f);
-    rescale_fields(f);
-    f("wd_lh", &SignumParams::wd_lh, "Weight decay that does not pass through the momentum.");
-  }
+struct SignumParams : RateFields {
+  float momentum = 0, wd_lh = 0;
+  static void fields(FieldList<SignumParams>& f) { update_fields(f); }
 };
 
 struct LambPhase1Params : RescaleFields {
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-6f;
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-6f;
   int t = 0;
   bool bias_correction = true;
   float wd = 0;
@@ -201,9 +140,7 @@ struct LambPhase1Params : RescaleFields {
 };
 
 struct LambPhase2Params {
-  float lr = 0;
-  float lower_bound = -1.0f;
-  float upper_bound = -1.0f;
+  float lr = 0, lower_bound = -1.0f, upper_bound = -1.0f;
   static void fields(FieldList<LambPhase2Params>& f) {
     f("lr", &LambPhase2Params::lr, "Learning rate.").required("0.1");
     f("lower_bound", &LambPhase2Params::lower_bound, "Least norm of the weight; off if negative.");
@@ -211,19 +148,13 @@ struct LambPhase2Params {
   }
 };
 
-struct AdagradParams : RateFields, RescaleFields {
+struct AdagradParams : RateFields {
   float epsilon = 1e-7f;
-  static void fields(FieldList<AdagradParams>& f) {
-    lr_field(f);
-    f("epsilon", &AdagradParams::epsilon, "Avoids a division by zero.");
-    wd_field(f);
-    rescale_fields(f);
-  }
+  static void fields(FieldList<AdagradParams>& f) { update_fields(f); }
 };
 
 struct GroupAdagradParams : RescaleFields {
-  float lr = 0;
-  float epsilon = 1e-5f;
+  float lr = 0, epsilon = 1e-5f;
   static void fields(FieldList<GroupAdagradParams>& f) {
     f("lr", &GroupAdagradParams::lr, "Learning rate.").required("0.1");
     rescale_fields(f);
@@ -233,58 +164,33 @@ struct GroupAdagradParams : RescaleFields {
 
 // Of the forms that update several weights at once.
 struct MultiSgdParams : RescaleFields {
-  std::vector<float> lrs;
-  std::vector<float> wds;
+  std::vector<float> lrs, wds;
   int num_weights = 1;
-  static constexpr float momentum = 0.0f;
-  static void fields(FieldList<MultiSgdParams>& f) {
-    f("lrs", &MultiSgdParams::lrs, "Learning rates.").required("(0.1,)");
-    f("wds", &MultiSgdParams::wds, "Weight decays.").required("(0.01,)");
-    rescale_fields(f);
-    f("num_weights", &MultiSgdParams::num_weights, "Number of weights.").at_least(1);
-  }
+  static void fields(FieldList<MultiSgdParams>& f) { update_fields(f); }
 };
 
 struct MultiSgdMomParams : RescaleFields {
-  std::vector<float> lrs;
-  std::vector<float> wds;
-  float momentum = 0.0f;
+  std::vector<float> lrs, wds;
+  float momentum = 0;
   int num_weights = 1;
-  static void fields(FieldList<MultiSgdMomParams>& f) {
-    f("lrs", &MultiSgdMomParams::lrs, "Learning rates.").required("(0.1,)");
-    f("wds", &MultiSgdMomParams::wds, "Weight decays.").required("(0.01,)");
-    f("momentum", &MultiSgdMomParams::momentum, "How much of the last step is kept.");
-    rescale_fields(f);
-    f("num_weights", &MultiSgdMomParams::num_weights, "Number of weights.").at_least(1);
-  }
+  static void fields(FieldList<MultiSgdMomParams>& f) { update_fields(f); }
 };
 
 struct PreloadedSgdParams : RescaleFields {
   int num_weights = 1;
-  static constexpr float momentum = 0.0f;
-  static void fields(FieldList<PreloadedSgdParams>& f) {
-    rescale_fields(f);
-    f("num_weights", &PreloadedSgdParams::num_weights, "Number of weights.").at_least(1);
-  }
+  static void fields(FieldList<PreloadedSgdParams>& f) { update_fields(f); }
 };
 
 struct PreloadedSgdMomParams : RescaleFields {
-  float momentum = 0.0f;
+  float momentum = 0;
   int num_weights = 1;
-  static void fields(FieldList<PreloadedSgdMomParams>& f) {
-    f("momentum", &PreloadedSgdMomParams::momentum, "How much of the last step is kept.");
-    rescale_fields(f);
-    f("num_weights", &PreloadedSgdMomParams::num_weights, "Number of weights.").at_least(1);
-  }
+  static void fields(FieldList<PreloadedSgdMomParams>& f) { update_fields(f); }
 };
 
 struct MultiAdamWParams {
   std::vector<float> lrs;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-8f;
-  std::vector<float> wds;
-  std::vector<float> etas;
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  std::vector<float> wds, etas;
   float clip_gradient = -1.0f;
   int num_weights = 1;
   static void fields(FieldList<MultiAdamWParams>& f) {
@@ -302,14 +208,9 @@ struct MultiAdamWParams {
 
 struct MultiLambParams {
   std::vector<float> learning_rates;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float epsilon = 1e-6f;
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-6f;
   std::vector<float> wds;
-  float rescale_grad = 1.0f;
-  float lower_bound = -1.0f;
-  float upper_bound = -1.0f;
-  float clip_gradient = -1.0f;
+  float rescale_grad = 1.0f, lower_bound = -1.0f, upper_bound = -1.0f, clip_gradient = -1.0f;
   bool bias_correction = true;
   Shape step_count;
   int num_tensors = 1;
@@ -331,9 +232,7 @@ struct MultiLambParams {
 };
 
 struct MultiLarsParams {
-  float eta = 0;
-  float eps = 0;
-  float rescale_grad = 1.0f;
+  float eta = 0, eps = 0, rescale_grad = 1.0f;
   static void fields(FieldList<MultiLarsParams>& f) {
     f("eta", &MultiLarsParams::eta, "The trust coefficient.").required("1");
     f("eps", &MultiLarsParams::eps, "Avoids a division by zero.").required("1e-8");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/optimizer/update_loops.h"
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
@@ -24,7 +25,8 @@ void run(const void* given, const float* weight, const float* grad, float* const
 
 }  // namespace
 
-const update::UpdateLoops& update_loops() {
+template <>
+const update::UpdateLoops& compiled_loops() {
   using namespace update;
   static constexpr UpdateLoops loops = {run<Sgd<float>>,  run<SgdMom<float>>, run<Nag<float>>,
                                         run<Adam<float>>, run<AdamW<float>>,  run<RmsProp<float>>};

@@ -51,12 +51,4 @@ struct TopkParams {
   }
 };
 
-void sort_cpu(const SortParams& p, const KernelArgs& args);
-void argsort_cpu(const ArgsortParams& p, const KernelArgs& args);
-void topk_cpu(const TopkParams& p, const KernelArgs& args);
-size_t sort_scratch(const SortParams& p, const KernelSpec& spec);
-size_t argsort_scratch(const ArgsortParams& p, const KernelSpec& spec);
-size_t topk_scratch(const TopkParams& p, const KernelSpec& spec);
-void backward_order_cpu(const SortParams& p, const KernelArgs& args);
-
 }  // namespace loomix::ops

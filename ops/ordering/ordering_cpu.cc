@@ -7,6 +7,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/scratch_slots.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -94,8 +95,6 @@ class IndexWriter {
   DType dtype_;
 };
 
-}  // namespace
-
 size_t sort_scratch(const SortParams& p, const KernelSpec& spec) {
   return order_scratch(lanes_of(spec.in[0].shape, p.axis, "sort"), spec.cores);
 }
@@ -174,6 +173,15 @@ void backward_order_cpu(const SortParams& p, const KernelArgs& args) {
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_ordering(OpTable& table) {
+  table.kernel<sort_cpu, sort_scratch>("sort", "sort_cpu");
+  table.kernel<argsort_cpu, argsort_scratch>("argsort", "argsort_cpu");
+  table.kernel<topk_cpu, topk_scratch>("topk", "topk_cpu");
+  table.kernel<backward_order_cpu>("_backward_order", "backward_order_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/families.h"
 #include "ops/ordering/ordering.h"
 #include "ops/table.h"
 
@@ -27,19 +26,16 @@ std::string axis_text(const std::optional<int>& axis) { return axis ? std::to_st
 }  // namespace
 
 void register_ordering(OpTable& table) {
-  table.add<SortParams>("sort")
+  table.add<SortParams>("sort", {"data"})
       .doc("Sorts along an axis; equal elements keep their order.")
-      .input("data")
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .num_visible_outputs([](const SortParams&) { return 1; })
       .infer_shape([](const SortParams& p, ShapeInfer& s) {
         if (!s.in(0).is_known()) return;
         for (int i : {0, 1}) s.set_out(i, order_shape(p.axis, s.in(0), s.who()));
       })
       .infer_type([](const SortParams&, TypeInfer& t) {
-        t.set_out(0, t.in(0));
-        t.set_in(0, t.out(0));
+        t.tie({0});
         t.set_out(1, DType::int32);
       })
       .types(kNumericTypes)
@@ -47,21 +43,17 @@ void register_ordering(OpTable& table) {
         const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
         g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
       });
-  table.add<ArgsortParams>("argsort")
+  table.add<ArgsortParams>("argsort", {"data"})
       .doc("Gives the indices that would sort the input along an axis.")
-      .input("data")
-      .output("output")
       .infer_shape([](const ArgsortParams& p, ShapeInfer& s) {
         if (s.in(0).is_known()) s.set_out(0, order_shape(p.axis, s.in(0), s.who()));
       })
       .infer_type([](const ArgsortParams& p, TypeInfer& t) { t.set_out(0, p.dtype); })
       .types(kNumericTypes)
       .zero_gradient();
-  table.add<TopkParams>("topk")
+  table.add<TopkParams>("topk", {"data"})
       .doc("Chooses the k largest (or smallest) elements along an axis, best first.")
-      .input("data")
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .num_outputs([](const TopkParams& p) {
         return p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask ? 1 : 2;
       })
@@ -73,8 +65,7 @@ void register_ordering(OpTable& table) {
       .infer_type([](const TopkParams& p, TypeInfer& t) {
         const bool values = t.num_out() == 2 || p.ret_typ == TopkReturn::mask;
         if (values) {
-          t.set_out(0, t.in(0));
-          t.set_in(0, t.out(0));
+          t.tie({0});
         }
         if (!values || t.num_out() == 2) t.set_out(t.num_out() - 1, p.dtype);
       })
@@ -84,15 +75,12 @@ void register_ordering(OpTable& table) {
         const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
         g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
       });
-  table.add<SortParams>("_backward_order")
-      .inputs({"grad", "indices", "like"})
-      .output("output")
+  table.add_hidden<SortParams>("_backward_order", {"grad", "indices", "like"})
       .shape_only(2)
-      .infer_shape([](const SortParams&, ShapeInfer& s) { s.set_out(0, s.in(2)); })
+      .shape_of(2)
       .infer_type([](const SortParams&, TypeInfer& t) { t.set_out(0, t.in(0)); })
       .types(kNumericTypes)
-      .zero_gradient()
-      .hidden();
+      .zero_gradient();
 }
 
 }  // namespace loomix::ops

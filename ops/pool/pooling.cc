@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/families.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -88,21 +86,14 @@ void gradient(GradBuilder& g, const char* backward) {
 
 template <class P, class Full, class Rule>
 void add(OpTable& table, const std::string& name, const char* doc, Full, Rule) {
-  table.add<P>(name)
+  table.add<P>(name, {"data"})
       .doc(doc)
-      .input("data")
-      .output("output")
       .infer_shape([](const P& p, ShapeInfer& s) { infer(Full{}(p), s); })
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(2)
       .gradient([](const P&, GradBuilder& g) { Rule{}(g); });
-  table.add<P>("_backward_" + name)
-      .hidden()
-      .inputs({"grad", "data", "output"})
-      .output("output")
+  table.add_hidden<P>("_backward_" + name, {"grad", "data", "output"})
       .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(Full{}(p), s); })
-      .infer_type(same_type<P>)
       .types(kFloatingTypes)
       .element_cost(2);
 }

@@ -93,17 +93,9 @@ struct PoolGeometry {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
 };
 
-// data -> output.
+// The readable kernels. data -> output.
 void pooling_cpu(const PoolingParams&, const KernelArgs&);
 // grad, data, output -> gradient of the data.
 void pooling_backward_cpu(const PoolingParams&, const KernelArgs&);
-void pooling_v1_cpu(const PoolingV1Params&, const KernelArgs&);
-void pooling_v1_backward_cpu(const PoolingV1Params&, const KernelArgs&);
-
-// Maxima of 2x2 windows with stride 2, float32, channels first.
-void pooling_max2_simd(const PoolingParams&, const KernelArgs&);
-void pooling_max2_backward_simd(const PoolingParams&, const KernelArgs&);
-Support pooling_max2_support(const PoolingParams&, const KernelSpec&);
-Support pooling_max2_backward_support(const PoolingParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

@@ -5,6 +5,8 @@
 
 #include "engine/parallel_for.h"
 #include "ops/pool/pooling.h"
+#include "ops/rearranged.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -233,6 +235,16 @@ void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_
 void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { run_forward(p.full(), args, true); }
 void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) {
   run_backward(p.full(), args, true);
+}
+
+void kernels_pool(OpTable& table) {
+  using P = PoolingParams;
+  add_rearranged<P, 0b001>(table, "Pooling", "pooling_rearranged");
+  add_rearranged<P, 0b111>(table, "_backward_Pooling", "pooling_backward_rearranged");
+  table.kernel<pooling_cpu>("Pooling", "pooling_cpu");
+  table.kernel<pooling_backward_cpu>("_backward_Pooling", "pooling_backward_cpu");
+  table.kernel<pooling_v1_cpu>("Pooling_v1", "pooling_v1_cpu");
+  table.kernel<pooling_v1_backward_cpu>("_backward_Pooling_v1", "pooling_v1_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -5,19 +5,14 @@
 #include "ops/isa.h"
 #include "ops/pool/pooling.h"
 #include "ops/pool/pooling_kernels.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
 constexpr int64_t kElementsPerThread = 16384;
 
-const PoolKernels& kernels() {
-  if constexpr (LOOMIX_ISA_LEVELS > 1) {
-    if (machine_isa() == Isa::v4) return isa_v4::pool_kernels;
-    if (machine_isa() == Isa::v3) return isa_v3::pool_kernels;
-  }
-  return isa_base::pool_kernels;
-}
+const PoolKernels& kernels() { return best_loops<PoolKernels>(); }
 
 Support supports(const PoolingParams& p, const TensorView& data) {
   if (data.dtype != DType::float32) return Support::no("it is for float32");
@@ -38,8 +33,7 @@ int64_t grain(const PoolGeometry& g) {
   return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, g.in_size()));
 }
 
-}  // namespace
-
+// Maxima of 2x2 windows with stride 2, float32, channels first.
 Support pooling_max2_support(const PoolingParams& p, const KernelSpec& spec) {
   return supports(p, spec.in[0]);
 }
@@ -49,32 +43,34 @@ Support pooling_max2_backward_support(const PoolingParams& p, const KernelSpec& 
 }
 
 void pooling_max2_simd(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const PoolGeometry g(p, args.in[0].shape);
   const float* data = args.in[0].as<float>();
   float* out = args.out[0].mutable_as<float>();
-  engine::parallel_for(*args.context, g.batch * g.channels, grain(g), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      kernels().max2(g.out[1], g.out[2], g.in[2], data + plane * g.in_size(), out + plane * g.out_size());
-    }
+  engine::parallel_each(*args.context, g.batch * g.channels, grain(g), [&](int64_t plane) {
+    kernels().max2(g.out[1], g.out[2], g.in[2], data + plane * g.in_size(), out + plane * g.out_size());
   });
 }
 
 void pooling_max2_backward_simd(const PoolingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const PoolGeometry g(p, args.in[1].shape);
   const float* grad = args.in[0].as<float>();
   const float* data = args.in[1].as<float>();
   float* out = args.out[0].mutable_as<float>();
   const bool leaves_gaps = 2 * g.out[1] != g.in[1] || 2 * g.out[2] != g.in[2];
-  engine::parallel_for(*args.context, g.batch * g.channels, grain(g), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      float* to = out + plane * g.in_size();
-      if (leaves_gaps) std::fill_n(to, g.in_size(), 0.0f);
-      kernels().max2_backward(g.out[1], g.out[2], g.in[2], grad + plane * g.out_size(),
-                              data + plane * g.in_size(), to);
-    }
+  engine::parallel_each(*args.context, g.batch * g.channels, grain(g), [&](int64_t plane) {
+    float* to = out + plane * g.in_size();
+    if (leaves_gaps) std::fill_n(to, g.in_size(), 0.0f);
+    kernels().max2_backward(g.out[1], g.out[2], g.in[2], grad + plane * g.out_size(),
+                            data + plane * g.in_size(), to);
   });
+}
+
+}  // namespace
+
+void kernels_pool_max2(OpTable& table) {
+  table.kernel<pooling_max2_simd, pooling_max2_support>("Pooling", "pooling_max2_simd");
+  table.kernel<pooling_max2_backward_simd, pooling_max2_backward_support>("_backward_Pooling",
+                                                                          "pooling_max2_backward_simd");
 }
 
 }  // namespace loomix::ops

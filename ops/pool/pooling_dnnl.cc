@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/settings.h"
-#include "ops/families.h"
 #include "ops/pool/pooling.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -193,7 +192,6 @@ class PoolingDnnl final : public PreparedPooling {
   }
 
   void run(const PoolingParams& p, const KernelArgs& args) const {
-    if (args.req[0] == Req::null) return;
     const float* data = args.in[0].as<float>();
     float* out = args.out[0].mutable_as<float>();
     each(args, [&](int64_t i, Bindings& bound, float* scratch) {
@@ -221,7 +219,6 @@ class PoolingBackwardDnnl final : public PreparedPooling {
   }
 
   void run(const PoolingParams& p, const KernelArgs& args) const {
-    if (args.req[0] == Req::null) return;
     const float* grad = args.in[0].as<float>();
     const float* data = args.in[1].as<float>();
     float* out = args.out[0].mutable_as<float>();
@@ -278,9 +275,9 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
 void kernels_pool_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   using P = PoolingParams;
-  table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl", DeviceType::cpu);
-  table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>(
-      "_backward_Pooling", "pooling_backward_dnnl", DeviceType::cpu);
+  table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl");
+  table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>("_backward_Pooling",
+                                                                        "pooling_backward_dnnl");
 }
 
 }  // namespace loomix::ops

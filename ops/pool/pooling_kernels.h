@@ -14,14 +14,4 @@ struct PoolKernels {
                         const float* data, float* out);
 };
 
-namespace isa_base {
-extern const PoolKernels pool_kernels;
-}
-namespace isa_v3 {
-extern const PoolKernels pool_kernels;
-}
-namespace isa_v4 {
-extern const PoolKernels pool_kernels;
-}
-
 }  // namespace loomix::ops

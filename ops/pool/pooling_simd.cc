@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/pool/pooling_kernels.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors pass between functions of this file only
@@ -126,6 +127,10 @@ void max2_backward(int64_t out_height, int64_t out_width, int64_t width, const f
 
 }  // namespace
 
-const PoolKernels pool_kernels = {max2, max2_backward};
+template <>
+const PoolKernels& compiled_loops() {
+  static constexpr PoolKernels kernels = {max2, max2_backward};
+  return kernels;
+}
 
 }  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE

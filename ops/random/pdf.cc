@@ -2,7 +2,6 @@
 #include "ops/random/pdf.h"
 
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -60,9 +59,7 @@ void add(OpTable& table, const std::string& name, const Names& parameters) {
       .doc("The density of samples of the " + name +
            " distribution: each element of the parameters is that of a block of samples.")
       .input("sample")
-      .output("output")
       .infer_shape(infer_forward<vectors>)
-      .infer_type(same_type<PdfParams>)
       .types(kFloatingTypes)
       .element_cost(30);
   const std::string backward = "_backward_random_pdf_" + name;
@@ -74,14 +71,8 @@ void add(OpTable& table, const std::string& name, const Names& parameters) {
       if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
     }
   });
-  auto back = table.add<PdfParams>(backward);
-  back.hidden()
-      .inputs({"grad", "sample"})
-      .output("sample")
-      .infer_shape(infer_backward<vectors>)
-      .infer_type(same_type<PdfParams>)
-      .types(kFloatingTypes)
-      .element_cost(60);
+  auto back = table.add_hidden<PdfParams>(backward, {"grad", "sample"});
+  back.output("sample").infer_shape(infer_backward<vectors>).types(kFloatingTypes).element_cost(60);
   for (const char* parameter : parameters) {
     op.input(parameter);
     back.input(parameter).output(parameter);

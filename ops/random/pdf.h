@@ -12,8 +12,6 @@
 // parameters. The slope to a sample that is a count is 0.
 namespace loomix::ops {
 
-class OpTable;
-
 struct PdfParams {
   bool is_log = false;
   static void fields(FieldList<PdfParams>& f) {
@@ -116,16 +114,5 @@ struct GeneralizedNegativeBinomialPdf {  // of a mean and a dispersion
     return {0, -inner.second * alpha * p * p, -inner.first / (alpha * alpha) - inner.second * mean * p * p};
   }
 };
-
-template <class D>
-void pdf_cpu(const PdfParams& p, const KernelArgs& args);
-// grad, sample, parameters -> gradients of sample and parameters.
-template <class D>
-void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args);
-void pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args);
-void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args);
-
-void register_pdf(OpTable& table);
-void kernels_pdf_cpu(OpTable& table);
 
 }  // namespace loomix::ops

@@ -13,9 +13,7 @@ constexpr int64_t kSamplesPerThread = 512;
 template <class Fn>
 void each_element(const KernelArgs& args, int64_t elements, int64_t block, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kSamplesPerThread / std::max<int64_t>(1, block));
-  engine::parallel_for(*args.context, elements, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) fn(i);
-  });
+  engine::parallel_each(*args.context, elements, grain, [&](int64_t i) { fn(i); });
 }
 
 template <class T>
@@ -58,8 +56,6 @@ double dirichlet_log(const T* x, const T* alpha, int64_t size) {
   return log + log_gamma(total);
 }
 
-}  // namespace
-
 template <class D>
 void pdf_cpu(const PdfParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null || args.out[0].size() == 0) return;
@@ -79,6 +75,7 @@ void pdf_cpu(const PdfParams& p, const KernelArgs& args) {
   });
 }
 
+// grad, sample, parameters -> gradients of sample and parameters.
 template <class D>
 void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
   constexpr bool two = D::parameters.size() == 2;
@@ -155,15 +152,12 @@ void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
   });
 }
 
-namespace {
-
 template <class... D>
 void add_all(OpTable& table) {
   const auto add = [&]<class P>(Type<P>) {
     const std::string name = P::name;
-    table.kernel<PdfParams, pdf_cpu<P>>("_random_pdf_" + name, "pdf_cpu", DeviceType::cpu);
-    table.kernel<PdfParams, backward_pdf_cpu<P>>("_backward_random_pdf_" + name, "backward_pdf_cpu",
-                                                 DeviceType::cpu);
+    table.kernel<pdf_cpu<P>>("_random_pdf_" + name, "pdf_cpu");
+    table.kernel<backward_pdf_cpu<P>>("_backward_random_pdf_" + name, "backward_pdf_cpu");
   };
   (add(Type<D>{}), ...);
 }
@@ -173,9 +167,8 @@ void add_all(OpTable& table) {
 void kernels_pdf_cpu(OpTable& table) {
   add_all<UniformPdf, NormalPdf, GammaPdf, ExponentialPdf, PoissonPdf, NegativeBinomialPdf,
           GeneralizedNegativeBinomialPdf>(table);
-  table.kernel<PdfParams, pdf_dirichlet_cpu>("_random_pdf_dirichlet", "pdf_dirichlet_cpu", DeviceType::cpu);
-  table.kernel<PdfParams, backward_pdf_dirichlet_cpu>("_backward_random_pdf_dirichlet",
-                                                      "backward_pdf_dirichlet_cpu", DeviceType::cpu);
+  table.kernel<pdf_dirichlet_cpu>("_random_pdf_dirichlet", "pdf_dirichlet_cpu");
+  table.kernel<backward_pdf_dirichlet_cpu>("_backward_random_pdf_dirichlet", "backward_pdf_dirichlet_cpu");
 }
 
 }  // namespace loomix::ops

@@ -101,20 +101,4 @@ struct ZipfianParams {
   }
 };
 
-template <class D>
-void draw_cpu(const DrawParams<D>& p, const KernelArgs& args);
-template <class D>
-void draw_like_cpu(const LikeParams<D>& p, const KernelArgs& args);
-template <class D>
-void sample_cpu(const SampleParams<D>&, const KernelArgs& args);
-void randint_cpu(const RandintParams& p, const KernelArgs& args);
-void multinomial_cpu(const MultinomialParams& p, const KernelArgs& args);
-size_t multinomial_scratch(const MultinomialParams& p, const KernelSpec& spec);
-void backward_multinomial_cpu(const NoParams&, const KernelArgs& args);
-void shuffle_cpu(const NoParams&, const KernelArgs& args);
-size_t shuffle_scratch(const NoParams&, const KernelSpec& spec);
-// The classes, and how many draws each row took.
-void unique_zipfian_cpu(const ZipfianParams& p, const KernelArgs& args);
-size_t unique_zipfian_scratch(const ZipfianParams& p, const KernelSpec& spec);
-
 }  // namespace loomix::ops

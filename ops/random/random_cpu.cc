@@ -5,6 +5,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/random/random.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -72,8 +73,6 @@ double read_as_double(const TensorView& view, int64_t i) {
                           [&]<class T>(Type<T>) { return static_cast<double>(view.as<T>()[i]); });
 }
 
-}  // namespace
-
 template <class D>
 void draw_cpu(const DrawParams<D>& p, const KernelArgs& args) {
   fill<D>(args, p.first, p.second);
@@ -104,18 +103,13 @@ void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
   });
 }
 
-#define LOOMIX_INSTANTIATE(D)                                              \
-  template void draw_cpu<D>(const DrawParams<D>&, const KernelArgs&);      \
-  template void draw_like_cpu<D>(const LikeParams<D>&, const KernelArgs&); \
-  template void sample_cpu<D>(const SampleParams<D>&, const KernelArgs&);
-LOOMIX_INSTANTIATE(Uniform)
-LOOMIX_INSTANTIATE(Normal)
-LOOMIX_INSTANTIATE(Gamma)
-LOOMIX_INSTANTIATE(Exponential)
-LOOMIX_INSTANTIATE(Poisson)
-LOOMIX_INSTANTIATE(NegativeBinomial)
-LOOMIX_INSTANTIATE(GeneralizedNegativeBinomial)
-#undef LOOMIX_INSTANTIATE
+template <class D>
+void distribution(OpTable& table) {
+  const std::string name = D::name;
+  table.kernel<draw_cpu<D>>("_random_" + name, "draw_cpu");
+  table.kernel<draw_like_cpu<D>>("_random_" + name + "_like", "draw_like_cpu");
+  table.kernel<sample_cpu<D>>("_sample_" + name, "sample_cpu");
+}
 
 void randint_cpu(const RandintParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
@@ -204,6 +198,22 @@ void shuffle_cpu(const NoParams&, const KernelArgs& args) {
     std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
                 static_cast<const std::byte*>(data.data) + static_cast<size_t>(order[i]) * bytes, bytes);
   }
+}
+
+}  // namespace
+
+void kernels_random(OpTable& table) {
+  distribution<Uniform>(table);
+  distribution<Normal>(table);
+  distribution<Gamma>(table);
+  distribution<Exponential>(table);
+  distribution<Poisson>(table);
+  distribution<NegativeBinomial>(table);
+  distribution<GeneralizedNegativeBinomial>(table);
+  table.kernel<randint_cpu>("_random_randint", "randint_cpu");
+  table.kernel<multinomial_cpu, multinomial_scratch>("_sample_multinomial", "multinomial_cpu");
+  table.kernel<backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu");
+  table.kernel<shuffle_cpu, shuffle_scratch>("_shuffle", "shuffle_cpu");
 }
 
 }  // namespace loomix::ops

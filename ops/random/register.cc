@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/families.h"
 #include "ops/random/pdf.h"
 #include "ops/random/random.h"
 #include "ops/shape_rule.h"
@@ -31,9 +30,8 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
   const std::string name = D::name;
   aliases.push_back("random_" + name);
   table.add<DrawParams<D>>("_random_" + name)
-      .aliases(std::move(aliases))
       .doc(D::doc)
-      .output("output")
+      .aliases(std::move(aliases))
       .infer_shape(target_shape<DrawParams<D>>)
       .infer_type([](const DrawParams<D>& p, TypeInfer& t) {
         if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));
@@ -42,13 +40,10 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
       .uses_rng(counters<DrawParams<D>>)
       .element_cost(20)
       .zero_gradient();
-  table.add<LikeParams<D>>("_random_" + name + "_like")
+  table.add<LikeParams<D>>("_random_" + name + "_like", {"data"})
       .doc(std::string(D::doc) + " Shape and type are those of `data`.")
-      .input("data")
-      .output("output")
       .shape_only(0)
-      .infer_shape([](const LikeParams<D>&, ShapeInfer& s) { s.unify_all(); })
-      .infer_type([](const LikeParams<D>&, TypeInfer& t) { t.unify_all(); })
+      .one_shape()
       .types(kFloatingTypes)
       .uses_rng(counters<LikeParams<D>>)
       .element_cost(20)
@@ -57,7 +52,6 @@ void register_distribution(OpTable& table, std::vector<std::string> aliases, con
   sample.aliases({"sample_" + name})
       .doc(std::string(D::doc) + " Each element of the parameters gives a block of `shape`.")
       .input(first)
-      .output("output")
       .infer_shape([](const SampleParams<D>& p, ShapeInfer& s) {
         for (int i = 1; i < s.num_in(); ++i) {
           s.set_in(0, s.in(i));
@@ -98,9 +92,8 @@ void register_random(OpTable& table) {
   register_distribution<NegativeBinomial>(table, {}, "k", "p");
   register_distribution<GeneralizedNegativeBinomial>(table, {}, "mu", "alpha");
   table.add<RandintParams>("_random_randint")
-      .aliases({"random_randint"})
       .doc("Draws integers uniformly from [low, high).")
-      .output("output")
+      .aliases({"random_randint"})
       .infer_shape(target_shape<RandintParams>)
       .infer_type([](const RandintParams& p, TypeInfer& t) {
         LOOMIX_CHECK(p.low < p.high, ValueError, "[{}] low {} is not below high {}.", t.who(), p.low, p.high);
@@ -110,19 +103,17 @@ void register_random(OpTable& table) {
       .uses_rng(counters<RandintParams>)
       .element_cost(10)
       .zero_gradient();
-  table.add<MultinomialParams>("_sample_multinomial")
-      .aliases({"sample_multinomial"})
+  table.add<MultinomialParams>("_sample_multinomial", {"data"})
       .doc("Draws indices along the last axis with the probabilities that `data` holds there.")
-      .input("data")
-      .output("output0")
-      .output("output1")
+      .aliases({"sample_multinomial"})
+      .outputs({"output0", "output1"})
       .num_outputs([](const MultinomialParams& p) { return p.get_prob ? 2 : 1; })
       .infer_shape([](const MultinomialParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         for (int i = 0; i < s.num_out(); ++i) s.set_out(i, multinomial_shape(p, s.in(0), s.who()));
       })
       .infer_type([](const MultinomialParams& p, TypeInfer& t) {
-        if (t.in(0) == DType::unknown) t.set_in(0, DType::float32);
+        t.default_in(0);
         t.set_out(0, p.dtype);
         if (t.num_out() == 2) t.set_out(1, t.in(0));
       })
@@ -133,10 +124,8 @@ void register_random(OpTable& table) {
       .gradient([](const MultinomialParams& p, GradBuilder& g) {
         if (p.get_prob) g.set(0, g.call1("_backward_sample_multinomial", {g.grad_of(1), g.in(0), g.out(0)}));
       });
-  table.add<NoParams>("_backward_sample_multinomial")
-      .inputs({"grad", "data", "sample"})
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.set_out(0, s.in(1)); })
+  table.add_hidden<NoParams>("_backward_sample_multinomial", {"grad", "data", "sample"})
+      .shape_of(1)
       .infer_type([](const NoParams&, TypeInfer& t) {
         t.set_in(1, t.in(0));
         t.set_in(0, t.in(1));
@@ -144,24 +133,18 @@ void register_random(OpTable& table) {
       })
       .types(kFloatingTypes)
       .input_types(2, kNumericTypes)
-      .zero_gradient()
-      .hidden();
-  table.add<NoParams>("_shuffle")
-      .aliases({"shuffle"})
+      .zero_gradient();
+  table.add<NoParams>("_shuffle", {"data"})
       .doc("Puts the slices along the first axis into random order.")
-      .input("data")
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.unify_all(); })
-      .infer_type([](const NoParams&, TypeInfer& t) { t.unify_all(); })
+      .aliases({"shuffle"})
+      .one_shape()
       .uses_rng([](const NoParams&, const KernelSpec&) { return uint64_t{1}; })
       .zero_gradient();
   table.add<ZipfianParams>("_sample_unique_zipfian")
       .doc(
           "Draws rows of different classes, class k with probability log((k + 2) / (k + 1)) / log(range_max "
-          "+ 1), and "
-          "counts the draws that each row took.")
-      .output("output0")
-      .output("output1")
+          "+ 1), and counts the draws that each row took.")
+      .outputs({"output0", "output1"})
       .infer_shape([](const ZipfianParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.shape && p.shape->ndim() == 2 && (*p.shape)[0] >= 0 && (*p.shape)[1] >= 0, ValueError,
                      "[{}] shape is {}; expected two sizes, rows and their length.", s.who(),
@@ -179,7 +162,6 @@ void register_random(OpTable& table) {
         return 2 * static_cast<uint64_t>(spec.out[0].size());
       })
       .zero_gradient();
-  register_pdf(table);
 }
 
 }  // namespace loomix::ops

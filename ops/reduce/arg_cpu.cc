@@ -27,22 +27,19 @@ struct Less {
 template <class Order, class T>
 void search(const T* x, int64_t outer, int64_t size, int64_t inner, T* y, const KernelArgs& args) {
   using Value = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
-  engine::parallel_for(*args.context, outer * inner, std::max<int64_t>(1, kGrain / size),
-                       [&](int64_t begin, int64_t end) {
-                         for (int64_t i = begin; i < end; ++i) {
-                           const T* line = x + i / inner * size * inner + i % inner;
-                           int64_t found = 0;
-                           Value best = static_cast<Value>(line[0]);
-                           for (int64_t k = 1; k < size; ++k) {
-                             const Value value = static_cast<Value>(line[k * inner]);
-                             if (Order::template better<Value>(value, best)) {
-                               best = value;
-                               found = k;
-                             }
-                           }
-                           y[i] = T(static_cast<Value>(found));
-                         }
-                       });
+  engine::parallel_each(*args.context, outer * inner, std::max<int64_t>(1, kGrain / size), [&](int64_t i) {
+    const T* line = x + i / inner * size * inner + i % inner;
+    int64_t found = 0;
+    Value best = static_cast<Value>(line[0]);
+    for (int64_t k = 1; k < size; ++k) {
+      const Value value = static_cast<Value>(line[k * inner]);
+      if (Order::template better<Value>(value, best)) {
+        best = value;
+        found = k;
+      }
+    }
+    y[i] = T(static_cast<Value>(found));
+  });
 }
 
 template <class Order>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/reduce/reduce.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -74,48 +73,32 @@ void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
 }  // namespace
 
 void register_broadcasts(OpTable& table) {
-  table.add<BroadcastAxisParams>("broadcast_axis")
-      .aliases({"broadcast_axes"})
+  table.add<BroadcastAxisParams>("broadcast_axis", {"data"})
       .doc("Repeats data along axes of size 1.")
-      .input("data")
-      .output("output")
+      .aliases({"broadcast_axes"})
       .infer_shape(axis_shape)
-      .infer_type(same_type<BroadcastAxisParams>)
       .gradient([](const BroadcastAxisParams&, GradBuilder& g) { sum_back(g); });
-  table.add<BroadcastToParams>("broadcast_to")
+  table.add<BroadcastToParams>("broadcast_to", {"data"})
       .doc("Repeats data along axes of size 1 to reach a shape.")
-      .input("data")
-      .output("output")
       .infer_shape(to_shape)
-      .infer_type(same_type<BroadcastToParams>)
       .gradient([](const BroadcastToParams&, GradBuilder& g) { sum_back(g); });
-  table.add<BroadcastLikeParams>("broadcast_like")
+  table.add<BroadcastLikeParams>("broadcast_like", {"lhs", "rhs"})
       .doc("Repeats lhs along axes of size 1 to reach the shape of rhs.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
       .infer_shape(like_shape)
-      .infer_type(type_of_first<BroadcastLikeParams>)
+      .type_of(0)
       .shape_only(1)
       .gradient([](const BroadcastLikeParams&, GradBuilder& g) { sum_back(g); });
   // (data, like): data summed over the axes in which like, aligned at the last axis, is smaller or lacking.
-  table.add<NoParams>("_broadcast_reduce_to_like")
-      .hidden()
-      .inputs({"data", "like"})
-      .output("output")
-      .infer_shape(shape_of_second<NoParams>)
-      .infer_type(type_of_first<NoParams>)
+  table.add_hidden<NoParams>("_broadcast_reduce_to_like", {"data", "like"})
+      .shape_of(1)
+      .type_of(0)
       .inplace(0, 0)
       .shape_only(1)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("_broadcast_to_like", {g.grad_of(0), g.in(0)}));
-      });
+      .gradient_op("_broadcast_to_like", {head(0), input(0)});
   // The opposite.
-  table.add<NoParams>("_broadcast_to_like")
-      .hidden()
-      .inputs({"data", "like"})
-      .output("output")
-      .infer_shape(shape_of_second<NoParams>)
-      .infer_type(type_of_first<NoParams>)
+  table.add_hidden<NoParams>("_broadcast_to_like", {"data", "like"})
+      .shape_of(1)
+      .type_of(0)
       .inplace(0, 0)
       .shape_only(1)
       .gradient([](const NoParams&, GradBuilder& g) { sum_back(g); });

@@ -15,11 +15,9 @@ Shape sums_shape(const CumsumParams& p, const Shape& a, const char* who) {
 }  // namespace
 
 void register_cumsum(OpTable& table) {
-  table.add<CumsumParams>("_np_cumsum")
-      .aliases({"cumsum"})
+  table.add<CumsumParams>("_np_cumsum", {"a"})
       .doc("The sums of the elements up to each one, along an axis.")
-      .input("a")
-      .output("output")
+      .aliases({"cumsum"})
       .infer_shape([](const CumsumParams& p, ShapeInfer& s) {
         s.set_out(0, sums_shape(p, s.in(0), s.who()));
         if (p.axis) s.set_in(0, s.out(0));
@@ -30,32 +28,21 @@ void register_cumsum(OpTable& table) {
       })
       .types(kNumericTypes)
       .element_cost(0.5)
-      .gradient([](const CumsumParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-        g.set(0, g.call("_backward_np_cumsum", inputs, g.attrs())[0]);
-      });
-  table.add<CumsumParams>("_backward_np_cumsum")
-      .hidden()
-      .inputs({"grad", "a"})
+      .gradient_op("_backward_np_cumsum", {head(0), input(0)});
+  table.add_hidden<CumsumParams>("_backward_np_cumsum", {"grad", "a"})
       .shape_only(1)
-      .output("output")
       .infer_shape([](const CumsumParams& p, ShapeInfer& s) {
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
+        s.tie({1});
         s.set_in(0, sums_shape(p, s.in(1), s.who()));
       })
       .infer_type([](const CumsumParams& p, TypeInfer& t) {
-        t.set_out(0, t.in(1));
-        t.set_in(1, t.out(0));
+        t.tie({1});
         if (p.dtype) return t.set_in(0, *p.dtype);
         t.unify_all();
       })
       .types(kNumericTypes)
       .element_cost(0.5)
-      .gradient([](const CumsumParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0)};
-        g.set(0, g.call("_np_cumsum", inputs, g.attrs())[0]);
-      });
+      .gradient_op("_np_cumsum", {head(0)});
 }
 
 }  // namespace loomix::ops

@@ -16,9 +16,6 @@ struct CumsumParams {
         .dtypes({DType::float16, DType::float32, DType::float64, DType::int32, DType::int64, DType::int8});
   }
 };
-
-class OpTable;
-void register_cumsum(OpTable& table);
 void cumsum_cpu(const CumsumParams& p, const KernelArgs& args);
 // From the other end; the second input gives shape and type.
 void backward_cumsum_cpu(const CumsumParams& p, const KernelArgs& args);

@@ -27,18 +27,16 @@ void cumulate(const Lines& lines, const T* from, T* to, bool backwards, engine::
   const int64_t strips = (lines.inner + kStrip - 1) / kStrip;
   const int64_t grain =
       std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, lines.length * kStrip));
-  engine::parallel_for(context, lines.outer * strips, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t strip = begin; strip < end; ++strip) {
-      const int64_t left = strip % strips * kStrip;
-      const int64_t width = std::min(kStrip, lines.inner - left);
-      const int64_t first = strip / strips * lines.length * lines.inner + left;
-      Accum<T> sums[kStrip] = {};
-      for (int64_t i = 0; i < lines.length; ++i) {
-        const int64_t at = first + (backwards ? lines.length - 1 - i : i) * lines.inner;
-        for (int64_t j = 0; j < width; ++j) {
-          sums[j] += static_cast<Accum<T>>(from[at + j]);
-          to[at + j] = static_cast<T>(sums[j]);
-        }
+  engine::parallel_each(context, lines.outer * strips, grain, [&](int64_t strip) {
+    const int64_t left = strip % strips * kStrip;
+    const int64_t width = std::min(kStrip, lines.inner - left);
+    const int64_t first = strip / strips * lines.length * lines.inner + left;
+    Accum<T> sums[kStrip] = {};
+    for (int64_t i = 0; i < lines.length; ++i) {
+      const int64_t at = first + (backwards ? lines.length - 1 - i : i) * lines.inner;
+      for (int64_t j = 0; j < width; ++j) {
+        sums[j] += static_cast<Accum<T>>(from[at + j]);
+        to[at + j] = static_cast<T>(sums[j]);
       }
     }
   });

@@ -35,14 +35,12 @@ void histogram_type(const HistogramParams& p, TypeInfer& t) {
 }  // namespace
 
 void register_histogram(OpTable& table) {
-  table.add<HistogramParams>("_histogram")
+  table.add<HistogramParams>("_histogram", {"data", "bins"})
       .doc(
           "Counts the values of data in bins, and the bins' edges. Each bin holds its lower edge; the last "
           "one both.")
-      .inputs({"data", "bins"})
       .last_input_if([](const HistogramParams& p) { return !p.bin_cnt; })
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .infer_shape(histogram_shape)
       .infer_type(histogram_type)
       .types(kNumericTypes)

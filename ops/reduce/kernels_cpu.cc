@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elemwise/apply.h"
 #include "ops/elemwise/binary.h"
-#include "ops/families.h"
 #include "ops/reduce/cumsum.h"
 #include "ops/reduce/histogram.h"
 #include "ops/reduce/reduce.h"
@@ -9,8 +8,6 @@
 
 namespace loomix::ops {
 namespace {
-
-constexpr auto cpu = DeviceType::cpu;
 
 AxisSet axes_of(const ReduceParams& p, const Shape& x) {
   return reduced_axes(p.axis, p.exclude, x.ndim(), "reduce");
@@ -33,8 +30,7 @@ void reduce_cpu(const ReduceParams& p, const KernelArgs& args) {
 template <class F, Finish finish, class Gradient>
 void add_reduction(OpTable& table, const ReduceOp<F, finish, Gradient>& op) {
   if (*op.name == 0) return;
-  table.kernel<ReduceParams, reduce_cpu<reduction_code<F>, finish>, nullptr, scratch<ReduceParams>>(
-      op.name, "reduce_cpu", cpu);
+  table.kernel<reduce_cpu<reduction_code<F>, finish>, scratch<ReduceParams>>(op.name, "reduce_cpu");
 }
 
 void norm_cpu(const NormParams& p, const KernelArgs& args) {
@@ -103,26 +99,22 @@ size_t reduce_to_like_scratch(const NoParams&, const KernelSpec& spec) {
 
 void kernels_reduce_cpu(OpTable& table) {
   std::apply([&](const auto&... op) { (add_reduction(table, op), ...); }, kReductions);
-  table.kernel<MomentsParams, moments_cpu, nullptr, scratch<MomentsParams>>("moments", "moments_cpu", cpu);
-  table.kernel<HistogramParams, histogram_cpu>("_histogram", "histogram_cpu", cpu);
-  table.kernel<ReduceParams, backward_sum_cpu>("_backward_sum", "broadcast_copy_cpu", cpu);
-  table.kernel<ReduceParams, backward_mean_cpu>("_backward_mean", "backward_mean_cpu", cpu);
-  table.kernel<ReduceParams, backward_square_sum_cpu>("_backward_square_sum", "backward_square_sum_cpu", cpu);
-  table.kernel<NormParams, norm_cpu, nullptr, scratch<NormParams>>("norm", "reduce_cpu", cpu);
-  table.kernel<ArgParams, argmax_cpu>("argmax", "argmax_cpu", cpu);
-  table.kernel<ArgParams, argmin_cpu>("argmin", "argmin_cpu", cpu);
-  table.kernel<NoParams, argmax_channel_cpu>("argmax_channel", "argmax_cpu", cpu);
-  table.kernel<BroadcastAxisParams, broadcast_copy_cpu<BroadcastAxisParams>>("broadcast_axis",
-                                                                             "broadcast_copy_cpu", cpu);
-  table.kernel<BroadcastToParams, broadcast_copy_cpu<BroadcastToParams>>("broadcast_to", "broadcast_copy_cpu",
-                                                                         cpu);
-  table.kernel<BroadcastLikeParams, broadcast_copy_cpu<BroadcastLikeParams>>("broadcast_like",
-                                                                             "broadcast_copy_cpu", cpu);
-  table.kernel<NoParams, broadcast_copy_cpu<NoParams>>("_broadcast_to_like", "broadcast_copy_cpu", cpu);
-  table.kernel<NoParams, reduce_to_like_cpu, nullptr, reduce_to_like_scratch>("_broadcast_reduce_to_like",
-                                                                              "reduce_cpu", cpu);
-  table.kernel<CumsumParams, cumsum_cpu>("_np_cumsum", "cumsum_cpu", cpu);
-  table.kernel<CumsumParams, backward_cumsum_cpu>("_backward_np_cumsum", "backward_cumsum_cpu", cpu);
+  table.kernel<moments_cpu, scratch<MomentsParams>>("moments", "moments_cpu");
+  table.kernel<histogram_cpu>("_histogram", "histogram_cpu");
+  table.kernel<backward_sum_cpu>("_backward_sum", "broadcast_copy_cpu");
+  table.kernel<backward_mean_cpu>("_backward_mean", "backward_mean_cpu");
+  table.kernel<backward_square_sum_cpu>("_backward_square_sum", "backward_square_sum_cpu");
+  table.kernel<norm_cpu, scratch<NormParams>>("norm", "reduce_cpu");
+  table.kernel<argmax_cpu>("argmax", "argmax_cpu");
+  table.kernel<argmin_cpu>("argmin", "argmin_cpu");
+  table.kernel<argmax_channel_cpu>("argmax_channel", "argmax_cpu");
+  table.kernel<broadcast_copy_cpu<BroadcastAxisParams>>("broadcast_axis", "broadcast_copy_cpu");
+  table.kernel<broadcast_copy_cpu<BroadcastToParams>>("broadcast_to", "broadcast_copy_cpu");
+  table.kernel<broadcast_copy_cpu<BroadcastLikeParams>>("broadcast_like", "broadcast_copy_cpu");
+  table.kernel<broadcast_copy_cpu<NoParams>>("_broadcast_to_like", "broadcast_copy_cpu");
+  table.kernel<reduce_to_like_cpu, reduce_to_like_scratch>("_broadcast_reduce_to_like", "reduce_cpu");
+  table.kernel<cumsum_cpu>("_np_cumsum", "cumsum_cpu");
+  table.kernel<backward_cumsum_cpu>("_backward_np_cumsum", "backward_cumsum_cpu");
 }
 
 }  // namespace loomix::ops

@@ -3,7 +3,6 @@
 
 #include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -108,61 +107,37 @@ void arg_shape(const ArgParams& p, ShapeInfer& s) {
   s.set_out(0, reduced_shape(in, reduced_axes(axis, false, in.ndim(), s.who()), p.keepdims));
 }
 
-// The gradient of repeating is reducing.
-void reduce_back(const char* reduction, GradBuilder& g) {
-  const GradValue grad = g.grad_of(0);
-  g.set(0, g.call(reduction, std::span(&grad, 1), g.attrs())[0]);
-}
-
 template <class P>
 OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc) {
-  auto builder = table.add<P>(name);
-  builder.doc(doc).input("data").output("output");
+  auto builder = table.add<P>(name, {"data"}).doc(doc);
+  builder.output("output");
   return builder;
 }
 
 template <class F, Finish finish, class Gradient>
 void add_reduction(OpTable& table, const ReduceOp<F, finish, Gradient>& op) {
   if constexpr (!std::is_same_v<Gradient, NoGradient>) {
-    auto builder = table.add<ReduceParams>(op.name);
-    builder.input("data")
-        .output("output")
-        .infer_shape(reduce_shape)
-        .infer_type(same_type<ReduceParams>)
-        .gradient_by([gradient = op.gradient](const AttrsBase&, GradBuilder& g) {
-          g.set(0, gradient(ReduceTerms(g)));
-        });
+    auto builder = table.add<ReduceParams>(op.name, {"data"});
+    builder.infer_shape(reduce_shape).gradient_by([gradient = op.gradient](const AttrsBase&, GradBuilder& g) {
+      g.set(0, gradient(ReduceTerms(g)));
+    });
     describe(builder, op.doc, op.aliases.names);
   }
-}
-
-// (gradient of the reduced value, the input): the gradient, repeated, and for the mean divided by how many were reduced.
-void register_backward(OpTable& table, const char* name,
-                       void (*gradient)(const ReduceParams&, GradBuilder&)) {
-  table.add<ReduceParams>(name)
-      .hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(shape_of_second<ReduceParams>)
-      .infer_type(same_type<ReduceParams>)
-      .shape_only(1)
-      .gradient(gradient);
 }
 
 }  // namespace
 
 void register_reductions(OpTable& table) {
   std::apply([&](const auto&... op) { (add_reduction(table, op), ...); }, kReductions);
-  register_backward(table, "_backward_sum",
-                    [](const ReduceParams&, GradBuilder& g) { reduce_back("sum", g); });
-  register_backward(table, "_backward_mean",
-                    [](const ReduceParams&, GradBuilder& g) { reduce_back("mean", g); });
-  table.add<ReduceParams>("_backward_square_sum")
-      .hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(shape_of_second<ReduceParams>)
-      .infer_type(same_type<ReduceParams>)
+  // (gradient of the reduced value, the input): the gradient, repeated, and for the mean divided by how many were reduced.
+  for (const std::string reduction : {"sum", "mean"}) {
+    table.add_hidden<ReduceParams>("_backward_" + reduction, {"grad", "data"})
+        .shape_of(1)
+        .shape_only(1)
+        .gradient_op(reduction, {head(0)});
+  }
+  table.add_hidden<ReduceParams>("_backward_square_sum", {"grad", "data"})
+      .shape_of(1)
       .gradient([](const ReduceParams&, GradBuilder& g) {
         const E head{g, g.grad_of(0)}, grad{g, g.in(0)}, x{g, g.in(1)};
         const GradValue product[] = {head * x * 2};
@@ -175,26 +150,19 @@ void register_reductions(OpTable& table) {
       .infer_shape(norm_shape)
       .infer_type(norm_type)
       .gradient(norm_gradient);
-  table.add<MomentsParams>("moments")
+  table.add<MomentsParams>("moments", {"data"})
       .doc("Mean and variance over axes.")
-      .input("data")
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .infer_shape(moments_shape)
-      .infer_type(same_type<MomentsParams>)
       .gradient(moments_gradient);
   const std::pair<const char*, const char*> searches[] = {
       {"argmax", "Index of the first maximum along an axis, in data's type."},
       {"argmin", "Index of the first minimum along an axis, in data's type."}};
   for (const auto& [name, doc] : searches) {
-    add_op<ArgParams>(table, name, doc)
-        .infer_shape(arg_shape)
-        .infer_type(same_type<ArgParams>)
-        .zero_gradient();
+    add_op<ArgParams>(table, name, doc).infer_shape(arg_shape).zero_gradient();
   }
   add_op<NoParams>(table, "argmax_channel", "Index of the first maximum along axis 1, in data's type.")
       .infer_shape([](const NoParams&, ShapeInfer& s) { arg_shape({.axis = 1, .keepdims = false}, s); })
-      .infer_type(same_type<NoParams>)
       .zero_gradient();
 }
 

@@ -11,8 +11,6 @@
 // Attributes, rules and kernels of the reductions and of their opposite, broadcasting one array.
 namespace loomix::ops {
 
-class OpTable;
-
 struct ReduceParams {
   std::optional<Shape> axis;
   bool keepdims = false;
@@ -79,10 +77,9 @@ struct BroadcastLikeParams {
   std::optional<Shape> lhs_axes;
   std::optional<Shape> rhs_axes;
   static void fields(FieldList<BroadcastLikeParams>& f) {
-    f("lhs_axes", &BroadcastLikeParams::lhs_axes, "Axes of lhs to broadcast; all if not given.")
-        .type("Shape or None");
-    f("rhs_axes", &BroadcastLikeParams::rhs_axes, "The axes of rhs that give their sizes.")
-        .type("Shape or None");
+    using P = BroadcastLikeParams;
+    f("lhs_axes", &P::lhs_axes, "Axes of lhs to broadcast; all if not given.").type("Shape or None");
+    f("rhs_axes", &P::rhs_axes, "The axes of rhs that give their sizes.").type("Shape or None");
   }
 };
 
@@ -101,10 +98,6 @@ void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSe
 // Mean and variance, the latter in a second pass by the distances from the exact mean. One without data is left out.
 void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& mean,
                    const TensorView& variance, const KernelArgs& args);
-
-void register_reductions(OpTable& table);
-void register_broadcasts(OpTable& table);
-void register_histogram(OpTable& table);
 
 void argmax_cpu(const ArgParams& p, const KernelArgs& args);
 void argmin_cpu(const ArgParams& p, const KernelArgs& args);

@@ -234,15 +234,13 @@ class Reducer {
       return parts + (unit * plan_.pieces + piece) * plan_.width;
     };
     finish(acc, spare, 0, outputs, [&](const Pass& pass, const double* origin) {
-      engine::parallel_for(*args_.context, plan_.units * plan_.pieces, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t unit = i / plan_.pieces;
-          const int64_t item = i % plan_.pieces * plan_.items_a_piece;
-          double* const own = part(unit, i % plan_.pieces);
-          pass.init(own, plan_.width);
-          fold(pass, unit, item, std::min(plan_.items, item + plan_.items_a_piece), own,
-               origin ? origin + output_of(unit) : nullptr);
-        }
+      engine::parallel_each(*args_.context, plan_.units * plan_.pieces, 1, [&](int64_t i) {
+        const int64_t unit = i / plan_.pieces;
+        const int64_t item = i % plan_.pieces * plan_.items_a_piece;
+        double* const own = part(unit, i % plan_.pieces);
+        pass.init(own, plan_.width);
+        fold(pass, unit, item, std::min(plan_.items, item + plan_.items_a_piece), own,
+             origin ? origin + output_of(unit) : nullptr);
       });
       for (int64_t unit = 0; unit < plan_.units; ++unit) {
         const int64_t first = output_of(unit);

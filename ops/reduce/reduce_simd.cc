@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/reduce/reductions.h"
 #include "ops/simd_math.h"
 
@@ -115,7 +116,8 @@ constexpr ReduceTable table_of(Functors<F...>) {
 
 }  // namespace
 
-const ReduceTable& reduce_table() {
+template <>
+const ReduceTable& compiled_loops() {
   static constexpr ReduceTable made = table_of(ReduceFunctors{});
   return made;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "ops/families.h"
 #include "ops/rnn/rnn.h"
 #include "ops/table.h"
 
@@ -174,15 +173,12 @@ void gradient(const Params& p, GradBuilder& g) {
 
 void register_rnn(OpTable& table) {
   constexpr int kLength = 4, kMemory = 6, kMask = 7;
-  table.add<Params>("RNN")
+  table.add<Params>("RNN", {"data", "parameters", "state", "state_cell", "sequence_length"})
       .doc(
           "Recurrent layers over a whole sequence: vanilla with relu or tanh, LSTM or GRU, in one or both "
           "directions.")
-      .inputs({"data", "parameters", "state", "state_cell", "sequence_length"})
       .inputs_if(takes)
-      .output("output")
-      .output("state_output")
-      .output("statecell_output")
+      .outputs({"output", "state_output", "statecell_output"})
       .num_outputs([](const Params& p) { return p.state_outputs ? (has_cells(p) ? 3 : 2) : 1; })
       .saved({"memory", "mask"}, saved_value)
       .infer_shape(infer_forward)
@@ -195,15 +191,12 @@ void register_rnn(OpTable& table) {
         return spec.training ? static_cast<uint64_t>(RnnShape(p, spec.in[0].shape).dropped()) : uint64_t{0};
       })
       .gradient(gradient);
-  table.add<Params>("_backward_RNN")
-      .hidden()
-      .inputs({"data", "parameters", "state", "state_cell", "sequence_length", "output", "memory", "mask",
-               "grad", "grad_state", "grad_state_cell"})
+  table
+      .add_hidden<Params>("_backward_RNN",
+                          {"data", "parameters", "state", "state_cell", "sequence_length", "output", "memory",
+                           "mask", "grad", "grad_state", "grad_state_cell"})
       .inputs_if(gradient_takes)
-      .output("data")
-      .output("parameters")
-      .output("state")
-      .output("state_cell")
+      .outputs({"data", "parameters", "state", "state_cell"})
       .num_outputs([](const Params& p) { return has_cells(p) ? 4 : 3; })
       .infer_shape(infer_backward)
       .infer_type(infer_backward_types)

@@ -24,32 +24,33 @@ struct RnnParams {
   bool use_sequence_length = false;
 
   static void fields(FieldList<RnnParams>& f) {
-    f("state_size", &RnnParams::state_size, "Units of a layer.").required("2").at_least(1);
-    f("num_layers", &RnnParams::num_layers, "Layers, each on the output of the one before.")
+    using P = RnnParams;
+    f("state_size", &P::state_size, "Units of a layer.").required("2").at_least(1);
+    f("num_layers", &P::num_layers, "Layers, each on the output of the one before.")
         .required("1")
         .at_least(1);
-    f("bidirectional", &RnnParams::bidirectional,
+    f("bidirectional", &P::bidirectional,
       "Each layer also reads the sequence from its end; the two outputs are joined.");
-    f("mode", &RnnParams::mode, "Kind of layer.")
+    f("mode", &P::mode, "Kind of layer.")
         .required("lstm")
         .options({{"gru", RnnMode::gru},
                   {"lstm", RnnMode::lstm},
                   {"rnn_relu", RnnMode::rnn_relu},
                   {"rnn_tanh", RnnMode::rnn_tanh}});
-    f("p", &RnnParams::p, "Share of each layer's outputs, but the last one's, that is dropped in training.")
+    f("p", &P::p, "Share of each layer's outputs, but the last one's, that is dropped in training.")
         .at_least(0)
         .at_most(1);
-    f("state_outputs", &RnnParams::state_outputs, "Returns the states after the last step, too.");
-    f("projection_size", &RnnParams::projection_size,
+    f("state_outputs", &P::state_outputs, "Returns the states after the last step, too.");
+    f("projection_size", &P::projection_size,
       "Numbers that an LSTM's output is projected to; None: no projection.")
         .at_least(1);
-    f("lstm_state_clip_min", &RnnParams::lstm_state_clip_min,
+    f("lstm_state_clip_min", &P::lstm_state_clip_min,
       "Least value of an LSTM's cell state; goes with lstm_state_clip_max.");
-    f("lstm_state_clip_max", &RnnParams::lstm_state_clip_max,
+    f("lstm_state_clip_max", &P::lstm_state_clip_max,
       "Greatest value of an LSTM's cell state; goes with lstm_state_clip_min.");
-    f("lstm_state_clip_nan", &RnnParams::lstm_state_clip_nan,
+    f("lstm_state_clip_nan", &P::lstm_state_clip_nan,
       "Where cell states are clipped, NaN becomes the least value.");
-    f("use_sequence_length", &RnnParams::use_sequence_length,
+    f("use_sequence_length", &P::use_sequence_length,
       "Takes the number of steps of each sequence as the last input; outputs beyond are 0.");
   }
 };
@@ -118,13 +119,5 @@ struct RnnGradInputs : RnnInputs {
   }
   int output, memory, mask, grad, grad_state, grad_cell;
 };
-
-// data (steps, batch, inputs), parameters, state, [state_cell], [sequence_length] -> output, [state], [state_cell].
-// Saves `memory` and `mask`.
-void rnn_cpu(const RnnParams&, const KernelArgs&);
-size_t rnn_scratch(const RnnParams&, const KernelSpec&);
-// See RnnGradInputs -> gradients of data, parameters, state, [state_cell].
-void rnn_backward_cpu(const RnnParams&, const KernelArgs&);
-size_t rnn_backward_scratch(const RnnParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

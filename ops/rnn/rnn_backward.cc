@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/linear/gemm.h"
 #include "ops/rnn/rnn_run.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -12,7 +13,7 @@ class Backward {
  public:
   Backward(const RnnParams& p, std::span<const TensorView> in, std::span<const TensorView> out,
            std::span<const Req> req, std::byte* scratch)
-      : p_(p), s_(p, in[0].shape), at_(p), loops_(rnn_loops(C{})), pieces_(scratch) {
+      : p_(p), s_(p, in[0].shape), at_(p), loops_(best_loops<RnnLoops<C>>()), pieces_(scratch) {
     const auto input = [&](int i) { return i < 0 ? RnnArray<C>() : RnnArray<C>(in[i], true, pieces_); };
     const auto output = [&](int i) { return RnnArray<C>(out[i], req[i] != Req::null, pieces_); };
     data_ = input(at_.data);
@@ -124,17 +125,15 @@ class Backward {
       }
       const C* const first = states_ + (layer_ * s_.directions + d) * s_.batch * outputs;
       C* const before = before_ + d * s_.rows() * outputs;
-      engine::parallel_for(context, s_.steps,
-                           std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s_.batch * outputs)),
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t t = begin; t < end; ++t) {
-                               for (int64_t n = 0; n < s_.batch; ++n) {
-                                 const C* const from = starts(d, t, n) ? first + n * outputs
-                                                                       : output_row(d, step_before(d, t), n);
-                                 std::copy_n(from, outputs, before + (t * s_.batch + n) * outputs);
-                               }
-                             }
-                           });
+      engine::parallel_each(context, s_.steps,
+                            std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s_.batch * outputs)),
+                            [&](int64_t t) {
+                              for (int64_t n = 0; n < s_.batch; ++n) {
+                                const C* const from = starts(d, t, n) ? first + n * outputs
+                                                                      : output_row(d, step_before(d, t), n);
+                                std::copy_n(from, outputs, before + (t * s_.batch + n) * outputs);
+                              }
+                            });
     }
     start(to_state_, state_heads_, s_.directions * s_.batch * outputs);
     if (at_.cell >= 0) start(to_cell_, cell_heads_, s_.directions * s_.batch * s_.hidden);
@@ -286,8 +285,7 @@ class Backward {
   int64_t layer_ = 0;
 };
 
-}  // namespace
-
+// See RnnGradInputs -> gradients of data, parameters, state, [state_cell].
 void rnn_backward_cpu(const RnnParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "RNN", [&]<class T>(Type<T>) {
     Backward<Accum<T>>(p, args.in, args.out, args.req, args.scratch.data()).run(args);
@@ -298,6 +296,12 @@ size_t rnn_backward_scratch(const RnnParams& p, const KernelSpec& spec) {
   return dispatch_floating(spec.in[0].dtype, "RNN", [&]<class T>(Type<T>) {
     return Backward<Accum<T>>(p, spec.in, spec.out, spec.req, nullptr).scratch_bytes();
   });
+}
+
+}  // namespace
+
+void kernels_rnn_backward(OpTable& table) {
+  table.kernel<rnn_backward_cpu, rnn_backward_scratch>("_backward_RNN", "rnn_backward_cpu");
 }
 
 }  // namespace loomix::ops

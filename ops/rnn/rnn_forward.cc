@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/random/philox.h"
 #include "ops/rnn/rnn_run.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -12,7 +13,7 @@ class Forward {
  public:
   Forward(const RnnParams& p, std::span<const TensorView> in, std::span<const TensorView> out,
           std::span<const Req> req, std::byte* scratch)
-      : p_(p), s_(p, in[0].shape), at_(p), loops_(rnn_loops(C{})), pieces_(scratch) {
+      : p_(p), s_(p, in[0].shape), at_(p), loops_(best_loops<RnnLoops<C>>()), pieces_(scratch) {
     const auto output = [&](int i) { return RnnArray<C>(out[i], req[i] != Req::null, pieces_); };
     data_ = RnnArray<C>(in[at_.data], true, pieces_);
     parameters_ = RnnArray<C>(in[at_.parameters], true, pieces_);
@@ -209,8 +210,8 @@ class Forward {
   int64_t layer_ = 0;
 };
 
-}  // namespace
-
+// data (steps, batch, inputs), parameters, state, [state_cell], [sequence_length] -> output, [state], [state_cell].
+// Saves `memory` and `mask`.
 void rnn_cpu(const RnnParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "RNN", [&]<class T>(Type<T>) {
     Forward<Accum<T>>(p, args.in, args.out, args.req, args.scratch.data()).run(args);
@@ -222,5 +223,9 @@ size_t rnn_scratch(const RnnParams& p, const KernelSpec& spec) {
     return Forward<Accum<T>>(p, spec.in, spec.out, spec.req, nullptr).scratch_bytes();
   });
 }
+
+}  // namespace
+
+void kernels_rnn_forward(OpTable& table) { table.kernel<rnn_cpu, rnn_scratch>("RNN", "rnn_cpu"); }
 
 }  // namespace loomix::ops

@@ -47,22 +47,4 @@ struct RnnLoops {
                        T* to_h2h, T* to_state);
 };
 
-namespace isa_base {
-const RnnLoops<float>& rnn_loops(float);
-const RnnLoops<double>& rnn_loops(double);
-}  // namespace isa_base
-#if LOOMIX_ISA_LEVELS > 1
-namespace isa_v3 {
-const RnnLoops<float>& rnn_loops(float);
-const RnnLoops<double>& rnn_loops(double);
-}  // namespace isa_v3
-namespace isa_v4 {
-const RnnLoops<float>& rnn_loops(float);
-const RnnLoops<double>& rnn_loops(double);
-}  // namespace isa_v4
-#else
-namespace isa_v3 = isa_base;
-namespace isa_v4 = isa_base;
-#endif
-
 }  // namespace loomix::ops

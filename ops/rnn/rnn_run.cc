@@ -2,31 +2,8 @@
 #include "ops/rnn/rnn_run.h"
 
 #include "base/error.h"
-#include "ops/isa.h"
 
 namespace loomix::ops {
-namespace {
-
-template <class C>
-const RnnLoops<C>& pick() {
-  const auto base = +[]() -> const RnnLoops<C>& { return isa_base::rnn_loops(C{}); };
-  const auto v3 = +[]() -> const RnnLoops<C>& { return isa_v3::rnn_loops(C{}); };
-  const auto v4 = +[]() -> const RnnLoops<C>& { return isa_v4::rnn_loops(C{}); };
-  return pick_isa(base, v3, v4);
-}
-
-}  // namespace
-
-const RnnLoops<float>& rnn_loops(float) {
-  static const RnnLoops<float>& chosen = pick<float>();
-  return chosen;
-}
-
-const RnnLoops<double>& rnn_loops(double) {
-  static const RnnLoops<double>& chosen = pick<double>();
-  return chosen;
-}
-
 void read_lengths(const RnnShape& s, const TensorView* lengths, int64_t* to) {
   if (!lengths) {
     std::fill_n(to, s.batch, s.steps);

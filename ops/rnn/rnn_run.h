@@ -2,19 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
+#include "ops/isa.h"
 #include "ops/rnn/rnn.h"
 #include "ops/rnn/rnn_loops.h"
 
 // What the forward and the backward run of recurrent layers share.
 namespace loomix::ops {
-
-const RnnLoops<float>& rnn_loops(float);
-const RnnLoops<double>& rnn_loops(double);
 
 // Hands out pieces of scratch memory, one after the other; without memory it only counts.
 class ScratchPieces {
@@ -94,17 +91,15 @@ struct RnnBlocks {
 template <class Step>
 void for_each_block(const RnnShape& s, engine::RunContext& context, Step&& step) {
   const RnnBlocks blocks(s, context.cores);
-  engine::parallel_for(context, s.directions * blocks.count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t block = i % blocks.count;
-      step(i / blocks.count, blocks.first(block), blocks.first(block + 1));
-    }
+  engine::parallel_each(context, s.directions * blocks.count, 1, [&](int64_t i) {
+    const int64_t block = i % blocks.count;
+    step(i / blocks.count, blocks.first(block), blocks.first(block + 1));
   });
 }
 
 template <class C>
 int64_t panel_size(int64_t depth, int64_t columns) {
-  const int64_t width = rnn_loops(C{}).width;
+  const int64_t width = best_loops<RnnLoops<C>>().width;
   return (columns + width - 1) / width * width * depth;
 }
 
@@ -112,7 +107,7 @@ template <class C>
 void pack_panels(int64_t depth, int64_t columns, const C* from, int64_t k_step, int64_t j_step, C* panels,
                  engine::RunContext& context) {
   constexpr int64_t kLeast = 16384;  // elements that are worth another core
-  const RnnLoops<C>& loops = rnn_loops(C{});
+  const RnnLoops<C>& loops = best_loops<RnnLoops<C>>();
   engine::parallel_for(context, (columns + loops.width - 1) / loops.width,
                        std::max<int64_t>(1, kLeast / std::max<int64_t>(1, loops.width * depth)),
                        [&](int64_t begin, int64_t end) {
@@ -140,9 +135,9 @@ struct RnnProduct {
     engine::parallel_for(context, (rows + kGroup - 1) / kGroup, kLeast / (kGroup * columns * (depth + 1)) + 1,
                          [&](int64_t begin, int64_t end) {
                            const int64_t first = begin * kGroup;
-                           rnn_loops(C{}).multiply(std::min(end * kGroup, rows) - first, columns, depth,
-                                                   a + first * a_row, a_row, a_step, panels,
-                                                   c + first * columns, columns, add);
+                           best_loops<RnnLoops<C>>().multiply(std::min(end * kGroup, rows) - first, columns,
+                                                              depth, a + first * a_row, a_row, a_step, panels,
+                                                              c + first * columns, columns, add);
                          });
   }
 };
@@ -152,9 +147,7 @@ template <class C>
 void apply_drops(double p, int64_t size, const uint8_t* marks, const C* from, C* to,
                  engine::RunContext& context) {
   const C factors[] = {0, static_cast<C>(p < 1 ? 1 / (1 - p) : 0), 1};  // by RnnDrop
-  engine::parallel_for(context, size, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = from[i] * factors[marks[i]];
-  });
+  engine::parallel_each(context, size, kGrain, [&](int64_t i) { to[i] = from[i] * factors[marks[i]]; });
 }
 
 }  // namespace loomix::ops

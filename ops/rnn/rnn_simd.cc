@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/rnn/rnn_loops.h"
 #include "ops/simd_math.h"
 #include "ops/simd_tile.h"
@@ -188,7 +189,13 @@ constexpr RnnLoops<T> kLoops = {kWidth,         pack<T>,        multiply<T>,    
 
 }  // namespace
 
-const RnnLoops<float>& rnn_loops(float) { return kLoops<float>; }
-const RnnLoops<double>& rnn_loops(double) { return kLoops<double>; }
+template <>
+const RnnLoops<float>& compiled_loops() {
+  return kLoops<float>;
+}
+template <>
+const RnnLoops<double>& compiled_loops() {
+  return kLoops<double>;
+}
 
 }  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE

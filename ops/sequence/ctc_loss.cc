@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "ops/rules.h"
 #include "ops/sequence/sequence.h"
 #include "ops/table.h"
 
@@ -12,12 +11,8 @@ void infer_shapes(const CtcParams&, ShapeInfer& s) {
   s.set_out(1, s.in(0));
   s.set_in(0, s.out(1));
   const Shape& data = s.in(0);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 3, ShapeError,
-               "[{}] data has shape {}; expected three axes: time, batch, classes.", s.who(),
-               data.to_string());
-  LOOMIX_CHECK(!s.in(1).ndim_known() || s.in(1).ndim() == 2, ShapeError,
-               "[{}] label has shape {}; expected two axes: batch, and room for the longest label.", s.who(),
-               s.in(1).to_string());
+  s.expect(0, data.ndim() == 3, "three axes: time, batch, classes");
+  s.expect(1, s.in(1).ndim() == 2, "two axes: batch, and room for the longest label");
   if (!data.ndim_known()) return;
   LOOMIX_CHECK(data[2] != 0, ShapeError, "[{}] data has shape {}; expected at least one class, the blank.",
                s.who(), data.to_string());
@@ -30,27 +25,23 @@ void infer_types(const CtcParams&, TypeInfer& t) {
   for (int i : {0, 1}) t.set_in(0, t.out(i));
   for (int i : {0, 1}) t.set_out(i, t.in(0));
   for (int i = 1; i < t.num_in(); ++i) {
-    if (t.in(i) == DType::unknown) t.set_in(i, DType::float32);
+    t.default_in(i);
   }
 }
 
 }  // namespace
 
 void register_ctc_loss(OpTable& table) {
-  table.add<CtcParams>("CTCLoss")
-      .aliases({"ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"})
+  table.add<CtcParams>("CTCLoss", {"data", "label", "data_lengths", "label_lengths"})
       .doc(
           "The connectionist temporal classification loss: the negative logarithm of the probability of all "
-          "ways to "
-          "spread a label over time. The data are scores; their softmax are the probabilities. A label that "
-          "is too long "
-          "for its sequence has loss and gradient 0.")
-      .inputs({"data", "label", "data_lengths", "label_lengths"})
+          "ways to spread a label over time. The data are scores; their softmax are the probabilities. A "
+          "label that is too long for its sequence has loss and gradient 0.")
+      .aliases({"ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"})
       .inputs_if([](const CtcParams& p, int input) {
         return input < 2 || (input == 2 ? p.use_data_lengths : p.use_label_lengths);
       })
-      .output("output0")
-      .output("output1")
+      .outputs({"output0", "output1"})
       .num_visible_outputs([](const CtcParams&) { return 1; })
       .infer_shape(infer_shapes)
       .infer_type(infer_types)
@@ -62,18 +53,12 @@ void register_ctc_loss(OpTable& table) {
       .gradient([](const CtcParams&, GradBuilder& g) {
         if (g.wants(0)) g.set(0, g.call1("_backward_CTCLoss", {g.grad_of(0), g.out(1)}));
       });
-  table.add<NoParams>("_backward_CTCLoss")
-      .hidden()
-      .inputs({"grad", "slope"})
-      .output("output")
+  table.add_hidden<NoParams>("_backward_CTCLoss", {"grad", "slope"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
-        LOOMIX_CHECK(!s.in(1).ndim_known() || s.in(1).ndim() == 3, ShapeError,
-                     "[{}] slope has shape {}; expected three axes.", s.who(), s.in(1).to_string());
+        s.tie({1});
+        s.expect(1, s.in(1).ndim() == 3, "three axes");
         if (s.in(1).ndim_known()) s.set_in(0, Shape{s.in(1)[1]});
       })
-      .infer_type(same_type<NoParams>)
       .types(kFloatingTypes)
       .inplace(1, 0);
 }

@@ -9,6 +9,7 @@
 #include "ops/loss/label.h"
 #include "ops/scratch_slots.h"
 #include "ops/sequence/sequence.h"
+#include "ops/table.h"
 
 // Graves et al.: Connectionist Temporal Classification (2006). A label l1 l2 ... is spelt with a blank around each class:
 // a path is at one of its S = 2 L + 1 states at each time, and goes on by 0, 1 or 2 states; it may skip a blank between
@@ -239,17 +240,17 @@ void run(const CtcParams& p, const KernelArgs& args) {
   complaint.check(s);
 }
 
-}  // namespace
-
 size_t ctc_loss_scratch(const CtcParams&, const KernelSpec& spec) {
   return CtcSizes(spec.in[0].shape, spec.in[1].shape).bytes(number_bytes(spec.in[0].dtype)) *
          static_cast<size_t>(slots_for(spec.cores));
 }
 
+// data, label, lengths -> the loss of each sequence, and its slope to the data, which is skipped if nobody wants it.
 void ctc_loss_cpu(const CtcParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "CTCLoss", [&]<class T>(Type<T>) { run<T>(p, args); });
 }
 
+// head, slope -> slope times the head of each sequence.
 void backward_ctc_loss_cpu(const NoParams&, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "CTCLoss", [&]<class T>(Type<T>) {
@@ -260,15 +261,20 @@ void backward_ctc_loss_cpu(const NoParams&, const KernelArgs& args) {
     T* out = args.out[0].mutable_as<T>();
     const int64_t classes = shape[2];
     const int64_t grain = std::max<int64_t>(1, 16384 / classes);
-    engine::parallel_for(*args.context, shape[0] * shape[1], grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const A factor = static_cast<A>(head[row % shape[1]]);
-        for (int64_t i = row * classes; i < (row + 1) * classes; ++i) {
-          out[i] = static_cast<T>(factor * static_cast<A>(slope[i]));
-        }
+    engine::parallel_each(*args.context, shape[0] * shape[1], grain, [&](int64_t row) {
+      const A factor = static_cast<A>(head[row % shape[1]]);
+      for (int64_t i = row * classes; i < (row + 1) * classes; ++i) {
+        out[i] = static_cast<T>(factor * static_cast<A>(slope[i]));
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_ctc_loss(OpTable& table) {
+  table.kernel<ctc_loss_cpu, ctc_loss_scratch>("CTCLoss", "ctc_loss_cpu");
+  table.kernel<backward_ctc_loss_cpu>("_backward_CTCLoss", "backward_ctc_loss_cpu");
 }
 
 }  // namespace loomix::ops

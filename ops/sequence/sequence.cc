@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "ops/families.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -27,8 +26,7 @@ void infer_lengths(const SequenceParams& p, ShapeInfer& s, const Shape& data, in
 
 template <class P>
 void same_as_data(const P& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   check_data(s, s.in(0));
   infer_lengths(p, s, s.in(0), 1);
 }
@@ -43,9 +41,8 @@ Shape without_time(const SequenceParams& p, const Shape& data) {
 
 template <class P>
 void data_type(const P&, TypeInfer& t) {
-  t.set_out(0, t.in(0));
-  t.set_in(0, t.out(0));
-  if (t.num_in() > 1 && t.in(1) == DType::unknown) t.set_in(1, t.in(0));
+  t.tie({0});
+  if (t.num_in() > 1) t.default_in(1, t.in(0));
 }
 
 // Calls the operator with the gradient in place of the data.
@@ -57,13 +54,8 @@ GradValue on_gradient(GradBuilder& g, const char* op, const P& p, Ref<const Attr
 
 template <class P>
 OpBuilder<P> add(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<P>(name);
-  op.doc(doc)
-      .inputs({"data", "sequence_length"})
-      .last_input_if(has_lengths<P>)
-      .output("output")
-      .infer_type(data_type<P>)
-      .input_types(1, kNumericTypes);
+  auto op = table.add<P>(name, {"data", "sequence_length"}).doc(doc);
+  op.last_input_if(has_lengths<P>).infer_type(data_type<P>).input_types(1, kNumericTypes);
   return op;
 }
 
@@ -80,22 +72,17 @@ void register_last(OpTable& table) {
         if (p.use_sequence_length) inputs.push_back(g.in(1));
         g.set(0, g.call("_backward_SequenceLast", inputs, g.attrs())[0]);
       });
-  table.add<SequenceParams>("_backward_SequenceLast")
-      .hidden()
-      .inputs({"grad", "data", "sequence_length"})
+  table.add_hidden<SequenceParams>("_backward_SequenceLast", {"grad", "data", "sequence_length"})
       .last_input_if(has_lengths<SequenceParams>)
       .shape_only(1)
-      .output("output")
       .infer_shape([](const SequenceParams& p, ShapeInfer& s) {
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
+        s.tie({1});
         check_data(s, s.in(1));
         s.set_in(0, without_time(p, s.in(1)));
         infer_lengths(p, s, s.in(1), 2);
       })
       .infer_type([](const SequenceParams&, TypeInfer& t) {
-        for (int i : {0, 1}) t.set_out(0, t.in(i));
-        for (int i : {0, 1}) t.set_in(i, t.out(0));
+        t.tie({0, 1});
         if (t.num_in() > 2 && t.in(2) == DType::unknown) t.set_in(2, DType::float32);
       })
       .input_types(2, kNumericTypes)
@@ -125,7 +112,6 @@ void register_sequence(OpTable& table) {
         to_zero.value = 0;
         g.set(0, on_gradient(g, "SequenceMask", p, make_attrs(to_zero)));
       });
-  register_ctc_loss(table);
 }
 
 }  // namespace loomix::ops

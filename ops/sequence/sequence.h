@@ -6,8 +6,6 @@
 // Operators on batches of sequences of different lengths.
 namespace loomix::ops {
 
-class OpTable;
-
 // SequenceLast and SequenceReverse.
 struct SequenceParams {
   bool use_sequence_length = false;
@@ -53,17 +51,5 @@ struct CtcParams {
         .options({{"first", BlankLabel::first}, {"last", BlankLabel::last}});
   }
 };
-
-void register_ctc_loss(OpTable& table);
-
-void sequence_last_cpu(const SequenceParams& p, const KernelArgs& args);
-void backward_sequence_last_cpu(const SequenceParams& p, const KernelArgs& args);
-void sequence_reverse_cpu(const SequenceParams& p, const KernelArgs& args);
-void sequence_mask_cpu(const SequenceMaskParams& p, const KernelArgs& args);
-// data, label, lengths -> the loss of each sequence, and its slope to the data, which is skipped if nobody wants it.
-void ctc_loss_cpu(const CtcParams& p, const KernelArgs& args);
-size_t ctc_loss_scratch(const CtcParams& p, const KernelSpec& spec);
-// head, slope -> slope times the head of each sequence.
-void backward_ctc_loss_cpu(const NoParams&, const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
-#include <limits>
 
 #include "base/error.h"
 #include "engine/parallel_for.h"
 #include "ops/loss/label.h"
 #include "ops/sequence/sequence.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -53,19 +52,14 @@ class Lengths {
 template <class Fn>
 void each_sequence(const KernelArgs& args, const Sequences& s, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, s.time * s.inner));
-  engine::parallel_for(*args.context, s.batch, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) fn(n);
-  });
+  engine::parallel_each(*args.context, s.batch, grain, [&](int64_t n) { fn(n); });
 }
 
 const TensorView* input_or_none(const KernelArgs& args, size_t i) {
   return i < args.in.size() ? &args.in[i] : nullptr;
 }
 
-}  // namespace
-
 void sequence_last_cpu(const SequenceParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Sequences s(p, args.in[0].shape);
   const Lengths lengths("SequenceLast", p, s, input_or_none(args, 1), 1);
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
@@ -78,7 +72,6 @@ void sequence_last_cpu(const SequenceParams& p, const KernelArgs& args) {
 }
 
 void backward_sequence_last_cpu(const SequenceParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Sequences s(p, args.out[0].shape);
   const Lengths lengths("SequenceLast", p, s, input_or_none(args, 2), 1);
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
@@ -95,7 +88,6 @@ void backward_sequence_last_cpu(const SequenceParams& p, const KernelArgs& args)
 }
 
 void sequence_reverse_cpu(const SequenceParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Sequences s(p, args.in[0].shape);
   const Lengths lengths("SequenceReverse", p, s, input_or_none(args, 1), 0);
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
@@ -113,7 +105,6 @@ void sequence_reverse_cpu(const SequenceParams& p, const KernelArgs& args) {
 
 // A length beyond the axis masks nothing, as in MXNet.
 void sequence_mask_cpu(const SequenceMaskParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Sequences s(p, args.in[0].shape);
   std::optional<Labels> lengths;
   if (p.use_sequence_length) lengths.emplace(args.in[1]);
@@ -130,6 +121,15 @@ void sequence_mask_cpu(const SequenceMaskParams& p, const KernelArgs& args) {
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_sequence(OpTable& table) {
+  table.kernel<sequence_last_cpu>("SequenceLast", "sequence_last_cpu");
+  table.kernel<backward_sequence_last_cpu>("_backward_SequenceLast", "backward_sequence_last_cpu");
+  table.kernel<sequence_reverse_cpu>("SequenceReverse", "sequence_reverse_cpu");
+  table.kernel<sequence_mask_cpu>("SequenceMask", "sequence_mask_cpu");
 }
 
 }  // namespace loomix::ops

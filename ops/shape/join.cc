@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/rules.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -183,12 +182,9 @@ void backward_concat_shape(const ConcatParams& p, ShapeInfer& s) {
 }
 
 OpBuilder<ConcatParams> add_concat(OpTable& table, const char* name, const char* doc) {
-  auto op = table.add<ConcatParams>(name);
-  op.doc(doc)
-      .variadic("data", "num_args", &ConcatParams::num_args)
-      .output("output")
+  auto op = table.add<ConcatParams>(name).doc(doc);
+  op.variadic("data", "num_args", &ConcatParams::num_args)
       .infer_shape(concat_shape<false>)
-      .infer_type(same_type<ConcatParams>)
       .gradient([](const ConcatParams& p, GradBuilder& g) {
         if (p.num_args == 1) return g.set(0, g.grad_of(0));
         std::vector<GradValue> inputs = {g.grad_of(0)};
@@ -204,13 +200,10 @@ void register_concat(OpTable& table) {
   // Weights of the two directions, of inputs whose size is not known yet, are alike.
   add_concat(table, "_rnn_param_concat", "Joins the parameters of a recurrent network along an axis.")
       .infer_shape(concat_shape<true>);
-  auto backward = table.add<ConcatParams>("_backward_concat");
-  backward.hidden()
-      .inputs({"grad", "data"})
-      .num_inputs([](const ConcatParams& p) { return p.num_args + 1; })
+  auto backward = table.add_hidden<ConcatParams>("_backward_concat", {"grad", "data"});
+  backward.num_inputs([](const ConcatParams& p) { return p.num_args + 1; })
       .num_outputs([](const ConcatParams& p) { return p.num_args; })
       .infer_shape(backward_concat_shape)
-      .infer_type(same_type<ConcatParams>)
       .gradient([](const ConcatParams& p, GradBuilder& g) {
         std::vector<GradValue> grads;
         for (int i = 0; i < p.num_args; ++i) grads.push_back(g.grad_of(i));
@@ -227,7 +220,6 @@ void register_joins(OpTable& table) {
       .variadic("data", "num_args", &StackParams::num_args)
       .output("output")
       .infer_shape(stack_shape)
-      .infer_type(same_type<StackParams>)
       .gradient([](const StackParams& p, GradBuilder& g) {
         const GradValue grad = g.grad_of(0);
         const auto parts = g.call("SliceChannel", std::span(&grad, 1),
@@ -236,23 +228,19 @@ void register_joins(OpTable& table) {
                                             {"squeeze_axis", "True"}});
         for (int i = 0; i < p.num_args; ++i) g.set(i, parts[static_cast<size_t>(i)]);
       });
-  table.add<SplitParams>("SliceChannel")
-      .aliases({"split"})
+  table.add<SplitParams>("SliceChannel", {"data"})
       .doc("Cuts data into equal parts along an axis.")
-      .input("data")
+      .aliases({"split"})
       .num_outputs([](const SplitParams& p) { return p.num_outputs; })
       .infer_shape(split_shape)
-      .infer_type(same_type<SplitParams>)
       .gradient([](const SplitParams& p, GradBuilder& g) {
         join_gradients(p.num_outputs, p.axis, p.squeeze_axis, g);
       });
-  table.add<SplitV2Params>("_split_v2")
+  table.add<SplitV2Params>("_split_v2", {"data"})
       .doc("Cuts data along an axis into equal parts, or where indices say.")
-      .input("data")
       .output("output")
       .num_outputs([](const SplitV2Params& p) { return split_count(p); })
       .infer_shape(split_v2_shape)
-      .infer_type(same_type<SplitV2Params>)
       .gradient([](const SplitV2Params& p, GradBuilder& g) {
         join_gradients(split_count(p), p.axis, p.squeeze_axis, g);
       });

@@ -3,6 +3,7 @@
 
 #include "ops/elemwise/apply.h"
 #include "ops/shape/shape.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -22,12 +23,9 @@ void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, i
     });
     return;
   }
-  engine::parallel_for(
-      *args.context, rows, std::max<int64_t>(1, kBytesACore / bytes), [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
-        }
-      });
+  engine::parallel_each(*args.context, rows, std::max<int64_t>(1, kBytesACore / bytes), [&](int64_t row) {
+    std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
+  });
 }
 
 // Bytes of one index of `axis` with all that is inside, and how many there are outside.
@@ -67,8 +65,6 @@ void split(const TensorView& whole, std::span<const TensorView> parts, int axis,
   }
 }
 
-}  // namespace
-
 void concat_cpu(const ConcatParams& p, const KernelArgs& args) {
   join(args.in, args.out[0], normalize_axis(p.dim, args.out[0].shape.ndim(), "Concat"), args);
 }
@@ -99,6 +95,17 @@ void split_v2_cpu(const SplitV2Params& p, const KernelArgs& args) {
               static_cast<const char*>(whole.data) + range.begin * step, layout.bytes, layout.outer,
               range.count * step, args);
   }
+}
+
+}  // namespace
+
+void kernels_shape_join(OpTable& table) {
+  table.kernel<concat_cpu>("Concat", "concat_cpu");
+  table.kernel<concat_cpu>("_rnn_param_concat", "concat_cpu");
+  table.kernel<backward_concat_cpu>("_backward_concat", "split_cpu");
+  table.kernel<stack_cpu>("stack", "concat_cpu");
+  table.kernel<split_cpu>("SliceChannel", "split_cpu");
+  table.kernel<split_v2_cpu>("_split_v2", "split_cpu");
 }
 
 }  // namespace loomix::ops

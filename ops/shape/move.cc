@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bitset>
 
-#include "ops/rules.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -189,8 +188,8 @@ void diag_shape(const DiagParams& p, ShapeInfer& s) {
 template <class P>
 OpBuilder<P> describe(OpTable& table, const char* name, const char* doc,
                       void (*shape)(const P&, ShapeInfer&)) {
-  auto builder = table.add<P>(name);
-  builder.doc(doc).input("data").output("output").infer_shape(shape).infer_type(same_type<P>);
+  auto builder = table.add<P>(name, {"data"}).doc(doc);
+  builder.output("output").infer_shape(shape);
   return builder;
 }
 
@@ -210,13 +209,8 @@ void gradient_by_backward(OpTable& table, OpBuilder<P>& builder, const char* bac
     const GradValue inputs[] = {g.grad_of(0), g.in(0)};
     g.set(0, g.call(backward, inputs, g.attrs())[0]);
   });
-  auto hidden = table.add<P>(backward);
-  hidden.hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(shape_of_second<P>)
-      .infer_type(same_type<P>)
-      .shape_only(1);
+  auto hidden = table.add_hidden<P>(backward, {"grad", "data"});
+  hidden.output("output").shape_of(1).shape_only(1);
   gradient_is(hidden, op);
 }
 
@@ -254,16 +248,9 @@ void register_moves(OpTable& table) {
   gradient_by_backward(table, repeat, "_backward_repeat", "repeat");
   auto pad = describe<PadParams>(table, "Pad", "Puts a border around data.", pad_shape);
   pad.aliases({"pad"});
-  pad.gradient([](const PadParams&, GradBuilder& g) {
-    const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-    g.set(0, g.call("_backward_pad", inputs, g.attrs())[0]);
-  });
-  table.add<PadParams>("_backward_pad")
-      .hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(shape_of_second<PadParams>)
-      .infer_type(same_type<PadParams>)
+  pad.gradient_op("_backward_pad", {head(0), input(0)});
+  table.add_hidden<PadParams>("_backward_pad", {"grad", "data"})
+      .shape_of(1)
       .shape_only(1)
       .gradient([](const PadParams& p, GradBuilder& g) {
         const char* mode = p.mode == PadMode::constant ? "constant"
@@ -277,10 +264,8 @@ void register_moves(OpTable& table) {
 
   const auto register_query = [&](const char* name, const char* doc,
                                   void (*shape)(const NoParams&, ShapeInfer&)) {
-    table.add<NoParams>(name)
+    table.add<NoParams>(name, {"data"})
         .doc(doc)
-        .input("data")
-        .output("output")
         .infer_shape(shape)
         .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, DType::int64); })
         .shape_only(0)

@@ -6,6 +6,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/shape/shape.h"
 #include "ops/strided.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -139,8 +140,6 @@ struct PadPlaces {
   }
 };
 
-}  // namespace
-
 void transpose_cpu(const TransposeParams& p, const KernelArgs& args) {
   const int ndim = args.in[0].shape.ndim();
   InlineVector<int, Shape::kMaxDims> axes;
@@ -270,27 +269,25 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
     using Wide = std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, double>, Sum, float>;
     const T* const from = grad.as<T>();
     T* const to = y.mutable_as<T>();
-    engine::parallel_for(*args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t row = begin; row < end; ++row) {
-                             for (int64_t first = 0; first < width; first += kLoopBlock) {
-                               const int64_t count = std::min(kLoopBlock, width - first);
-                               Sum sums[kLoopBlock] = {};
-                               places.each_row(row, [&](int64_t padded) {
-                                 const T* const line = from + padded * grad.shape[last];
-                                 const T* const own = line + before + first;
+    engine::parallel_each(*args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
+                          [&](int64_t row) {
+                            for (int64_t first = 0; first < width; first += kLoopBlock) {
+                              const int64_t count = std::min(kLoopBlock, width - first);
+                              Sum sums[kLoopBlock] = {};
+                              places.each_row(row, [&](int64_t padded) {
+                                const T* const line = from + padded * grad.shape[last];
+                                const T* const own = line + before + first;
 #pragma omp simd
-                                 for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
-                                 places.each_border(last, [&](int64_t index, int64_t place) {
-                                   if (index >= first && index < first + count)
-                                     sums[index - first] += static_cast<Sum>(line[place]);
-                                 });
-                               });
-                               for (int64_t i = 0; i < count; ++i)
-                                 to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));
-                             }
-                           }
-                         });
+                                for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
+                                places.each_border(last, [&](int64_t index, int64_t place) {
+                                  if (index >= first && index < first + count)
+                                    sums[index - first] += static_cast<Sum>(line[place]);
+                                });
+                              });
+                              for (int64_t i = 0; i < count; ++i)
+                                to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));
+                            }
+                          });
   });
 }
 
@@ -307,8 +304,6 @@ void space_to_depth_cpu(const BlockParams& p, const KernelArgs& args) {
   const int axes[] = {0, 3, 5, 1, 2, 4};
   permute(args.in[0], args.out[0], {in[0], in[1], in[2] / b, b, in[3] / b, b}, axes, args);
 }
-
-namespace {
 
 // Elements of the diagonal: `matrix` holds it, `line` lists it, along the last axis.
 StridedCopy diagonal_plan(const DiagParams& p, const Shape& matrix, bool reads_matrix) {
@@ -348,8 +343,6 @@ void put_diagonal(const DiagParams& p, const KernelArgs& args) {
   copy_strided(diagonal_plan(p, args.out[0].shape, false), args.in[0], args.out[0], args);
 }
 
-}  // namespace
-
 void diag_cpu(const DiagParams& p, const KernelArgs& args) {
   if (args.in[0].shape.ndim() > 1) return take_diagonal(p, args);
   put_diagonal({p.k, 0, 1}, args);
@@ -367,6 +360,34 @@ void shape_array_cpu(const NoParams&, const KernelArgs& args) {
 
 void size_array_cpu(const NoParams&, const KernelArgs& args) {
   *args.out[0].mutable_as<int64_t>() = args.in[0].shape.size();
+}
+
+// The elements in the same order.
+void view_cpu(const KernelArgs& args) { apply_convert(args.in[0], args.out[0], args); }
+
+}  // namespace
+
+void kernels_shape_move(OpTable& table) {
+  table.kernel<view_cpu>("Reshape", "copy_cpu");
+  table.kernel<view_cpu>("Flatten", "copy_cpu");
+  table.kernel<view_cpu>("reshape_like", "copy_cpu");
+  table.kernel<view_cpu>("expand_dims", "copy_cpu");
+  table.kernel<view_cpu>("squeeze", "copy_cpu");
+  table.kernel<transpose_cpu>("transpose", "permute_cpu");
+  table.kernel<swap_axis_cpu>("SwapAxis", "permute_cpu");
+  table.kernel<reverse_cpu>("reverse", "reverse_cpu");
+  table.kernel<tile_cpu>("tile", "tile_cpu");
+  table.kernel<backward_tile_cpu, backward_tile_scratch>("_backward_tile", "reduce_cpu");
+  table.kernel<repeat_cpu>("repeat", "repeat_cpu");
+  table.kernel<backward_repeat_cpu, backward_repeat_scratch>("_backward_repeat", "reduce_cpu");
+  table.kernel<pad_cpu>("Pad", "pad_cpu");
+  table.kernel<backward_pad_cpu>("_backward_pad", "pad_cpu");
+  table.kernel<depth_to_space_cpu>("depth_to_space", "permute_cpu");
+  table.kernel<space_to_depth_cpu>("space_to_depth", "permute_cpu");
+  table.kernel<diag_cpu>("diag", "diag_cpu");
+  table.kernel<backward_diag_cpu>("_backward_diag", "diag_cpu");
+  table.kernel<shape_array_cpu>("shape_array", "shape_array_cpu");
+  table.kernel<size_array_cpu>("size_array", "size_array_cpu");
 }
 
 }  // namespace loomix::ops

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "ops/rules.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -221,8 +220,8 @@ void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
 
 template <class P>
 OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
-  auto builder = table.add<P>(name);
-  builder.doc(doc).output("output").inplace(0, 0).identity(0, 0).infer_type(type_of_first<P>);
+  auto builder = table.add<P>(name).doc(doc);
+  builder.output("output").inplace(0, 0).identity(0, 0).type_of(0);
   builder.gradient_by([](const AttrsBase&, GradBuilder& g) {
     g.set(0, g.call1("reshape_like", {g.grad_of(0), g.in(0)}));
   });

@@ -9,8 +9,6 @@
 // Attributes and kernels of the operators that only move elements.
 namespace loomix::ops {
 
-class OpTable;
-
 struct ReshapeParams {
   Shape shape;
   bool reverse = false;
@@ -19,8 +17,7 @@ struct ReshapeParams {
   static void fields(FieldList<ReshapeParams>& f) {
     f("shape", &ReshapeParams::shape,
       "The new shape. 0 copies a size, -1 is inferred, -2 copies the rest, -3 joins two sizes, -4 splits one "
-      "into the "
-      "next two.");
+      "into the next two.");
     f("reverse", &ReshapeParams::reverse, "Match sizes from the last axis on.");
     f("target_shape", &ReshapeParams::target_shape, "Old form: the new shape, where 0 is inferred.");
     f("keep_highest", &ReshapeParams::keep_highest, "Old form: keep the size of the first axis.");
@@ -85,12 +82,11 @@ struct SliceParams {
 struct SliceAssignScalarParams : SliceParams {
   double scalar = 0;
   static void fields(FieldList<SliceAssignScalarParams>& f) {
-    f("scalar", &SliceAssignScalarParams::scalar, "The number to write.");
-    f("begin", &SliceAssignScalarParams::begin, "First index along each axis; None is the start.")
-        .required("(0,)");
-    f("end", &SliceAssignScalarParams::end, "End index along each axis, not included; None is the end.")
-        .required("(1,)");
-    f("step", &SliceAssignScalarParams::step, "Step along each axis; may be negative.");
+    using P = SliceAssignScalarParams;
+    f("scalar", &P::scalar, "The number to write.");
+    f("begin", &P::begin, "First index along each axis; None is the start.").required("(0,)");
+    f("end", &P::end, "End index along each axis, not included; None is the end.").required("(1,)");
+    f("step", &P::step, "Step along each axis; may be negative.");
   }
 };
 
@@ -236,41 +232,5 @@ Diagonal diagonal_of(int64_t rows, int64_t columns, int64_t k);
 // Where part i of a split begins, and its size.
 SliceRange split_part(const SplitV2Params& p, int i, int64_t size);
 int split_count(const SplitV2Params& p);
-
-void register_reshapes(OpTable& table);
-void register_slices(OpTable& table);
-void register_joins(OpTable& table);
-void register_moves(OpTable& table);
-
-void slice_cpu(const SliceParams& p, const KernelArgs& args);
-void backward_slice_cpu(const SliceParams& p, const KernelArgs& args);
-void slice_assign_cpu(const SliceParams& p, const KernelArgs& args);
-void slice_assign_scalar_cpu(const SliceAssignScalarParams& p, const KernelArgs& args);
-void slice_axis_cpu(const SliceAxisParams& p, const KernelArgs& args);
-void backward_slice_axis_cpu(const SliceAxisParams& p, const KernelArgs& args);
-void slice_like_cpu(const SliceLikeParams& p, const KernelArgs& args);
-void backward_slice_like_cpu(const SliceLikeParams& p, const KernelArgs& args);
-void concat_cpu(const ConcatParams& p, const KernelArgs& args);
-void backward_concat_cpu(const ConcatParams& p, const KernelArgs& args);
-void stack_cpu(const StackParams& p, const KernelArgs& args);
-void split_cpu(const SplitParams& p, const KernelArgs& args);
-void split_v2_cpu(const SplitV2Params& p, const KernelArgs& args);
-void transpose_cpu(const TransposeParams& p, const KernelArgs& args);
-void swap_axis_cpu(const SwapAxisParams& p, const KernelArgs& args);
-void reverse_cpu(const ReverseParams& p, const KernelArgs& args);
-void tile_cpu(const TileParams& p, const KernelArgs& args);
-void backward_tile_cpu(const TileParams& p, const KernelArgs& args);
-size_t backward_tile_scratch(const TileParams& p, const KernelSpec& spec);
-void repeat_cpu(const RepeatParams& p, const KernelArgs& args);
-void backward_repeat_cpu(const RepeatParams& p, const KernelArgs& args);
-size_t backward_repeat_scratch(const RepeatParams& p, const KernelSpec& spec);
-void pad_cpu(const PadParams& p, const KernelArgs& args);
-void backward_pad_cpu(const PadParams& p, const KernelArgs& args);
-void depth_to_space_cpu(const BlockParams& p, const KernelArgs& args);
-void space_to_depth_cpu(const BlockParams& p, const KernelArgs& args);
-void diag_cpu(const DiagParams& p, const KernelArgs& args);
-void backward_diag_cpu(const DiagParams& p, const KernelArgs& args);
-void shape_array_cpu(const NoParams& p, const KernelArgs& args);
-void size_array_cpu(const NoParams& p, const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "ops/rules.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -62,8 +61,7 @@ void slice_shape(const SliceParams& p, ShapeInfer& s) {
 }
 
 void slice_assign_shape(const SliceParams& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   if (s.in(0).ndim_known()) s.set_in(1, sliced(p, s.in(0), s.who()));
 }
 
@@ -108,26 +106,11 @@ void slice_like_shape(const SliceLikeParams& p, ShapeInfer& s) {
 
 // Back into zeros of the input's shape: one hidden operator `backward` for each way of cutting, and its opposite.
 template <class P>
-void add_back(OpTable& table, OpBuilder<P>& builder, const char* backward,
-              void (*forward)(const P&, GradBuilder&)) {
-  builder.gradient_by([backward](const AttrsBase&, GradBuilder& g) {
-    const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-    g.set(0, g.call(backward, inputs, g.attrs())[0]);
-  });
-  table.add<P>(backward)
-      .hidden()
-      .inputs({"grad", "data"})
-      .output("output")
-      .infer_shape(shape_of_second<P>)
-      .infer_type(same_type<P>)
-      .shape_only(1)
-      .gradient(forward);
-}
-
-template <class P>
-void cut_again(const char* op, GradBuilder& g) {
-  const GradValue grad = g.grad_of(0);
-  g.set(0, g.call(op, std::span(&grad, 1), g.attrs())[0]);
+void add_back(OpTable& table, OpBuilder<P>& builder, const char* op,
+              const std::vector<GradOperand>& cut_again) {
+  const std::string backward = std::string("_backward_") + op;
+  builder.gradient_op(backward, {head(0), input(0)});
+  table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(op, cut_again);
 }
 
 }  // namespace
@@ -137,42 +120,22 @@ void register_slices(OpTable& table) {
   slice.aliases({"_sparse_slice", "crop"})
       .doc("A region of data, as Python's slices along each axis.")
       .input("data")
-      .output("output")
-      .infer_shape(slice_shape)
-      .infer_type(same_type<SliceParams>);
-  add_back<SliceParams>(table, slice, "_backward_slice",
-                        [](const SliceParams&, GradBuilder& g) { cut_again<SliceParams>("slice", g); });
+      .infer_shape(slice_shape);
+  add_back<SliceParams>(table, slice, "slice", {head(0)});
 
-  auto slice_axis = table.add<SliceAxisParams>("slice_axis");
-  slice_axis.doc("A range of data along one axis.")
-      .input("data")
-      .output("output")
-      .infer_shape(slice_axis_shape)
-      .infer_type(same_type<SliceAxisParams>);
-  add_back<SliceAxisParams>(
-      table, slice_axis, "_backward_slice_axis",
-      [](const SliceAxisParams&, GradBuilder& g) { cut_again<SliceAxisParams>("slice_axis", g); });
+  auto slice_axis = table.add<SliceAxisParams>("slice_axis", {"data"}).doc("A range of data along one axis.");
+  slice_axis.infer_shape(slice_axis_shape);
+  add_back<SliceAxisParams>(table, slice_axis, "slice_axis", {head(0)});
 
-  auto slice_like = table.add<SliceLikeParams>("slice_like");
-  slice_like.doc("The beginning of data, as long along the axes as another array.")
-      .inputs({"data", "shape_like"})
-      .output("output")
-      .infer_shape(slice_like_shape)
-      .infer_type(type_of_first<SliceLikeParams>)
-      .shape_only(1);
-  add_back<SliceLikeParams>(table, slice_like, "_backward_slice_like",
-                            [](const SliceLikeParams&, GradBuilder& g) {
-                              const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-                              g.set(0, g.call("slice_like", inputs, g.attrs())[0]);
-                            });
+  auto slice_like = table.add<SliceLikeParams>("slice_like", {"data", "shape_like"})
+                        .doc("The beginning of data, as long along the axes as another array.");
+  slice_like.infer_shape(slice_like_shape).type_of(0).shape_only(1);
+  add_back<SliceLikeParams>(table, slice_like, "slice_like", {head(0), input(0)});
 
-  table.add<SliceParams>("_slice_assign")
-      .aliases({"_crop_assign"})
+  table.add<SliceParams>("_slice_assign", {"lhs", "rhs"})
       .doc("lhs, with a region replaced by rhs.")
-      .inputs({"lhs", "rhs"})
-      .output("output")
+      .aliases({"_crop_assign"})
       .infer_shape(slice_assign_shape)
-      .infer_type(same_type<SliceParams>)
       .inplace(0, 0)
       .gradient([](const SliceParams&, GradBuilder& g) {
         const GradValue grad = g.grad_of(0);
@@ -181,13 +144,10 @@ void register_slices(OpTable& table) {
         const GradValue inputs[] = {grad, g.call1("zeros_like", {g.in(1)})};
         g.set(0, g.call("_slice_assign", inputs, g.attrs())[0]);
       });
-  table.add<SliceAssignScalarParams>("_slice_assign_scalar")
-      .aliases({"_crop_assign_scalar"})
+  table.add<SliceAssignScalarParams>("_slice_assign_scalar", {"data"})
       .doc("data, with a region filled with a number.")
-      .input("data")
-      .output("output")
+      .aliases({"_crop_assign_scalar"})
       .infer_shape(slice_assign_scalar_shape)
-      .infer_type(same_type<SliceAssignScalarParams>)
       .inplace(0, 0)
       .gradient([](const SliceAssignScalarParams& p, GradBuilder& g) {
         const auto text = [](const Bounds& bounds) {

@@ -2,6 +2,7 @@
 #include "ops/elemwise/apply.h"
 #include "ops/shape/shape.h"
 #include "ops/strided.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -80,8 +81,6 @@ void scatter(const Region& region, const KernelArgs& args) {
   write_region(region, args.in[0], args.out[0], args);
 }
 
-}  // namespace
-
 void slice_cpu(const SliceParams& p, const KernelArgs& args) {
   read_region(region_of(p, args.in[0].shape), args.in[0], args.out[0], args);
 }
@@ -121,6 +120,19 @@ void slice_assign_scalar_cpu(const SliceAssignScalarParams& p, const KernelArgs&
   plan.to_offset = region.offset;
   for (int axis = 0; axis < region.ndim; ++axis) plan.add_axis(region.size[axis], region.stride[axis], 0);
   copy_strided(plan, TensorView{number, y.dtype, Shape{}}, y, args);
+}
+
+}  // namespace
+
+void kernels_shape_slice(OpTable& table) {
+  table.kernel<slice_cpu>("slice", "slice_cpu");
+  table.kernel<backward_slice_cpu>("_backward_slice", "scatter_cpu");
+  table.kernel<slice_axis_cpu>("slice_axis", "slice_cpu");
+  table.kernel<backward_slice_axis_cpu>("_backward_slice_axis", "scatter_cpu");
+  table.kernel<slice_like_cpu>("slice_like", "slice_cpu");
+  table.kernel<backward_slice_like_cpu>("_backward_slice_like", "scatter_cpu");
+  table.kernel<slice_assign_cpu>("_slice_assign", "slice_assign_cpu");
+  table.kernel<slice_assign_scalar_cpu>("_slice_assign_scalar", "slice_assign_cpu");
 }
 
 }  // namespace loomix::ops

@@ -2,8 +2,6 @@
 #include "ops/softmax/softmax.h"
 
 #include "base/error.h"
-#include "ops/families.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -16,8 +14,7 @@ GradValue call(GradBuilder& g, const std::string& op, std::initializer_list<Grad
 }
 
 void infer_shape(const Params& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
   const int axis = normalize_axis(p.axis, data.ndim(), s.who());
@@ -36,10 +33,8 @@ void infer_type(const Params& p, TypeInfer& t) {
 }
 
 void infer_backward_type(const Params&, TypeInfer& t) {  // grad, output, data
-  t.set_in(0, t.in(1));
-  t.set_in(1, t.in(0));
-  t.set_out(0, t.in(2));
-  t.set_in(2, t.out(0));
+  t.tie({0, 1}, {});
+  t.tie({2});
 }
 
 bool takes_length(const Params& p) { return p.use_length.value_or(false); }
@@ -71,30 +66,17 @@ OpBuilder<Params> add_kind(OpTable& table, const char* name) {
       .inplace(0, 0)
       .element_cost(1)
       .gradient(gradient<kind>);
-  table.add<Params>(backward)
-      .hidden()
-      .inputs({"grad", "output", "data"})
+  table.add_hidden<Params>(backward, {"grad", "output", "data"})
       .shape_only(2)
-      .output("output")
-      .infer_shape(same_shape<Params>)
+      .one_shape()
       .infer_type(infer_backward_type)
       .types(kFloatingTypes)
       .inplace(0, 0)
       .inplace(1, 0)
       .gradient(gradient_twice<kind>);
-  table.add<Params>(backward + "_grad")
-      .hidden()
-      .inputs({"head", "grad", "output"})
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
-      .types(kFloatingTypes);
-  table.add<Params>(backward + "_output")
-      .hidden()
-      .inputs({"head", "grad", "output"})
-      .output("output")
-      .infer_shape(same_shape<Params>)
-      .infer_type(same_type<Params>)
+  table.add_hidden<Params>(backward + "_grad", {"head", "grad", "output"}).one_shape().types(kFloatingTypes);
+  table.add_hidden<Params>(backward + "_output", {"head", "grad", "output"})
+      .one_shape()
       .types(kFloatingTypes);
   return op;
 }
@@ -110,23 +92,16 @@ void register_softmax(OpTable& table) {
   add_kind<SoftmaxKind::softmin>(table, "softmin").doc("The softmax of the negated input.").input("data");
   add_kind<SoftmaxKind::log_softmax>(table, "log_softmax").doc("The logarithm of the softmax.").input("data");
   using Activation = SoftmaxActivationParams;
-  table.add<Activation>("SoftmaxActivation")
+  table.add<Activation>("SoftmaxActivation", {"data"})
       .doc("Softmax along the last axis, or over the channels at each place.")
-      .input("data")
-      .output("output")
-      .infer_shape(same_shape<Activation>)
-      .infer_type(same_type<Activation>)
+      .one_shape()
       .types(kFloatingTypes)
       .inplace(0, 0)
       .gradient([](const Activation&, GradBuilder& g) {
         g.set(0, call(g, "_backward_SoftmaxActivation", {g.grad_of(0), g.out(0)}));
       });
-  table.add<Activation>("_backward_SoftmaxActivation")
-      .hidden()
-      .inputs({"grad", "output"})
-      .output("output")
-      .infer_shape(same_shape<Activation>)
-      .infer_type(same_type<Activation>)
+  table.add_hidden<Activation>("_backward_SoftmaxActivation", {"grad", "output"})
+      .one_shape()
       .types(kFloatingTypes);
 }
 

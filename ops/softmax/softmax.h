@@ -59,22 +59,6 @@ void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const
 void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& grad,
                            const TensorView& output, const TensorView& out, engine::RunContext& context);
 
-template <SoftmaxKind kind>
-void softmax_cpu(const SoftmaxParams&, const KernelArgs&);
-template <SoftmaxKind kind>
-void softmax_simd(const SoftmaxParams&, const KernelArgs&);
-// grad, output, data (type only) -> gradient of the data.
-template <SoftmaxKind kind>
-void softmax_backward_cpu(const SoftmaxParams&, const KernelArgs&);
-template <SoftmaxKind kind>
-void softmax_backward_simd(const SoftmaxParams&, const KernelArgs&);
-Support softmax_simd_support(const SoftmaxParams&, const KernelSpec&);
-// head, grad, output -> the gradients of the backward operator to grad and to output.
-template <SoftmaxKind kind>
-void softmax_twice_grad_cpu(const SoftmaxParams&, const KernelArgs&);
-template <SoftmaxKind kind>
-void softmax_twice_output_cpu(const SoftmaxParams&, const KernelArgs&);
-
 enum class SoftmaxMode { instance, channel };
 
 struct SoftmaxActivationParams {
@@ -85,7 +69,5 @@ struct SoftmaxActivationParams {
         .options({{"channel", SoftmaxMode::channel}, {"instance", SoftmaxMode::instance}});
   }
 };
-void softmax_activation_cpu(const SoftmaxActivationParams&, const KernelArgs&);
-void softmax_activation_backward_cpu(const SoftmaxActivationParams&, const KernelArgs&);
 
 }  // namespace loomix::ops

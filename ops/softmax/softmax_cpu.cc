@@ -5,6 +5,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/softmax/softmax.h"
+#include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
@@ -25,10 +26,8 @@ SoftmaxRows rows_of(const SoftmaxParams& p, const Shape& shape) {
 template <class Fn>
 void each_row(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
-  engine::parallel_for(context, rows.outer * rows.inner, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      fn(row, row / rows.inner * rows.size * rows.inner + row % rows.inner);
-    }
+  engine::parallel_each(context, rows.outer * rows.inner, grain, [&](int64_t row) {
+    fn(row, row / rows.inner * rows.size * rows.inner + row % rows.inner);
   });
 }
 
@@ -133,74 +132,6 @@ void softmax_backward_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double
   });
 }
 
-template <SoftmaxKind kind>
-void softmax_cpu(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  softmax_rows_cpu(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0],
-                   args.in.size() > 1 ? &args.in[1] : nullptr, args.out[0], *args.context);
-}
-
-template <SoftmaxKind kind>
-void softmax_backward_cpu(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  softmax_backward_rows_cpu(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0], args.in[1],
-                            args.out[0], *args.context);
-}
-
-template <SoftmaxKind kind>
-void softmax_simd(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  softmax_rows_simd(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0].as<float>(),
-                    args.out[0].mutable_as<float>(), *args.context);
-}
-
-template <SoftmaxKind kind>
-void softmax_backward_simd(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  softmax_backward_rows_simd(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0].as<float>(),
-                             args.in[1].as<float>(), args.out[0].mutable_as<float>(), *args.context);
-}
-
-template <SoftmaxKind kind>
-void softmax_twice_grad_cpu(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.in[0].dtype, "softmax", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const A scale = static_cast<A>(scale_of(kind, p));
-    if constexpr (kind == SoftmaxKind::log_softmax) {
-      twice<T>(
-          p, args, [](A h, A, A y, A* sums) { sums[0] += h * std::exp(y); },
-          [=](A h, A, A, const A* sums) { return scale * (h - sums[0]); });
-    } else {
-      twice<T>(
-          p, args, [](A h, A, A y, A* sums) { sums[0] += h * y; },
-          [=](A h, A, A y, const A* sums) { return scale * y * (h - sums[0]); });
-    }
-  });
-}
-
-template <SoftmaxKind kind>
-void softmax_twice_output_cpu(const SoftmaxParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  dispatch_floating(args.in[0].dtype, "softmax", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const A scale = static_cast<A>(scale_of(kind, p));
-    if constexpr (kind == SoftmaxKind::log_softmax) {
-      twice<T>(
-          p, args, [](A, A g, A, A* sums) { sums[0] += g; },
-          [=](A h, A, A y, const A* sums) { return -scale * h * std::exp(y) * sums[0]; });
-    } else {
-      twice<T>(
-          p, args,
-          [](A h, A g, A y, A* sums) {
-            sums[0] += g * y;
-            sums[1] += h * y;
-          },
-          [=](A h, A g, A, const A* sums) { return scale * (h * (g - sums[0]) - g * sums[1]); });
-    }
-  });
-}
-
 void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
                   const TensorView& out, engine::RunContext& context) {
   if (data.dtype == DType::float32 && out.dtype == DType::float32) {
@@ -220,14 +151,78 @@ void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double sca
   }
 }
 
+namespace {
+
+template <SoftmaxKind kind>
+void softmax_cpu(const SoftmaxParams& p, const KernelArgs& args) {
+  softmax_rows_cpu(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0],
+                   args.in.size() > 1 ? &args.in[1] : nullptr, args.out[0], *args.context);
+}
+
+// grad, output, data (type only) -> gradient of the data.
+template <SoftmaxKind kind>
+void softmax_backward_cpu(const SoftmaxParams& p, const KernelArgs& args) {
+  softmax_backward_rows_cpu(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0], args.in[1],
+                            args.out[0], *args.context);
+}
+
+template <SoftmaxKind kind>
+void softmax_simd(const SoftmaxParams& p, const KernelArgs& args) {
+  softmax_rows_simd(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0].as<float>(),
+                    args.out[0].mutable_as<float>(), *args.context);
+}
+
+template <SoftmaxKind kind>
+void softmax_backward_simd(const SoftmaxParams& p, const KernelArgs& args) {
+  softmax_backward_rows_simd(kind, rows_of(p, args.in[0].shape), scale_of(kind, p), args.in[0].as<float>(),
+                             args.in[1].as<float>(), args.out[0].mutable_as<float>(), *args.context);
+}
+
+// head, grad, output -> the gradients of the backward operator to grad and to output.
+template <SoftmaxKind kind>
+void softmax_twice_grad_cpu(const SoftmaxParams& p, const KernelArgs& args) {
+  dispatch_floating(args.in[0].dtype, "softmax", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const A scale = static_cast<A>(scale_of(kind, p));
+    if constexpr (kind == SoftmaxKind::log_softmax) {
+      twice<T>(
+          p, args, [](A h, A, A y, A* sums) { sums[0] += h * std::exp(y); },
+          [=](A h, A, A, const A* sums) { return scale * (h - sums[0]); });
+    } else {
+      twice<T>(
+          p, args, [](A h, A, A y, A* sums) { sums[0] += h * y; },
+          [=](A h, A, A y, const A* sums) { return scale * y * (h - sums[0]); });
+    }
+  });
+}
+
+template <SoftmaxKind kind>
+void softmax_twice_output_cpu(const SoftmaxParams& p, const KernelArgs& args) {
+  dispatch_floating(args.in[0].dtype, "softmax", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const A scale = static_cast<A>(scale_of(kind, p));
+    if constexpr (kind == SoftmaxKind::log_softmax) {
+      twice<T>(
+          p, args, [](A, A g, A, A* sums) { sums[0] += g; },
+          [=](A h, A, A y, const A* sums) { return -scale * h * std::exp(y) * sums[0]; });
+    } else {
+      twice<T>(
+          p, args,
+          [](A h, A g, A y, A* sums) {
+            sums[0] += g * y;
+            sums[1] += h * y;
+          },
+          [=](A h, A g, A, const A* sums) { return scale * (h * (g - sums[0]) - g * sums[1]); });
+    }
+  });
+}
+
 void softmax_activation_cpu(const SoftmaxActivationParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   softmax_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0], args.out[0],
                *args.context);
 }
 
 void softmax_activation_backward_cpu(const SoftmaxActivationParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   softmax_backward_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0],
                         args.in[1], args.out[0], *args.context);
 }
@@ -240,23 +235,26 @@ Support softmax_simd_support(const SoftmaxParams& p, const KernelSpec& spec) {
   return Support::yes();
 }
 
-template void softmax_cpu<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_simd<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_cpu<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_simd<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_grad_cpu<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_output_cpu<SoftmaxKind::softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_cpu<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_simd<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_cpu<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_simd<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_grad_cpu<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_output_cpu<SoftmaxKind::softmin>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_cpu<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_simd<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_cpu<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_backward_simd<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_grad_cpu<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
-template void softmax_twice_output_cpu<SoftmaxKind::log_softmax>(const SoftmaxParams&, const KernelArgs&);
+template <SoftmaxKind kind>
+void add_kind(OpTable& table, const char* name) {
+  const std::string backward = std::string("_backward_") + name;
+  table.kernel<softmax_simd<kind>, softmax_simd_support>(name, "softmax_simd");
+  table.kernel<softmax_cpu<kind>>(name, "softmax_cpu");
+  table.kernel<softmax_backward_simd<kind>, softmax_simd_support>(backward, "softmax_backward_simd");
+  table.kernel<softmax_backward_cpu<kind>>(backward, "softmax_backward_cpu");
+  table.kernel<softmax_twice_grad_cpu<kind>>(backward + "_grad", "softmax_twice_grad_cpu");
+  table.kernel<softmax_twice_output_cpu<kind>>(backward + "_output", "softmax_twice_output_cpu");
+}
+
+}  // namespace
+
+void kernels_softmax(OpTable& table) {
+  add_kind<SoftmaxKind::softmax>(table, "softmax");
+  add_kind<SoftmaxKind::softmin>(table, "softmin");
+  add_kind<SoftmaxKind::log_softmax>(table, "log_softmax");
+  table.kernel<softmax_activation_cpu>("SoftmaxActivation", "softmax_activation_cpu");
+  table.kernel<softmax_activation_backward_cpu>("_backward_SoftmaxActivation",
+                                                "softmax_activation_backward_cpu");
+}
 
 }  // namespace loomix::ops

@@ -11,13 +11,7 @@ namespace {
 
 constexpr int64_t kElementsPerThread = 16384;
 
-const SoftmaxKernels& kernels() {
-  if constexpr (LOOMIX_ISA_LEVELS > 1) {
-    if (machine_isa() == Isa::v4) return isa_v4::softmax_kernels;
-    if (machine_isa() == Isa::v3) return isa_v3::softmax_kernels;
-  }
-  return isa_base::softmax_kernels;
-}
+const SoftmaxKernels& kernels() { return best_loops<SoftmaxKernels>(); }
 
 int64_t grain(const SoftmaxRows& rows) {
   return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
@@ -29,11 +23,9 @@ void each_strip(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
   const int64_t width = std::min(rows.inner, kSoftmaxColumns);
   const int64_t strips = (rows.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
   const int64_t most = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size * width));
-  engine::parallel_for(context, rows.outer * strips, most, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t column = i % strips * kSoftmaxColumns;
-      fn(i / strips * rows.size * rows.inner + column, std::min(kSoftmaxColumns, rows.inner - column));
-    }
+  engine::parallel_each(context, rows.outer * strips, most, [&](int64_t i) {
+    const int64_t column = i % strips * kSoftmaxColumns;
+    fn(i / strips * rows.size * rows.inner + column, std::min(kSoftmaxColumns, rows.inner - column));
   });
 }
 

@@ -19,14 +19,4 @@ struct SoftmaxKernels {
                            const float* grad, const float* y, float* out);
 };
 
-namespace isa_base {
-extern const SoftmaxKernels softmax_kernels;
-}
-namespace isa_v3 {
-extern const SoftmaxKernels softmax_kernels;
-}
-namespace isa_v4 {
-extern const SoftmaxKernels softmax_kernels;
-}
-
 }  // namespace loomix::ops

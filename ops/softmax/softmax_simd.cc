@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/simd_math.h"
 #include "ops/softmax/softmax_kernels.h"
 
@@ -105,6 +106,10 @@ void backward_columns(bool log, float scale, int64_t count, int64_t size, int64_
 
 }  // namespace
 
-const SoftmaxKernels softmax_kernels = {forward, backward, forward_columns, backward_columns};
+template <>
+const SoftmaxKernels& compiled_loops() {
+  static constexpr SoftmaxKernels kernels = {forward, backward, forward_columns, backward_columns};
+  return kernels;
+}
 
 }  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE

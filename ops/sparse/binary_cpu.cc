@@ -267,13 +267,12 @@ Support adds_rows(const AddNParams&, const KernelSpec& spec) {
 
 template <class F>
 void add_sum(OpTable& table, const char* op) {
-  table.add_kernel(op, sparse_kernel<NoParams, sum_sparse<binary_code<F>>, sums>("sum_sparse_cpu"));
+  add_sparse<sum_sparse<binary_code<F>>, sums>(table, op, "sum_sparse_cpu");
 }
 
 template <class F>
 void add_product(OpTable& table, const char* op) {
-  table.add_kernel(op,
-                   sparse_kernel<NoParams, product_sparse<binary_code<F>>, products>("product_sparse_cpu"));
+  add_sparse<product_sparse<binary_code<F>>, products>(table, op, "product_sparse_cpu");
 }
 
 }  // namespace
@@ -287,11 +286,9 @@ void kernels_sparse_binary(OpTable& table) {
   add_product<fn::BackwardSquare>(table, "_backward_square");
   add_product<fn::BackwardAbs>(table, "_backward_abs");
   add_product<fn::BackwardRelu>(table, "_backward_relu");
-  table.add_kernel("broadcast_mul",
-                   sparse_kernel<NoParams, scaled_csr<binary_code<fn::Mul>>, scales>("scale_csr_cpu"));
-  table.add_kernel("broadcast_div",
-                   sparse_kernel<NoParams, scaled_csr<binary_code<fn::Div>>, scales>("scale_csr_cpu"));
-  table.add_kernel("add_n", sparse_kernel<AddNParams, add_rows, adds_rows>("add_rows_cpu"));
+  add_sparse<scaled_csr<binary_code<fn::Mul>>, scales>(table, "broadcast_mul", "scale_csr_cpu");
+  add_sparse<scaled_csr<binary_code<fn::Div>>, scales>(table, "broadcast_div", "scale_csr_cpu");
+  add_sparse<add_rows, adds_rows>(table, "add_n", "add_rows_cpu");
 }
 
 }  // namespace loomix::ops

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/parallel_for.h"
+#include "ops/isa.h"
 #include "ops/linear/dot.h"
 #include "ops/sparse/loops.h"
 #include "ops/sparse/row_set.h"
@@ -99,8 +100,8 @@ class RowSum {
 
  private:
   static WeightedRows<T> loop() {
-    if constexpr (std::is_same_v<T, float>) return sparse_loops().weighted_f32;
-    else return sparse_loops().weighted_f64;
+    if constexpr (std::is_same_v<T, float>) return best_loops<SparseLoops>().weighted_f32;
+    else return best_loops<SparseLoops>().weighted_f64;
   }
   const int64_t size_;
   std::vector<T> weights_;
@@ -314,12 +315,10 @@ Support dots_csr_back(const DotParams& p, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_sparse_dot(OpTable& table) {
-  table.add_kernel("dot", sparse_kernel<DotParams, csr_dot, csr_dots>("csr_dot_cpu"));
-  table.add_kernel("dot", sparse_kernel<DotParams, dot_csr, dots_csr>("dot_csr_cpu"));
-  table.add_kernel("_backward_dot_rhs",
-                   sparse_kernel<DotParams, csr_dot_back, csr_dots_back>("csr_dot_back_cpu"));
-  table.add_kernel("_backward_dot_lhs",
-                   sparse_kernel<DotParams, dot_csr_back, dots_csr_back>("dot_csr_back_cpu"));
+  add_sparse<csr_dot, csr_dots>(table, "dot", "csr_dot_cpu");
+  add_sparse<dot_csr, dots_csr>(table, "dot", "dot_csr_cpu");
+  add_sparse<csr_dot_back, csr_dots_back>(table, "_backward_dot_rhs", "csr_dot_back_cpu");
+  add_sparse<dot_csr_back, dots_csr_back>(table, "_backward_dot_lhs", "dot_csr_back_cpu");
 }
 
 }  // namespace loomix::ops

@@ -97,17 +97,13 @@ size_t index_scratch(const P&, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_sparse_embedding(OpTable& table) {
-  constexpr DeviceType cpu = DeviceType::cpu;
   using P = EmbeddingParams;
-  table.add_kernel("Embedding", sparse_kernel<P, embedding_rows, embeds_rows>("embedding_rows_cpu"));
-  table.kernel<P, embedding_cpu, nullptr, index_scratch<P, 0>>("_contrib_SparseEmbedding", "embedding_cpu",
-                                                               cpu);
-  table.add_kernel("_contrib_SparseEmbedding",
-                   sparse_kernel<P, embedding_rows, embeds_rows>("embedding_rows_cpu"));
-  table.add_kernel("_backward_SparseEmbedding",
-                   sparse_kernel<P, embedding_gradient, gives_rows>("embedding_gradient_cpu"));
-  table.kernel<P, backward_embedding_cpu, nullptr, index_scratch<P, 1>>("_backward_SparseEmbedding",
-                                                                        "backward_embedding_cpu", cpu);
+  add_sparse<embedding_rows, embeds_rows>(table, "Embedding", "embedding_rows_cpu");
+  table.kernel<embedding_cpu, index_scratch<P, 0>>("_contrib_SparseEmbedding", "embedding_cpu");
+  add_sparse<embedding_rows, embeds_rows>(table, "_contrib_SparseEmbedding", "embedding_rows_cpu");
+  add_sparse<embedding_gradient, gives_rows>(table, "_backward_SparseEmbedding", "embedding_gradient_cpu");
+  table.kernel<backward_embedding_cpu, index_scratch<P, 1>>("_backward_SparseEmbedding",
+                                                            "backward_embedding_cpu");
 }
 
 }  // namespace loomix::ops

@@ -28,8 +28,7 @@ int count_graphs(const SubgraphParams& p) { return p.num_args - 1; }
 
 void subgraph_shape(const SubgraphParams& p, ShapeInfer& s) {
   const Shape& graph = s.in(0);
-  LOOMIX_CHECK(!graph.ndim_known() || (graph.ndim() == 2 && graph[0] == graph[1]), ShapeError,
-               "[{}] graph has shape {}; expected a square matrix.", s.who(), graph.to_string());
+  s.expect(0, graph.ndim() == 2 && graph[0] == graph[1], "a square matrix");
   for (int i = 0; i < count_graphs(p); ++i) {
     const Shape& vertices = s.in(i + 1);
     if (!vertices.ndim_known()) continue;
@@ -109,15 +108,12 @@ void refuse_dense(const P&, const KernelArgs&) {
 }  // namespace
 
 void register_graph(OpTable& table) {
-  table.add<NoParams>("_contrib_dgl_adjacency")
+  table.add<NoParams>("_contrib_dgl_adjacency", {"data"})
       .doc("The adjacency matrix of a graph: a 1 for each edge.")
-      .input("data")
-      .output("output")
-      .infer_shape([](const NoParams&, ShapeInfer& s) { s.unify_all(); })
+      .one_shape()
       .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, DType::float32); });
-  table.add<SubgraphParams>("_contrib_dgl_subgraph")
+  table.add<SubgraphParams>("_contrib_dgl_subgraph", {"graph"})
       .doc("The edges between some vertices of a graph, for each array of vertices.")
-      .input("graph")
       .variadic("data", "num_args", &SubgraphParams::num_args)
       .output("output")
       .num_outputs([](const SubgraphParams& p) { return count_graphs(p) * (p.return_mapping ? 2 : 1); })
@@ -127,14 +123,10 @@ void register_graph(OpTable& table) {
 }
 
 void kernels_sparse_graph(OpTable& table) {
-  table.kernel<NoParams, refuse_dense<NoParams>>("_contrib_dgl_adjacency", "refuse_dense_cpu",
-                                                 DeviceType::cpu);
-  table.add_kernel("_contrib_dgl_adjacency",
-                   sparse_kernel<NoParams, adjacency_cpu, takes_csr>("adjacency_cpu"));
-  table.kernel<SubgraphParams, refuse_dense<SubgraphParams>>("_contrib_dgl_subgraph", "refuse_dense_cpu",
-                                                             DeviceType::cpu);
-  table.add_kernel("_contrib_dgl_subgraph",
-                   sparse_kernel<SubgraphParams, subgraph_cpu, takes_graph>("subgraph_cpu"));
+  table.kernel<refuse_dense<NoParams>>("_contrib_dgl_adjacency", "refuse_dense_cpu");
+  add_sparse<adjacency_cpu, takes_csr>(table, "_contrib_dgl_adjacency", "adjacency_cpu");
+  table.kernel<refuse_dense<SubgraphParams>>("_contrib_dgl_subgraph", "refuse_dense_cpu");
+  add_sparse<subgraph_cpu, takes_graph>(table, "_contrib_dgl_subgraph", "subgraph_cpu");
 }
 
 }  // namespace loomix::ops

@@ -10,8 +10,6 @@
 // Operators on graphs: csr matrices whose stored values number the edges, one row a vertex.
 namespace loomix::ops {
 
-class OpTable;
-
 // A csr matrix in the making.
 template <class T>
 struct EdgeRows {
@@ -47,8 +45,5 @@ struct SubgraphParams {
         .required("False");
   }
 };
-
-void register_graph(OpTable& table);
-void kernels_sparse_graph(OpTable& table);
 
 }  // namespace loomix::ops

@@ -298,8 +298,8 @@ OpBuilder<P> add_sample(OpTable& table, const char* name, const char* doc) {
 
 template <class P>
 void sample_kernels(OpTable& table, const char* name) {
-  table.kernel<P, refuse_dense<P>>(name, "refuse_dense_cpu", DeviceType::cpu);
-  table.add_kernel(name, sparse_kernel<P, sample_cpu<P>, takes_sample<P>>("sample_cpu"));
+  table.kernel<refuse_dense<P>>(name, "refuse_dense_cpu");
+  add_sparse<sample_cpu<P>, takes_sample<P>>(table, name, "sample_cpu");
 }
 
 }  // namespace
@@ -331,10 +331,8 @@ void register_graph_sample(OpTable& table) {
 void kernels_graph_sample(OpTable& table) {
   sample_kernels<Uniform>(table, "_contrib_dgl_csr_neighbor_uniform_sample");
   sample_kernels<Weighted>(table, "_contrib_dgl_csr_neighbor_non_uniform_sample");
-  table.kernel<GraphCompactParams, refuse_dense<GraphCompactParams>>("_contrib_dgl_graph_compact",
-                                                                     "refuse_dense_cpu", DeviceType::cpu);
-  table.add_kernel("_contrib_dgl_graph_compact",
-                   sparse_kernel<GraphCompactParams, compact_cpu, takes_compact>("compact_cpu"));
+  table.kernel<refuse_dense<GraphCompactParams>>("_contrib_dgl_graph_compact", "refuse_dense_cpu");
+  add_sparse<compact_cpu, takes_compact>(table, "_contrib_dgl_graph_compact", "compact_cpu");
 }
 
 }  // namespace loomix::ops

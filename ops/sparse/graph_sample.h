@@ -5,8 +5,6 @@
 
 namespace loomix::ops {
 
-class OpTable;
-
 // `Weighted`: vertices are drawn by probabilities, which are an input of their own.
 template <bool Weighted>
 struct NeighborSampleParams {
@@ -48,8 +46,5 @@ struct GraphCompactParams {
     f("graph_sizes", &P::graph_sizes, "Number of vertices of each graph.").required("(1,)");
   }
 };
-
-void register_graph_sample(OpTable& table);
-void kernels_graph_sample(OpTable& table);
 
 }  // namespace loomix::ops

@@ -14,6 +14,5 @@ struct SparseLoops {
   WeightedRows<float> weighted_f32;
   WeightedRows<double> weighted_f64;
 };
-const SparseLoops& sparse_loops();
 
 }  // namespace loomix::ops

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/isa.h"
 #include "ops/sparse/loops.h"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ void weighted_rows(const T* values, const T* const* rows, int64_t count, T* sum,
 
 }  // namespace
 
-const SparseLoops& sparse_table() {
+template <>
+const SparseLoops& compiled_loops() {
   static constexpr SparseLoops loops{weighted_rows<float>, weighted_rows<double>};
   return loops;
 }

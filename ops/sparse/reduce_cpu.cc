@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "ops/elemwise/binary.h"
@@ -178,13 +177,12 @@ Support takes_square_gradient(const ReduceParams& p, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_sparse_reduce(OpTable& table) {
-  using P = ReduceParams;
-  table.add_kernel("sum", sparse_kernel<P, sum_csr<false>, takes_csr>("sum_csr_cpu"));
-  table.add_kernel("mean", sparse_kernel<P, sum_csr<true>, takes_csr>("mean_csr_cpu"));
-  table.add_kernel("norm", sparse_kernel<NormParams, norm_stored, takes_norm>("norm_stored_cpu"));
-  table.add_kernel("_square_sum", sparse_kernel<P, square_sum_rows, takes_squares>("square_sum_rows_cpu"));
-  table.add_kernel("_backward_square_sum",
-                   sparse_kernel<P, square_sum_gradient, takes_square_gradient>("square_sum_gradient_cpu"));
+  add_sparse<sum_csr<false>, takes_csr>(table, "sum", "sum_csr_cpu");
+  add_sparse<sum_csr<true>, takes_csr>(table, "mean", "mean_csr_cpu");
+  add_sparse<norm_stored, takes_norm>(table, "norm", "norm_stored_cpu");
+  add_sparse<square_sum_rows, takes_squares>(table, "_square_sum", "square_sum_rows_cpu");
+  add_sparse<square_sum_gradient, takes_square_gradient>(table, "_backward_square_sum",
+                                                         "square_sum_gradient_cpu");
 }
 
 }  // namespace loomix::ops

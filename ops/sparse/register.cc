@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/families.h"
-#include "ops/rules.h"
 #include "ops/sparse/graph.h"
 #include "ops/sparse/graph_sample.h"
 #include "ops/sparse/sparse.h"
@@ -20,44 +18,33 @@ void cast_shape(const CastStorageParams& p, ShapeInfer& s) {
 }
 
 void retain_shape(const NoParams&, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_in(0, s.out(0));
+  s.tie({0});
   const Shape& ids = s.in(1);
   LOOMIX_CHECK(!ids.ndim_known() || ids.ndim() == 1, ShapeError,
                "[{}] indices have shape {}; expected one axis.", s.who(), ids.to_string());
-  LOOMIX_CHECK(!s.in(0).ndim_known() || s.in(0).ndim() >= 1, ShapeError,
-               "[{}] data has shape (); expected rows.", s.who());
+  s.expect(0, s.in(0).ndim() >= 1, "rows");
 }
 
 void typed_by_first(const NoParams&, TypeInfer& t) {
-  t.set_out(0, t.in(0));
-  t.set_in(0, t.out(0));
+  t.tie({0});
   if (t.in(1) == DType::unknown) t.set_in(1, DType::int64);
 }
 
 }  // namespace
 
 void register_sparse(OpTable& table) {
-  register_graph(table);
-  register_graph_sample(table);
-  table.add<CastStorageParams>("cast_storage")
+  table.add<CastStorageParams>("cast_storage", {"data"})
       .aliases({"_sparse_cast_storage"})
       .doc("The same values in another storage type: 'default', 'row_sparse' or 'csr'.")
-      .input("data")
-      .output("output")
+      .aliases({"_sparse_cast_storage"})
       .infer_shape(cast_shape)
-      .infer_type(same_type<CastStorageParams>)
       .gradient([](const CastStorageParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
-  table.add<NoParams>("_sparse_retain")
+  table.add<NoParams>("_sparse_retain", {"data", "indices"})
       .doc("The rows of a row_sparse array whose numbers are in `indices`; all others are zero.")
-      .inputs({"data", "indices"})
-      .output("output")
       .infer_shape(retain_shape)
       .infer_type(typed_by_first)
       .input_types(1, kNumericTypes)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        if (g.wants(0)) g.set(0, g.call1("_sparse_retain", {g.grad_of(0), g.in(1)}));
-      });
+      .gradient_op("_sparse_retain", {head(0), input(1)});
 }
 
 }  // namespace loomix::ops

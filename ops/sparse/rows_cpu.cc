@@ -114,9 +114,9 @@ Support takes(const TakeParams& p, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_sparse_rows(OpTable& table) {
-  table.add_kernel("slice", sparse_kernel<SliceParams, slice_csr, slices>("slice_csr_cpu"));
-  table.add_kernel("Concat", sparse_kernel<ConcatParams, concat_csr, concatenates>("concat_csr_cpu"));
-  table.add_kernel("take", sparse_kernel<TakeParams, take_csr, takes>("take_csr_cpu"));
+  add_sparse<slice_csr, slices>(table, "slice", "slice_csr_cpu");
+  add_sparse<concat_csr, concatenates>(table, "Concat", "concat_csr_cpu");
+  add_sparse<take_csr, takes>(table, "take", "take_csr_cpu");
 }
 
 }  // namespace loomix::ops

@@ -4,13 +4,11 @@
 #include <span>
 
 #include "ndarray/storage.h"
-#include "ops/op.h"
+#include "ops/table.h"
 
 // Operators that exist for sparse arrays, and kernels of other families' operators for them. A kernel here sets
 // `Kernel::sparse`, and its `support` says which storage types it takes and gives; README.md of ops/ has the rules.
 namespace loomix::ops {
-
-class OpTable;
 
 struct CastStorageParams {
   StorageType stype = StorageType::dense;
@@ -68,27 +66,17 @@ void copy_places(const Storage& from, Storage& to, const Shape& shape, DType dty
 // `to` stores nothing.
 void store_nothing(Storage& to, const Shape& shape, DType dtype);
 
-// A kernel for sparse arrays, to be added to the table. Where it is an operator's first one, the executor offers sparse
-// outputs also for inputs that are all dense.
-template <class P, void (*Run)(const P&, const KernelArgs&), Support (*Accepts)(const P&, const KernelSpec&)>
-Kernel sparse_kernel(const char* name) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.device = DeviceType::cpu;
-  kernel.sparse = true;
+// Adds a kernel for sparse arrays, as KernelList::kernel does for dense ones. Where it is an operator's first one, the executor
+// offers sparse outputs also for inputs that are all dense.
+template <auto Run, auto Accepts>
+void add_sparse(KernelList& table, std::string_view op, const char* name) {
+  using P = typename registration::KernelParams<decltype(Run)>::type;
+  Kernel kernel{.name = name, .sparse = true};
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); };
   kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
     return Accepts(attrs.as<P>(), spec);
   };
-  return kernel;
+  table.add_kernel(op, kernel);
 }
-
-void kernels_sparse_storage(OpTable& table);
-void kernels_sparse_unary(OpTable& table);
-void kernels_sparse_binary(OpTable& table);
-void kernels_sparse_dot(OpTable& table);
-void kernels_sparse_embedding(OpTable& table);
-void kernels_sparse_reduce(OpTable& table);
-void kernels_sparse_rows(OpTable& table);
 
 }  // namespace loomix::ops

@@ -99,15 +99,13 @@ void zeros_sparse_cpu(const NoParams&, const KernelArgs& args) {
 }  // namespace
 
 void kernels_sparse_storage(OpTable& table) {
-  table.add_kernel("cast_storage",
-                   sparse_kernel<CastStorageParams, cast_storage_cpu, casts_to>("cast_storage_cpu"));
-  table.kernel<CastStorageParams, copy_dense>("cast_storage", "copy_cpu", DeviceType::cpu);
-  table.add_kernel("_sparse_retain", sparse_kernel<NoParams, retain_cpu, retains>("retain_cpu"));
-  table.kernel<NoParams, retain_dense>("_sparse_retain", "retain_dense_cpu", DeviceType::cpu);
+  add_sparse<cast_storage_cpu, casts_to>(table, "cast_storage", "cast_storage_cpu");
+  table.kernel<copy_dense>("cast_storage", "copy_cpu");
+  add_sparse<retain_cpu, retains>(table, "_sparse_retain", "retain_cpu");
+  table.kernel<retain_dense>("_sparse_retain", "retain_dense_cpu");
   for (const char* op : {"_copy", "BlockGrad", "make_loss"})
-    table.add_kernel(op, sparse_kernel<NoParams, copy_sparse_cpu, keeps_storage>("copy_sparse_cpu"));
-  table.add_kernel("zeros_like",
-                   sparse_kernel<NoParams, zeros_sparse_cpu, keeps_storage>("zeros_sparse_cpu"));
+    add_sparse<copy_sparse_cpu, keeps_storage>(table, op, "copy_sparse_cpu");
+  add_sparse<zeros_sparse_cpu, keeps_storage>(table, "zeros_like", "zeros_sparse_cpu");
 }
 
 }  // namespace loomix::ops

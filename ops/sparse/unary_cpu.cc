@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cstring>
 #include <tuple>
 
 #include "ops/contrib/contrib.h"
@@ -74,8 +72,7 @@ bool stays_dense(std::string_view name) {
 template <class F, class Gradient>
 void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
   if (stays_dense(op.name) || !zero_at_zero<F>()) return;
-  table.add_kernel(op.name,
-                   sparse_kernel<NoParams, unary_sparse<unary_code<F>>, unary_keeps>("unary_sparse_cpu"));
+  add_sparse<unary_sparse<unary_code<F>>, unary_keeps>(table, op.name, "unary_sparse_cpu");
 }
 
 template <class P, Binary op, Spread side>
@@ -99,10 +96,8 @@ void add_scalar(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
   constexpr bool dense = std::is_same_v<F, fn::Power> || std::is_same_v<F, fn::Mod> ||
                          std::is_same_v<F, fn::Hypot> || !std::is_same_v<P, ScalarParams>;
   if constexpr (!dense) {
-    table.add_kernel(
-        op.name,
-        sparse_kernel<P, scalar_sparse<P, binary_code<F>, side>, scalar_keeps<P, binary_code<F>, side>>(
-            "scalar_sparse_cpu"));
+    add_sparse<scalar_sparse<P, binary_code<F>, side>, scalar_keeps<P, binary_code<F>, side>>(
+        table, op.name, "scalar_sparse_cpu");
   }
 }
 
@@ -125,9 +120,8 @@ Support quadratic_keeps(const QuadraticParams& p, const KernelSpec& spec) { retu
 void kernels_sparse_unary(OpTable& table) {
   std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
-  table.add_kernel("clip", sparse_kernel<ClipParams, clip_sparse, clip_keeps>("clip_sparse_cpu"));
-  table.add_kernel("_contrib_quadratic",
-                   sparse_kernel<QuadraticParams, quadratic_sparse, quadratic_keeps>("quadratic_sparse_cpu"));
+  add_sparse<clip_sparse, clip_keeps>(table, "clip", "clip_sparse_cpu");
+  add_sparse<quadratic_sparse, quadratic_keeps>(table, "_contrib_quadratic", "quadratic_sparse_cpu");
 }
 
 }  // namespace loomix::ops

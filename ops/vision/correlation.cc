@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
 
@@ -13,11 +12,9 @@ using Params = CorrelationParams;
 void infer(const Params& p, ShapeInfer& s) {
   LOOMIX_CHECK(p.kernel_size % 2 == 1, ValueError, "[{}] kernel_size is {}; expected an odd number.", s.who(),
                p.kernel_size);
-  s.set_in(0, s.in(1));
-  s.set_in(1, s.in(0));
+  s.tie({0, 1}, {});
   const Shape& data = s.in(0);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 4, ShapeError,
-               "[{}] data1 has shape {}; expected 4 axes.", s.who(), data.to_string());
+  s.expect(0, data.ndim() == 4, "4 axes");
   if (!data.is_known()) return;
   const CorrelationGeometry g(p, data);
   LOOMIX_CHECK(
@@ -53,25 +50,15 @@ CorrelationGeometry::CorrelationGeometry(const CorrelationParams& p, const Shape
 }
 
 void register_correlation(OpTable& table) {
-  table.add<Params>("Correlation")
+  table.add<Params>("Correlation", {"data1", "data2"})
       .doc(
           "Compares squares of one image with displaced squares of another: a channel for each displacement.")
-      .inputs({"data1", "data2"})
-      .output("output")
       .infer_shape(infer)
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(20)
-      .gradient([](const Params&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0), g.in(1)};
-        const auto grads = g.call("_backward_Correlation", inputs, g.attrs());
-        for (int i = 0; i < 2; ++i) g.set(i, grads[static_cast<size_t>(i)]);
-      });
-  table.add<Params>("_backward_Correlation")
-      .hidden()
-      .inputs({"grad", "data1", "data2"})
-      .output("data1")
-      .output("data2")
+      .gradient_op("_backward_Correlation", {head(0), input(0), input(1)}, {0, 1});
+  table.add_hidden<Params>("_backward_Correlation", {"grad", "data1", "data2"})
+      .outputs({"data1", "data2"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
         for (int i = 0; i < 2; ++i) {
           s.set_out(i, s.in(i + 1));
@@ -79,7 +66,6 @@ void register_correlation(OpTable& table) {
         }
         grad_like_output(p, s, infer);
       })
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(40);
 }

@@ -4,6 +4,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 #include "ops/vision/vision.h"
 
 namespace loomix::ops {
@@ -25,16 +26,14 @@ struct Padded {
     auto* const memory = reinterpret_cast<A*>(args.scratch.data());
     const T* const from[2] = {first, second};
     for (int i = 0; i < 2; ++i) images[i] = memory + i * planes * size;
-    engine::parallel_for(*args.context, 2 * planes, 4, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t plane = unit % planes;
-        A* const to = images[unit / planes] + plane * size;
-        const T* row = from[unit / planes] + plane * g.in[0] * g.in[1];
-        std::fill_n(to, size, A{0});
-        for (int64_t y = 0; y < g.in[0]; ++y, row += g.in[1]) {
-          A* const place = to + (y + p.pad_size) * g.padded[1] + p.pad_size;
-          for (int64_t x = 0; x < g.in[1]; ++x) place[x] = static_cast<A>(row[x]);
-        }
+    engine::parallel_each(*args.context, 2 * planes, 4, [&](int64_t unit) {
+      const int64_t plane = unit % planes;
+      A* const to = images[unit / planes] + plane * size;
+      const T* row = from[unit / planes] + plane * g.in[0] * g.in[1];
+      std::fill_n(to, size, A{0});
+      for (int64_t y = 0; y < g.in[0]; ++y, row += g.in[1]) {
+        A* const place = to + (y + p.pad_size) * g.padded[1] + p.pad_size;
+        for (int64_t x = 0; x < g.in[1]; ++x) place[x] = static_cast<A>(row[x]);
       }
     });
   }
@@ -127,8 +126,6 @@ size_t padded_bytes(const CorrelationParams& p, const Shape& data, DType dtype) 
   return dtype == DType::float64 ? Padded<double>::bytes(g) : Padded<float>::bytes(g);
 }
 
-}  // namespace
-
 size_t correlation_scratch(const CorrelationParams& p, const KernelSpec& spec) {
   return padded_bytes(p, spec.in[0].shape, spec.in[0].dtype);
 }
@@ -147,27 +144,23 @@ void correlation_cpu(const CorrelationParams& p, const KernelArgs& args) {
     const Padded<A> padded(p, g, args.in[0].as<T>(), args.in[1].as<T>(), args);
     T* const out = args.out[0].mutable_as<T>();
     const A factor = A{1} / static_cast<A>(std::max<int64_t>(1, g.channels * p.kernel_size * p.kernel_size));
-    engine::parallel_for(*args.context, g.batch * g.displacements() * g.out[0], 1,
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t unit = begin; unit < end; ++unit) {
-                             const int64_t n = unit / g.out[0] / g.displacements();
-                             const int64_t moved = displacement(p, g, unit / g.out[0] % g.displacements());
-                             for (int64_t x = 0; x < g.out[1]; x += kColumns) {
-                               const int64_t count = std::min(kColumns, g.out[1] - x);
-                               A sums[kColumns] = {};
-                               for (int64_t c = 0; c < g.channels; ++c) {
-                                 const int64_t first = (n * g.channels + c) * plane_size(g) +
-                                                       first_of_row(p, g, unit % g.out[0]) + x * p.stride1;
-                                 each_offset(p, g, [&](int64_t offset) {
-                                   add_products(p.is_multiply, p.stride1, padded.images[0] + first + offset,
-                                                padded.images[1] + first + offset + moved, count, sums);
-                                 });
-                               }
-                               for (int64_t i = 0; i < count; ++i)
-                                 out[unit * g.out[1] + x + i] = static_cast<T>(sums[i] * factor);
-                             }
-                           }
-                         });
+    engine::parallel_each(*args.context, g.batch * g.displacements() * g.out[0], 1, [&](int64_t unit) {
+      const int64_t n = unit / g.out[0] / g.displacements();
+      const int64_t moved = displacement(p, g, unit / g.out[0] % g.displacements());
+      for (int64_t x = 0; x < g.out[1]; x += kColumns) {
+        const int64_t count = std::min(kColumns, g.out[1] - x);
+        A sums[kColumns] = {};
+        for (int64_t c = 0; c < g.channels; ++c) {
+          const int64_t first =
+              (n * g.channels + c) * plane_size(g) + first_of_row(p, g, unit % g.out[0]) + x * p.stride1;
+          each_offset(p, g, [&](int64_t offset) {
+            add_products(p.is_multiply, p.stride1, padded.images[0] + first + offset,
+                         padded.images[1] + first + offset + moved, count, sums);
+          });
+        }
+        for (int64_t i = 0; i < count; ++i) out[unit * g.out[1] + x + i] = static_cast<T>(sums[i] * factor);
+      }
+    });
   });
 }
 
@@ -198,6 +191,14 @@ void correlation_backward_cpu(const CorrelationParams& p, const KernelArgs& args
       }
     });
   });
+}
+
+}  // namespace
+
+void kernels_correlation(OpTable& table) {
+  table.kernel<correlation_cpu, correlation_scratch>("Correlation", "correlation_cpu");
+  table.kernel<correlation_backward_cpu, correlation_backward_scratch>("_backward_Correlation",
+                                                                       "correlation_backward_cpu");
 }
 
 }  // namespace loomix::ops

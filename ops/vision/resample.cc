@@ -2,7 +2,6 @@
 // BilinearResize2D and AdaptiveAvgPooling2D.
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
 
@@ -80,10 +79,7 @@ void pool_shape(const Pool& p, ShapeInfer& s) {
 }
 
 // (grad, data): the shape of data.
-void like_data(ShapeInfer& s) {
-  s.set_out(0, s.in(1));
-  s.set_in(1, s.out(0));
-}
+void like_data(ShapeInfer& s) { s.tie({1}); }
 
 void resize_backward_shape(const Resize& p, ShapeInfer& s) {
   like_data(s);
@@ -97,18 +93,10 @@ void pool_backward_shape(const Pool& p, ShapeInfer& s) {
 }
 
 template <class P>
-void add_backward(OpTable& table, const char* name, void (*shape)(const P&, ShapeInfer&),
-                  void (*gradient)(const P&, GradBuilder&)) {
-  table.add<P>(name)
-      .hidden()
-      .inputs({"grad", "data"})
-      .shape_only(1)
-      .output("output")
-      .infer_shape(shape)
-      .infer_type(same_type<P>)
-      .types(kFloatingTypes)
-      .element_cost(4)
-      .gradient(gradient);
+OpBuilder<P> add_backward(OpTable& table, const char* name, void (*shape)(const P&, ShapeInfer&)) {
+  auto op = table.add_hidden<P>(name, {"grad", "data"});
+  op.shape_only(1).infer_shape(shape).types(kFloatingTypes).element_cost(4);
+  return op;
 }
 
 }  // namespace
@@ -130,43 +118,28 @@ void BilinearResizeParams::fields(FieldList<BilinearResizeParams>& f) {
 }
 
 void register_resample(OpTable& table) {
-  table.add<Resize>("_contrib_BilinearResize2D")
+  table.add<Resize>("_contrib_BilinearResize2D", {"data", "like"})
       .doc("Changes the size of images; new elements are weighted means of the four around them.")
-      .inputs({"data", "like"})
       .last_input_if([](const Resize& p) { return p.mode == ResizeMode::like; })
       .shape_only(1)
-      .output("output")
       .infer_shape(resize_shape)
-      .infer_type(same_type<Resize>)
       .types(kFloatingTypes)
       .element_cost(2)
-      .gradient([](const Resize&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-        g.set(0, g.call("_backward__contrib_BilinearResize2D", inputs, g.attrs())[0]);
+      .gradient_op("_backward__contrib_BilinearResize2D", {head(0), input(0)});
+  add_backward<Resize>(table, "_backward__contrib_BilinearResize2D", resize_backward_shape)
+      .gradient([](const Resize& p, GradBuilder& g) {
+        std::vector<GradValue> inputs = {g.grad_of(0)};
+        if (p.mode == ResizeMode::like) inputs.push_back(g.in(0));
+        g.set(0, g.call("_contrib_BilinearResize2D", inputs, g.attrs())[0]);
       });
-  add_backward<Resize>(table, "_backward__contrib_BilinearResize2D", resize_backward_shape,
-                       [](const Resize& p, GradBuilder& g) {
-                         std::vector<GradValue> inputs = {g.grad_of(0)};
-                         if (p.mode == ResizeMode::like) inputs.push_back(g.in(0));
-                         g.set(0, g.call("_contrib_BilinearResize2D", inputs, g.attrs())[0]);
-                       });
-  table.add<Pool>("_contrib_AdaptiveAvgPooling2D")
+  table.add<Pool>("_contrib_AdaptiveAvgPooling2D", {"data"})
       .doc("Averages windows that cover the image evenly, for an output of a given size.")
-      .input("data")
-      .output("output")
       .infer_shape(pool_shape)
-      .infer_type(same_type<Pool>)
       .types(kFloatingTypes)
       .element_cost(4)
-      .gradient([](const Pool&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-        g.set(0, g.call("_backward__contrib_AdaptiveAvgPooling2D", inputs, g.attrs())[0]);
-      });
-  add_backward<Pool>(table, "_backward__contrib_AdaptiveAvgPooling2D", pool_backward_shape,
-                     [](const Pool&, GradBuilder& g) {
-                       const GradValue head = g.grad_of(0);
-                       g.set(0, g.call("_contrib_AdaptiveAvgPooling2D", std::span(&head, 1), g.attrs())[0]);
-                     });
+      .gradient_op("_backward__contrib_AdaptiveAvgPooling2D", {head(0), input(0)});
+  add_backward<Pool>(table, "_backward__contrib_AdaptiveAvgPooling2D", pool_backward_shape)
+      .gradient_op("_contrib_AdaptiveAvgPooling2D", {head(0)});
 }
 
 }  // namespace loomix::ops

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "engine/parallel_for.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 #include "ops/vision/vision.h"
 
 namespace loomix::ops {
@@ -15,9 +15,7 @@ constexpr int64_t kElementsPerThread = 8192;
 template <class Fn>
 void each_plane(const KernelArgs& args, int64_t planes, int64_t work, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, work));
-  engine::parallel_for(*args.context, planes, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) fn(plane);
-  });
+  engine::parallel_each(*args.context, planes, grain, [&](int64_t plane) { fn(plane); });
 }
 
 // Where an element of the output comes from along one axis: a share of `first`, the rest of `second`.
@@ -59,8 +57,6 @@ struct Span {
   int64_t begin, end;
 };
 Span window(int64_t i, int64_t in, int64_t out) { return {i * in / out, ((i + 1) * in + out - 1) / out}; }
-
-}  // namespace
 
 size_t bilinear_resize_scratch(const BilinearResizeParams&, const KernelSpec& spec) {
   // Taps of the new image, which is the output, or backward the gradient; there, sums of the old one.
@@ -203,6 +199,19 @@ void adaptive_pool_backward_cpu(const AdaptivePoolParams&, const KernelArgs& arg
       });
     });
   });
+}
+
+}  // namespace
+
+void kernels_resample(OpTable& table) {
+  table.kernel<bilinear_resize_cpu, bilinear_resize_scratch>("_contrib_BilinearResize2D",
+                                                             "bilinear_resize_cpu");
+  table.kernel<bilinear_resize_backward_cpu, bilinear_resize_scratch>("_backward__contrib_BilinearResize2D",
+                                                                      "bilinear_resize_backward_cpu");
+  table.kernel<adaptive_pool_cpu, adaptive_pool_scratch>("_contrib_AdaptiveAvgPooling2D",
+                                                         "adaptive_pool_cpu");
+  table.kernel<adaptive_pool_backward_cpu, adaptive_pool_scratch>("_backward__contrib_AdaptiveAvgPooling2D",
+                                                                  "adaptive_pool_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
 
@@ -98,12 +97,8 @@ void transformer_gradient(const Transformer& p, GradBuilder& g) {
 
 template <int like>
 void add_sampler_backward(OpTable& table, const char* name) {
-  table.add<Sampler>(name)
-      .hidden()
-      .inputs({"grad", "data", "grid"})
-      .output("output")
+  table.add_hidden<Sampler>(name, {"grad", "data", "grid"})
       .infer_shape(sampler_backward_shape<like>)
-      .infer_type(same_type<Sampler>)
       .types(kFloatingTypes)
       .element_cost(5);
 }
@@ -130,36 +125,22 @@ void SpatialTransformerParams::fields(FieldList<SpatialTransformerParams>& f) {
 }
 
 void register_sampler(OpTable& table) {
-  table.add<Grid>("GridGenerator")
+  table.add<Grid>("GridGenerator", {"data"})
       .doc("Makes a grid for BilinearSampler from an affine transformation or a flow.")
-      .input("data")
-      .output("output")
       .infer_shape(grid_shape)
-      .infer_type(same_type<Grid>)
       .types(kFloatingTypes)
-      .gradient([](const Grid&, GradBuilder& g) {
-        const GradValue head = g.grad_of(0);
-        g.set(0, g.call("_backward_GridGenerator", std::span(&head, 1), g.attrs())[0]);
-      });
-  table.add<Grid>("_backward_GridGenerator")
-      .hidden()
-      .input("grad")
-      .output("output")
+      .gradient_op("_backward_GridGenerator", {head(0)});
+  table.add_hidden<Grid>("_backward_GridGenerator", {"grad"})
       .infer_shape([](const Grid& p, ShapeInfer& s) {
         if (!s.in(0).is_known()) return;
         s.set_out(0, p.transform_type == Transform::affine ? Shape{s.in(0)[0], 6} : s.in(0));
       })
-      .infer_type(same_type<Grid>)
       .types(kFloatingTypes);
-  table.add<Sampler>("BilinearSampler")
+  table.add<Sampler>("BilinearSampler", {"data", "grid"})
       .doc(
           "Reads data where a grid says, as weighted means of the four elements around; outside of it there "
-          "are "
-          "zeros.")
-      .inputs({"data", "grid"})
-      .output("output")
+          "are zeros.")
       .infer_shape(sampler_shape)
-      .infer_type(same_type<Sampler>)
       .types(kFloatingTypes)
       .element_cost(3)
       .gradient([](const Sampler&, GradBuilder& g) {
@@ -168,12 +149,9 @@ void register_sampler(OpTable& table) {
       });
   add_sampler_backward<1>(table, kToData);
   add_sampler_backward<2>(table, kToGrid);
-  table.add<Transformer>("SpatialTransformer")
+  table.add<Transformer>("SpatialTransformer", {"data", "loc"})
       .doc("Moves images by affine transformations.")
-      .inputs({"data", "loc"})
-      .output("output")
       .infer_shape(transformer_shape)
-      .infer_type(same_type<Transformer>)
       .types(kFloatingTypes)
       .element_cost(4)
       .gradient(transformer_gradient);

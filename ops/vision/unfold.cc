@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crop, im2col and col2im: elements change their places.
-#include <string>
 
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
 
@@ -37,8 +35,7 @@ void crop_shape(const CropParams& p, ShapeInfer& s) {
 
 // (gradient, inputs ...): the gradient of the first input.
 void crop_backward_shape(const CropParams& p, ShapeInfer& s) {
-  s.set_out(0, s.in(1));
-  s.set_in(1, s.out(0));
+  s.tie({1});
   grad_like_output(p, s, crop_shape);
 }
 
@@ -118,58 +115,35 @@ void register_unfold(OpTable& table) {
   table.add<CropParams>("Crop")
       .doc("Keeps a part of each image.")
       .variadic("data", "num_args", &CropParams::num_args)
-      .output("output")
       .infer_shape(crop_shape)
-      .infer_type(same_type<CropParams>)
       .gradient([](const CropParams& p, GradBuilder& g) {
         std::vector<GradValue> inputs = {g.grad_of(0)};
         for (int i = 0; i < p.num_args; ++i) inputs.push_back(g.in(i));
         g.set(0, g.call("_backward_Crop", inputs, g.attrs())[0]);
       });
-  table.add<CropParams>("_backward_Crop")
-      .hidden()
-      .inputs({"grad", "data"})
+  table.add_hidden<CropParams>("_backward_Crop", {"grad", "data"})
       .num_inputs([](const CropParams& p) { return p.num_args + 1; })
-      .output("output")
       .infer_shape(crop_backward_shape)
-      .infer_type(same_type<CropParams>)
       .gradient([](const CropParams& p, GradBuilder& g) {
         std::vector<GradValue> inputs = {g.grad_of(0)};
         if (p.num_args == 2) inputs.push_back(g.in(2));
         g.set(0, g.call("Crop", inputs, g.attrs())[0]);
       });
-  table.add<UnfoldParams>("im2col")
+  table.add<UnfoldParams>("im2col", {"data"})
       .doc("Lays out the elements under each place of a window as a column.")
-      .input("data")
-      .output("output")
       .infer_shape([](const UnfoldParams& p, ShapeInfer& s) { s.set_out(0, unfolded(p, s.in(0), s.who())); })
-      .infer_type(same_type<UnfoldParams>)
-      .gradient([](const UnfoldParams&, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-        g.set(0, g.call("_backward_im2col", inputs, g.attrs())[0]);
-      });
-  table.add<UnfoldParams>("_backward_im2col")
-      .hidden()
-      .inputs({"grad", "data"})
+      .gradient_op("_backward_im2col", {head(0), input(0)});
+  table.add_hidden<UnfoldParams>("_backward_im2col", {"grad", "data"})
       .shape_only(1)
-      .output("output")
       .infer_shape([](const UnfoldParams& p, ShapeInfer& s) {
-        s.set_out(0, s.in(1));
-        s.set_in(1, s.out(0));
+        s.tie({1});
         s.set_in(0, unfolded(p, s.in(1), s.who()));
       })
-      .infer_type(same_type<UnfoldParams>)
       .types(kFloatingTypes)
-      .gradient([](const UnfoldParams&, GradBuilder& g) {
-        const GradValue head = g.grad_of(0);
-        g.set(0, g.call("im2col", std::span(&head, 1), g.attrs())[0]);
-      });
-  table.add<FoldParams>("col2im")
+      .gradient_op("im2col", {head(0)});
+  table.add<FoldParams>("col2im", {"data"})
       .doc("Adds the columns of im2col up where they came from.")
-      .input("data")
-      .output("output")
       .infer_shape(fold_shape)
-      .infer_type(same_type<FoldParams>)
       .types(kFloatingTypes)
       .gradient([](const FoldParams& p, GradBuilder& g) {
         TextPairs attrs{{"kernel", p.kernel.to_string()}};

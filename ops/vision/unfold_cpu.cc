@@ -4,6 +4,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/plane_sums.h"
+#include "ops/table.h"
 #include "ops/vision/vision.h"
 
 namespace loomix::ops {
@@ -14,9 +15,7 @@ constexpr int64_t kElementsPerThread = 16384;
 template <class Fn>
 void each(const KernelArgs& args, int64_t count, int64_t work, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, work));
-  engine::parallel_for(*args.context, count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) fn(i);
-  });
+  engine::parallel_each(*args.context, count, grain, [&](int64_t i) { fn(i); });
 }
 
 // Rows of one image inside of another: calls fn(element of the large one, element of the small one) for each.
@@ -102,10 +101,7 @@ void fold(const ConvGeometry& g, const KernelArgs& args) {
   });
 }
 
-}  // namespace
-
 void crop_cpu(const CropParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     const T* const data = static_cast<const T*>(args.in[0].data);
     T* const out = static_cast<T*>(args.out[0].data);
@@ -116,7 +112,6 @@ void crop_cpu(const CropParams& p, const KernelArgs& args) {
 }
 
 void crop_backward_cpu(const CropParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   std::memset(args.out[0].data, 0, static_cast<size_t>(args.out[0].bytes()));
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     const T* const grad = static_cast<const T*>(args.in[0].data);
@@ -149,6 +144,16 @@ size_t im2col_backward_scratch(const UnfoldParams&, const KernelSpec& spec) {
 
 size_t col2im_scratch(const FoldParams& p, const KernelSpec& spec) {
   return im2col_backward_scratch(p, spec);
+}
+
+}  // namespace
+
+void kernels_unfold(OpTable& table) {
+  table.kernel<crop_cpu>("Crop", "crop_cpu");
+  table.kernel<crop_backward_cpu>("_backward_Crop", "crop_backward_cpu");
+  table.kernel<im2col_cpu>("im2col", "im2col_cpu");
+  table.kernel<im2col_backward_cpu, im2col_backward_scratch>("_backward_im2col", "im2col_backward_cpu");
+  table.kernel<col2im_cpu, col2im_scratch>("col2im", "col2im_cpu");
 }
 
 }  // namespace loomix::ops

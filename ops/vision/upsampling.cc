@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "ops/grad_shape.h"
-#include "ops/rules.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
 
@@ -52,11 +51,10 @@ void nearest_shape(const Params& p, ShapeInfer& s) {
     if (!data.is_known()) return;
     const bool fits = data[0] == out[0] && data[2] > 0 && data[3] > 0 && out[2] % data[2] == 0 &&
                       out[3] % data[3] == 0 && out[2] / data[2] == out[3] / data[3];
-    LOOMIX_CHECK(
-        fits, ShapeError,
-        "[{}] input {} has shape {}; its height and width must divide those of the output, {} and {}, by "
-        "one number, with the same batch.",
-        s.who(), i, data.to_string(), out[2], out[3]);
+    LOOMIX_CHECK(fits, ShapeError,
+                 "[{}] input {} has shape {}; its height and width must divide those of the output, {} and "
+                 "{}, by one number, with the same batch.",
+                 s.who(), i, data.to_string(), out[2], out[3]);
     LOOMIX_CHECK(p.multi_input_mode == MultiInput::concat || data[1] == out[1], ShapeError,
                  "[{}] input {} has shape {}; arrays that are added have the same channels, here {}.",
                  s.who(), i, data.to_string(), out[1]);
@@ -135,20 +133,15 @@ void register_upsampling(OpTable& table) {
       .first_value([](const Params& p, int input) {
         return bilinear(p) && input == 1 ? R"(["bilinear", {}])" : nullptr;
       })
-      .output("output")
       .infer_shape(
           [](const Params& p, ShapeInfer& s) { bilinear(p) ? bilinear_shape(p, s) : nearest_shape(p, s); })
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(0.3)
       .gradient(gradient);
-  table.add<Params>("_backward_UpSampling")
-      .hidden()
-      .inputs({"grad", "data"})
+  table.add_hidden<Params>("_backward_UpSampling", {"grad", "data"})
       .num_inputs([](const Params& p) { return p.num_args + 1; })
       .num_outputs([](const Params& p) { return p.num_args; })
       .infer_shape(backward_shape)
-      .infer_type(same_type<Params>)
       .types(kFloatingTypes)
       .element_cost(1)
       .gradient([](const Params& p, GradBuilder& g) {

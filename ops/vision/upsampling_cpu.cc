@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/parallel_for.h"
+#include "ops/table.h"
 #include "ops/vision/vision.h"
 
 namespace loomix::ops {
@@ -43,12 +44,10 @@ Part part_of(const UpSamplingParams& p, std::span<const TensorView> inputs, int6
 template <class Fn>
 void each_plane(const Part& part, const Shape& out, const KernelArgs& args, Fn&& fn) {
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, out[2] * out[3]));
-  engine::parallel_for(*args.context, out[0] * part.channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) fn(i, i / part.channels * out[1] + part.first + i % part.channels);
+  engine::parallel_each(*args.context, out[0] * part.channels, grain, [&](int64_t i) {
+    fn(i, i / part.channels * out[1] + part.first + i % part.channels);
   });
 }
-
-}  // namespace
 
 Support upsampling_nearest_support(const UpSamplingParams& p, const KernelSpec&) {
   return p.sample_type == SampleType::nearest ? Support::yes() : Support::no("it is for nearest sampling");
@@ -116,6 +115,17 @@ void upsampling_backward_cpu(const UpSamplingParams& p, const KernelArgs& args) 
       });
     }
   });
+}
+
+}  // namespace
+
+void kernels_upsampling(OpTable& table) {
+  table.kernel<upsampling_nearest_cpu, upsampling_nearest_support>("UpSampling", "upsampling_nearest_cpu");
+  table
+      .prepared_kernel<UpSamplingParams, ConvKernel<UpSamplingParams, ConvDataGemm>, upsampling_gemm_support>(
+          "UpSampling", "upsampling_gemm");
+  table.kernel<upsampling_bilinear_cpu>("UpSampling", "upsampling_bilinear_cpu");
+  table.kernel<upsampling_backward_cpu>("_backward_UpSampling", "upsampling_backward_cpu");
 }
 
 }  // namespace loomix::ops

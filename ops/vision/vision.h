@@ -2,16 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/params.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/kernel.h"
 
 namespace loomix::ops {
-
-class OpTable;
 
 enum class SampleType { nearest, bilinear };
 enum class MultiInput { concat, sum };
@@ -131,45 +127,5 @@ struct CorrelationGeometry {
   CorrelationGeometry(const CorrelationParams& p, const Shape& data);
   int64_t displacements() const { return (2 * reach + 1) * (2 * reach + 1); }
 };
-
-void register_upsampling(OpTable& table);
-void register_resample(OpTable& table);
-void register_sampler(OpTable& table);
-void register_unfold(OpTable& table);
-void register_correlation(OpTable& table);
-
-void upsampling_nearest_cpu(const UpSamplingParams&, const KernelArgs&);
-void upsampling_bilinear_cpu(const UpSamplingParams&, const KernelArgs&);
-void upsampling_backward_cpu(const UpSamplingParams&, const KernelArgs&);
-Support upsampling_nearest_support(const UpSamplingParams&, const KernelSpec&);
-Support upsampling_gemm_support(const UpSamplingParams&, const KernelSpec&);
-
-void bilinear_resize_cpu(const BilinearResizeParams&, const KernelArgs&);
-void bilinear_resize_backward_cpu(const BilinearResizeParams&, const KernelArgs&);
-size_t bilinear_resize_scratch(const BilinearResizeParams&, const KernelSpec&);
-void adaptive_pool_cpu(const AdaptivePoolParams&, const KernelArgs&);
-void adaptive_pool_backward_cpu(const AdaptivePoolParams&, const KernelArgs&);
-size_t adaptive_pool_scratch(const AdaptivePoolParams&, const KernelSpec&);
-
-void grid_generator_cpu(const GridGeneratorParams&, const KernelArgs&);
-void grid_generator_backward_cpu(const GridGeneratorParams&, const KernelArgs&);
-void bilinear_sampler_cpu(const BilinearSamplerParams&, const KernelArgs&);
-void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs&);
-size_t bilinear_sampler_data_scratch(const BilinearSamplerParams&, const KernelSpec&);
-void bilinear_sampler_grid_cpu(const BilinearSamplerParams&, const KernelArgs&);
-void spatial_transformer_cpu(const SpatialTransformerParams&, const KernelArgs&);
-
-void crop_cpu(const CropParams&, const KernelArgs&);
-void crop_backward_cpu(const CropParams&, const KernelArgs&);
-void im2col_cpu(const UnfoldParams&, const KernelArgs&);
-void im2col_backward_cpu(const UnfoldParams&, const KernelArgs&);
-void col2im_cpu(const FoldParams&, const KernelArgs&);
-size_t im2col_backward_scratch(const UnfoldParams&, const KernelSpec&);
-size_t col2im_scratch(const FoldParams&, const KernelSpec&);
-
-void correlation_cpu(const CorrelationParams&, const KernelArgs&);
-void correlation_backward_cpu(const CorrelationParams&, const KernelArgs&);
-size_t correlation_scratch(const CorrelationParams&, const KernelSpec&);
-size_t correlation_backward_scratch(const CorrelationParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

@@ -49,8 +49,8 @@ void register_operators(ops::OpTable& table) {
       .hidden()
       .no_symbol()
       .runs_on_caller();
-  table.kernel<CustomParams, refuse_to_run>(kCustomOp, "custom_cpu", DeviceType::cpu);
-  table.kernel<CustomParams, refuse_to_run>(kCustomGradientOp, "backward_custom_cpu", DeviceType::cpu);
+  table.kernel<refuse_to_run>(kCustomOp, "custom_cpu");
+  table.kernel<refuse_to_run>(kCustomGradientOp, "backward_custom_cpu");
 }
 
 }  // namespace loomix::autograd

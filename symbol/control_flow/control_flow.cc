@@ -21,8 +21,7 @@ P with_signature(P p) {
       p.num_args >= P::kGraphs && p.num_args <= kMost && p.num_outputs >= 1 && p.num_outputs <= kMost,
       ValueError,
       "[control flow] num_args={} and num_outputs={} do not fit an operator with {} subgraphs; expected {} "
-      "to "
-      "{} and 1 to {}.",
+      "to {} and 1 to {}.",
       p.num_args, p.num_outputs, P::kGraphs, P::kGraphs, kMost, kMost);
   for (int i = 0; i < p.num_args - P::kGraphs; ++i)
     p.signature.inputs.push_back({"data" + std::to_string(i)});
@@ -74,11 +73,10 @@ void check(ForeachParams& p) {
                "[_foreach] num_out_data={} of {} outputs; expected 0 to {}.", p.num_out_data, p.num_outputs,
                p.num_outputs);
   const int data = static_cast<int>(p.in_data_locs.size());
-  LOOMIX_CHECK(
-      data >= 1 && body.num_inputs() == inputs, ValueError,
-      "[_foreach] the subgraph has {} inputs, the operator {}, {} of them data; expected the same number, "
-      "and data.",
-      body.num_inputs(), inputs, data);
+  LOOMIX_CHECK(data >= 1 && body.num_inputs() == inputs, ValueError,
+               "[_foreach] the subgraph has {} inputs, the operator {}, {} of them data; expected the same "
+               "number, and data.",
+               body.num_inputs(), inputs, data);
   check_places(kWho, "in_data_locs", p.in_data_locs, data, inputs);
   check_places(kWho, "in_state_locs", p.in_state_locs, states, inputs);
   check_places(kWho, "remain_locs", p.remain_locs, inputs - data - states, inputs);
@@ -93,11 +91,10 @@ void check(WhileParams& p) {
   const int variables = p.num_outputs - p.num_out_data, inputs = p.num_inputs();
   check_outputs(kWho, *p.graphs[0], 1);
   check_outputs(kWho, *p.graphs[1], p.num_outputs);
-  LOOMIX_CHECK(
-      p.num_out_data >= 0 && variables >= 1 && p.max_iterations >= 0, ValueError,
-      "[_while_loop] num_out_data={} of {} outputs, max_iterations={}; expected a variable, and no negative "
-      "numbers.",
-      p.num_out_data, p.num_outputs, p.max_iterations);
+  LOOMIX_CHECK(p.num_out_data >= 0 && variables >= 1 && p.max_iterations >= 0, ValueError,
+               "[_while_loop] num_out_data={} of {} outputs, max_iterations={}; expected a variable, and no "
+               "negative numbers.",
+               p.num_out_data, p.num_outputs, p.max_iterations);
   check_places(kWho, "cond_input_locs", p.cond_input_locs, p.graphs[0]->num_inputs(), inputs);
   check_places(kWho, "func_input_locs", p.func_input_locs, p.graphs[1]->num_inputs(), inputs);
   check_places(kWho, "func_var_locs", p.func_var_locs, variables, p.graphs[1]->num_inputs());
@@ -367,10 +364,9 @@ void CondParams::fields(FieldList<CondParams>& f) {
 }
 
 void register_operators(ops::OpTable& table) {
-  add_operator<ForeachParams>(
-      table, "_foreach",
-      "Runs a subgraph for each element of the data along the first axis, with states that it "
-      "hands on; see mx.sym.contrib.foreach.")
+  add_operator<ForeachParams>(table, "_foreach",
+                              "Runs a subgraph for each element of the data along the first axis, with "
+                              "states that it hands on; see mx.sym.contrib.foreach.")
       .infer_shape(infer_foreach<Shape, ops::ShapeInfer>)
       .infer_type(infer_foreach<DType, ops::TypeInfer>)
       .gradient([](const ForeachParams& p, ops::GradBuilder& g) {
@@ -396,11 +392,10 @@ void register_operators(ops::OpTable& table) {
       .training_matters()
       .impure()
       .hidden();
-  table.async_kernel<ForeachParams, run_foreach>("_foreach", "foreach_cpu", DeviceType::cpu);
-  table.async_kernel<WhileParams, run_while>("_while_loop", "while_loop_cpu", DeviceType::cpu);
-  table.async_kernel<CondParams, run_cond>("_cond", "cond_cpu", DeviceType::cpu);
-  table.async_kernel<ControlGradientParams, run_gradient>(kGradientOp, "backward_control_flow_cpu",
-                                                          DeviceType::cpu);
+  table.async_kernel<ForeachParams, run_foreach>("_foreach", "foreach_cpu");
+  table.async_kernel<WhileParams, run_while>("_while_loop", "while_loop_cpu");
+  table.async_kernel<CondParams, run_cond>("_cond", "cond_cpu");
+  table.async_kernel<ControlGradientParams, run_gradient>(kGradientOp, "backward_control_flow_cpu");
 }
 
 }  // namespace loomix::control_flow

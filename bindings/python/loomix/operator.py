@@ -24,6 +24,7 @@ arrays and read them. The arrays that they get share the operator's memory.
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,6 +52,9 @@ __all__ = [
     "get_operator_arguments",
     "register",
 ]
+
+# A fork finishes what is in flight; what these operators need of Python's own locks is free only before it begins.
+os.register_at_fork(before=_core.finish_before_fork)
 
 
 class CustomOp:

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,7 +13,6 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
-#include "engine/fork.h"
 #include "engine/trace.h"
 #include "tests/cpp/engine/child.h"
 
@@ -134,61 +132,6 @@ TEST(Fork, PushesThatWaitForRoomDoNotCount) {
   for (auto& pusher : pushers) pusher.join();
   engine->wait_all();
   EXPECT_EQ(ran, 200);
-}
-
-// A binding's lock that tasks need: who waits for the engine lets it go.
-std::mutex g_binding;
-std::atomic<int> g_let_go{0};
-const BlockHook kBindingHook{.enter = []() -> void* {
-                               ++g_let_go;
-                               g_binding.unlock();
-                               return nullptr;
-                             },
-                             .leave = [](void*) { g_binding.lock(); }};
-
-TEST(Fork, AfterBeginForkTheBindingsLockIsKept) {
-  const auto engine = make_threaded_engine({.workers = 1, .inline_cost_ns = 0, .block_hook = kBindingHook});
-  std::unique_lock binding(g_binding);
-  int ran = 0;
-  const auto task = [&](RunContext&) {
-    const std::lock_guard lock(g_binding);
-    ++ran;
-  };
-  engine->push({}, {}, task);
-  begin_fork(*engine);
-  EXPECT_EQ(ran, 1);
-  std::atomic<bool> passed{false};
-  std::thread other([&] {
-    const std::lock_guard lock(g_binding);
-    engine->push({}, {}, task);
-    passed = true;
-  });
-  while (g_let_go < 2) {  // the other thread is held up, and has let the lock go
-    binding.unlock();
-    std::this_thread::sleep_for(1ms);
-    binding.lock();
-  }
-  EXPECT_EQ(in_child([&] { return ran == 1 && g_let_go == 2 ? 0 : 1; }), 0);
-  EXPECT_EQ(g_let_go, 2);
-  binding.unlock();
-  other.join();
-  EXPECT_TRUE(passed);
-  binding.lock();
-  engine->wait_all();
-  EXPECT_EQ(ran, 2);
-}
-
-TEST(Fork, WithoutAForkOthersGoOnAfterASecond) {
-  const auto engine = make_threaded_engine({.workers = 1});
-  begin_fork(*engine);
-  engine->push({}, {}, [](RunContext&) {});  // the thread that would fork goes on at once
-  const int64_t begin = Trace::now();
-  std::thread([&] { engine->push({}, {}, [](RunContext&) {}); }).join();
-  const int64_t end = Trace::now();
-  EXPECT_GT(end - begin, 500'000'000);
-  begin_fork(*engine);
-  EXPECT_EQ(in_child([] { return 0; }), 0);
-  engine->wait_all();
 }
 
 TEST(Fork, WaitsInABrokenChildThrow) {

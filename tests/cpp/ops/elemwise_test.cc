@@ -8,6 +8,7 @@
 #include "op_runner.h"
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
+#include "ops/isa.h"
 
 namespace loomix::ops::testing {
 namespace {
@@ -413,11 +414,11 @@ TEST(Select, AddNOfManyInEveryType) {
 
 TEST(Loops, IntegersHaveExactOnesWhereFunctorsSaySo) {
   const int square = static_cast<int>(unary_code<fn::Square>), exp = static_cast<int>(unary_code<fn::Exp>);
-  EXPECT_NE(unary_loops().i64[square], nullptr);
-  EXPECT_EQ(unary_loops().i64[exp], nullptr);
+  EXPECT_NE(isa_base::compiled_loops<UnaryLoops>().i64[square], nullptr);
+  EXPECT_EQ(isa_base::compiled_loops<UnaryLoops>().i64[exp], nullptr);
   const int add = static_cast<int>(binary_code<fn::Add>), power = static_cast<int>(binary_code<fn::Power>);
-  EXPECT_NE(binary_loops().u8[add].by[0], nullptr);
-  EXPECT_EQ(binary_loops().u8[power].by[0], nullptr);
+  EXPECT_NE(isa_base::compiled_loops<BinaryLoops>().u8[add].by[0], nullptr);
+  EXPECT_EQ(isa_base::compiled_loops<BinaryLoops>().u8[power].by[0], nullptr);
 }
 
 TEST(Loops, AFunctorInSeveralLinesHasOneCode) {

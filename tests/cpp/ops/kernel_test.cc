@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "engine/parallel_for.h"
-#include "ops/rules.h"
 #include "ops/scratch_slots.h"
 
 namespace loomix::ops {
@@ -47,13 +46,12 @@ class PreparedKernels : public ::testing::Test {
         .doc("A multiple.")
         .input("data")
         .output("output")
-        .infer_shape(same_shape<ScaleParams>)
-        .infer_type(same_type<ScaleParams>)
+        .one_shape()
         .cost([](const ScaleParams&, const KernelSpec& s) {
           return 1000.0 * static_cast<double>(s.in[0].size());
         });
-    table_.prepared_kernel<ScaleParams, Scale, float_only>("scale", "scale_fast", DeviceType::cpu);
-    table_.kernel<ScaleParams, plain>("scale", "scale_cpu", DeviceType::cpu);
+    table_.prepared_kernel<ScaleParams, Scale, float_only>("scale", "scale_fast");
+    table_.kernel<plain>("scale", "scale_cpu");
     table_.validate();
   }
   static Support float_only(const ScaleParams&, const KernelSpec& spec) {
@@ -126,18 +124,18 @@ TEST_F(PreparedKernels, SparseArraysGoToKernelsThatTakeThem) {
   const DispatchListener listener = [&](const std::string& line) { heard += line + '\n'; };
   EXPECT_STREQ(prepare_kernel(op, *attrs, spec, {DeviceType::cpu, 1, &listener}).kernel->name, "scale_rows");
   EXPECT_EQ(heard,
-            "scale: scale_fast refuses: it takes dense arrays only\n"
-            "scale: scale_rows runs (float32 (4,) row_sparse)\n");
+            "scale: scale_fast refuses: it takes dense arrays only\nscale: scale_rows runs (float32 (4,) "
+            "row_sparse)\n");
   stypes = {StorageType::csr, StorageType::dense};
   EXPECT_EQ(prepare_kernel(op, *attrs, spec, {DeviceType::cpu, 1}).kernel, nullptr);
 }
 
 // A module's kernel for the null device: a stand-in for an accelerator's.
-void add_scale(KernelList& list) { list.kernel<ScaleParams, plain>("scale", "scale_null", DeviceType::null); }
-void add_for_host(KernelList& list) { list.kernel<ScaleParams, plain>("scale", "scale_x", DeviceType::cpu); }
+void add_scale(KernelList& list) { list.kernel<plain>("scale", "scale_null", DeviceType::null); }
+void add_for_host(KernelList& list) { list.kernel<plain>("scale", "scale_x"); }
 void add_unknown(KernelList& list) {
-  list.kernel<ScaleParams, plain>("scale", "scale_null", DeviceType::null);
-  list.kernel<ScaleParams, plain>("skale", "skale_null", DeviceType::null);
+  list.kernel<plain>("scale", "scale_null", DeviceType::null);
+  list.kernel<plain>("skale", "skale_null", DeviceType::null);
 }
 
 std::string refusal(const OpTable& table, const KernelModule& module) {

@@ -57,10 +57,10 @@ const ops::OpTable& table() {
           g.set(1, g.grad_of(0));
         });
     for (const DeviceType device : {DeviceType::cpu, DeviceType::null}) {
-      own.kernel<ops::NoParams, twice_kernel>("_test_twice", "twice", device);
-      own.kernel<ops::NoParams, sum_kernel>("_test_sum", "sum", device);
+      own.kernel<twice_kernel>("_test_twice", "twice", device);
+      own.kernel<sum_kernel>("_test_sum", "sum", device);
     }
-    own.kernel<ops::NoParams, sum_kernel>("elemwise_add", "sum", DeviceType::null);  // where gradients meet
+    own.kernel<sum_kernel>("elemwise_add", "sum", DeviceType::null);  // where gradients meet
     own.validate();
     return &own;
   }();

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "ops/kernel_module.h"
-#include "ops/rules.h"
 #include "run_fixture.h"
 #include "symbol/executor/bound_executor.h"
 
@@ -85,7 +84,7 @@ void reversed_null(const NoParams&, const KernelArgs& args) {
 ops::OpBuilder<NoParams> describe(ops::OpTable& table, const char* name) {
   auto builder = table.add<NoParams>(name);
   builder.doc("For tests.").input("data").output("output");
-  builder.infer_shape(ops::same_shape<NoParams>).infer_type(ops::same_type<NoParams>);
+  builder.one_shape();
   return builder;
 }
 
@@ -97,22 +96,22 @@ const ops::OpTable& table() {
     const auto async =
         [&]<void (*run)(const NoParams&, const KernelArgs&, engine::Completion)>(const char* name) {
           describe(own, name);
-          own.async_kernel<NoParams, run>(name, name, DeviceType::cpu);
+          own.async_kernel<NoParams, run>(name, name);
         };
     async.operator()<double_later>("_double_later");
     async.operator()<fail_later>("_fail_later");
     async.operator()<throw_at_once>("_throw_at_once");
     describe(own, "_scratch");
-    own.kernel<NoParams, report_scratch, nullptr, wants_scratch>("_scratch", "scratch_cpu", DeviceType::cpu);
+    own.kernel<report_scratch, wants_scratch>("_scratch", "scratch_cpu");
     describe(own, "_reversed");
-    own.kernel<NoParams, reversed_null>("_reversed", "reversed_cpu", DeviceType::cpu);
+    own.kernel<reversed_null>("_reversed", "reversed_cpu");
     own.validate();
     ops::add_kernel_module(own, {ops::kKernelInterface, ops::kKernelInterfaceSize, "null kernels", "1",
                                  DeviceType::null, [](ops::KernelList& list) {
                                    constexpr DeviceType null = DeviceType::null;
-                                   list.kernel<NoParams, add_null>("elemwise_add", "add_null", null);
-                                   list.kernel<NoParams, copy_null>("_copy", "copy_null", null);
-                                   list.kernel<NoParams, reversed_null>("_reversed", "reversed_null", null);
+                                   list.kernel<add_null>("elemwise_add", "add_null", null);
+                                   list.kernel<copy_null>("_copy", "copy_null", null);
+                                   list.kernel<reversed_null>("_reversed", "reversed_null", null);
                                  }});
     return &own;
   }();

@@ -46,7 +46,7 @@ class RunTest : public ::testing::Test {
           .infer_shape([](const FailParams&, ops::ShapeInfer& s) { s.unify_all(); })
           .infer_type([](const FailParams&, ops::TypeInfer& t) { t.unify_all(); })
           .gradient([](const FailParams&, ops::GradBuilder& g) { g.set(0, g.grad_of(0)); });
-      own.kernel<FailParams, fail_kernel>("_test_fail", "fail_cpu", DeviceType::cpu);
+      own.kernel<fail_kernel>("_test_fail", "fail_cpu");
       own.add<ops::NoParams>("_test_positive")
           .doc("The positive elements.")
           .input("data")
@@ -54,7 +54,7 @@ class RunTest : public ::testing::Test {
           .data_dependent()
           .infer_shape([](const ops::NoParams&, ops::ShapeInfer&) {})
           .infer_type([](const ops::NoParams&, ops::TypeInfer& t) { t.unify_all(); });
-      own.kernel<ops::NoParams, positive_kernel>("_test_positive", "positive_cpu", DeviceType::cpu);
+      own.kernel<positive_kernel>("_test_positive", "positive_cpu");
       own.validate();
       return &own;
     }();

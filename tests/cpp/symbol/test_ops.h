@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/rules.h"
 #include "ops/table.h"
 
 // A few operators with schemas like MXNet's, without kernels: enough to compose, infer, differentiate, save and load.
@@ -68,7 +67,6 @@ inline void add_test_ops(ops::OpTable& table) {
         s.set_in(0, {s.out(0)[0], s.in(1)[1]});
         if (!p.no_bias) s.set_in(2, {p.num_hidden});
       })
-      .infer_type(ops::same_type<DenseParams>)
       .gradient([](const DenseParams&, GradBuilder& g) {
         const auto grad = g.grad_of(0);
         if (g.wants(0)) g.set(0, g.call1("elemwise_mul", {grad, g.in(1)}));
@@ -91,8 +89,7 @@ inline void add_test_ops(ops::OpTable& table) {
         s.set_out(0, s.in(0));
         s.set_out(1, {s.in(0)[1]});
         s.set_out(2, {s.in(0)[1]});
-      })
-      .infer_type(ops::same_type<NormParams>);
+      });
   table.add<SplitParams>("SliceChannel")
       .input("data")
       .output("output")
@@ -102,26 +99,20 @@ inline void add_test_ops(ops::OpTable& table) {
         Shape part = s.in(0);
         if (part[p.axis] >= 0) part[p.axis] /= p.num_outputs;
         for (int i = 0; i < p.num_outputs; ++i) s.set_out(i, part);
-      })
-      .infer_type(ops::same_type<SplitParams>);
+      });
   table.add<AddNParams>("add_n")
       .variadic("args", "num_args", &AddNParams::num_args)
       .output("output")
-      .infer_shape(ops::same_shape<AddNParams>)
-      .infer_type(ops::same_type<AddNParams>);
+      .one_shape();
   table.add<ArgmaxParams>("argmax")
       .input("data")
       .output("output")
       .infer_shape([](const ArgmaxParams&, ShapeInfer& s) { s.set_out(0, {1}); })
-      .infer_type(ops::same_type<ArgmaxParams>)
       .zero_gradient();
   for (const char* name : {"elemwise_add", "elemwise_mul"}) {
     const bool add = std::string_view(name) == "elemwise_add";
     auto builder = table.add<NoParams>(name);
-    builder.inputs({"lhs", "rhs"})
-        .output("output")
-        .infer_shape(ops::same_shape<NoParams>)
-        .infer_type(ops::same_type<NoParams>);
+    builder.inputs({"lhs", "rhs"}).output("output").one_shape();
     if (add) {
       builder.gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.grad_of(0));
@@ -136,14 +127,9 @@ inline void add_test_ops(ops::OpTable& table) {
   }
   for (const char* name : {"zeros_like", "_copy", "amp_cast", "tanh"}) {
     auto builder = table.add<NoParams>(name);
-    builder.input("data")
-        .output("output")
-        .infer_shape(ops::same_shape<NoParams>)
-        .infer_type(ops::same_type<NoParams>);
+    builder.input("data").output("output").one_shape();
     if (std::string_view(name) == "tanh") {
-      builder.gradient([](const NoParams&, GradBuilder& g) {
-        g.set(0, g.call1("elemwise_mul", {g.grad_of(0), g.out(0)}));
-      });
+      builder.gradient_op("elemwise_mul", {head(0), output(0)});
     }
   }
 }

@@ -238,8 +238,8 @@ void run_aside(const P& p, const ops::KernelArgs& args, engine::Completion compl
 void register_custom_ops(ops::OpTable& table) {
   table.add<CustomParams>(kOp)
       .doc(
-          "Runs an operator that is written in Python: a class registered by mx.operator.register. "
-          "Further keywords are the class's own arguments, as text.")
+          "Runs an operator that is written in Python: a class registered by mx.operator.register. Further "
+          "keywords are the class's own arguments, as text.")
       .input("data")
       .output("output")
       .signature([](const CustomParams& p) -> const ops::Signature& { return p.description->signature(); })
@@ -262,10 +262,9 @@ void register_custom_ops(ops::OpTable& table) {
       .training_matters()
       .impure()
       .hidden();
-  table.async_kernel<CustomParams, run_aside<CustomParams, &Run::forward>>(kOp, "custom_python",
-                                                                           DeviceType::cpu);
+  table.async_kernel<CustomParams, run_aside<CustomParams, &Run::forward>>(kOp, "custom_python");
   table.async_kernel<CustomGradientParams, run_aside<CustomGradientParams, &Run::backward>>(
-      kGradientOp, "backward_custom_python", DeviceType::cpu);
+      kGradientOp, "backward_custom_python");
 }
 
 }  // namespace loomix::python

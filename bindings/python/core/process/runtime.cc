@@ -20,7 +20,6 @@
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
 #include "engine/exit.h"
-#include "engine/fork.h"
 #include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
@@ -120,13 +119,11 @@ PyObject* wait_all(PyObject*, PyObject*) {
   });
 }
 
-// Runs before a fork, while Python's own locks are still free: operators written in Python may need them, and from 3.13
-// on any thread that gets the GIL inside of the fork may wait for the list of threads, which is locked there.
-PyObject* begin_fork(PyObject*, PyObject*) {
-  return guarded([] {
-    if (Runtime* runtime = running.load()) engine::begin_fork(runtime->engine());
-    return Py_NewRef(Py_None);
-  });
+// Runs before a fork, while Python's own locks are still free: operators written in Python may need them.
+PyObject* finish_before_fork(PyObject*, PyObject*) {
+  constexpr int kDeadlineMs = 10'000;  // as for the fork itself, which names what is late
+  if (Runtime* runtime = running.load()) runtime->engine().drain(kDeadlineMs);
+  return Py_NewRef(Py_None);
 }
 
 // Whether the program ends by a Ctrl-C that it did not catch. An interactive one has outlived those that it remembers.
@@ -245,7 +242,7 @@ PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
 PyMethodDef kProcessFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
-    {"begin_fork", begin_fork, METH_NOARGS, nullptr},
+    {"finish_before_fork", finish_before_fork, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
     {"dtype_number", dtype_number, METH_O, nullptr},
     {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
@@ -272,12 +269,6 @@ void add_runtime(PyObject* module) {
   const Owned atexit(checked(PyImport_ImportModule("atexit")));
   const Owned function(checked(PyObject_GetAttrString(module, "shutdown")));
   const Owned registered(checked(PyObject_CallMethod(atexit.get(), "register", "O", function.get())));
-  const Owned os(checked(PyImport_ImportModule("os")));
-  const Owned at_fork(checked(PyObject_GetAttrString(os.get(), "register_at_fork")));
-  const Owned before(checked(PyObject_GetAttrString(module, "begin_fork")));
-  const Owned keywords(checked(Py_BuildValue("{s:O}", "before", before.get())));
-  const Owned none(checked(PyTuple_New(0)));
-  const Owned listed(checked(PyObject_Call(at_fork.get(), none.get(), keywords.get())));
 }
 
 }  // namespace loomix::python
