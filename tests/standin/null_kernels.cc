@@ -16,7 +16,7 @@ void plus_scalar_null(const ScalarParams& p, const KernelArgs& args) {
 }
 
 void add(KernelList& list) {
-  list.kernel<ScalarParams, plus_scalar_null>("_plus_scalar", "plus_scalar_null", DeviceType::null);
+  list.kernel<plus_scalar_null>("_plus_scalar", "plus_scalar_null", DeviceType::null);
 }
 
 #ifdef LOOMIX_OTHER_INTERFACE
