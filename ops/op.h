@@ -37,6 +37,13 @@ class OpTable;
 
 using DispatchListener = std::function<void(const std::string& line)>;
 
+// Which input of an operator holds class numbers, from 0 to classes - 1, and the number that may stand for none.
+struct ClassNumbers {
+  int input = -1;
+  int64_t classes = 0;
+  std::optional<double> ignored;
+};
+
 // Kernels that came later, from a module. They live as long as the operator: pending tasks refer to them.
 struct AddedKernels {
   std::vector<Kernel> kernels;
@@ -102,7 +109,9 @@ class OpDef {
   std::function<double(const AttrsBase&)> fill;    // every element of the output has this value
   std::function<std::vector<int>(const AttrsBase&, int ndim)> axes_order;  // output axis i is input axis [i]
   std::function<const char*(const AttrsBase&, int input)>
-      first_value;              // of a parameter, as MXNet's JSON; or null
+      first_value;  // of a parameter, as MXNet's JSON; or null
+  // Of operators that move class numbers outside of the range into it, or pass over them; input -1: not here.
+  std::function<ClassNumbers(const AttrsBase&, std::span<const TensorView> in)> class_numbers;
   bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
   // Of operators whose attributes name their arguments (those that users write): what holds instead of inputs, num_inputs and
   // the outputs; `inputs` has one then, as if variadic.
@@ -265,6 +274,9 @@ class OpBuilder {
   OpBuilder& commutes() { return set(&OpDef::commutes, true); }
   OpBuilder& scalar(double (*value)(const P&)) { return set(&OpDef::scalar, typed(value)); }
   OpBuilder& fill(double (*value)(const P&)) { return set(&OpDef::fill, typed(value)); }
+  OpBuilder& class_numbers(ClassNumbers (*rule)(const P&, std::span<const TensorView> in)) {
+    return set(&OpDef::class_numbers, typed(rule));
+  }
   OpBuilder& axes_order(std::vector<int> (*order)(const P&, int ndim)) {
     return set(&OpDef::axes_order, typed(order));
   }

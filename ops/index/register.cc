@@ -66,7 +66,12 @@ void embedding_type(const EmbeddingParams& p, TypeInfer& t) {
 
 OpBuilder<EmbeddingParams> add_embedding(OpTable& table, const char* name, const char* doc) {
   auto op = table.add<EmbeddingParams>(name, {"data", "weight"}).doc(doc);
-  op.infer_shape(embedding_shape).infer_type(embedding_type).input_types(0, kNumericTypes);
+  op.infer_shape(embedding_shape)
+      .infer_type(embedding_type)
+      .input_types(0, kNumericTypes)
+      .class_numbers([](const EmbeddingParams& p, std::span<const TensorView>) {
+        return ClassNumbers{.input = 0, .classes = p.input_dim};
+      });
   return op;
 }
 
@@ -199,7 +204,14 @@ void register_index(OpTable& table) {
       .zero_gradient();
   add_gather<PickParams>(table, "pick", "data", "index", pick_shape)
       .aliases({"choose_element_0index"})
-      .doc("Picks one element along an axis for each index.");
+      .doc("Picks one element along an axis for each index.")
+      .class_numbers([](const PickParams& p, std::span<const TensorView> in) {
+        if (p.mode != IndexMode::clip) return ClassNumbers{};
+        const Shape& shape = in[0].shape;
+        const int axis = p.axis.value_or(0);
+        return ClassNumbers{.input = 1,
+                            .classes = p.axis ? shape[axis < 0 ? axis + shape.ndim() : axis] : shape.size()};
+      });
   table.refine<PickParams>("_backward_pick").input_types(1, kNumericTypes);
   add_gather<NoParams>(table, "batch_take", "a", "indices",
                        [](const NoParams&, ShapeInfer& s) {

@@ -42,13 +42,25 @@ void infer_forward(const Params& p, ShapeInfer& s) {
   infer_label(p, s, s.in(0), 1);
 }
 
+ClassNumbers labels(const Params& p, std::span<const TensorView> in) {
+  const Shape& shape = in[0].shape;
+  if (in[1].shape == shape) return {};  // probabilities
+  ClassNumbers numbers{.input = 1, .classes = in[0].size() / std::max<int64_t>(shape[0], 1)};
+  if (p.multi_output) numbers.classes = shape[1];
+  if (p.preserve_shape && !p.multi_output) numbers.classes = shape[shape.ndim() - 1];
+  if (p.use_ignore) numbers.ignored = p.ignore_label;
+  return numbers;
+}
+
 }  // namespace
 
 void register_softmax_output(OpTable& table) {
   add_loss(table, "SoftmaxOutput", infer_forward)
       .doc("The softmax of the data, whose gradient is that of the cross entropy with the label.")
       .aliases({"Softmax"})
-      .element_cost(1);
+      .element_cost(1)
+      .class_numbers(labels);
+  table.refine<Params>("_backward_SoftmaxOutput").class_numbers(labels);
   table.add<NoParams>("softmax_cross_entropy", {"data", "label"})
       .doc("The sum over a batch of the cross entropies between the softmax of the data and the labels.")
       .infer_shape([](const NoParams&, ShapeInfer& s) {
@@ -59,6 +71,9 @@ void register_softmax_output(OpTable& table) {
       .infer_type(infer_loss_type<NoParams>)
       .types(kFloatingTypes)
       .input_types(1, kNumericTypes)
+      .class_numbers([](const NoParams&, std::span<const TensorView> in) {
+        return ClassNumbers{.input = 1, .classes = in[0].shape[1]};
+      })
       .gradient_op("_backward_softmax_cross_entropy", {head(0), input(0), input(1)});
   table.add_hidden<NoParams>("_backward_softmax_cross_entropy", {"grad", "data", "label"})
       .shape_of(1)
@@ -67,7 +82,10 @@ void register_softmax_output(OpTable& table) {
         t.set_out(0, t.in(1));
       })
       .types(kFloatingTypes)
-      .input_types(2, kNumericTypes);
+      .input_types(2, kNumericTypes)
+      .class_numbers([](const NoParams&, std::span<const TensorView> in) {
+        return ClassNumbers{.input = 2, .classes = in[1].shape[1]};
+      });
 }
 
 }  // namespace loomix::ops

@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <string_view>
 
 #include "base/error.h"
-#include "ops/index/index.h"
-#include "ops/loss/softmax_output.h"
 
 namespace loomix {
 namespace {
@@ -56,39 +53,6 @@ std::string place_of(const Shape& shape, int64_t position) {
   return place.to_string();
 }
 
-// Which input of an operator holds class numbers, and how many classes there are.
-struct Labels {
-  int input = -1;
-  int64_t classes = 0;
-  bool may_ignore = false;
-  double ignored = 0;
-};
-
-Labels labels_of(const ops::OpDef& op, const AttrsBase& attrs, std::span<const TensorView> in) {
-  const std::string_view name = op.name;
-  if (name == "softmax_cross_entropy") return {.input = 1, .classes = in[0].shape[1]};
-  if (name == "_backward_softmax_cross_entropy") return {.input = 2, .classes = in[1].shape[1]};
-  if (name == "Embedding") return {.input = 0, .classes = attrs.as<ops::EmbeddingParams>().input_dim};
-  if (name == "pick") {
-    const auto& given = attrs.as<ops::PickParams>();
-    if (given.mode != ops::IndexMode::clip) return {};
-    const Shape& shape = in[0].shape;
-    if (!given.axis) return {.input = 1, .classes = in[0].size()};
-    const int axis = *given.axis < 0 ? *given.axis + shape.ndim() : *given.axis;
-    return {.input = 1, .classes = shape[axis]};
-  }
-  if (name == "SoftmaxOutput" || name == "_backward_SoftmaxOutput") {
-    const auto& given = attrs.as<ops::SoftmaxOutputParams>();
-    const Shape& shape = in[0].shape;
-    if (in[1].shape == shape) return {};  // probabilities
-    const int64_t classes = given.multi_output     ? shape[1]
-                            : given.preserve_shape ? shape[shape.ndim() - 1]
-                                                   : in[0].size() / std::max<int64_t>(shape[0], 1);
-    return {.input = 1, .classes = classes, .may_ignore = given.use_ignore, .ignored = given.ignore_label};
-  }
-  return {};
-}
-
 }  // namespace
 
 bool check_inputs(const ops::OpDef& op, const AttrsBase& attrs, std::span<const TensorView> in) {
@@ -108,7 +72,8 @@ bool check_inputs(const ops::OpDef& op, const AttrsBase& attrs, std::span<const 
 }
 
 void check_labels(const ops::OpDef& op, const AttrsBase& attrs, std::span<const TensorView> in) {
-  const Labels labels = labels_of(op, attrs, in);
+  if (!op.class_numbers) return;
+  const ops::ClassNumbers labels = op.class_numbers(attrs, in);
   if (labels.input < 0 || op.is_shape_only(attrs, labels.input)) return;
   const TensorView& view = in[static_cast<size_t>(labels.input)];
   if (!view) return;
@@ -118,7 +83,7 @@ void check_labels(const ops::OpDef& op, const AttrsBase& attrs, std::span<const 
       const auto value = static_cast<double>(values[i]);
       if (value >= 0 && value < static_cast<double>(labels.classes)) [[likely]]
         continue;
-      if (labels.may_ignore && value == labels.ignored) continue;
+      if (value == labels.ignored) continue;
       detail::throw_error<IndexError>(
           "[{}] element {} of input '{}' is {}; there are {} classes: expected 0 to {}.", op.name,
           place_of(view.shape, i), op.input_name(attrs, labels.input), value, labels.classes,
