@@ -129,7 +129,7 @@ inline void add_test_ops(ops::OpTable& table) {
     auto builder = table.add<NoParams>(name);
     builder.input("data").output("output").one_shape();
     if (std::string_view(name) == "tanh") {
-      builder.gradient_op("elemwise_mul", {head(0), output(0)});
+      builder.gradient_op("elemwise_mul", {ops::head(0), ops::output(0)});
     }
   }
 }
