@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/loss/softmax_output.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/loss/loss.h"
 
