@@ -41,7 +41,7 @@ using DispatchListener = std::function<void(const std::string& line)>;
 struct ClassNumbers {
   int input = -1;
   int64_t classes = 0;
-  std::optional<double> ignored;
+  std::optional<double> ignored = {};
 };
 
 // Kernels that came later, from a module. They live as long as the operator: pending tasks refer to them.
