@@ -75,7 +75,9 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
    }).gradient([](const P&, GradBuilder& g) {
     if (g.wants(0)) g.set(0, call_with(g, ops.fa, {g.grad_of(0), g.in(1), g.in(0)}));
     if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.grad_of(0), g.in(0), g.in(1)}));
-    if (g.num_in() > 2 && g.wants(2)) g.set(2, call_with(g, ops.bias, {g.grad_of(0)}));
+    if constexpr (with_bias) {
+      if (g.num_in() > 2 && g.wants(2)) g.set(2, call_with(g, ops.bias, {g.grad_of(0)}));
+    }
   });
   auto fa = table.add_hidden<P>(ops.fa, {"grad", b, a});
   fa.infer_shape([](const P& p, ShapeInfer& s) {
