@@ -90,7 +90,7 @@ DTypeSet types_at(std::span<const std::pair<int, DTypeSet>> special, int place, 
 
 void OpDef::infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<DType> out) const {
   TypeInfer rule(*this, in, out);
-  infer_type(attrs, rule);
+  infer_type ? infer_type(attrs, rule) : rule.unify_all();
   if (types == kAllTypes && input_types.empty() && output_types.empty()) return;
   const auto check = [&](DType dtype, DTypeSet allowed, const char* what, auto&& label) {
     if (dtype == DType::unknown || allowed.contains(dtype)) return;

@@ -75,7 +75,7 @@ class OpDef {
   std::vector<std::string> saved_names;                      // what forward keeps for backward
 
   std::function<void(const AttrsBase&, ShapeInfer&)> infer_shape;
-  std::function<void(const AttrsBase&, TypeInfer&)> infer_type;
+  std::function<void(const AttrsBase&, TypeInfer&)> infer_type;  // default: all have one type
   DTypeSet types =
       kAllTypes;  // what inputs and outputs may be of; each combination that the rule lets through runs
   std::vector<std::pair<int, DTypeSet>> input_types;  // of inputs that differ, by their place in `inputs`

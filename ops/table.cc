@@ -166,7 +166,6 @@ const OpDef& OpTable::at(std::string_view name) const {
 
 void OpTable::validate() {
   for (OpDef& op : ops_) {
-    if (!op.infer_type) op.infer_type = [](const AttrsBase&, TypeInfer& t) { t.unify_all(); };
     if (op.output_names.empty() && !op.num_outputs) op.output_names = {"output"};
     for (const std::string& alias : op.aliases) {
       const auto [place, fresh] = by_name_.emplace(alias, &op);
