@@ -50,8 +50,8 @@ struct AddedKernels {
   const AddedKernels* before = nullptr;
 };
 
-// One operator: its schema, its inference rules, its gradient and its kernels. Filled once through OpBuilder, checked by
-// OpTable::validate, read-only afterwards.
+// One operator: its schema, its inference rules, its gradient and its kernels. Filled once through OpBuilder, completed
+// and checked by OpTable::validate, read-only afterwards.
 class OpDef {
  public:
   OpDef() = default;

@@ -191,10 +191,8 @@ int run(int argc, char** argv) {
     wait_for_the_end();
     return 0;
   }
-  ops::OpTable table;
-  ops::register_all(table);
   const std::unique_ptr<engine::Engine> engine = engine::make_threaded_engine();
-  Runtime runtime(*engine, table);
+  Runtime runtime(*engine, ops::builtin_table());
   NodeOptions options;
   options.rank = argc >= 4 ? std::atoi(argv[2]) : 0;
   options.scheduler = argc >= 4 ? argv[3] : "";

@@ -198,12 +198,10 @@ TEST(DeviceGroupStores, ProcessesAddUpTheirDevices) {
   std::vector<std::vector<std::unique_ptr<comm::ProcessGroup>>> parts(2);
   for (size_t i = 0; i < 3; ++i) parts[i / 2].push_back(std::move(all[i]));
   std::vector<std::future<void>> ranks;
-  ops::OpTable table;
-  ops::register_all(table);
   for (size_t rank = 0; rank < 2; ++rank) {
     ranks.push_back(std::async(std::launch::async, [&, rank] {
       const auto engine = engine::make_threaded_engine({});
-      Runtime runtime(*engine, table);
+      Runtime runtime(*engine, ops::builtin_table());
       const auto filled = [&](float value) {
         NDArray result(*engine, Shape{6}, DType::float32, Device::cpu());
         const Floats items(6, value);

@@ -21,7 +21,7 @@ class GroupStoreTest : public StoreTest, public ::testing::WithParamInterface<bo
     auto groups = comm::make_inproc_groups(3, std::chrono::seconds(20));
     for (auto& group : groups) {
       engines_.push_back(engine::make_threaded_engine({}));
-      runtimes_.push_back(std::make_unique<Runtime>(*engines_.back(), table()));
+      runtimes_.push_back(std::make_unique<Runtime>(*engines_.back(), ops::builtin_table()));
       stores_.push_back(
           std::make_unique<GroupStore>(*runtimes_.back(), "dist_mpi", std::move(group), GetParam()));
     }

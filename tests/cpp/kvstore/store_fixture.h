@@ -16,16 +16,7 @@ namespace loomix::kvstore {
 class StoreTest : public ::testing::Test {
  protected:
   explicit StoreTest(engine::EngineOptions options = {})
-      : engine_(engine::make_threaded_engine(options)), runtime_(*engine_, table()) {}
-
-  static const ops::OpTable& table() {
-    static const ops::OpTable* const made = [] {
-      static ops::OpTable own;
-      ops::register_all(own);
-      return &own;
-    }();
-    return *made;
-  }
+      : engine_(engine::make_threaded_engine(options)), runtime_(*engine_, ops::builtin_table()) {}
 
   NDArray array(const std::vector<float>& items, const Shape& shape, DType dtype = DType::float32) {
     NDArray result(*engine_, shape, DType::float32, Device::cpu());
