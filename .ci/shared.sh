@@ -125,22 +125,31 @@ fuzz() { # fuzz SECONDS: all fuzzers at once, so long
   done
 }
 
-run_job() { # run_job JOB: with its time; leaves its counts in a file
-  local start=$SECONDS
+computing() { # sets `computed` to the seconds of computing that this shell's programs have taken
+  times >"$results/times.$BASHPID" # no pipe: a subshell has its own
+  computed=$(awk 'END { gsub(/[ms]/, " "); printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4 }' "$results/times.$BASHPID")
+}
+run_job() { # run_job JOB: with its times; leaves its counts in a file
+  local start=$SECONDS computed before
+  computing
+  before=$computed
   passed=0 failed=0
   echo "==== $1"
   "job_$1"
-  echo "==== $1 took $((SECONDS - start)) s"
+  computing
+  echo "==== $1 took $((SECONDS - start)) s, and $((computed - before)) s of computing"
   echo "$passed $failed" >"$results/$1.counts"
 }
 # run_lane JOB...: one after the other, each job's output in one piece when it ends. What build_JOB compiles for tests is
 # compiled first, for compiling fills the time in which tests of the other lane wait.
 run_lane() {
-  local job
+  local job computed
   for job in "$@"; do
     if declare -F "build_$job" >/dev/null; then
       echo "---- building for $job, output in $results/build_$job.log"
       "build_$job" >"$results/build_$job.log" 2>&1
+      computing
+      echo "---- built for $job, $computed s of computing in this lane so far"
     fi
   done
   for job in "$@"; do

@@ -58,10 +58,6 @@ if(LOOMIX_SANITIZE)
   # Instrumentation confuses some of g++'s flow warnings, so they are errors only in the plain builds.
   target_compile_options(loomix_flags INTERFACE -fsanitize=${LOOMIX_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(loomix_flags INTERFACE -fsanitize=${LOOMIX_SANITIZE})
-  # What is read or written at null the address sanitizer reports; these checks take up to a quarter of the compile time.
-  if(LOOMIX_SANITIZE MATCHES "address" AND LOOMIX_SANITIZE MATCHES "undefined")
-    target_compile_options(loomix_flags INTERFACE -fno-sanitize=null)
-  endif()
 elseif(LOOMIX_WERROR)
   target_compile_options(loomix_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
