@@ -126,8 +126,9 @@ fuzz() { # fuzz SECONDS: all fuzzers at once, so long
 }
 
 computing() { # sets `computed` to the seconds of computing that this shell's programs have taken
-  times >"$results/times.$BASHPID" # no pipe: a subshell has its own
-  computed=$(awk 'END { gsub(/[ms]/, " "); printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4 }' "$results/times.$BASHPID")
+  local report=$results/times.$BASHPID
+  times >"$report" # no pipe: a subshell has times of its own
+  computed=$(awk 'END { gsub(/[ms]/, " "); printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4 }' "$report")
 }
 run_job() { # run_job JOB: with its times; leaves its counts in a file
   local start=$SECONDS computed before
