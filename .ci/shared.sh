@@ -83,7 +83,7 @@ labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none i
   for folder in "$@"; do [ -d "tests/cpp/$folder" ] && echo "$folder"; done
 }
 build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
-  local preset=$1 targets=(all) tests
+  local preset=$1 targets=(cpp_tests) tests
   shift
   system_packages || return 1
   cmake --preset "$preset" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }

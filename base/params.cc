@@ -102,6 +102,28 @@ const FieldInfo* ParamSchema::others() const noexcept {
   return found == fields_.end() ? nullptr : &*found;
 }
 
+void detail::FieldRules::allow(std::string_view name, int64_t value) {
+  choices.push_back({std::string(name), value});
+}
+
+void FieldInfo::set_required(std::string_view value) {
+  required = true;
+  example = value;
+}
+
+void FieldInfo::set_type(std::string_view text) { type_override_ = text; }
+
+FieldInfo& ParamSchema::add(std::string_view name, std::string_view doc, bool optional,
+                            const detail::Codec& codec, size_t offset) {
+  FieldInfo& field = fields_.emplace_back();
+  field.name = name;
+  field.doc = doc;
+  field.optional = optional;
+  field.codec_ = &codec;
+  field.offset_ = offset;
+  return field;
+}
+
 void ParamSchema::finish(const void* defaults) {
   static constexpr DType kAll[] = {DType::float32, DType::float64, DType::float16,
                                    DType::uint8,   DType::int32,   DType::int8,

@@ -87,6 +87,8 @@ struct FieldRules {
   bool maximum_excluded = false;
   std::vector<Choice> choices;  // of enums and data types
   OpaqueLoader load = nullptr;  // of opaque values that can be saved
+
+  void allow(std::string_view name, int64_t value);
 };
 
 // Reads, prints and compares values of one type through untyped pointers.
@@ -147,6 +149,8 @@ struct FieldInfo {
   friend class FieldList;
   template <class T>
   friend class FieldBuilder;
+  void set_required(std::string_view value);
+  void set_type(std::string_view text);
   const detail::Codec* codec_ = nullptr;
   size_t offset_ = 0;
   detail::FieldRules rules_;
@@ -216,6 +220,8 @@ class ParamSchema {
   using Make = AttrsBase* (*)(const ParamSchema& schema, void** data);
 
   ParamSchema() = default;
+  FieldInfo& add(std::string_view name, std::string_view doc, bool optional, const detail::Codec& codec,
+                 size_t offset);
   void finish(const void* defaults);
   // Records the fields that differ from their defaults as given, and the hash.
   void adopt(AttrsBase& attrs, const void* defaults) const;
@@ -236,9 +242,8 @@ class FieldBuilder {
   explicit FieldBuilder(FieldInfo& field) : field_(field) {}
 
   // It has no default. The example, as text, is what checks of a whole table of schemas try it with.
-  FieldBuilder& required(std::string example) {
-    field_.required = true;
-    field_.example = std::move(example);
+  FieldBuilder& required(std::string_view example) {
+    field_.set_required(example);
     return *this;
   }
   FieldBuilder& above(double bound) {
@@ -263,25 +268,26 @@ class FieldBuilder {
   }
   // The names of an enum's values, or of the data types that are allowed.
   FieldBuilder& options(
-      const std::vector<std::pair<std::string, Inner>>& options) requires std::is_enum_v<Inner> {
+      std::initializer_list<std::pair<std::string_view, Inner>> options) requires std::is_enum_v<Inner> {
+    return this->options(std::span(options.begin(), options.size()));
+  }
+  FieldBuilder& options(
+      std::span<const std::pair<std::string_view, Inner>> options) requires std::is_enum_v<Inner> {
     field_.rules_.choices.clear();
-    for (const auto& [name, value] : options) {
-      field_.rules_.choices.push_back({name, static_cast<int64_t>(value)});
-    }
+    for (const auto& [name, value] : options) field_.rules_.allow(name, static_cast<int64_t>(value));
     return *this;
   }
   // The strings that are allowed.
-  FieldBuilder& options(const std::vector<std::string>& options) requires std::is_same_v<Inner, std::string> {
+  FieldBuilder& options(
+      std::initializer_list<std::string_view> options) requires std::is_same_v<Inner, std::string> {
     field_.rules_.choices.clear();
-    for (const std::string& name : options) field_.rules_.choices.push_back({name, 0});
+    for (const std::string_view name : options) field_.rules_.allow(name, 0);
     return *this;
   }
   // The data types that are allowed; DType::unknown allows the text "None". All nine real ones by default.
-  FieldBuilder& dtypes(const std::vector<DType>& dtypes) requires std::is_same_v<Inner, DType> {
+  FieldBuilder& dtypes(std::initializer_list<DType> dtypes) requires std::is_same_v<Inner, DType> {
     field_.rules_.choices.clear();
-    for (DType dtype : dtypes) {
-      field_.rules_.choices.push_back({std::string(name_of(dtype)), static_cast<int64_t>(dtype)});
-    }
+    for (const DType dtype : dtypes) field_.rules_.allow(name_of(dtype), static_cast<int64_t>(dtype));
     return *this;
   }
   FieldBuilder& floating() requires std::is_same_v<Inner, DType> {
@@ -293,8 +299,8 @@ class FieldBuilder {
     return *this;
   }
   // Documents another type than the field's own.
-  FieldBuilder& type(std::string text) {
-    field_.type_override_ = std::move(text);
+  FieldBuilder& type(std::string_view text) {
+    field_.set_type(text);
     return *this;
   }
 
@@ -308,7 +314,7 @@ class FieldList {
  public:
   // `member` may belong to a base class that several structs share.
   template <class Base, class T>
-  FieldBuilder<T> operator()(std::string name, T Base::*member, std::string doc);
+  FieldBuilder<T> operator()(std::string_view name, T Base::*member, std::string_view doc);
 
  private:
   template <class Q>
@@ -406,16 +412,13 @@ const P& AttrsBase::as() const {
 
 template <class P>
 template <class Base, class T>
-FieldBuilder<T> FieldList<P>::operator()(std::string name, T Base::*member, std::string doc) {
-  FieldInfo& field = schema_.fields_.emplace_back();
-  field.name = std::move(name);
-  field.doc = std::move(doc);
-  field.optional = detail::OptionalInner<T>::optional;
-  if constexpr (detail::is_choice_v<T>) field.codec_ = &detail::choice_codec<T>();
-  else field.codec_ = &detail::codec<T>();
-  field.offset_ = static_cast<size_t>(reinterpret_cast<const char*>(&(defaults_.*member)) -
-                                      reinterpret_cast<const char*>(&defaults_));
-  return FieldBuilder<T>(field);
+FieldBuilder<T> FieldList<P>::operator()(std::string_view name, T Base::*member, std::string_view doc) {
+  const detail::Codec* codec;
+  if constexpr (detail::is_choice_v<T>) codec = &detail::choice_codec<T>();
+  else codec = &detail::codec<T>();
+  const auto offset = static_cast<size_t>(reinterpret_cast<const char*>(&(defaults_.*member)) -
+                                          reinterpret_cast<const char*>(&defaults_));
+  return FieldBuilder<T>(schema_.add(name, doc, detail::OptionalInner<T>::optional, *codec, offset));
 }
 
 template <class P>

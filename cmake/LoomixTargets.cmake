@@ -14,19 +14,29 @@ endforeach()
 set(LOOMIX_COMMON_HEADERS <algorithm> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
   <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility>
   <variant> <vector> <fmt/format.h>)
-# Has them precompiled for all folders, which are compiled with its flags, and may define more macros.
+# With sanitizers also those of ours that nearly every operator reads: their trees are mostly built whole, and what other
+# builds compile shows which includes are missing.
+set(LOOMIX_OPERATOR_HEADERS ${LOOMIX_COMMON_HEADERS})
+if(LOOMIX_SANITIZE)
+  list(APPEND LOOMIX_OPERATOR_HEADERS "${PROJECT_SOURCE_DIR}/engine/parallel_for.h" "${PROJECT_SOURCE_DIR}/ops/table.h")
+endif()
+# Have them precompiled for folders below ops/ and for the others, which are compiled with their flags, and may define more
+# macros.
 if(LOOMIX_QUICK_BUILD)
-  add_library(loomix_headers OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
-  target_link_libraries(loomix_headers PRIVATE loomix_flags fmt::fmt)
-  target_precompile_headers(loomix_headers PRIVATE ${LOOMIX_COMMON_HEADERS})
+  foreach(headers COMMON OPERATOR)
+    string(TOLOWER loomix_${headers}_headers target)
+    add_library(${target} OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
+    target_link_libraries(${target} PRIVATE loomix_flags fmt::fmt)
+    target_precompile_headers(${target} PRIVATE ${LOOMIX_${headers}_HEADERS})
+  endforeach()
 endif()
 
-# loomix_folder(path LINK public-libraries... PRIVATE private-libraries...)
+# loomix_folder(path LINK public-libraries... PRIVATE private-libraries... [HEADERS precompiled])
 # Makes the static library loomix_<name> of <path>/**/*.cc, less the files of backends that are off; the name is the
 # last part of the path. A folder inside another one comes first, and is left out there. CUDA files are collected for
 # the module loomix_cuda.
 function(loomix_folder path)
-  cmake_parse_arguments(arg "" "" "LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADERS" "LINK;PRIVATE" ${ARGN})
   cmake_path(GET path FILENAME name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${path}/*.cc" "${PROJECT_SOURCE_DIR}/${path}/*.cu")
   foreach(inner IN LISTS LOOMIX_FOLDER_PATHS)
@@ -84,7 +94,10 @@ function(loomix_folder path)
     loomix_isa_variants(loomix_${name} ${simd})
   endif()
   if(LOOMIX_QUICK_BUILD)
-    target_precompile_headers(loomix_${name} REUSE_FROM loomix_headers)
+    if(NOT arg_HEADERS)
+      set(arg_HEADERS loomix_common_headers)
+    endif()
+    target_precompile_headers(loomix_${name} REUSE_FROM ${arg_HEADERS})
   endif()
   set(LOOMIX_FOLDERS ${LOOMIX_FOLDERS} ${name} CACHE INTERNAL "")
   set(LOOMIX_FOLDER_PATHS ${LOOMIX_FOLDER_PATHS} ${path} CACHE INTERNAL "")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -39,13 +38,12 @@ class GradBuilder {
 
   // Adds a node; returns its outputs. Attributes as text, or shared with the forward node.
   virtual std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,
-                                      std::vector<std::pair<std::string, std::string>> attrs) = 0;
+                                      TextPairs attrs) = 0;
   virtual std::vector<GradValue> call(std::string_view op, std::span<const GradValue> inputs,
                                       Ref<const AttrsBase> attrs) = 0;
   GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs,
-                  std::vector<std::pair<std::string, std::string>> attrs = {}) {
-    return call(op, std::span(inputs.begin(), inputs.size()), std::move(attrs))[0];
-  }
+                  std::initializer_list<std::pair<std::string_view, std::string_view>> attrs = {});
+  GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs, TextPairs attrs);
   // The attributes of the node whose gradient is built.
   virtual Ref<const AttrsBase> attrs() const = 0;
 
@@ -64,10 +62,5 @@ constexpr GradOperand input(int i) { return {&GradBuilder::in, i}; }
 constexpr GradOperand input_if_any(int i) { return {&GradBuilder::in, i, true}; }
 constexpr GradOperand output(int i) { return {&GradBuilder::out, i}; }
 constexpr GradOperand saved(int i) { return {&GradBuilder::saved, i}; }
-
-// The rule of OpBuilder::gradient_op.
-std::function<void(const AttrsBase&, GradBuilder&)> gradient_by_op(std::string op,
-                                                                   std::vector<GradOperand> operands,
-                                                                   std::vector<int> to);
 
 }  // namespace loomix::ops

@@ -2,7 +2,11 @@
 #include "ops/op.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -182,11 +186,58 @@ void OpDef::note(const Kernel& kernel) {
   if (kernel.sparse) has_sparse_kernels_.store(true, std::memory_order_relaxed);
 }
 
-std::function<void(const AttrsBase&, GradBuilder&)> gradient_by_op(std::string op,
-                                                                   std::vector<GradOperand> operands,
-                                                                   std::vector<int> to) {
-  return [op = std::move(op), operands = std::move(operands), to = std::move(to)](const AttrsBase&,
-                                                                                  GradBuilder& g) {
+GradValue GradBuilder::call1(std::string_view op, std::initializer_list<GradValue> inputs,
+                             std::initializer_list<std::pair<std::string_view, std::string_view>> attrs) {
+  return call1(op, inputs, TextPairs(attrs.begin(), attrs.end()));
+}
+
+GradValue GradBuilder::call1(std::string_view op, std::initializer_list<GradValue> inputs, TextPairs attrs) {
+  return call(op, std::span(inputs.begin(), inputs.size()), std::move(attrs))[0];
+}
+
+void OpBuilderBase::set_doc(std::string_view text) { op_.doc = text; }
+
+void OpBuilderBase::add_input(std::string_view name, bool mutated) {
+  op_.inputs.push_back({std::string(name), mutated});
+}
+
+void OpBuilderBase::add_inputs(Names names) {
+  for (const std::string_view name : names) add_input(name, false);
+}
+
+void OpBuilderBase::add_outputs(Names names) {
+  op_.output_names.insert(op_.output_names.end(), names.begin(), names.end());
+}
+
+void OpBuilderBase::add_aliases(Names names) {
+  op_.aliases.insert(op_.aliases.end(), names.begin(), names.end());
+}
+
+void OpBuilderBase::set_variadic(std::string_view name, std::string_view count) {
+  op_.variadic_count = count;
+  add_input(name, false);
+}
+
+void OpBuilderBase::set_mutates_all() {
+  for (Argument& argument : op_.inputs) argument.mutated = true;
+}
+
+void OpBuilderBase::set_one_shape() {
+  op_.infer_shape = [](const AttrsBase&, ShapeInfer& s) { s.unify_all(); };
+}
+
+void OpBuilderBase::set_shape_of(int i) {
+  op_.infer_shape = [i](const AttrsBase&, ShapeInfer& s) { s.tie({i}); };
+}
+
+void OpBuilderBase::set_type_of(int i) {
+  op_.infer_type = [i](const AttrsBase&, TypeInfer& t) { t.tie({i}); };
+}
+
+void OpBuilderBase::set_gradient_op(std::string_view op, std::initializer_list<GradOperand> operands,
+                                    std::initializer_list<int> to) {
+  op_.gradient = [op = std::string(op), operands = std::vector(operands), to = std::vector(to)](
+                     const AttrsBase&, GradBuilder& g) {
     if (std::none_of(to.begin(), to.end(), [&](int i) { return i < g.num_in() && g.wants(i); })) return;
     std::vector<GradValue> values;
     for (const GradOperand& operand : operands) {

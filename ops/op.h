@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -161,34 +162,57 @@ class OpDef {
   std::atomic<bool> has_sparse_kernels_{false};
 };
 
+// What OpBuilder does whatever the attributes are, so that it is compiled once.
+class OpBuilderBase {
+ protected:
+  using Names = std::initializer_list<std::string_view>;
+  // A rule on typed attributes: `call` gives it to them. One type for all structs of attributes.
+  template <class R, class... Args>
+  struct TypedRule {
+    R (*call)(void (*rule)(), const AttrsBase& attrs, Args... args);
+    void (*rule)();
+    R operator()(const AttrsBase& attrs, Args... args) const { return call(rule, attrs, args...); }
+  };
+  template <class R, class... Args>
+  static void assign(std::function<R(const AttrsBase&, Args...)>& to, const TypedRule<R, Args...>& rule) {
+    to = rule;
+  }
+
+  explicit OpBuilderBase(OpDef& op) : op_(op) {}
+  void set_doc(std::string_view text);
+  void add_input(std::string_view name, bool mutated);
+  void add_inputs(Names names);
+  void add_outputs(Names names);
+  void add_aliases(Names names);
+  void set_variadic(std::string_view name, std::string_view count);
+  void set_mutates_all();
+  void set_one_shape();
+  void set_shape_of(int i);
+  void set_type_of(int i);
+  void set_gradient_op(std::string_view op, std::initializer_list<GradOperand> operands,
+                       std::initializer_list<int> to);
+
+  OpDef& op_;
+};
+
 // Fills an OpDef in the words of the schema. P is the attribute struct; rules take it typed.
 template <class P>
-class OpBuilder {
+class OpBuilder : OpBuilderBase {
  public:
-  explicit OpBuilder(OpDef& op) : op_(op) {}
+  explicit OpBuilder(OpDef& op) : OpBuilderBase(op) {}
 
-  OpBuilder& aliases(std::vector<std::string> names) { return set(&OpDef::aliases, std::move(names)); }
-  OpBuilder& doc(std::string text) { return set(&OpDef::doc, std::move(text)); }
-  OpBuilder& input(std::string name) { return inputs({std::move(name)}); }
-  OpBuilder& inputs(std::vector<std::string> names) {
-    for (auto& name : names) op_.inputs.push_back({std::move(name), false});
-    return *this;
-  }
-  OpBuilder& state(std::string name) {
-    op_.inputs.push_back({std::move(name), true});
-    return *this;
-  }
+  OpBuilder& aliases(Names names) { return add_aliases(names), *this; }
+  OpBuilder& doc(std::string_view text) { return set_doc(text), *this; }
+  OpBuilder& input(std::string_view name) { return add_input(name, false), *this; }
+  OpBuilder& inputs(Names names) { return add_inputs(names), *this; }
+  OpBuilder& state(std::string_view name) { return add_input(name, true), *this; }
   // Any number of inputs, as counted by the attribute `count`; they are called <name>0, <name>1, ...
-  OpBuilder& variadic(std::string name, std::string count, int P::*field) {
-    op_.variadic_count = std::move(count);
+  OpBuilder& variadic(std::string_view name, std::string_view count, int P::*field) {
     op_.num_inputs = [field](const AttrsBase& attrs) { return attrs.as<P>().*field; };
-    return input(std::move(name));
+    return set_variadic(name, count), *this;
   }
   // All inputs so far are written through, as by state().
-  OpBuilder& mutates_all() {
-    for (Argument& argument : op_.inputs) argument.mutated = true;
-    return *this;
-  }
+  OpBuilder& mutates_all() { return set_mutates_all(), *this; }
   // The last input exists only if `present(params)`.
   OpBuilder& last_input_if(bool (*present)(const P&)) {
     const int last = static_cast<int>(op_.inputs.size());
@@ -197,7 +221,7 @@ class OpBuilder {
     };
     return *this;
   }
-  OpBuilder& num_inputs(int (*count)(const P&)) { return set(&OpDef::num_inputs, typed(count)); }
+  OpBuilder& num_inputs(int (*count)(const P&)) { return set(op_.num_inputs, count); }
   // Which of the inputs, by their place in the schema, exist.
   OpBuilder& inputs_if(bool (*present)(const P&, int input)) {
     const int declared = static_cast<int>(op_.inputs.size());
@@ -206,115 +230,92 @@ class OpBuilder {
       for (int input = 0; input < declared; ++input) count += present(attrs.as<P>(), input) ? 1 : 0;
       return count;
     };
-    return set(&OpDef::has_input, typed(present));
+    return set(op_.has_input, present);
   }
   // One output called "output" unless others are named here.
-  OpBuilder& output(std::string name) { return outputs({std::move(name)}); }
-  OpBuilder& outputs(std::vector<std::string> names) {
-    for (auto& name : names) op_.output_names.push_back(std::move(name));
-    return *this;
-  }
-  OpBuilder& num_outputs(int (*count)(const P&)) { return set(&OpDef::num_outputs, typed(count)); }
-  OpBuilder& num_visible_outputs(int (*count)(const P&)) {
-    return set(&OpDef::num_visible_outputs, typed(count));
-  }
+  OpBuilder& output(std::string_view name) { return add_outputs({name}), *this; }
+  OpBuilder& outputs(Names names) { return add_outputs(names), *this; }
+  OpBuilder& num_outputs(int (*count)(const P&)) { return set(op_.num_outputs, count); }
+  OpBuilder& num_visible_outputs(int (*count)(const P&)) { return set(op_.num_visible_outputs, count); }
   // Values that forward keeps for backward; shape and type come from `infer`, called with the index of the value.
-  OpBuilder& saved(std::vector<std::string> names, TensorView (*infer)(const P&, const KernelSpec&, int)) {
-    op_.saved_names = std::move(names);
-    return set(&OpDef::infer_saved, typed(infer));
+  OpBuilder& saved(Names names, TensorView (*infer)(const P&, const KernelSpec&, int)) {
+    op_.saved_names.assign(names.begin(), names.end());
+    return set(op_.infer_saved, infer);
   }
-  OpBuilder& infer_shape(void (*rule)(const P&, ShapeInfer&)) {
-    return set(&OpDef::infer_shape, typed(rule));
-  }
+  OpBuilder& infer_shape(void (*rule)(const P&, ShapeInfer&)) { return set(op_.infer_shape, rule); }
   // All inputs and outputs have one shape.
-  OpBuilder& one_shape() {
-    return set(&OpDef::infer_shape, [](const AttrsBase&, ShapeInfer& s) { s.unify_all(); });
-  }
+  OpBuilder& one_shape() { return set_one_shape(), *this; }
   // Output 0 has the shape of input i; others have their own.
-  OpBuilder& shape_of(int i) {
-    return set(&OpDef::infer_shape, [i](const AttrsBase&, ShapeInfer& s) { s.tie({i}); });
-  }
+  OpBuilder& shape_of(int i) { return set_shape_of(i), *this; }
   // By default all inputs and outputs have one type.
-  OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) { return set(&OpDef::infer_type, typed(rule)); }
+  OpBuilder& infer_type(void (*rule)(const P&, TypeInfer&)) { return set(op_.infer_type, rule); }
   // Output 0 has the type of input i; others have their own.
-  OpBuilder& type_of(int i) {
-    return set(&OpDef::infer_type, [i](const AttrsBase&, TypeInfer& t) { t.tie({i}); });
-  }
+  OpBuilder& type_of(int i) { return set_type_of(i), *this; }
   // The types that inputs and outputs may have; all by default.
-  OpBuilder& types(DTypeSet types) { return set(&OpDef::types, types); }
-  OpBuilder& input_types(int input, DTypeSet types) { return append(&OpDef::input_types, {input, types}); }
+  OpBuilder& types(DTypeSet types) { return op_.types = types, *this; }
+  OpBuilder& input_types(int input, DTypeSet types) {
+    return op_.input_types.emplace_back(input, types), *this;
+  }
   OpBuilder& output_types(int output, DTypeSet types) {
-    return append(&OpDef::output_types, {output, types});
+    return op_.output_types.emplace_back(output, types), *this;
   }
-  OpBuilder& inplace(int input, int output) { return append(&OpDef::inplace, {input, output}); }
-  OpBuilder& identity(int input, int output) { return append(&OpDef::identity, {input, output}); }
-  OpBuilder& shape_only(int input) { return append(&OpDef::shape_only, input); }
+  OpBuilder& inplace(int input, int output) { return op_.inplace.emplace_back(input, output), *this; }
+  OpBuilder& identity(int input, int output) { return op_.identity.emplace_back(input, output), *this; }
+  OpBuilder& shape_only(int input) { return op_.shape_only.push_back(input), *this; }
   OpBuilder& uses_rng(uint64_t (*numbers)(const P&, const KernelSpec&)) {
-    return set(&OpDef::random_numbers, typed(numbers));
+    return set(op_.random_numbers, numbers);
   }
-  OpBuilder& cost(double (*ns)(const P&, const KernelSpec&)) { return set(&OpDef::cost_ns, typed(ns)); }
-  OpBuilder& element_cost(double ns) { return set(&OpDef::element_ns, ns); }
-  OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) { return set(&OpDef::gradient, typed(rule)); }
+  OpBuilder& cost(double (*ns)(const P&, const KernelSpec&)) { return set(op_.cost_ns, ns); }
+  OpBuilder& element_cost(double ns) { return op_.element_ns = ns, *this; }
+  OpBuilder& gradient(void (*rule)(const P&, GradBuilder&)) { return set(op_.gradient, rule); }
   // For families: a rule that carries data of its own.
   OpBuilder& gradient_by(std::function<void(const AttrsBase&, GradBuilder&)> rule) {
-    return set(&OpDef::gradient, std::move(rule));
+    return op_.gradient = std::move(rule), *this;
   }
   // The gradients of the inputs `to` are the outputs of one operator, which has these operands and the same attributes.
-  OpBuilder& gradient_op(std::string op, std::vector<GradOperand> operands, std::vector<int> to = {0}) {
-    return gradient_by(gradient_by_op(std::move(op), std::move(operands), std::move(to)));
+  OpBuilder& gradient_op(std::string_view op, std::initializer_list<GradOperand> operands,
+                         std::initializer_list<int> to = {0}) {
+    return set_gradient_op(op, operands, to), *this;
   }
-  OpBuilder& zero_gradient() { return set(&OpDef::zero_gradient, true); }
-  OpBuilder& loss() { return set(&OpDef::is_loss, true); }
-  OpBuilder& accumulates() { return set(&OpDef::accumulates, true); }
-  OpBuilder& training_matters() { return set(&OpDef::training_matters, true); }
-  OpBuilder& hidden() { return set(&OpDef::hidden, true); }
-  OpBuilder& data_dependent() { return set(&OpDef::data_dependent, true); }
-  OpBuilder& no_symbol() { return set(&OpDef::no_symbol, true); }
-  OpBuilder& neutral(double operand) { return set(&OpDef::neutral, operand); }
-  OpBuilder& commutes() { return set(&OpDef::commutes, true); }
-  OpBuilder& scalar(double (*value)(const P&)) { return set(&OpDef::scalar, typed(value)); }
-  OpBuilder& fill(double (*value)(const P&)) { return set(&OpDef::fill, typed(value)); }
+  OpBuilder& zero_gradient() { return op_.zero_gradient = true, *this; }
+  OpBuilder& loss() { return op_.is_loss = true, *this; }
+  OpBuilder& accumulates() { return op_.accumulates = true, *this; }
+  OpBuilder& training_matters() { return op_.training_matters = true, *this; }
+  OpBuilder& hidden() { return op_.hidden = true, *this; }
+  OpBuilder& data_dependent() { return op_.data_dependent = true, *this; }
+  OpBuilder& no_symbol() { return op_.no_symbol = true, *this; }
+  OpBuilder& neutral(double operand) { return op_.neutral = operand, *this; }
+  OpBuilder& commutes() { return op_.commutes = true, *this; }
+  OpBuilder& scalar(double (*value)(const P&)) { return set(op_.scalar, value); }
+  OpBuilder& fill(double (*value)(const P&)) { return set(op_.fill, value); }
   OpBuilder& class_numbers(ClassNumbers (*rule)(const P&, std::span<const TensorView> in)) {
-    return set(&OpDef::class_numbers, typed(rule));
+    return set(op_.class_numbers, rule);
   }
-  OpBuilder& axes_order(std::vector<int> (*order)(const P&, int ndim)) {
-    return set(&OpDef::axes_order, typed(order));
-  }
-  OpBuilder& first_value(const char* (*json)(const P&, int input)) {
-    return set(&OpDef::first_value, typed(json));
-  }
-  OpBuilder& signature(const Signature& (*arguments)(const P&)) {
-    return set(&OpDef::signature, typed(arguments));
-  }
-  OpBuilder& with_subgraphs(decltype(OpDef::with_subgraphs) join) {
-    return set(&OpDef::with_subgraphs, join);
-  }
+  OpBuilder& axes_order(std::vector<int> (*order)(const P&, int ndim)) { return set(op_.axes_order, order); }
+  OpBuilder& first_value(const char* (*json)(const P&, int input)) { return set(op_.first_value, json); }
+  OpBuilder& signature(const Signature& (*arguments)(const P&)) { return set(op_.signature, arguments); }
+  OpBuilder& with_subgraphs(decltype(OpDef::with_subgraphs) join) { return op_.with_subgraphs = join, *this; }
   OpBuilder& complete(P (*join)(P)) {
-    return set(&OpDef::complete, [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); });
+    op_.complete = [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); };
+    return *this;
   }
-  OpBuilder& impure() { return set(&OpDef::impure, true); }
+  OpBuilder& impure() { return op_.impure = true, *this; }
   OpBuilder& instantiate(P (*own)(const P&)) {
-    return set(&OpDef::instantiate, [own](const AttrsBase& attrs) { return make_attrs(own(attrs.as<P>())); });
+    op_.instantiate = [own](const AttrsBase& attrs) { return make_attrs(own(attrs.as<P>())); };
+    return *this;
   }
-  OpBuilder& runs_on_caller() { return set(&OpDef::runs_on_caller, true); }
+  OpBuilder& runs_on_caller() { return op_.runs_on_caller = true, *this; }
 
  private:
-  // A rule on typed attributes as OpDef keeps it.
   template <class R, class... Args>
-  static std::function<R(const AttrsBase&, Args...)> typed(R (*rule)(const P&, Args...)) {
-    return [rule](const AttrsBase& attrs, Args... args) -> R { return rule(attrs.as<P>(), args...); };
-  }
-  template <class T, class Value>
-  OpBuilder& set(T OpDef::*field, Value&& value) {
-    op_.*field = std::forward<Value>(value);
+  OpBuilder& set(std::function<R(const AttrsBase&, Args...)>& to, R (*rule)(const P&, Args...)) {
+    assign(to, TypedRule<R, Args...>{[](void (*untyped)(), const AttrsBase& attrs, Args... args) -> R {
+                                       return reinterpret_cast<R (*)(const P&, Args...)>(untyped)(
+                                           attrs.as<P>(), args...);
+                                     },
+                                     reinterpret_cast<void (*)()>(rule)});
     return *this;
   }
-  template <class T>
-  OpBuilder& append(std::vector<T> OpDef::*list, std::type_identity_t<T> value) {
-    (op_.*list).push_back(std::move(value));
-    return *this;
-  }
-  OpDef& op_;
 };
 
 }  // namespace loomix::ops

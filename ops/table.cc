@@ -110,10 +110,10 @@ void validate_op(const OpTable& table, const OpDef& op) {
 
 }  // namespace
 
-OpDef& OpTable::create(std::string name, const ParamSchema& params) {
-  LOOMIX_CHECK(!by_name_.contains(name), InternalError, "[{}] the operator is registered twice.", name);
+OpDef& OpTable::create(std::string_view name, const ParamSchema& params) {
+  LOOMIX_CHECK(!find(name), InternalError, "[{}] the operator is registered twice.", name);
   OpDef& op = ops_.emplace_back();
-  op.name = std::move(name);
+  op.name = name;
   op.params = &params;
   by_name_.emplace(op.name, &op);
   for (const auto& [core, place] :

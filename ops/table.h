@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <mutex>
 #include <span>
 #include <string>
@@ -58,10 +59,10 @@ class OpTable final : public KernelList {
  public:
   // Typed attributes reach rules and kernels as `const P&`.
   template <class P>
-  OpBuilder<P> add(std::string name, std::vector<std::string> inputs = {});
+  OpBuilder<P> add(std::string_view name, std::initializer_list<std::string_view> inputs = {});
   // An operator that gradients or passes build with: it is in no namespace, and needs no documentation.
   template <class P>
-  OpBuilder<P> add_hidden(std::string name, std::vector<std::string> inputs = {});
+  OpBuilder<P> add_hidden(std::string_view name, std::initializer_list<std::string_view> inputs = {});
   // To say more of an operator whose attributes are P.
   template <class P>
   OpBuilder<P> refine(std::string_view name);
@@ -80,7 +81,7 @@ class OpTable final : public KernelList {
   Ref<const AttrsBase> parse(const OpDef& op, const TextPairs& attrs) const;
 
  private:
-  OpDef& create(std::string name, const ParamSchema& params);
+  OpDef& create(std::string_view name, const ParamSchema& params);
   OpDef& mutable_at(std::string_view name);
   std::deque<OpDef> ops_;
   std::unordered_map<std::string, OpDef*> by_name_;  // aliases from validate on
@@ -94,13 +95,13 @@ void register_all(OpTable& table);
 const OpTable& builtin_table();
 
 template <class P>
-OpBuilder<P> OpTable::add(std::string name, std::vector<std::string> inputs) {
-  return OpBuilder<P>(create(std::move(name), param_schema<P>())).inputs(std::move(inputs));
+OpBuilder<P> OpTable::add(std::string_view name, std::initializer_list<std::string_view> inputs) {
+  return OpBuilder<P>(create(name, param_schema<P>())).inputs(inputs);
 }
 
 template <class P>
-OpBuilder<P> OpTable::add_hidden(std::string name, std::vector<std::string> inputs) {
-  return add<P>(std::move(name), std::move(inputs)).hidden();
+OpBuilder<P> OpTable::add_hidden(std::string_view name, std::initializer_list<std::string_view> inputs) {
+  return add<P>(name, inputs).hidden();
 }
 
 template <class P>

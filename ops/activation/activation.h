@@ -11,7 +11,7 @@ struct ActivationParams {
   ActType act_type{};
 
   static void fields(FieldList<ActivationParams>& f) {
-    std::vector<std::pair<std::string, ActType>> types;
+    std::vector<std::pair<std::string_view, ActType>> types;
     const auto add = [&](const char* name) { types.emplace_back(name, static_cast<ActType>(types.size())); };
     std::apply([&](const auto&... kind) { (add(kind.name), ...); }, kActivations);
     f("act_type", &ActivationParams::act_type, "The function to apply.").options(types).required("relu");

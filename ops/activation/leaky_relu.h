@@ -14,7 +14,7 @@ struct LeakyReluParams {
   float upper_bound = 0.334f;
 
   static void fields(FieldList<LeakyReluParams>& f) {
-    std::vector<std::pair<std::string, LeakyType>> types;
+    std::vector<std::pair<std::string_view, LeakyType>> types;
     const auto add = [&](std::string_view name) { types.emplace_back(name, leaky_type(name)); };
     std::apply([&](const auto&... kind) { (add(kind.name), ...); }, kLeakyRelus);
     f("act_type", &LeakyReluParams::act_type, "The function to apply.").options(types);

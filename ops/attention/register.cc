@@ -95,7 +95,8 @@ void backward_shape(const Params& p, ShapeInfer& s) {
 }
 
 template <Rule rule>
-void add(OpTable& table, const std::string& name, const std::vector<std::string>& inputs, const char* doc) {
+void add(OpTable& table, const std::string& name, std::initializer_list<std::string_view> inputs,
+         const char* doc) {
   const std::string backward = "_backward_interleaved_matmul_" + name;
   table.add<Params>("_contrib_interleaved_matmul_" + name)
       .doc(doc)
@@ -114,7 +115,7 @@ void add(OpTable& table, const std::string& name, const std::vector<std::string>
   auto op = table.add_hidden<Params>(backward, {"grad"}).inputs(inputs);
   op.infer_shape(backward_shape<rule>);
   op.types(kMatrixTypes).element_cost(5);
-  for (const std::string& input : inputs) op.output(input);
+  for (const std::string_view input : inputs) op.output(input);
 }
 
 }  // namespace

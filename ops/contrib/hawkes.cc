@@ -39,8 +39,8 @@ void infer_input_types(TypeInfer& t, int first) {
   t.set_in(first + kMarks, DType::int32);
 }
 
-const std::vector<std::string> kInputs = {"lda",  "alpha", "beta",         "state",
-                                          "lags", "marks", "valid_length", "max_time"};
+const std::initializer_list<std::string_view> kInputs = {"lda",  "alpha", "beta",         "state",
+                                                         "lags", "marks", "valid_length", "max_time"};
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void register_hawkes(OpTable& table) {
       .types({DType::float32, DType::float64})
       .input_types(7, {DType::int32})
       .element_cost(1000);
-  for (int i = 0; i < 4; ++i) backward.output(kInputs[static_cast<size_t>(i)]);
+  for (int i = 0; i < 4; ++i) backward.output(kInputs.begin()[i]);
 }
 
 }  // namespace loomix::ops

@@ -34,7 +34,8 @@ struct ConvolutionParams {
     f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
   }
   template <class P>
-  static void list_others(FieldList<P>& f, std::vector<std::pair<std::string, Layout>> layouts) {
+  static void list_others(FieldList<P>& f,
+                          std::initializer_list<std::pair<std::string_view, Layout>> layouts) {
     f("num_filter", static_cast<int P::*>(&P::num_filter), "Number of filters, the channels of the output.")
         .required("4")
         .type("int (non-negative)")
@@ -54,7 +55,7 @@ struct ConvolutionParams {
     f("cudnn_off", static_cast<bool P::*>(&P::cudnn_off), "Has no effect on CPU.");
     f("layout", static_cast<std::optional<Layout> P::*>(&P::layout),
       "Order of the axes: NCW, NCHW or NCDHW by default.")
-        .options(std::move(layouts));
+        .options(layouts);
   }
   static void fields(FieldList<ConvolutionParams>& f) {
     list_window(f);

@@ -7,7 +7,7 @@
 namespace loomix::ops {
 namespace {
 
-const std::vector<std::pair<std::string, Layout>> kLayouts = {
+const std::initializer_list<std::pair<std::string_view, Layout>> kLayouts = {
     {"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NCW", Layout::NCW}};
 
 template <class P>

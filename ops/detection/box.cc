@@ -7,8 +7,8 @@
 namespace loomix::ops {
 namespace {
 
-const std::vector<std::pair<std::string, BoxFormat>> kFormats = {{"center", BoxFormat::center},
-                                                                 {"corner", BoxFormat::corner}};
+const std::initializer_list<std::pair<std::string_view, BoxFormat>> kFormats = {
+    {"center", BoxFormat::center}, {"corner", BoxFormat::corner}};
 constexpr const char* kFormat = "A box is x, y, width and height of its centre, or two corners.";
 
 void check_boxes(ShapeInfer& s, int input, const char* name) {

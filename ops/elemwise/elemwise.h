@@ -56,12 +56,12 @@ struct AddNParams {
   }
 };
 
-inline const std::vector<DType> kArrayDTypes = {DType::bfloat16, DType::float16, DType::float32,
-                                                DType::float64,  DType::int32,   DType::int64,
-                                                DType::int8,     DType::uint8};
-inline const std::vector<DType> kCastDTypes = {DType::bfloat16, DType::boolean, DType::float16,
-                                               DType::float32,  DType::float64, DType::int32,
-                                               DType::int64,    DType::int8,    DType::uint8};
+inline constexpr std::initializer_list<DType> kArrayDTypes = {DType::bfloat16, DType::float16, DType::float32,
+                                                              DType::float64,  DType::int32,   DType::int64,
+                                                              DType::int8,     DType::uint8};
+inline constexpr std::initializer_list<DType> kCastDTypes = {DType::bfloat16, DType::boolean, DType::float16,
+                                                             DType::float32,  DType::float64, DType::int32,
+                                                             DType::int64,    DType::int8,    DType::uint8};
 
 struct CastParams {
   DType dtype = DType::float32;

@@ -18,11 +18,10 @@ inline constexpr bool is_rule =
 // Operators without doc string are hidden; "" is no alias.
 template <class P, class Names>
 void describe(OpBuilder<P>& builder, const char* doc, const Names& aliases) {
-  std::vector<std::string> names;
+  builder.doc(doc);
   for (const char* name : aliases) {
-    if (name != nullptr && *name != 0) names.emplace_back(name);
+    if (name != nullptr && *name != 0) builder.aliases({name});
   }
-  builder.doc(doc).aliases(std::move(names));
   if (*doc == 0) builder.hidden();
 }
 

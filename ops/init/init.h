@@ -6,14 +6,14 @@
 // Operators that make arrays from their attributes alone.
 namespace loomix::ops {
 
-inline const std::vector<DType> kInitTypes = {DType::float32, DType::float64,  DType::float16,
-                                              DType::uint8,   DType::int32,    DType::int8,
-                                              DType::int64,   DType::bfloat16, DType::boolean};
-inline const std::vector<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16,
-                                               DType::uint8,   DType::int32,   DType::int8,
-                                               DType::int64,   DType::bfloat16};
-inline const std::vector<DType> kEyeTypes = {DType::float32, DType::float64, DType::float16, DType::uint8,
-                                             DType::int32,   DType::int8,    DType::int64};
+inline constexpr std::initializer_list<DType> kInitTypes = {DType::float32, DType::float64,  DType::float16,
+                                                            DType::uint8,   DType::int32,    DType::int8,
+                                                            DType::int64,   DType::bfloat16, DType::boolean};
+inline constexpr std::initializer_list<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16,
+                                                             DType::uint8,   DType::int32,   DType::int8,
+                                                             DType::int64,   DType::bfloat16};
+inline constexpr std::initializer_list<DType> kEyeTypes = {
+    DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64};
 
 // _zeros and _ones.
 struct FillParams {

@@ -68,8 +68,9 @@ inline void tie_squares(ShapeInfer& s, int out = 0) {
 
 // "_linalg_<name>", which is also called "linalg_<name>".
 template <class P>
-OpBuilder<P> add_linalg(OpTable& table, const std::string& name, std::vector<std::string> inputs) {
-  auto op = table.add<P>("_linalg_" + name, std::move(inputs));
+OpBuilder<P> add_linalg(OpTable& table, const std::string& name,
+                        std::initializer_list<std::string_view> inputs) {
+  auto op = table.add<P>("_linalg_" + name, inputs);
   return op.aliases({"linalg_" + name}).types(kMatrixTypes);
 }
 

@@ -6,8 +6,8 @@
 // sort, argsort and topk: one stable order along one axis. NaN counts as larger than every number.
 namespace loomix::ops {
 
-inline const std::vector<DType> kOrderingIndexTypes = {DType::float16, DType::float32, DType::float64,
-                                                       DType::int32,   DType::int64,   DType::uint8};
+inline constexpr std::initializer_list<DType> kOrderingIndexTypes = {
+    DType::float16, DType::float32, DType::float64, DType::int32, DType::int64, DType::uint8};
 
 struct SortParams {
   std::optional<int> axis = -1;

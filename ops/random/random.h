@@ -17,10 +17,10 @@ struct RandomTarget {
 };
 
 template <class P>
-void target_fields(FieldList<P>& f, std::vector<DType> dtypes) {
+void target_fields(FieldList<P>& f, std::initializer_list<DType> dtypes) {
   f("shape", &P::shape, "Shape of the output; (1,) without it.").type("Shape(tuple)");
   f("ctx", &P::ctx, "Device of the output, as cpu(0); only for imperative calls.");
-  f("dtype", &P::dtype, "Type of the output; float32 (randint: int32) without it.").dtypes(std::move(dtypes));
+  f("dtype", &P::dtype, "Type of the output; float32 (randint: int32) without it.").dtypes(dtypes);
 }
 
 // The attributes of `_random_x_like`: the parameters of distribution D.

@@ -25,13 +25,13 @@ Shape joined(const Shape& outer, const Shape& block) {
 }
 
 template <class D>
-void register_distribution(OpTable& table, std::vector<std::string> aliases, const char* first,
+void register_distribution(OpTable& table, std::initializer_list<std::string_view> aliases, const char* first,
                            const char* second) {
   const std::string name = D::name;
-  aliases.push_back("random_" + name);
   table.add<DrawParams<D>>("_random_" + name)
       .doc(D::doc)
-      .aliases(std::move(aliases))
+      .aliases(aliases)
+      .aliases({"random_" + name})
       .infer_shape(target_shape<DrawParams<D>>)
       .infer_type([](const DrawParams<D>& p, TypeInfer& t) {
         if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));

@@ -107,7 +107,7 @@ void slice_like_shape(const SliceLikeParams& p, ShapeInfer& s) {
 // Back into zeros of the input's shape: one hidden operator `backward` for each way of cutting, and its opposite.
 template <class P>
 void add_back(OpTable& table, OpBuilder<P>& builder, const char* op,
-              const std::vector<GradOperand>& cut_again) {
+              std::initializer_list<GradOperand> cut_again) {
   const std::string backward = std::string("_backward_") + op;
   builder.gradient_op(backward, {head(0), input(0)});
   table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(op, cut_again);
