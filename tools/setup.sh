@@ -67,7 +67,11 @@ quick=OFF
 [ "${CI:-}" != true ] || quick=ON
 # The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
+# For another environment scikit-build-core would delete all objects, because what CMake remembers of Python may be wrong;
+# only that is forgotten here. The file is where it notes the environment.
+rm -f build/.skbuild-info.json
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation \
+  '--config-settings=cmake.args=-U_Python*;-UPYTHON_*;-Upybind11_*' \
   --config-settings=build-dir=build --config-settings=cmake.define.LOOMIX_TESTS=$tests \
   --config-settings=cmake.define.LOOMIX_WERROR=$strict --config-settings=cmake.define.LOOMIX_QUICK_BUILD=$quick \
   ".${extras:+[${extras// /,}]}"
