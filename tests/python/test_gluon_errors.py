@@ -65,7 +65,7 @@ def test_parameters_that_were_not_initialised(known, hybrid):
     net = nested(FLAT, lambda: nn.Dense(4, in_units=known), initialize=False, hybrid=hybrid)
     text = error_of(net, nd.ones((2, 3)))
     assert "'net_body_dense0_weight' has not been initialized" in text
-    assert f"{PLACE} (4, {known}), 'net_body_dense0_bias' (4,))" in text
+    assert f"{PLACE} (4, {known}), 'net_body_dense0_bias' (4,)" in text
 
 
 def test_parameters_that_are_not_filled():
@@ -85,6 +85,23 @@ def test_shapes_that_do_not_fit(filled, hybrid):
     text = error_of(net, nd.ones((2, 5)), ValueError)
     assert PLACE in text
     assert "(4, 3); the other arguments ask for (4, 5)" in text and "data has shape (2, 5)" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (
+            lambda: gluon.loss.SoftmaxCrossEntropyLoss()(nd.array([0, 1]), nd.ones((2, 3))),
+            r"called with float32 \(2,\), float32 \(2, 3\)\)",
+        ),
+        (lambda: nn.Dense("relu", 3), r"\[Dense\] units is 'relu', a str"),
+        (lambda: mx.mod.Module(mx.cpu(), mx.sym.Variable("data")), r"\[Module\] symbol is a Context"),
+        (lambda: nd.zeros(2, 3), r"A shape with several axes is a tuple"),
+    ],
+)
+def test_swapped_arguments(wrong, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        wrong()
 
 
 @pytest.mark.parametrize("hybrid", [False, True])

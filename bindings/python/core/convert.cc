@@ -162,8 +162,9 @@ Device to_device(PyObject* object, const char* who) {
   const Owned id(type ? PyObject_GetAttr(object, number) : nullptr);
   if (!id) {
     PyErr_Clear();
-    detail::throw_error<TypeError>("[{}] ctx is a {}; expected a Context such as mx.cpu().", who,
-                                   type_name(object));
+    detail::throw_error<TypeError>(
+        "[{}] ctx is of type {}; expected a Context such as mx.cpu().{}", who, type_name(object),
+        PyLong_Check(object) ? " A shape with several axes is a tuple, as (2, 3)." : "");
   }
   return {static_cast<DeviceType>(PyLong_AsLong(type.get())), static_cast<int16_t>(PyLong_AsLong(id.get()))};
 }

@@ -402,7 +402,7 @@ class Block:
         try:
             out = self.forward(*args)
         except (MXNetError, TypeError, AttributeError) as error:
-            add_place(error, self)
+            add_place(error, self, args)
             raise
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):

@@ -7,9 +7,14 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..base import MXNetTypeError, suggest
+import numpy as np
+
+from ..base import MXNetError, MXNetTypeError, suggest
+from ..ndarray import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .base_block import Block
 
 __all__ = ["add_place", "returned_nothing", "unknown_arguments"]
@@ -18,12 +23,14 @@ _NAMED = re.compile(r"Parameter '([^']+)'|in node '([^']+)'")
 
 
 class _Place:
-    """The block of an error, and the way to it from the outermost block that the error has come through."""
+    """The block of an error, what it was called with, and the way to it from the outermost block that the error has
+    come through."""
 
-    def __init__(self, text: str, block: Block) -> None:
+    def __init__(self, text: str, block: Block, args: Sequence[Any]) -> None:
         self.text, self.outer = text, block
         found = _NAMED.search(text)
         self.inner, self.path = _search(block, found[1] or found[2]) if found else (block, [])
+        self.shapes = _shapes(args) if self.inner is block else ""
 
     def enter(self, block: Block) -> None:
         """The error comes out of this block, too."""
@@ -39,7 +46,18 @@ class _Place:
         params = ", ".join(f"'{param.name}' {param.shape}" for param in self.inner._reg_params.values())
         if params:
             where += f"{',' if self.path else ''} with the parameters {params}"
+        if self.shapes:
+            where += f"; called with {self.shapes}"
         return f"{self.text} ({where})"
+
+
+def _shapes(args: Sequence[Any]) -> str:
+    """What arrays among arguments look like; empty if there is none, or one whose shape is not known."""
+    arrays = [arg for arg in args if isinstance(arg, NDArray)]
+    try:
+        return ", ".join(f"{np.dtype(array.dtype).name} {array.shape}" for array in arrays)
+    except MXNetError:  # the shape comes from an operation that failed
+        return ""
 
 
 def _search(block: Block, name: str) -> tuple[Block, list[str]]:
@@ -55,13 +73,14 @@ def _search(block: Block, name: str) -> tuple[Block, list[str]]:
             return block, path
 
 
-def add_place(error: Exception, block: Block) -> None:
-    """Adds to an error the innermost block that it came from, its parameters, and the way to it from this block."""
+def add_place(error: Exception, block: Block, args: Sequence[Any]) -> None:
+    """Adds to an error the innermost block that it came from, its arguments and parameters, and the way to it from
+    this block, which was called with these arguments."""
     if not error.args or not isinstance(error.args[0], str):
         return
     place = getattr(error, "block_place", None)
     if place is None:
-        place = error.block_place = _Place(error.args[0], block)  # type: ignore[attr-defined]
+        place = error.block_place = _Place(error.args[0], block, args)  # type: ignore[attr-defined]
     else:
         place.enter(block)
     error.args = (str(place), *error.args[1:])

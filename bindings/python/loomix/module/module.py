@@ -25,6 +25,7 @@ from ..model import (
     write_whole,
 )
 from ..ndarray import zeros
+from ..symbol import Symbol
 from .base_module import BaseModule, as_descriptions, check_input_names
 from .executor_group import DataParallelExecutorGroup
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ..kvstore import KVStore
     from ..monitor import Monitor
     from ..ndarray import NDArray
-    from ..symbol import Symbol
 
 __all__ = ["Module"]
 
@@ -88,6 +88,8 @@ class Module(BaseModule):
         group2ctxs: Any = None,
         compression_params: Mapping[str, Any] | None = None,
     ) -> None:
+        if not isinstance(symbol, Symbol):
+            raise MXNetTypeError(f"[Module] symbol is a {type(symbol).__name__}; expected a Symbol.")
         super().__init__(logger)
         self._context = as_context_list(current_context() if context is None else context)
         self._work_load_list = list(work_load_list or [1] * len(self._context))

@@ -170,6 +170,10 @@ class Dense(HybridBlock):
         in_units: int = 0,
         **kwargs: Any,
     ) -> None:
+        if not isinstance(units, (int, np.integer)):
+            raise MXNetTypeError(
+                f"[Dense] units is {units!r}, a {type(units).__name__}; expected the number of outputs."
+            )
         super().__init__(**kwargs)
         self._flatten = flatten
         with self.name_scope():
