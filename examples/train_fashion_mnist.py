@@ -27,7 +27,7 @@ os.environ.setdefault("LOOMIX_ENFORCE_DETERMINISM", "1")
 import loomix as mx
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
@@ -138,7 +138,7 @@ class Bar:
 
 
 def draw_curve(history, path):
-    """Saves accuracy and loss by epoch as a picture."""
+    """Saves accuracy and loss by epoch as a plot."""
     import matplotlib
 
     matplotlib.use("Agg")

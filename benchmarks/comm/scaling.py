@@ -139,7 +139,7 @@ def all_reduce(keys, workers, machine):
 
 
 def draw(path):
-    """Seconds a round over workers, for several numbers of servers, as a picture."""
+    """Seconds a round over workers, for several numbers of servers, as a plot."""
     sizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
     lines = [
         (
@@ -296,7 +296,7 @@ def work():
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--svg", help="where to draw the picture")
+    parser.add_argument("--svg", help="where to draw the plot")
     parser.add_argument("--measure", action="store_true", help="runs small clusters, too (as root)")
     parser.add_argument("--rate", type=float, default=1.0, help="Gbit/s of their links (default %(default)s)")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gluon: a training step of ResNet-18, eager and hybridized, beside the same network in a Module; a Dense layer; and
-epochs of loaders with 4 workers: 1,024 pictures in batches of 32."""
+epochs of loaders with 4 workers: 1,024 images in batches of 32."""
 
 import importlib
 from functools import partial
@@ -136,7 +136,7 @@ def _torch_dense():
 
 
 class Pictures:
-    """Crops of pictures in memory, as normalised planes, with labels."""
+    """Crops of images in memory, as normalised planes, with labels."""
 
     def __init__(self):
         self.pictures = np.random.RandomState(1).randint(0, 255, (64, 256, 256, 3)).astype(np.uint8)

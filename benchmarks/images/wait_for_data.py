@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long training waits for pictures: a small convolutional network on 224 x 224 crops of JPEGs, batches of 64.
+"""How long training waits for images: a small convolutional network on 224 x 224 crops of JPEGs, batches of 64.
 
     python benchmarks/images/wait_for_data.py [--threads 1] [--steps 40] [--trace wait.json]
 
@@ -80,7 +80,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the wait of each step")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "pictures.rec")
+        path = os.path.join(folder, "images.rec")
         write_pictures(path)
         print(f"decoding alone {1e3 * decode(iterator_of(mx, path, args.threads)):.1f} ms a batch of {BATCH}")
         batches = iterator_of(mx, path, args.threads)

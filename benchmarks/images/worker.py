@@ -84,7 +84,7 @@ def iterator(module, threads):
     def make():
         folder = tempfile.mkdtemp(prefix="loomix-bench-", dir=FOLDER)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, "pictures.rec")
+        path = os.path.join(folder, "images.rec")
         write_pictures(path)
         batches = iterator_of(importlib.import_module(module), path, threads)
 

@@ -53,7 +53,7 @@ def _scored_boxes(count):
 
 
 def _vision():
-    """PyTorch's operators for pictures are a package of their own."""
+    """PyTorch's operators for images are a package of their own."""
     import torchvision
 
     return torchvision.ops

@@ -76,7 +76,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="points instead of pictures")
+    parser.add_argument("--quick", action="store_true", help="points instead of images")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--data-dir", type=Path, default=Path("/usr/share/datasets/fashion-mnist"))
     options = parser.parse_args()

@@ -10,7 +10,7 @@ class MeanAveragePrecision(mx.metric.EvalMetric):
     """Average precision of each class, and their mean, as of the PASCAL VOC challenge since 2010 (Everingham et al.
     2015).
 
-    The boxes of a class are sorted by score over all pictures. One is right if the labelled box of its picture and
+    The boxes of a class are sorted by score over all images. One is right if the labelled box of its image and
     class that it overlaps most is overlapped by at least `least`, and no better box found that one before. The average
     precision is the area under the curve of precision by recall, where each precision is the highest of those at its
     recall or above. A class without labelled boxes has none (nan).
@@ -34,7 +34,7 @@ class MeanAveragePrecision(mx.metric.EvalMetric):
                     self._compare(kind, drawn[drawn[:, 0] == kind, 1:], boxes[boxes[:, 0] == kind, 1:])
 
     def _compare(self, kind, drawn, boxes):
-        """Boxes of one class in one picture; they begin with their scores."""
+        """Boxes of one class in one image; they begin with their scores."""
         self.there[kind] += len(drawn)
         boxes = boxes[np.argsort(-boxes[:, 0], kind="stable")]
         taken = set()

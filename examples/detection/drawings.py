@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures with drawn shapes to learn from, and pictures of what was found."""
+"""Images with drawn shapes to learn from, and images of what was found."""
 
 import numpy as np
 
 NAMES = ("circle", "square", "triangle")
 CORNERS = (None, 4, 3)
-MOST = 4  # shapes in a picture
+MOST = 4  # shapes in an image
 
 
 def shape(random, kind, size):
-    """Which pixels of a picture of `size` x `size` a turned and squeezed shape covers."""
+    """Which pixels of an image of `size` x `size` a turned and squeezed shape covers."""
     radius = random.uniform(0.1, 0.3) * size
     x0, y0 = random.uniform(radius, size - radius, 2)
     y, x = np.mgrid[:size, :size] + 0.5
@@ -44,7 +44,7 @@ def overlap(boxes, others):
 
 
 def picture(random, size):
-    """A picture (size, size, 3) and its labels (MOST, 5): kind, left, top, right, bottom, as parts of the side; rows
+    """An image (size, size, 3) and its labels (MOST, 5): kind, left, top, right, bottom, as parts of the side; rows
     that are left over are -1."""
     image = background(random, size)
     labels = np.full((MOST, 5), -1, np.float32)
@@ -66,7 +66,7 @@ def picture(random, size):
 
 
 def drawings(count, size, seed):
-    """`count` pictures (count, 3, size, size) of type uint8, and their labels (count, MOST, 5)."""
+    """`count` images (count, 3, size, size) of type uint8, and their labels (count, MOST, 5)."""
     random = np.random.RandomState(seed)
     images = np.empty((count, 3, size, size), np.uint8)
     labels = np.empty((count, MOST, 5), np.float32)
@@ -87,7 +87,7 @@ def plotting():
 
 
 def save_found(images, labels, found, path, least=0.5, columns=6):
-    """Saves pictures with the boxes whose score is at least `least`, and dashed the ones that were drawn."""
+    """Saves images with the boxes whose score is at least `least`, and dashed the ones that were drawn."""
     plt = plotting()
     rows = -(-len(images) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(2.4 * columns, 2.4 * rows), squeeze=False)

@@ -5,8 +5,8 @@
     python examples/detection/ssd.py             # some minutes on two cores; draws its own data
     python examples/detection/ssd.py --quick     # some seconds
 
-Prints the mean average precision (mAP) on pictures it was not trained on after each epoch. Saves the parameters, a
-picture of the losses, and pictures with the boxes that were found.
+Prints the mean average precision (mAP) on images it was not trained on after each epoch. Saves the parameters, a
+plot of the losses, and images with the boxes that were found.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from loomix import autograd, gluon
 from loomix.gluon import nn
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
-# Sides of the anchors on each of the three grids, as parts of the picture's: shapes are from 0.15 to 0.6 large.
+# Sides of the anchors on each of the three grids, as parts of the image's: shapes are from 0.15 to 0.6 large.
 SIZES = ((0.18, 0.25), (0.32, 0.39), (0.46, 0.55))
 RATIOS = (1, 2, 0.5)
 ANCHORS = len(SIZES[0]) + len(RATIOS) - 1  # at each place: both sizes as squares, the first in other ratios
@@ -40,10 +40,10 @@ def convolution(channels, kernel=3, stride=1):
 
 
 class SingleShotDetector(gluon.HybridBlock):
-    """From pictures (batch, 3, height, width) of type uint8 to boxes about the places of three grids, whose cells are
+    """From images (batch, 3, height, width) of type uint8 to boxes about the places of three grids, whose cells are
     8, 16 and 32 pixels large.
 
-    Gives the anchors (1, anchors, 4), which depend on the size of the pictures only; for each the scores of the
+    Gives the anchors (1, anchors, 4), which depend on the size of the images only; for each the scores of the
     background and of `classes` classes (batch, classes + 1, anchors), and how the box differs from the anchor
     (batch, 4 anchors).
     """
@@ -100,7 +100,7 @@ def losses(outputs, labels):
 
 
 def detect(net, images):
-    """Boxes in pictures (batch, anchors, 6): class, score, left, top, right, bottom; the best first, class -1: none."""
+    """Boxes in images (batch, anchors, 6): class, score, left, top, right, bottom; the best first, class -1: none."""
     anchors, scores, moves = net(images)
     return mx.nd.contrib.MultiBoxDetection(scores.softmax(axis=1), moves, anchors, nms_threshold=0.45)
 
@@ -118,11 +118,9 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a small network on few small pictures")
-    parser.add_argument(
-        "--pictures", type=int, default=3000, help="to train on; a sixth as many are held out"
-    )
-    parser.add_argument("--size", type=int, default=96, help="side of the pictures; a multiple of 32")
+    parser.add_argument("--quick", action="store_true", help="a small network on few small images")
+    parser.add_argument("--images", type=int, default=3000, help="to train on; a sixth as many are held out")
+    parser.add_argument("--size", type=int, default=96, help="side of the images; a multiple of 32")
     parser.add_argument("--width", type=int, default=16, help="channels of the first convolution")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=32)
@@ -133,19 +131,19 @@ def parse(arguments=None):
     if options.size < 32 or options.size % 32:
         parser.error(f"--size is {options.size}; expected a multiple of 32")
     if options.quick:
-        options.pictures, options.size, options.width, options.batch_size = 600, 64, 8, 16
+        options.images, options.size, options.width, options.batch_size = 600, 64, 8, 16
         options.lr = 3e-3
     return options
 
 
 def main(arguments=None):
-    """Trains as the arguments say; the mean average precision on pictures that are held out."""
+    """Trains as the arguments say; the mean average precision on images that are held out."""
     options = parse(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     mx.random.seed(options.seed)
     np.random.seed(options.seed)
-    training = drawings(options.pictures, options.size, 2 * options.seed)
-    held_out = drawings(options.pictures // 6, options.size, 2 * options.seed + 1)
+    training = drawings(options.images, options.size, 2 * options.seed)
+    held_out = drawings(options.images // 6, options.size, 2 * options.seed + 1)
     batches = gluon.data.DataLoader(
         gluon.data.ArrayDataset(*training), options.batch_size, shuffle=True, last_batch="discard"
     )
@@ -186,7 +184,7 @@ def main(arguments=None):
     images, labels = (part[:18] for part in held_out)
     found = detect(net, mx.nd.array(images, dtype="uint8")).asnumpy()
     save_found(images, labels, found, options.output / "ssd-found.png")
-    print(f"mAP: {precisions[-1]:.3f} on {len(held_out[0])} pictures; files are in {options.output}")
+    print(f"mAP: {precisions[-1]:.3f} on {len(held_out[0])} images; files are in {options.output}")
     return precisions[-1]
 
 

@@ -8,7 +8,7 @@
 
 The text (`pydoc_data.topics`, which comes with every Python) is read in parallel rows, whose states go from each batch
 to the next. Prints the bits that a character of the last tenth of the text costs, beside what `bz2` needs for each, and
-a sample. Saves the parameters and a picture of the costs.
+a sample. Saves the parameters and an image of the costs.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import pictures
 from loomix import autograd, gluon
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None

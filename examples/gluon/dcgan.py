@@ -5,8 +5,8 @@
     python examples/gluon/dcgan.py             # some minutes on two cores
     python examples/gluon/dcgan.py --quick     # some seconds, no data needed
 
-The generator makes pictures from noise; the discriminator tells them from real ones, and each learns against the
-other. Saves the parameters of the generator, pictures drawn from the same noise after each epoch, and the losses.
+The generator makes images from noise; the discriminator tells them from real ones, and each learns against the
+other. Saves the parameters of the generator, images drawn from the same noise after each epoch, and the losses.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from loomix import autograd, gluon
 from loomix.gluon import nn
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 
 def generator(width):
-    """From noise (n, z) to pictures (n, 1, 28, 28) from -1 to 1."""
+    """From noise (n, z) to images (n, 1, 28, 28) from -1 to 1."""
     net = nn.HybridSequential(prefix="generator_")
     with net.name_scope():
         net.add(nn.Dense(2 * width * 7 * 7, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
@@ -38,7 +38,7 @@ def generator(width):
 
 
 def discriminator(width):
-    """From pictures to logits of being real."""
+    """From images to logits of being real."""
     net = nn.HybridSequential(prefix="discriminator_")
     with net.name_scope():
         net.add(nn.Conv2D(width, 4, 2, 1), nn.LeakyReLU(0.2))
@@ -52,7 +52,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="small networks on pictures that need no data")
+    parser.add_argument("--quick", action="store_true", help="small networks on images that need no data")
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--noise", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=8)
@@ -69,7 +69,7 @@ def parse(arguments=None):
 
 
 def main(arguments=None):
-    """Trains as the arguments say; the pictures that the generator draws in the end."""
+    """Trains as the arguments say; the images that the generator draws in the end."""
     options = parse(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     mx.random.seed(options.seed)
@@ -114,7 +114,7 @@ def main(arguments=None):
     curves = {"generator": (steps, generator_losses), "discriminator": (steps, discriminator_losses)}
     pictures.save_curves({"loss": curves}, options.output / "dcgan-losses.png", "epoch")
     makes.save_parameters(str(options.output / "dcgan.params"))
-    print(f"40 pictures after each epoch, losses and parameters are in {options.output}")
+    print(f"40 images after each epoch, losses and parameters are in {options.output}")
     return result
 
 

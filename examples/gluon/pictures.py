@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures to train on, and pictures of results."""
+"""Images to train on, and images of results."""
 
 import sys
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def clothes(folder=None):
-    """Fashion-MNIST: (pictures, labels) for training and for tests; pictures are float32 of shape
+    """Fashion-MNIST: (images, labels) for training and for tests; images are float32 of shape
     (n, 1, 28, 28) from 0 to 1."""
     root = "~/.mxnet/datasets/fashion-mnist" if folder is None else str(folder)
     parts = []
@@ -46,13 +46,13 @@ def plotting():
 
 
 def save_grid(rows, path):
-    """Saves rows of pictures of values from 0 to 1 as one picture."""
+    """Saves rows of images of values from 0 to 1 as one image."""
     tiles = [np.concatenate([np.pad(picture, 1, constant_values=1) for picture in row], 1) for row in rows]
     plotting().imsave(path, np.concatenate(tiles, 0).clip(0, 1), cmap="gray")
 
 
 def save_curves(curves, path, xlabel="step"):
-    """Saves curves, {title: {name: (xs, ys)}}, side by side as a picture."""
+    """Saves curves, {title: {name: (xs, ys)}}, side by side as a plot."""
     plt = plotting()
     figure, axes = plt.subplots(1, len(curves), figsize=(4.5 * len(curves), 3.5), squeeze=False)
     for axis, (title, lines) in zip(axes[0], curves.items()):

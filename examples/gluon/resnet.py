@@ -6,8 +6,8 @@
     python examples/gluon/resnet.py --quick     # some seconds, no data needed
     python examples/gluon/resnet.py --resume    # goes on from the last checkpoint in --output
 
-Pictures are moved and mirrored at random by a batch processor of its own; the learning rate rises and falls once.
-Saves checkpoints, the best network, and a picture of the losses and accuracies by epoch.
+Images are moved and mirrored at random by a batch processor of its own; the learning rate rises and falls once.
+Saves checkpoints, the best network, and a plot of the losses and accuracies by epoch.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from loomix.gluon import nn
 from loomix.gluon.contrib import estimator
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install matplotlib") from None
 
@@ -62,7 +62,7 @@ def resnet(depth=20, width=16, classes=10):
 
 
 class Moved(estimator.BatchProcessor):
-    """Moves each batch by up to `reach` pixels, and mirrors half of its pictures."""
+    """Moves each batch by up to `reach` pixels, and mirrors half of its images."""
 
     def __init__(self, reach=2):
         super().__init__()
@@ -81,7 +81,7 @@ class Moved(estimator.BatchProcessor):
 
 
 class History(estimator.EpochEnd):
-    """The metrics of each epoch, as a picture."""
+    """The metrics of each epoch, as a plot."""
 
     priority = float("inf")
 
@@ -102,7 +102,7 @@ class History(estimator.EpochEnd):
 
 
 def loader(part, options, shuffle):
-    """Batches of pictures with mean 0 and spread 1."""
+    """Batches of images with mean 0 and spread 1."""
     images, labels = part
     data = gluon.data.ArrayDataset((images - 0.286) / 0.353, labels)
     return gluon.data.DataLoader(
@@ -115,7 +115,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a small network on pictures that need no data")
+    parser.add_argument("--quick", action="store_true", help="a small network on images that need no data")
     parser.add_argument("--depth", type=int, default=20, help="6n + 2")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=128)
@@ -133,7 +133,7 @@ def parse(arguments=None):
 
 
 def main(arguments=None):
-    """Trains as the arguments say; the accuracy on the test pictures."""
+    """Trains as the arguments say; the accuracy on the test images."""
     options = parse(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     mx.random.seed(options.seed)
@@ -175,7 +175,7 @@ def main(arguments=None):
     ]
     training_run.fit(batches, loader(test, options, shuffle=False), options.epochs, handlers)
     accuracy = training_run.val_metrics[0].get()[1]
-    print(f"accuracy: {accuracy:.4f} on {len(test[1])} pictures; files are in {options.output}")
+    print(f"accuracy: {accuracy:.4f} on {len(test[1])} images; files are in {options.output}")
     return accuracy
 
 

@@ -7,7 +7,7 @@ ninety three".
     python examples/gluon/transformer.py --quick     # some seconds: numbers below a hundred
 
 It is trained on numbers drawn at random, and tested on those that training leaves out: a tenth of all. Saves the
-parameters, and a picture of where it looks at for each word, and of the loss.
+parameters, and an image of where it looks at for each word, and of the loss.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from loomix import autograd, gluon
 from loomix.gluon import nn
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import trange
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None

@@ -5,8 +5,8 @@
     python examples/gluon/vae.py             # a few minutes on two cores
     python examples/gluon/vae.py --quick     # some seconds, no data needed
 
-Prints the bound on the negative log-likelihood of the test pictures, in nats, after each epoch. Saves the parameters,
-and a picture: test pictures above what the network makes of them, and below pictures it draws from noise.
+Prints the bound on the negative log-likelihood of the test images, in nats, after each epoch. Saves the parameters,
+and an image: test images above what the network makes of them, and below images it draws from noise.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from loomix import autograd, gluon
 from loomix.gluon import nn
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
 
 
 class VariationalAutoencoder(gluon.HybridBlock):
-    """From pictures to distributions of `latent` numbers, a sample of each, and back."""
+    """From images to distributions of `latent` numbers, a sample of each, and back."""
 
     def __init__(self, latent, hidden):
         super().__init__()
@@ -39,7 +39,7 @@ class VariationalAutoencoder(gluon.HybridBlock):
                 self.decoder.add(nn.Dense(hidden, "relu"), nn.Dense(hidden, "relu"), nn.Dense(28 * 28))
 
     def hybrid_forward(self, F, x, noise):
-        """The bound for each picture, and logits of the pixels."""
+        """The bound for each image, and logits of the pixels."""
         mean, log_variance = F.split(self.encoder(x), num_outputs=2, axis=1)
         sample = mean + F.exp(0.5 * log_variance) * noise
         logits = self.decoder(sample)
@@ -55,7 +55,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a small network on pictures that need no data")
+    parser.add_argument("--quick", action="store_true", help="a small network on images that need no data")
     parser.add_argument("--latent", type=int, default=20)
     parser.add_argument("--hidden", type=int, default=400)
     parser.add_argument("--epochs", type=int, default=20)
@@ -76,7 +76,7 @@ def noise(count, options):
 
 
 def draw(net, test, options, path):
-    """Saves test pictures, what the network makes of them, and pictures from noise."""
+    """Saves test images, what the network makes of them, and images from noise."""
     real = mx.nd.array(test[:12])
     with autograd.predict_mode():
         _, again = net(real, mx.nd.zeros((12, options.latent)))
@@ -87,7 +87,7 @@ def draw(net, test, options, path):
 
 
 def main(arguments=None):
-    """Trains as the arguments say; the bound on the test pictures after each epoch."""
+    """Trains as the arguments say; the bound on the test images after each epoch."""
     options = parse(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     mx.random.seed(options.seed)
@@ -114,7 +114,7 @@ def main(arguments=None):
             for part in np.array_split(test, max(1, len(test) // 500))
         ]
         history.append(float(np.concatenate(bounds).mean()))
-        tqdm.write(f"epoch {epoch + 1}: {history[-1]:.2f} nats on the test pictures")
+        tqdm.write(f"epoch {epoch + 1}: {history[-1]:.2f} nats on the test images")
         draw(net, test, options, options.output / "vae.png")
     net.save_parameters(str(options.output / "vae.params"))
     print(f"bound: {history[-1]:.2f} nats; files are in {options.output}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures to train on: record files, Fashion-MNIST, bars (which need no data) and random ones for measuring.
+"""Images to train on: record files, Fashion-MNIST, bars (which need no data) and random ones for measuring.
 
-The first three give iterators for training and for validation, and the number of pictures to train on.
+The first three give iterators for training and for validation, and the number of images to train on.
 """
 
 import sys
@@ -9,12 +9,12 @@ import sys
 import loomix as mx
 import numpy as np
 
-# Of ImageNet's pictures: mean and spread of red, green and blue.
+# Of ImageNet's images: mean and spread of red, green and blue.
 MEAN, SPREAD = (123.68, 116.78, 103.94), (58.4, 57.1, 57.4)
 
 
 class Resized(mx.io.DataIter):
-    """Brings the pictures of another iterator to `size` x `size` by bilinear interpolation, batch by batch."""
+    """Brings the images of another iterator to `size` x `size` by bilinear interpolation, batch by batch."""
 
     def __init__(self, source, size):
         super().__init__(source.batch_size)
@@ -43,7 +43,7 @@ class Resized(mx.io.DataIter):
 
 
 def fashion_mnist(options):
-    """60,000 and 10,000 grey pictures of 28 x 28, ten kinds of clothes, brought to the network's size."""
+    """60,000 and 10,000 grey images of 28 x 28, ten kinds of clothes, brought to the network's size."""
 
     def path(part, kind):
         name = options.data_dir / f"{part}-{kind}-ubyte"
@@ -69,7 +69,7 @@ def fashion_mnist(options):
 
 
 def bars(options):
-    """Noise with a bright bar, whose row is the class: 512 and 128 pictures."""
+    """Noise with a bright bar, whose row is the class: 512 and 128 images."""
     random = np.random.RandomState(options.seed)
     size, height = options.image_size, options.image_size // options.classes
 
@@ -84,7 +84,7 @@ def bars(options):
 
 
 def records(options):
-    """Files of ``python -m loomix im2rec``: training pictures are cropped and mirrored at random."""
+    """Files of ``python -m loomix im2rec``: training images are cropped and mirrored at random."""
 
     def iterator(path, **settings):
         return mx.io.ImageRecordIter(
@@ -110,7 +110,7 @@ def records(options):
 
 
 def random_batch(options):
-    """A batch of noise: the shapes of pictures and labels, and the batch."""
+    """A batch of noise: the shapes of images and labels, and the batch."""
     random = np.random.RandomState(options.seed)
     size = options.image_size
     images = random.uniform(-1, 1, (options.batch_size, 3, size, size)).astype(np.float32)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the networks of `symbols` on pictures, or measures how fast they are.
+"""Trains the networks of `symbols` on images, or measures how fast they are.
 
     python examples/image_classification/train.py                          # ResNet-20 on Fashion-MNIST
     python examples/image_classification/train.py --quick                  # some seconds, no data needed
@@ -8,7 +8,7 @@
     python examples/image_classification/train.py --network mobilenet_1.0 --classes 1000 \\
         --records train.rec --validation-records val.rec
 
-Prints the accuracy of each epoch, and saves checkpoints and a picture of the training in the folder `--output`.
+Prints the accuracy of each epoch, and saves checkpoints and a plot of the training in the folder `--output`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import numpy as np
 import symbols
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
@@ -54,7 +54,7 @@ class Progress:
 
 
 def draw(losses, history, path):
-    """Saves the loss by batch and the accuracies by epoch as a picture."""
+    """Saves the loss by batch and the accuracies by epoch as a plot."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -79,7 +79,7 @@ def draw(losses, history, path):
 
 
 def sources(options):
-    """Iterators for training and validation, and the number of pictures to train on."""
+    """Iterators for training and validation, and the number of images to train on."""
     if options.records:
         return data.records(options)
     return data.bars(options) if options.quick else data.fashion_mnist(options)
@@ -131,7 +131,7 @@ def train(options):
 
 
 def speed(step, options, what):
-    """Calls `step` again and again; pictures per second after some calls to warm up."""
+    """Calls `step` again and again; images per second after some calls to warm up."""
     for _ in range(2):
         step()
     mx.nd.waitall()
@@ -143,7 +143,7 @@ def speed(step, options, what):
 
 
 def benchmark(options):
-    """Pictures per second in training and in prediction, on random pictures that are there already."""
+    """Images per second in training and in prediction, on random images that are there already."""
     data_shapes, label_shapes, batch = data.random_batch(options)
     module = mx.mod.Module(symbols.create(options.network, options.classes), context=options.context)
     module.bind(data_shapes, label_shapes)
@@ -159,7 +159,7 @@ def benchmark(options):
     result = {"training": speed(training_step, options, "training")}
     result["prediction"] = speed(lambda: module.forward(batch, is_train=False), options, "prediction")
     for what, value in result.items():
-        print(f"{options.network}, batches of {options.batch_size}, {what}: {value:.1f} pictures/s")
+        print(f"{options.network}, batches of {options.batch_size}, {what}: {value:.1f} images/s")
     return result
 
 
@@ -184,7 +184,7 @@ def parse(arguments=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--benchmark", action="store_true", help="measure instead of training")
     parser.add_argument("--steps", type=int, default=10, help="of the benchmark")
-    parser.add_argument("--quick", action="store_true", help="small pictures of bars, four epochs")
+    parser.add_argument("--quick", action="store_true", help="small images of bars, four epochs")
     parser.add_argument("--output", type=Path, default=Path("out/image_classification"))
     options = parser.parse_args(arguments)
     if options.network == "list":
@@ -213,7 +213,7 @@ def main():
         return
     history = train(options)
     print(f"accuracy: {list(history[-1].values())[-1]:.4f}")
-    print(f"picture of the training: {options.output / options.network}.png")
+    print(f"plot of the training: {options.output / options.network}.png")
 
 
 if __name__ == "__main__":

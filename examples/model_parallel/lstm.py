@@ -4,7 +4,6 @@
 
     python examples/model_parallel/lstm.py                      # two devices of the CPU; some minutes
     python examples/model_parallel/lstm.py --quick              # some seconds
-    python examples/model_parallel/lstm.py --devices gpu:0,gpu:1
 
 Each layer is made in an `AttrScope` with a `ctx_group`, and `group2ctx` says on which device a group lies. What goes
 from one device to the next is copied by the engine. A device can work on a time step while the one before it works on
@@ -20,7 +19,7 @@ import loomix as mx
 import numpy as np
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
@@ -130,7 +129,7 @@ def train(options, text, characters):
 
 
 def draw(history, baseline, path):
-    """Saves the perplexities by epoch as a picture."""
+    """Saves the perplexities by epoch as a plot."""
     import matplotlib
 
     matplotlib.use("Agg")

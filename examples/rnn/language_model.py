@@ -22,7 +22,7 @@ import loomix as mx
 import numpy as np
 
 try:
-    import matplotlib  # noqa: F401 - for the pictures at the end, but missed now
+    import matplotlib  # noqa: F401 - for the images at the end, but missed now
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install tqdm matplotlib") from None
@@ -181,7 +181,7 @@ def score(module, batches, metric):
 
 
 def draw(history, baseline, path):
-    """Saves the perplexities by epoch, beside the trigrams', as a picture."""
+    """Saves the perplexities by epoch, beside the trigrams', as a plot."""
     import matplotlib
 
     matplotlib.use("Agg")

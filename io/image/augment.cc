@@ -131,7 +131,7 @@ ImageView Augmenter::crop(Image& image, SampleRandom& random) {
   if (p.max_crop_size != -1 || p.min_crop_size != -1) {
     const int size = random.integer(p.min_crop_size, p.max_crop_size);
     LOOMIX_CHECK(image.height() >= size && image.width() >= size, ValueError,
-                 "[ImageRecordIter] a picture of {} x {} pixels is smaller than the crop size {}.",
+                 "[ImageRecordIter] an image of {} x {} pixels is smaller than the crop size {}.",
                  image.width(), image.height(), size);
     const int room_y = image.height() - size, room_x = image.width() - size;
     const int y = p.rand_crop ? random.integer(0, room_y) : room_y / 2;
@@ -140,7 +140,7 @@ ImageView Augmenter::crop(Image& image, SampleRandom& random) {
     resize_part(image, y, x, size, size, random);
     return image;
   }
-  // A picture that is too small is enlarged until it covers the crop.
+  // An image that is too small is enlarged until it covers the crop.
   if (image.height() < height_ || image.width() < width_) {
     const bool by_width = int64_t{height_} * image.width() < int64_t{width_} * image.height();
     const int64_t height = by_width ? int64_t{image.height()} * width_ / image.width() : height_;

@@ -47,24 +47,24 @@ struct AugmentParams {
   bool changes_colours() const;
 };
 
-// Brings pictures to one height and width. Keeps scratch memory; one thread at a time.
+// Brings images to one height and width. Keeps scratch memory; one thread at a time.
 class Augmenter {
  public:
   Augmenter(const AugmentParams& params, int height, int width);
 
-  // Nothing but a crop is to be done, if the picture is not smaller than the result.
+  // Nothing but a crop is to be done, if the image is not smaller than the result.
   bool only_crops() const { return only_crops_; }
   struct Place {
     int y, x;
   };
-  // Where to crop a picture of this size; draws as run() does.
+  // Where to crop an image of this size; draws as run() does.
   Place crop_place(int image_height, int image_width, SampleRandom& random) const;
 
   // `image` is overwritten; the result lies in it or in memory of the augmenter, until the next call.
   ImageView run(Image& image, SampleRandom& random);
 
  private:
-  // Resizes a part of the picture to the size of scratch_ and puts the result into `image`.
+  // Resizes a part of the image to the size of scratch_ and puts the result into `image`.
   void resize_part(Image& image, int y, int x, int height, int width, SampleRandom& random);
   void warp_randomly(Image& image, SampleRandom& random);
   void crop_and_resize(Image& image, SampleRandom& random);
@@ -110,7 +110,7 @@ void AugmentParams::add_fields(FieldList<P>& f) {
   f("random_s", &P::random_s, "Adds a random value in [-v, v] to the saturation.");
   f("random_l", &P::random_l, "Adds a random value in [-v, v] to the lightness.");
   f("rotate", &P::rotate, "Rotates by this angle instead of a random one; -1: does not.");
-  f("fill_value", &P::fill_value, "Value of pixels from outside the picture.").at_least(0).at_most(255);
+  f("fill_value", &P::fill_value, "Value of pixels from outside the image.").at_least(0).at_most(255);
   f("inter_method", &P::inter_method,
     "Interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 lanczos, 9 by size, 10 random.")
       .at_least(0)

@@ -8,7 +8,7 @@
 #include "io/image/image.h"
 #include "io/image/resize.h"
 
-// Encoded pictures to pixels and back. Everything here may be called from any thread.
+// Encoded images to pixels and back. Everything here may be called from any thread.
 namespace loomix::io {
 
 // Values as in OpenCV's flags, which MXNet's API shows.
@@ -26,13 +26,13 @@ struct DecodeOptions {
   Color color = Color::rgb;
   // 2, 4 or 8: JPEGs are decoded to 1/2, 1/4, 1/8 of their size, which is faster; others come whole.
   int jpeg_denominator = 1;
-  bool apply_orientation = true;  // turns the picture as its EXIF data says
+  bool apply_orientation = true;  // turns the image as its EXIF data says
 };
 
 enum class ImageFormat { jpeg, png, bmp, unknown };
 ImageFormat image_format(std::span<const uint8_t> file);
 
-// Pictures beyond this number of pixels are refused.
+// Images beyond this number of pixels are refused.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 inline constexpr int64_t kMaxPixels = int64_t{1} << 20;  // larger ones only slow a fuzzer down
 #else

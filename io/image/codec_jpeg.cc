@@ -166,10 +166,10 @@ void JpegDecoder::finish() {
 
 std::vector<uint8_t> encode_jpeg(const ImageView& image, int quality) {
   LOOMIX_CHECK(image.channels == 1 || image.channels == 3, ValueError,
-               "[encode_jpeg] the picture has {} channels; expected 1 or 3.", image.channels);
+               "[encode_jpeg] the image has {} channels; expected 1 or 3.", image.channels);
   LOOMIX_CHECK(image.width > 0 && image.height > 0 && image.width <= JPEG_MAX_DIMENSION &&
                    image.height <= JPEG_MAX_DIMENSION,
-               ValueError, "[encode_jpeg] the picture has {} x {} pixels; expected 1 to {} a side.",
+               ValueError, "[encode_jpeg] the image has {} x {} pixels; expected 1 to {} a side.",
                image.width, image.height, JPEG_MAX_DIMENSION);
   LOOMIX_CHECK(quality >= 1 && quality <= 100, ValueError, "[encode_jpeg] quality is {}; expected 1 to 100.",
                quality);

@@ -122,9 +122,9 @@ void decode_png(std::span<const uint8_t> file, Color color, Image& out) {
 
 std::vector<uint8_t> encode_png(const ImageView& image, int compression) {
   LOOMIX_CHECK(image.channels == 1 || image.channels == 3 || image.channels == 4, ValueError,
-               "[encode_png] the picture has {} channels; expected 1, 3 or 4.", image.channels);
-  LOOMIX_CHECK(image.width > 0 && image.height > 0, ValueError,
-               "[encode_png] the picture has {} x {} pixels.", image.width, image.height);
+               "[encode_png] the image has {} channels; expected 1, 3 or 4.", image.channels);
+  LOOMIX_CHECK(image.width > 0 && image.height > 0, ValueError, "[encode_png] the image has {} x {} pixels.",
+               image.width, image.height);
   LOOMIX_CHECK(compression >= 0 && compression <= 9, ValueError,
                "[encode_png] compression is {}; expected 0 to 9.", compression);
   std::vector<uint8_t> out;

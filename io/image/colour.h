@@ -3,12 +3,12 @@
 
 #include "io/image/image.h"
 
-// Changes of colour in place, with results clamped to bytes. Pictures of three channels, R, G, B; where a function says so,
+// Changes of colour in place, with results clamped to bytes. Images of three channels, R, G, B; where a function says so,
 // of any number.
 namespace loomix::io {
 
 void change_brightness(Image& image, float factor);  // any
-// Away from the mean grey of the picture; any.
+// Away from the mean grey of the image; any.
 void change_contrast(Image& image, float factor);
 void change_saturation(Image& image, float factor);
 // Rotates the hue by `turn` half circles.

@@ -8,7 +8,7 @@
 
 namespace loomix::io {
 
-// How a stored picture must be turned to stand upright: EXIF's value 1 (not at all) to 8.
+// How a stored image must be turned to stand upright: EXIF's value 1 (not at all) to 8.
 // 2: mirror; 3: by 180 degrees; 4: flip; 5: transpose; 6: clockwise; 7: transverse; 8: counter-clockwise.
 using Orientation = int;
 

@@ -7,7 +7,7 @@
 
 namespace loomix::io {
 
-// The random numbers of one picture: they follow from seed, pass and place in the pass only.
+// The random numbers of one image: they follow from seed, pass and place in the pass only.
 class SampleRandom {
  public:
   SampleRandom(uint64_t seed, uint64_t pass, uint64_t place)

@@ -12,7 +12,7 @@ struct Affine {
   Affine inverse() const;
 };
 
-// The picture moved by `forward`; pixels from outside it have `fill`. Interpolates bilinearly, or takes the nearest.
+// The image moved by `forward`; pixels from outside it have `fill`. Interpolates bilinearly, or takes the nearest.
 void warp(const ImageView& in, const Affine& forward, uint8_t fill, Interpolation interpolation, Image& out);
 
 // Adds margins of one value.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures from encoded bytes. Their size is known when they are decoded, so these operators work on arrays only.
+// Images from encoded bytes. Their size is known when they are decoded, so these operators work on arrays only.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -50,7 +50,7 @@ void uint8_output(ops::TypeInfer& t) { t.set_out(0, DType::uint8); }
 
 void register_decode(ops::OpTable& table) {
   table.add<DecodeParams>("_cvimdecode", {"buf"})
-      .doc("The pixels (H, W, C) of an encoded picture, whose bytes are `buf`.")
+      .doc("The pixels (H, W, C) of an encoded image, whose bytes are `buf`.")
       .data_dependent()
       .no_symbol()
       .infer_shape([](const DecodeParams&, ops::ShapeInfer& s) {
@@ -64,7 +64,7 @@ void register_decode(ops::OpTable& table) {
       });
   table.kernel<cv_decode_cpu>("_cvimdecode", "cv_decode_cpu");
   table.add<ReadParams>("_cvimread")
-      .doc("The pixels (H, W, C) of the picture in a file.")
+      .doc("The pixels (H, W, C) of the image in a file.")
       .data_dependent()
       .no_symbol()
       .infer_shape([](const ReadParams&, ops::ShapeInfer&) {})

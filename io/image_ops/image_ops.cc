@@ -114,7 +114,7 @@ void register_normalize(OpTable& table) {
 void register_crop(OpTable& table) {
   using P = CropParams;
   table.add<P>("_image_crop", {"data"})
-      .doc("A part of the pictures.")
+      .doc("A part of the images.")
       .infer_shape(infer_crop)
       .gradient_op("_backward_image_crop", {ops::head(0), ops::input(0)});
   table.kernel<crop_cpu>("_image_crop", "crop_cpu");
@@ -124,7 +124,7 @@ void register_crop(OpTable& table) {
 
 void register_geometry(OpTable& table) {
   table.add<CvResizeParams>("_cvimresize", {"src"})
-      .doc("Resizes a picture as OpenCV does.")
+      .doc("Resizes an image as OpenCV does.")
       .infer_shape([](const CvResizeParams& p, ShapeInfer& s) {
         if (s.in(0).ndim_known()) set_size(s, p.h, p.w);
       })
@@ -132,7 +132,7 @@ void register_geometry(OpTable& table) {
       .no_symbol();
   table.kernel<cv_resize_cpu>("_cvimresize", "cv_resize_cpu");
   table.add<BorderParams>("_cvcopyMakeBorder", {"src"})
-      .doc("Adds a margin to a picture.")
+      .doc("Adds a margin to an image.")
       .infer_shape([](const BorderParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         const Shape& in = picture(s);
@@ -145,7 +145,7 @@ void register_geometry(OpTable& table) {
       .no_symbol();
   table.kernel<border_cpu>("_cvcopyMakeBorder", "border_cpu");
   table.add<ResizeParams>("_image_resize", {"data"})
-      .doc("Resizes pictures.")
+      .doc("Resizes images.")
       .infer_shape([](const ResizeParams& p, ShapeInfer& s) {
         if (!s.in(0).ndim_known()) return;
         const Shape& in = picture(s);
@@ -185,11 +185,11 @@ void register_image_ops(OpTable& table) {
   register_normalize(table);
   register_crop(table);
   register_geometry(table);
-  add_same<NoParams, flip_cpu<false, false>>(table, "_image_flip_left_right", "Mirrors pictures.")
+  add_same<NoParams, flip_cpu<false, false>>(table, "_image_flip_left_right", "Mirrors images.")
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("_image_flip_left_right", {g.grad_of(0)}));
       });
-  add_same<NoParams, flip_cpu<true, false>>(table, "_image_flip_top_bottom", "Turns pictures upside down.")
+  add_same<NoParams, flip_cpu<true, false>>(table, "_image_flip_top_bottom", "Turns images upside down.")
       .gradient([](const NoParams&, GradBuilder& g) {
         g.set(0, g.call1("_image_flip_top_bottom", {g.grad_of(0)}));
       });

@@ -8,7 +8,7 @@
 #include "ops/kernel.h"
 #include "ops/table.h"
 
-// Operators on pictures. Unless said otherwise they take (H, W, C) or (N, H, W, C) of any type of numbers; results of
+// Operators on images. Unless said otherwise they take (H, W, C) or (N, H, W, C) of any type of numbers; results of
 // integer types are rounded and clamped.
 namespace loomix::io {
 
@@ -30,7 +30,7 @@ struct ReadParams {
   int flag = 1;
   bool to_rgb = true;
   static void fields(FieldList<ReadParams>& f) {
-    f("filename", &ReadParams::filename, "The file.").required("picture.jpg");
+    f("filename", &ReadParams::filename, "The file.").required("image.jpg");
     f("flag", &ReadParams::flag, "0: grey, 1: colour, -1: as in the file.").at_least(-1).at_most(1);
     f("to_rgb", &ReadParams::to_rgb, "Whether channels are in the order RGB; else BGR.");
   }
@@ -158,7 +158,7 @@ void jitter_cpu(const JitterParams&, const KernelArgs&);
 void lighting_cpu(const LightingParams&, const KernelArgs&);
 void random_lighting_cpu(const RandomLightingParams&, const KernelArgs&);
 
-// (width, height) of the result for pictures of this size.
+// (width, height) of the result for images of this size.
 std::pair<int64_t, int64_t> resized(const ResizeParams& p, int64_t height, int64_t width, const char* who);
 
 }  // namespace loomix::io

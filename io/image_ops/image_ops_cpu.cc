@@ -39,7 +39,7 @@ T to_value(float value) {
   }
 }
 
-// Calls change(values, pictures) on each picture as floats.
+// Calls change(values, images) on each image as floats.
 template <class Change>
 void change_floats(const KernelArgs& args, const Change& change) {
   if (args.req[0] == ops::Req::null || args.in[0].size() == 0) return;
@@ -61,8 +61,7 @@ void change_floats(const KernelArgs& args, const Change& change) {
 float gray_of(const float* pixel) { return 0.299f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]; }
 
 void check_colours(const Pictures& p, const char* who) {
-  LOOMIX_CHECK(p.channels == 3, ShapeError, "[{}] the pictures have {} channels; expected 3.", who,
-               p.channels);
+  LOOMIX_CHECK(p.channels == 3, ShapeError, "[{}] the images have {} channels; expected 3.", who, p.channels);
 }
 
 // Turns the hue of HLS; lightness and saturation stay, and with them the largest and the smallest of the three.

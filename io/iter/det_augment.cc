@@ -229,7 +229,7 @@ void DetAugmenter::run(Image& image, BoxLabel& label, SampleRandom& random) {
                   longer = std::max(image.height(), image.width());
     const int64_t other = longer * p.resize / shorter;
     LOOMIX_CHECK(other * p.resize <= kMaxPixels, ValueError,
-                 "[ImageDetRecordIter] resize {} makes a picture too large.", p.resize);
+                 "[ImageDetRecordIter] resize {} makes an image too large.", p.resize);
     resize(image, tall ? int(other) : p.resize, tall ? p.resize : int(other), random);
   }
   change_colours(image, random);

@@ -35,7 +35,7 @@ struct BoxLabel {
 class DetAugmenter {
  public:
   DetAugmenter(const ImageDetRecordParams& params, int height, int width);
-  // Changes the picture and its label; the result fits into height x width.
+  // Changes the image and its label; the result fits into height x width.
   void run(Image& image, BoxLabel& label, SampleRandom& random);
 
  private:

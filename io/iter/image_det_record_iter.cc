@@ -47,7 +47,7 @@ class DetMaker final : public SampleMaker {
     BoxLabel boxes(labels_);
     decode_image(parsed.content, image_, {color_of(channels_)});
     LOOMIX_CHECK(image_.channels() == channels_, FileError,
-                 "[ImageDetRecordIter] the picture has {} channels; expected {}, as data_shape says.",
+                 "[ImageDetRecordIter] the image has {} channels; expected {}, as data_shape says.",
                  image_.channels(), channels_);
     augmenter_.run(image_, boxes, random);
     write_label(boxes, label);
@@ -71,7 +71,7 @@ class DetMaker final : public SampleMaker {
     std::fill(end, label + common_->label_floats, params().label_pad_value);
   }
 
-  // What the picture does not reach is 0.
+  // What the image does not reach is 0.
   void write_pixels(std::byte* data) {
     const int64_t item = size_of(common_->dtype), plane = int64_t{height_} * width_;
     std::memset(data, 0, size_t(channels_ * plane * item));
@@ -146,9 +146,9 @@ void ImageDetRecordParams::fields(FieldList<ImageDetRecordParams>& f) {
     "inside.")
       .options({{"center", CropEmit::center}, {"overlap", CropEmit::overlap}});
   f("emit_overlap_thresh", &P::emit_overlap_thresh, "Least share of an object inside, in the mode overlap.");
-  f("max_crop_trials", &P::max_crop_trials, "After so many trials the picture is not cropped.");
+  f("max_crop_trials", &P::max_crop_trials, "After so many trials the image is not cropped.");
   f("rand_pad_prob", &P::rand_pad_prob, "Probability of a random margin.");
-  f("max_pad_scale", &P::max_pad_scale, "Largest scale of a picture with margin.").at_least(1).at_most(100);
+  f("max_pad_scale", &P::max_pad_scale, "Largest scale of an image with margin.").at_least(1).at_most(100);
   f("max_random_hue", &P::max_random_hue,
     "Adds a random value in [-v, v] to the hue, which goes from 0 to 180.")
       .at_least(0);
@@ -164,13 +164,13 @@ void ImageDetRecordParams::fields(FieldList<ImageDetRecordParams>& f) {
       .at_least(0);
   f("random_contrast_prob", &P::random_contrast_prob, "Probability of it.");
   f("rand_mirror_prob", &P::rand_mirror_prob, "Probability of mirroring.");
-  f("fill_value", &P::fill_value, "Value of pixels from outside the picture.").at_least(0).at_most(255);
+  f("fill_value", &P::fill_value, "Value of pixels from outside the image.").at_least(0).at_most(255);
   f("inter_method", &P::inter_method,
     "Interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 lanczos, 9 by size, 10 random.")
       .at_least(0)
       .at_most(10);
   f("resize_mode", &P::resize_mode,
-    "force: to data_shape; fit: into it, with its ratio; shrink: the same, but small pictures stay as they "
+    "force: to data_shape; fit: into it, with its ratio; shrink: the same, but small images stay as they "
     "are.")
       .options({{"fit", ResizeMode::fit}, {"force", ResizeMode::force}, {"shrink", ResizeMode::shrink}});
   NormalizeParams::add_fields(f);

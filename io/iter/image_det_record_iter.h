@@ -48,7 +48,7 @@ struct ImageDetRecordParams : RecordFileParams, NormalizeParams {
   static void fields(FieldList<ImageDetRecordParams>& f);
 };
 
-// Batches of pictures with labels of boxes (N, 4 + label width): channels, height and width of the picture, how many
+// Batches of images with labels of boxes (N, 4 + label width): channels, height and width of the image, how many
 // numbers its label has, and the label: header width, numbers an object, more header, objects (class, left, top, right,
 // bottom, ...), then label_pad_value.
 std::unique_ptr<BatchPipeline> make_image_det_record_iter(engine::Engine& engine,

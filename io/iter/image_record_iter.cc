@@ -96,7 +96,7 @@ class ImageMaker final : public SampleMaker {
 
   void augment(SampleRandom& random) {
     LOOMIX_CHECK(image_.channels() == channels_, FileError,
-                 "[ImageRecordIter] the picture has {} channels; expected {}, as data_shape says.",
+                 "[ImageRecordIter] the image has {} channels; expected {}, as data_shape says.",
                  image_.channels(), channels_);
     const ImageView result = augmenter_.run(image_, random);
     for (int y = 0; y < height_; ++y) writer_.row(y, result.row(y));

@@ -8,7 +8,7 @@
 
 namespace loomix::io {
 
-// Batches of pictures (N, C, H, W) and labels (N,) or (N, label_width) from record files.
+// Batches of images (N, C, H, W) and labels (N,) or (N, label_width) from record files.
 std::unique_ptr<BatchPipeline> make_image_record_iter(engine::Engine& engine,
                                                       const ImageRecordParams& params);
 

@@ -9,7 +9,7 @@
 
 namespace loomix::io {
 
-// What to do with pictures and records that cannot be used.
+// What to do with images and records that cannot be used.
 enum class Damaged { raise, skip };
 
 // What all image iterators take: files, batches, threads.
@@ -39,7 +39,7 @@ struct RecordFileParams {
     f("path_imgrec", &P::path_imgrec, "Record file; several separated by `;`, or a folder of them.");
     f("path_imgidx", &P::path_imgidx,
       "Index of the record file; the order of its lines is that of the records.");
-    f("data_shape", &P::data_shape, "Shape of a picture: (channels, height, width).").required("(3, 32, 32)");
+    f("data_shape", &P::data_shape, "Shape of an image: (channels, height, width).").required("(3, 32, 32)");
     f("preprocess_threads", &P::preprocess_threads, "How many threads decode and augment at once.")
         .at_least(1);
     f("verbose", &P::verbose, "Has no effect.");
@@ -51,14 +51,14 @@ struct RecordFileParams {
     f("shuffle_chunk_seed", &P::shuffle_chunk_seed, "Added to the seed of the order.");
     f("shuffle", &P::shuffle, "Whether the order is drawn anew in each pass.");
     f("seed", &P::seed, "Seed of order and augmentation.");
-    f("batch_size", &P::batch_size, "Pictures in a batch.").required("2").at_least(1);
+    f("batch_size", &P::batch_size, "Images in a batch.").required("2").at_least(1);
     f("round_batch", &P::round_batch,
       "Whether the last batch is filled up from the beginning, where the next pass then goes on.");
     f("prefetch_buffer", &P::prefetch_buffer, "How many batches are prepared ahead.").at_least(1);
     f("ctx", &P::ctx, "Has no effect.").options({"cpu", "gpu"});
-    f("dtype", &P::dtype, "Type of the pictures' values; float32 by default.");
+    f("dtype", &P::dtype, "Type of the images' values; float32 by default.");
     f("on_damage", &P::on_damage,
-      "What becomes of damaged records and pictures: an error, or they are left out and counted.")
+      "What becomes of damaged records and images: an error, or they are left out and counted.")
         .options({{"raise", Damaged::raise}, {"skip", Damaged::skip}});
   }
 };
@@ -71,7 +71,7 @@ struct NormalizeParams {
 
   template <class P>
   static void add_fields(FieldList<P>& f) {
-    f("mean_img", &P::mean_img, "File of arrays; its first one, a mean picture, is subtracted.");
+    f("mean_img", &P::mean_img, "File of arrays; its first one, a mean image, is subtracted.");
     f("mean_r", &P::mean_r, "Subtracted from channel R.");
     f("mean_g", &P::mean_g, "Subtracted from channel G.");
     f("mean_b", &P::mean_b, "Subtracted from channel B.");
@@ -99,12 +99,12 @@ struct ImageRecordParams : RecordFileParams, AugmentParams, NormalizeParams {
     using P = ImageRecordParams;
     RecordFileParams::add_fields(f);
     f("aug_seq", &P::aug_seq, "The augmentation; there is one.").options({"aug_default"});
-    f("label_width", &P::label_width, "Labels of a picture.").at_least(1);
+    f("label_width", &P::label_width, "Labels of an image.").at_least(1);
     f("device_id", &P::device_id, "Has no effect.");
     f("seed_aug", &P::seed_aug, "Seed of the augmentation; `seed` by default.");
     AugmentParams::add_fields(f);
-    f("mirror", &P::mirror, "Whether all pictures are mirrored.");
-    f("rand_mirror", &P::rand_mirror, "Whether half of the pictures are mirrored.");
+    f("mirror", &P::mirror, "Whether all images are mirrored.");
+    f("rand_mirror", &P::rand_mirror, "Whether half of the images are mirrored.");
     NormalizeParams::add_fields(f);
     f("max_random_contrast", &P::max_random_contrast,
       "Multiplies values by a random factor in [1 - v, 1 + v].");

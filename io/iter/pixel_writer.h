@@ -14,7 +14,7 @@
 
 namespace loomix::io {
 
-// The mean picture in a file; empty without one.
+// The mean image in a file; empty without one.
 std::vector<float> load_mean_image(engine::Engine& engine, const std::string& path, const Shape& shape);
 
 // Writes rows of pixels into planes of a sample, normalised and converted.

@@ -13,8 +13,8 @@ namespace loomix::io {
 
 inline constexpr size_t kImageHeaderBytes = 24;
 
-// A record that holds labels, ids and an encoded picture: `u32 flag, f32 label, u64 id, u64 id2`, then `flag` labels if
-// flag > 0, then the picture. A view: the record's bytes must outlive it.
+// A record that holds labels, ids and an encoded image: `u32 flag, f32 label, u64 id, u64 id2`, then `flag` labels if
+// flag > 0, then the image. A view: the record's bytes must outlive it.
 struct ImageRecord {
   uint32_t flag = 0;
   float header_label = 0;

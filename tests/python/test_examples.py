@@ -200,7 +200,7 @@ def test_speed_of_networks(tmp_path):
         2,
     ]
     output = run_example("image_classification/train.py", *options)
-    found = re.findall(r"squeezenet_1.1, batches of 4, (\w+): (\d+\.\d) pictures/s", output)
+    found = re.findall(r"squeezenet_1.1, batches of 4, (\w+): (\d+\.\d) images/s", output)
     assert [what for what, _ in found] == ["training", "prediction"] and all(float(x) > 0 for _, x in found)
 
 

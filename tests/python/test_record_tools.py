@@ -65,7 +65,7 @@ def test_folder_to_record_in_one_command(root, tmp_path):
     out, err = loomix(
         "im2rec", tmp_path / "a", root, "--recursive", "--resize", 20, "--center-crop", "--num-thread", 3
     )
-    assert b"cat 0\ndog 1\ndog/small 2\n" in out and b"a.rec: 12 records, 1 pictures skipped" in out
+    assert b"cat 0\ndog 1\ndog/small 2\n" in out and b"a.rec: 12 records, 1 images skipped" in out
     assert "broken.jpg" in err and "13/13" in err
     lines = [line.split("\t") for line in (tmp_path / "a.lst").read_text().splitlines()]
     assert sorted(int(index) for index, _, _ in lines) == list(range(13))
@@ -136,8 +136,8 @@ def test_a_run_without_records_leaves_what_is_there(root, tmp_path):
 
     assert "there is no folder " in refused("a", tmp_path / "typo")
     (tmp_path / "empty").mkdir()
-    assert "0 of 13 pictures could be packed" in refused("a", tmp_path / "empty")
-    assert "12 of 13 pictures could be packed" in refused("a", root, "--min-kept", "1")
+    assert "0 of 13 images could be packed" in refused("a", tmp_path / "empty")
+    assert "12 of 13 images could be packed" in refused("a", root, "--min-kept", "1")
     loomix("im2rec", "a", root, "--min-kept", "0.9", cwd=tmp_path)
 
 

@@ -173,7 +173,7 @@ USES = {
         ValueError,
         ["Convolution", "weight", "(2, 4, 3, 3)", "(2, 3, 3, 3)"],
     ),
-    "kernel beyond the picture": (
+    "kernel beyond the image": (
         lambda: mx.nd.Pooling(mx.nd.ones((1, 1, 2, 2)), kernel=(5, 5), pool_type="max"),
         ValueError,
         ["Pooling", "5", "2"],

@@ -123,7 +123,7 @@ Kept whole_records(const std::string& record, const std::string& index) {
 Converted convert(const std::vector<ListedImage>& images, const std::string& root, const std::string& record,
                   const std::string& index, const ConvertOptions& options) {
   LOOMIX_CHECK(root.empty() || fs::is_directory(root), FileError,
-               "[im2rec] there is no folder {} to read the pictures of {} from.", root, record);
+               "[im2rec] there is no folder {} to read the images of {} from.", root, record);
   const std::string partial_record = record + ".partial";
   const std::string partial_index = index + ".partial";
   const std::string run_path = record + ".run";
@@ -133,7 +133,7 @@ Converted convert(const std::vector<ListedImage>& images, const std::string& roo
   size_t first = 0;
   if (text_of(run_path) == run) {
     kept = whole_records(partial_record, partial_index);
-    // Pictures before the last record that have none failed, and were reported.
+    // Images before the last record that have none failed, and were reported.
     const auto last = std::find_if(images.rbegin(), images.rend(), [&](const ListedImage& image) {
       return !kept.entries.empty() && image.index == kept.entries.back().key;
     });
@@ -145,7 +145,7 @@ Converted convert(const std::vector<ListedImage>& images, const std::string& roo
   io::RecordWriter writer =
       kept.end > 0 ? io::RecordWriter(partial_record, kept.end) : io::RecordWriter(partial_record);
   std::ofstream(run_path, std::ios::binary | std::ios::trunc) << run;
-  if (first > 0) fmt::print(stderr, "{}: goes on after {} of {} pictures\n", record, first, images.size());
+  if (first > 0) fmt::print(stderr, "{}: goes on after {} of {} images\n", record, first, images.size());
 
   Converted done{.written = kept.entries.size(), .kept = kept.entries.size()};
   done.skipped = first - kept.entries.size();
@@ -180,7 +180,7 @@ Converted convert(const std::vector<ListedImage>& images, const std::string& roo
       static_cast<double>(done.written) < options.min_kept * static_cast<double>(images.size())) {
     for (const std::string& path : {partial_index, partial_record, run_path}) fs::remove(path);
     detail::throw_error<FileError>(
-        "[im2rec] {} of {} pictures could be packed; expected one at least, and the part {} of them "
+        "[im2rec] {} of {} images could be packed; expected one at least, and the part {} of them "
         "(--min-kept). "
         "{} is left as it was.",
         done.written, images.size(), options.min_kept, record);

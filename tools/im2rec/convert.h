@@ -19,18 +19,18 @@ struct ConvertOptions {
   bool pack_label = false;  // all labels; else the first
   int interpolation = 1;
   int threads = 0;      // 0: one for each core
-  double min_kept = 0;  // the part of the pictures that must become records
+  double min_kept = 0;  // the part of the images that must become records
 };
 
 struct Converted {
   uint64_t written = 0;
-  uint64_t skipped = 0;  // pictures that could not be read; each was reported
+  uint64_t skipped = 0;  // images that could not be read; each was reported
   uint64_t kept = 0;     // of `written`: from a run that was interrupted
 };
 
-// Writes the listed pictures to `record` and its index to `index`, in the list's order for any number of threads. Until
+// Writes the listed images to `record` and its index to `index`, in the list's order for any number of threads. Until
 // it is done, both are called `.partial`; a run that was interrupted goes on there if it is started again with the same
-// list and options. Throws FileError if there is no folder `root`, and if no picture, or fewer than `min_kept` of them, could
+// list and options. Throws FileError if there is no folder `root`, and if no image, or fewer than `min_kept` of them, could
 // be packed: files of an earlier run are left as they are then.
 Converted convert(const std::vector<ListedImage>& images, const std::string& root, const std::string& record,
                   const std::string& index, const ConvertOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// im2rec: pictures to record files. Takes the options of MXNet's im2rec.py, and the arguments of its C++ im2rec.
+// im2rec: images to record files. Takes the options of MXNet's im2rec.py, and the arguments of its C++ im2rec.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -33,7 +33,7 @@ void convert_list(const std::string& list, const std::string& root, const std::s
   const std::string index = fs::path(record).replace_extension(".idx").string();
   const Converted done = convert(read.images, root, record, index, options);
   fmt::print("{}: {} records", record, done.written);
-  if (done.skipped > 0) fmt::print(", {} pictures skipped", done.skipped);
+  if (done.skipped > 0) fmt::print(", {} images skipped", done.skipped);
   fmt::print("\n");
 }
 
@@ -54,7 +54,7 @@ std::vector<std::string> find_lists(const std::string& prefix) {
 std::vector<std::string> make_lists(const std::string& prefix, const std::string& root,
                                     const ListOptions& options) {
   FoundImages found = find_images(root, options);
-  LOOMIX_CHECK(!found.images.empty(), FileError, "[im2rec] folder {} has no pictures that end in {}{}.", root,
+  LOOMIX_CHECK(!found.images.empty(), FileError, "[im2rec] folder {} has no images that end in {}{}.", root,
                fmt::join(options.extensions, ", "),
                options.recursive ? "" : "; --recursive looks into its subfolders, too");
   if (options.recursive) {
@@ -116,10 +116,10 @@ int run(int argc, char** argv) {
   bool no_shuffle = false;
 
   CLI::App app{
-      "Makes record files of pictures.\n\n"
+      "Makes record files of images.\n\n"
       "  im2rec PREFIX ROOT               PREFIX.rec and PREFIX.idx of each list PREFIX*.lst; where there is "
       "none,\n"
-      "                                   it is made of the pictures below the folder ROOT first\n"
+      "                                   it is made of the images below the folder ROOT first\n"
       "  im2rec --list PREFIX ROOT        only the list\n"
       "  im2rec IMAGES.lst ROOT OUT.rec [key=value ...]\n"
       "                                   keys: color resize label_width pack_label nsplit part center_crop "
@@ -128,14 +128,14 @@ int run(int argc, char** argv) {
       "A run that was interrupted goes on if it is started again with the same list and options."};
   app.add_option("places", places, "PREFIX ROOT, or IMAGES.lst ROOT OUT.rec and key=value options");
   app.add_flag("--list", list_only, "Only make the list or lists");
-  app.add_option("--exts", listing.extensions, "Endings of pictures")->capture_default_str();
+  app.add_option("--exts", listing.extensions, "Endings of images")->capture_default_str();
   app.add_option("--chunks", listing.chunks, "Number of lists to make")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--train-ratio", listing.train_ratio, "Part of the pictures for training")
+  app.add_option("--train-ratio", listing.train_ratio, "Part of the images for training")
       ->check(CLI::Range(0., 1.))
       ->capture_default_str();
-  app.add_option("--test-ratio", listing.test_ratio, "Part of the pictures for testing")
+  app.add_option("--test-ratio", listing.test_ratio, "Part of the images for testing")
       ->check(CLI::Range(0., 1.))
       ->capture_default_str();
   app.add_flag("--recursive", listing.recursive, "Look into subfolders; each is a label");
@@ -154,13 +154,13 @@ int run(int argc, char** argv) {
   app.add_option("--color", options.color, "1: colour, 0: grey, -1: as in the file")
       ->check(CLI::IsMember({-1, 0, 1}))
       ->capture_default_str();
-  app.add_option("--encoding", options.encoding, "Format of the packed pictures")
+  app.add_option("--encoding", options.encoding, "Format of the packed images")
       ->check(CLI::IsMember({".jpg", ".png"}))
       ->capture_default_str();
   app.add_flag("--pack-label", options.pack_label, "Pack all labels of the list");
   app.add_option(
          "--min-kept", options.min_kept,
-         "Part of the pictures that must be packed, or the files of an earlier run stay; always one at least")
+         "Part of the images that must be packed, or the files of an earlier run stay; always one at least")
       ->check(CLI::Range(0., 1.))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);

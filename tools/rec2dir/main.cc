@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rec2dir: the pictures of a record file as files, and the list that im2rec makes the record file of again.
+// rec2dir: the images of a record file as files, and the list that im2rec makes the record file of again.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -35,10 +35,10 @@ int run(int argc, char** argv) {
   std::string folder;
   bool flat = false;
   CLI::App app{
-      "Writes each picture of a record file to FOLDER/LABEL/ID.jpg, and the list FOLDER.lst, of which\n"
+      "Writes each image of a record file to FOLDER/LABEL/ID.jpg, and the list FOLDER.lst, of which\n"
       "`im2rec --pass-through --pack-label --no-shuffle FOLDER FOLDER` makes the record file again."};
   app.add_option("record", record_path, "The record file")->required();
-  app.add_option("folder", folder, "Where the pictures go")->required();
+  app.add_option("folder", folder, "Where the images go")->required();
   app.add_flag("--flat", flat, "No folder for each label");
   CLI11_PARSE(app, argc, argv);
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
@@ -81,7 +81,7 @@ int run(int argc, char** argv) {
   list.close();
   LOOMIX_CHECK(list, FileError, "[rec2dir] {}.lst cannot be written.", folder);
   for (const io::Damage& damage : reader.damages()) fmt::print(stderr, "damaged: {}\n", damage.text());
-  fmt::print("{}: {} pictures\n", folder, count);
+  fmt::print("{}: {} images\n", folder, count);
   return wrong + reader.damage_count() > 0 ? 1 : 0;
 }
 

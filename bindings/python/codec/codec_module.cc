@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The extension loomix._codec: pictures to pixels and back, with neither engine nor arrays behind it. Pixels are BGR, as
+// The extension loomix._codec: images to pixels and back, with neither engine nor arrays behind it. Pixels are BGR, as
 // OpenCV has them.
 #include <Python.h>
 
@@ -75,7 +75,7 @@ PyObject* encode(PyObject*, PyObject* arguments) {
     LOOMIX_CHECK(height > 0 && width > 0 && (channels == 1 || channels == 3 || channels == 4) &&
                      buffer.bytes().size() == pixels * static_cast<size_t>(channels),
                  ValueError,
-                 "[recordio.pack_img] a picture of shape ({}, {}, {}) cannot be encoded; expected height and "
+                 "[recordio.pack_img] an image of shape ({}, {}, {}) cannot be encoded; expected height and "
                  "width, and "
                  "1, 3 or 4 channels.",
                  height, width, channels);
@@ -102,7 +102,7 @@ PyMethodDef functions[] = {
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "loomix._codec",
-                          "Encoded pictures.",
+                          "Encoded images.",
                           0,
                           functions,
                           nullptr,

@@ -9,13 +9,13 @@ from typing import Any
 
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
-    "im2rec": ("tools", "makes record files of pictures"),
+    "im2rec": ("tools", "makes record files of images"),
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
     "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
     "trace": ("trace", "puts traces of several processes on one timeline"),
-    "rec2dir": ("tools", "writes the pictures of a record file as files"),
+    "rec2dir": ("tools", "writes the images of a record file as files"),
     "run": ("run", "runs a script written for MXNet: its mxnet is Loomix"),
     "serve": ("serve", "runs a cluster's scheduler or a server"),
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes RecordIO files, with MXNet's interface.
 
-Only the small extension ``loomix._record`` is loaded: no engine starts; NumPy and the picture formats follow when
-labels or pictures ask for them.
+Only the small extension ``loomix._record`` is loaded: no engine starts; NumPy and the image formats follow when
+labels or images ask for them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])  # type: ignore[name-match]
-IRHeader.__doc__ = """What stands before a picture in its record.
+IRHeader.__doc__ = """What stands before an image in its record.
 
 ``label`` is a number, or a sequence of numbers; ``flag`` is then how many there are (``pack`` sets it). ``id`` is, as a
 rule, the index in the list that the file was made from, and ``id2`` 0.
@@ -257,8 +257,8 @@ class RecordFiles(_record.RecordFiles):
 def pack(header: Any, s: bytes) -> bytes:
     """The bytes of a record: ``header`` (an ``IRHeader``) and the bytes ``s``.
 
-    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))
-    (HEADER(flag=0, label=4.0, id=2574, id2=0), b'picture')
+    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"image"))
+    (HEADER(flag=0, label=4.0, id=2574, id2=0), b'image')
     """
     try:
         flag, label, id_, id2 = header
@@ -279,8 +279,8 @@ def pack(header: Any, s: bytes) -> bytes:
 def unpack(s: bytes) -> Any:
     """The ``IRHeader`` of a record, and the bytes behind it. Several labels are an array that shares memory with ``s``.
 
-    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"picture"))[1]
-    b'picture'
+    >>> unpack(pack(IRHeader(0, 4, 2574, 0), b"image"))[1]
+    b'image'
     """
     try:
         flag, label, id_, id2 = _HEADER.unpack_from(s)
@@ -302,7 +302,7 @@ def unpack(s: bytes) -> Any:
 
 
 def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
-    """The bytes of a record with the picture ``img``: uint8, height x width (x channels), BGR as in OpenCV.
+    """The bytes of a record with the image ``img``: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``img_fmt`` is ``".jpg"``, with ``quality`` 1 to 100, or ``".png"``, where ``quality`` is the compression, 0 to 9.
 
@@ -327,7 +327,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     img = np.ascontiguousarray(img.asnumpy() if hasattr(img, "asnumpy") else img)
     if img.dtype != np.uint8 or img.ndim not in (2, 3):
         raise ValueError(
-            f"[recordio.pack_img] a picture of {img.dtype} and shape {img.shape} cannot be encoded; expected uint8 and "
+            f"[recordio.pack_img] an image of {img.dtype} and shape {img.shape} cannot be encoded; expected uint8 and "
             "height, width and perhaps channels."
         )
     channels = img.shape[2] if img.ndim == 3 else 1
@@ -339,7 +339,7 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> Any:
-    """The ``IRHeader`` of a record, and its picture: uint8, height x width (x channels), BGR as in OpenCV.
+    """The ``IRHeader`` of a record, and its image: uint8, height x width (x channels), BGR as in OpenCV.
 
     ``iscolor`` is -1 (as in the file), 0 (grey) or 1 (colour).
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as tables and pictures."""
+"""Networks as tables and images."""
 
 from __future__ import annotations
 
@@ -200,14 +200,14 @@ def plot_network(
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """The network as a picture; needs the package ``graphviz``.
+    """The network as an image; needs the package ``graphviz``.
 
     Parameters
     ----------
     symbol : Symbol
         The network.
     title : str
-        Name of the picture and of the file it is rendered to.
+        Name of the image and of the file it is rendered to.
     save_format : str
         Format of the file.
     shape : dict of str to tuple, optional

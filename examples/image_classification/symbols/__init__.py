@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks for pictures, as symbols, made from the tables of the papers that describe them."""
+"""Networks for images, as symbols, made from the tables of the papers that describe them."""
 
 from functools import partial
 

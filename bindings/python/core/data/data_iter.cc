@@ -52,7 +52,7 @@ py::tuple to_tuple(const Shape& shape) {
   return dims;
 }
 
-// The pixels of an encoded picture, (H, W, C).
+// The pixels of an encoded image, (H, W, C).
 py::object decode(const py::buffer& buffer, int flag, bool to_rgb, int denominator) {
   const py::buffer_info info = buffer.request();
   if (!PyBuffer_IsContiguous(info.view(), 'C')) {

@@ -5,7 +5,7 @@
 
 namespace loomix::python {
 
-// Iterators whose batches C++ makes, and functions on encoded pictures.
+// Iterators whose batches C++ makes, and functions on encoded images.
 void add_data_iter(PyObject* module);
 
 }  // namespace loomix::python

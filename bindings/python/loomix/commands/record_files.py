@@ -69,7 +69,7 @@ def ls(args: Namespace) -> int:
 
 
 def cat(args: Namespace) -> int:
-    """Writes records, or the pictures in them, to standard output."""
+    """Writes records, or the images in them, to standard output."""
     records = _Records(args.file)
     wanted = {int(key) for key in args.keys}
     for _, key, record in records:
@@ -114,7 +114,7 @@ def verify(args: Namespace) -> int:
 
 
 def index(args: Namespace) -> int:
-    """Writes the index of a file again; keys are the ids of the pictures, or count from 0."""
+    """Writes the index of a file again; keys are the ids of the images, or count from 0."""
     records = _Records(args.file)
     path = args.output or _index_path(args.file)
     with open(path + ".partial", "w") as out:
@@ -186,7 +186,7 @@ def _parser() -> Any:
     sub.add_argument(
         "keys", nargs="*", help="keys of the index, or numbers from 0 where there is none; default: all"
     )
-    sub.add_argument("--content", action="store_true", help="without the header: the pictures as files")
+    sub.add_argument("--content", action="store_true", help="without the header: the images as files")
     command(verify)
     sub = command(index)
     sub.add_argument("--output", help="default: the file's name with .idx")

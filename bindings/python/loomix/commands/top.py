@@ -100,7 +100,7 @@ def behind_of(samples: Any) -> dict[Any, Any]:
 
 
 def table(nodes: Any, samples: Any, before: Any) -> list[Any]:
-    """The picture as lines of text."""
+    """The image as lines of text."""
     behind = behind_of(samples)
     worst = max(behind.values(), default=0)
     head = (
@@ -170,9 +170,9 @@ def main(name: str, arguments: Sequence[str]) -> int:
         "--port", type=int, default=9400, help="LOOMIX_METRICS_PORT of the cluster (default %(default)s)"
     )
     parser.add_argument(
-        "--every", type=float, default=2.0, help="seconds between pictures (default %(default)s)"
+        "--every", type=float, default=2.0, help="seconds between updates (default %(default)s)"
     )
-    parser.add_argument("--once", action="store_true", help="one picture, after one interval")
+    parser.add_argument("--once", action="store_true", help="one table, after one interval")
     options = parser.parse_args(arguments)
     if options.every <= 0 or not 0 < options.port < 65536:
         parser.error("--every must be positive, and --port from 1 to 65535")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures: reading, resizing, cropping, changing colours, and iterators over them.
+"""Images: reading, resizing, cropping, changing colours, and iterators over them.
 
-Pictures are arrays (height, width, channels), channels R, G, B. Random choices are drawn from ``random`` and
+Images are arrays (height, width, channels), channels R, G, B. Random choices are drawn from ``random`` and
 ``numpy.random``.
 """
 

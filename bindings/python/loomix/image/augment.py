@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Augmenters: objects that take a picture and give a changed one."""
+"""Augmenters: objects that take an image and give a changed one."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """Moves values from the picture's mean grey by a random factor in [1 - v, 1 + v]; for floats.
+    """Moves values from the image's mean grey by a random factor in [1 - v, 1 + v]; for floats.
 
     Examples
     --------
@@ -494,7 +494,7 @@ def CreateAugmenter(
     brightness, contrast, saturation, hue, pca_noise : float
         Ranges of changes of colour.
     rand_gray : float
-        Probability of grey pictures.
+        Probability of grey images.
     inter_method : int
         Interpolation.
 

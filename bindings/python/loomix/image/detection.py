@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Augmenters and an iterator for pictures with boxes around objects.
+"""Augmenters and an iterator for images with boxes around objects.
 
 Labels are arrays with a row for each object: class, left, top, right, bottom, and perhaps more numbers. Places are
 shares of width and height, between 0 and 1.
@@ -171,7 +171,7 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 def _proposal(height: Any, width: Any, area_range: Any, aspect_ratio_range: Any, limit: Any) -> Any:
-    """Height and width of random area and aspect ratio, or None; at most the picture's unless there is no limit."""
+    """Height and width of random area and aspect ratio, or None; at most the image's unless there is no limit."""
     ratio = random.uniform(*aspect_ratio_range)
     area = random.uniform(*area_range) * height * width
     new_height, new_width = round(math.sqrt(area / ratio)), round(math.sqrt(area * ratio))
@@ -190,11 +190,11 @@ class DetRandomCropAug(DetAugmenter):
     aspect_ratio_range : tuple of float
         Ratios of width to height.
     area_range : tuple of float
-        Shares of the picture's area.
+        Shares of the image's area.
     min_eject_coverage : float
         Objects of which a smaller share is left are left out.
     max_attempts : int
-        After so many failures the picture is left as it is.
+        After so many failures the image is left as it is.
 
     Examples
     --------
@@ -282,16 +282,16 @@ def _intersect(boxes: Any, box: Any) -> Any:
 
 
 class DetRandomPadAug(DetAugmenter):
-    """Puts the picture at a random place of a larger one.
+    """Puts the image at a random place of a larger one.
 
     Parameters
     ----------
     aspect_ratio_range : tuple of float
         Ratios of width to height.
     area_range : tuple of float
-        Areas, in those of the picture; at least 1.
+        Areas, in those of the image; at least 1.
     max_attempts : int
-        After so many failures the picture is left as it is.
+        After so many failures the image is left as it is.
     pad_val : float or tuple of float
         Value of the other pixels.
 
@@ -405,7 +405,7 @@ def CreateDetAugmenter(
     resize : int
         Length of the shorter edge, to begin with; 0: as it is.
     rand_crop, rand_pad, rand_gray : float
-        Probabilities of crops, margins and grey pictures.
+        Probabilities of crops, margins and grey images.
     rand_mirror : bool
         Mirrors with probability 1/2.
     mean, std : array or True, optional
@@ -464,7 +464,7 @@ def CreateDetAugmenter(
 
 
 class ImageDetIter(ImageIter):
-    """Batches of pictures with labels for detection; parameters as of :class:`ImageIter`.
+    """Batches of images with labels for detection; parameters as of :class:`ImageIter`.
 
     The labels of a record are ``header width, numbers an object, more header, objects``. Label batches have the shape
     (batch, objects, numbers an object); rows that are not used are -1.
@@ -602,7 +602,7 @@ class ImageDetIter(ImageIter):
         window_name: str = "draw_next",
         id2labels: Any = None,
     ) -> Iterator[Any]:
-        """Yields the pictures that come next, with the boxes of their labels drawn into them.
+        """Yields the images that come next, with the boxes of their labels drawn into them.
 
         Parameters
         ----------
@@ -615,7 +615,7 @@ class ImageDetIter(ImageIter):
         clip : bool
             Whether values are limited to 0 to 255.
         waitKey : int, optional
-            Shows each picture in a window for so many milliseconds; needs OpenCV's Python package.
+            Shows each image in a window for so many milliseconds; needs OpenCV's Python package.
         window_name : str
             The window's title.
         id2labels : dict or list, optional
@@ -672,7 +672,7 @@ class ImageDetIter(ImageIter):
         data = self.postprocess_data(data).asnumpy()
         if data.shape != self.data_shape:
             raise MXNetValueError(
-                f"[ImageDetIter] the picture became {data.shape}; expected {self.data_shape}."
+                f"[ImageDetIter] the image became {data.shape}; expected {self.data_shape}."
             )
         padded = np.full(self.label_shape, -1, np.float32)
         count = min(len(label), self.label_shape[0])

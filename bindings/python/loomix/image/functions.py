@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions on single pictures."""
+"""Functions on single images."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def imdecode(buf: Any, flag: Any = 1, to_rgb: bool = True, out: NDArray | None =
     Returns
     -------
     NDArray
-        uint8, (height, width, channels). The picture is turned upright, as its EXIF data says.
+        uint8, (height, width, channels). The image is turned upright, as its EXIF data says.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def imdecode(buf: Any, flag: Any = 1, to_rgb: bool = True, out: NDArray | None =
 
 
 def imread(filename: str, flag: Any = 1, to_rgb: bool = True, out: NDArray | None = None) -> Any:
-    """Reads and decodes a picture; parameters as in :func:`imdecode`.
+    """Reads and decodes an image; parameters as in :func:`imdecode`.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def get_interp_method(interp: int, sizes: Any = ()) -> int:
 
 
 def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
-    """Resizes a picture to ``w`` columns and ``h`` rows.
+    """Resizes an image to ``w`` columns and ``h`` rows.
 
     >>> imresize(nd.zeros((4, 6, 3), dtype="uint8"), 3, 2).shape
     (2, 3, 3)
@@ -156,12 +156,12 @@ def copyMakeBorder(
     values: Any = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """Adds a margin to a picture.
+    """Adds a margin to an image.
 
     Parameters
     ----------
     src : NDArray
-        The picture.
+        The image.
     top, bot, left, right : int
         Size of the margin.
     type : int
@@ -183,7 +183,7 @@ def copyMakeBorder(
 
 
 def scale_down(src_size: Any, size: Any) -> Any:
-    """A crop's (width, height), scaled down to what fits into a picture of (width, height).
+    """A crop's (width, height), scaled down to what fits into an image of (width, height).
 
     >>> scale_down((640, 480), (720, 120))
     (640, 106)
@@ -198,7 +198,7 @@ def scale_down(src_size: Any, size: Any) -> Any:
 
 
 def resize_short(src: NDArray, size: Any, interp: int = 2) -> NDArray:
-    """Resizes a picture so that its shorter edge has the length ``size``.
+    """Resizes an image so that its shorter edge has the length ``size``.
 
     >>> resize_short(nd.zeros((4, 8, 3), dtype="uint8"), 2).shape
     (2, 4, 3)
@@ -225,12 +225,12 @@ def fixed_crop(src: NDArray, x0: Any, y0: Any, w: int, h: int, size: Any = None,
 
 
 def random_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
-    """A part at a random place, of the size (width, height), scaled up if the picture is smaller.
+    """A part at a random place, of the size (width, height), scaled up if the image is smaller.
 
     Returns
     -------
     NDArray, tuple
-        The part, and its (x0, y0, width, height) in the picture.
+        The part, and its (x0, y0, width, height) in the image.
 
     Examples
     --------
@@ -246,12 +246,12 @@ def random_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
 
 
 def center_crop(src: NDArray, size: Any, interp: int = 2) -> Any:
-    """The middle, of the size (width, height), scaled up if the picture is smaller.
+    """The middle, of the size (width, height), scaled up if the image is smaller.
 
     Returns
     -------
     NDArray, tuple
-        The part, and its (x0, y0, width, height) in the picture.
+        The part, and its (x0, y0, width, height) in the image.
 
     Examples
     --------
@@ -272,11 +272,11 @@ def random_size_crop(src: NDArray, size: Any, area: Any, ratio: Any, interp: int
     Parameters
     ----------
     src : NDArray
-        The picture.
+        The image.
     size : tuple of int
         (width, height) of the result.
     area : float or tuple of float
-        Least and largest share of the picture's area; one number is the least, with 1 as the largest.
+        Least and largest share of the image's area; one number is the least, with 1 as the largest.
     ratio : tuple of float
         Least and largest ratio of width to height.
     interp : int
@@ -285,7 +285,7 @@ def random_size_crop(src: NDArray, size: Any, area: Any, ratio: Any, interp: int
     Returns
     -------
     NDArray, tuple
-        The part, and its (x0, y0, width, height) in the picture.
+        The part, and its (x0, y0, width, height) in the image.
 
     Examples
     --------
@@ -333,18 +333,18 @@ def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
 
 
 def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Rotates float32 pictures (C, H, W) or (N, C, H, W) about their middle.
+    """Rotates float32 images (C, H, W) or (N, C, H, W) about their middle.
 
     Parameters
     ----------
     src : NDArray
-        One picture, or a batch.
+        One image, or a batch.
     rotation_degrees : float or NDArray
-        The angle, or one for each picture of the batch.
+        The angle, or one for each image of the batch.
     zoom_in : bool
-        Enlarges, so that nothing from outside the picture is seen.
+        Enlarges, so that nothing from outside the image is seen.
     zoom_out : bool
-        Shrinks, so that the whole picture is seen.
+        Shrinks, so that the whole image is seen.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
     if zoom_in and zoom_out:
         raise MXNetValueError("[imrotate] zoom_in and zoom_out cannot both be set.")
     if src.dtype is not np.float32:
-        raise MXNetTypeError(f"[imrotate] the pictures are {np.dtype(src.dtype).name}; expected float32.")
+        raise MXNetTypeError(f"[imrotate] the images are {np.dtype(src.dtype).name}; expected float32.")
     single = src.ndim == 3
     if single:
         src = src.expand_dims(0)
@@ -364,7 +364,7 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
     angles = rotation_degrees
     if isinstance(angles, nd.NDArray):
         if single:
-            raise MXNetTypeError("[imrotate] one picture takes one number as its angle.")
+            raise MXNetTypeError("[imrotate] one image takes one number as its angle.")
         angles = angles.asnumpy()
     angles = np.radians(np.broadcast_to(np.asarray(angles, np.float64).ravel(), (src.shape[0],)))
     height, width = src.shape[2:]

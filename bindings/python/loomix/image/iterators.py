@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterators over pictures whose augmentation is Python's."""
+"""Iterators over images whose augmentation is Python's."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ def _read_list(path: str) -> Any:
 
 
 class ImageIter(DataIter):
-    """Batches of pictures from a record file, a list file, or a list; augmented by Python objects.
+    """Batches of images from a record file, a list file, or a list; augmented by Python objects.
 
     Parameters
     ----------
     batch_size : int
-        Pictures in a batch.
+        Images in a batch.
     data_shape : tuple of int
         (channels, height, width).
     label_width : int
-        Labels of a picture.
+        Labels of an image.
     path_imgrec : str, optional
         Record file; with ``path_imgidx`` it can be shuffled and cut into parts.
     path_imglist : str, optional
-        List file, of pictures below ``path_root``; or the labels of the record file.
+        List file, of images below ``path_root``; or the labels of the record file.
     path_root : str, optional
-        Folder of the pictures.
+        Folder of the images.
     path_imgidx : str, optional
         Index of the record file.
     shuffle : bool
@@ -71,13 +71,13 @@ class ImageIter(DataIter):
     aug_list : list of Augmenter, optional
         The augmentation; :func:`CreateAugmenter` makes it from the other keyword arguments by default.
     imglist : list, optional
-        [label, path] or [labels, path] for each picture.
+        [label, path] or [labels, path] for each image.
     data_name, label_name : str
         Names of input and label.
     dtype : str
         Type of the labels.
     last_batch_handle : {"pad", "discard", "roll_over"}
-        What becomes of pictures that do not fill a batch: it is filled up from the beginning, or they are left
+        What becomes of images that do not fill a batch: it is filled up from the beginning, or they are left
         out, or they begin the next pass.
 
     Raises
@@ -174,7 +174,7 @@ class ImageIter(DataIter):
         self.reset()
 
     def reset(self) -> None:
-        """Begins again; in the mode "roll_over" with the pictures that the last pass left over."""
+        """Begins again; in the mode "roll_over" with the images that the last pass left over."""
         if self.shuffle:
             random.shuffle(self.seq)
         if self.imgrec is not None:
@@ -183,12 +183,12 @@ class ImageIter(DataIter):
         self._ended = False
 
     def hard_reset(self) -> None:
-        """Begins again, without the pictures that the last pass left over."""
+        """Begins again, without the images that the last pass left over."""
         self._rest = []
         self.reset()
 
     def next_sample(self) -> Any:
-        """Labels and encoded picture of the next sample.
+        """Labels and encoded image of the next sample.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class ImageIter(DataIter):
             raise MXNetFileError(f"[ImageIter] cannot read {path}: {error}.") from None
 
     def imdecode(self, s: str) -> Any:
-        """The pixels of an encoded picture, (H, W, C)."""
+        """The pixels of an encoded image, (H, W, C)."""
         try:
             return imdecode(s, flag=0 if self.data_shape[0] == 1 else 1)
         except MXNetFileError as error:
@@ -241,12 +241,12 @@ class ImageIter(DataIter):
             raise MXNetValueError(f"[ImageIter] data_shape is {data_shape}; expected (3, height, width).")
 
     def check_valid_image(self, data: Any) -> None:
-        """Raises ValueError for a picture without pixels."""
+        """Raises ValueError for an image without pixels."""
         if len(data[0].shape) == 0:
-            raise MXNetValueError("[ImageIter] the picture has no shape.")
+            raise MXNetValueError("[ImageIter] the image has no shape.")
 
     def augmentation_transform(self, data: Any) -> Any:
-        """The picture after all augmenters."""
+        """The image after all augmenters."""
         for augmenter in self.auglist:
             data = augmenter(data)
         return data
@@ -261,7 +261,7 @@ class ImageIter(DataIter):
         self.check_valid_image([data])
         data = self.postprocess_data(self.augmentation_transform(data)).asnumpy()
         if data.shape != self.data_shape:
-            raise MXNetValueError(f"[ImageIter] the picture became {data.shape}; expected {self.data_shape}.")
+            raise MXNetValueError(f"[ImageIter] the image became {data.shape}; expected {self.data_shape}.")
         label = np.atleast_1d(np.asarray(label, np.float32))
         if len(label) != self.label_width:
             raise MXNetFileError(

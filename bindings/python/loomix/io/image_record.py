@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of pictures from record files, made by the engine's threads."""
+"""Batches of images from record files, made by the engine's threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _PipelineIter(MXDataIter):
 
     @property
     def provide_data(self) -> list[Any]:
-        """Description of the pictures of a batch."""
+        """Description of the images of a batch."""
         return [DataDesc(self._names[0], (self.batch_size, *self._pipeline.data_shape()), self._dtype)]
 
     @property
@@ -72,12 +72,12 @@ class _PipelineIter(MXDataIter):
 
     @property
     def skipped(self) -> int:
-        """How many records and pictures were left out, with ``on_damage='skip'``."""
+        """How many records and images were left out, with ``on_damage='skip'``."""
         return self._pipeline.skipped()
 
     @property
     def skipped_reasons(self) -> list[str]:
-        """What was wrong with the first 1000 pictures that were left out: texts with file and offset."""
+        """What was wrong with the first 1000 images that were left out: texts with file and offset."""
         return self._pipeline.skipped_reasons()
 
     def reset(self) -> None:
@@ -100,7 +100,7 @@ class _PipelineIter(MXDataIter):
 
 
 class ImageRecordIter(_PipelineIter):
-    """Batches of pictures, decoded, augmented and normalised, from RecordIO files.
+    """Batches of images, decoded, augmented and normalised, from RecordIO files.
 
     Values are ``((pixel - mean) * contrast + illumination) * scale / std``, in the order (batch, channel, row,
     column), channels R, G, B. Batches are prepared on the engine's threads while earlier ones are used. The same
@@ -115,11 +115,11 @@ class ImageRecordIter(_PipelineIter):
     data_shape : tuple of int
         (channels, height, width); 1, 3 or 4 channels.
     batch_size : int
-        Pictures in a batch.
+        Images in a batch.
     path_imgidx, path_imglist : str
         Index, which gives a full shuffle; list whose labels are taken instead of the records'.
     label_width : int
-        Labels of a picture; with 1, label batches have the shape (batch,).
+        Labels of an image; with 1, label batches have the shape (batch,).
     shuffle : bool
         Whether the order is drawn anew in each pass: among all records with an index, else among those of
         ``shuffle_chunk_size`` megabytes (64 by default).
@@ -139,13 +139,13 @@ class ImageRecordIter(_PipelineIter):
     dtype : str
         Type of the batches, "float32" by default.
     on_damage : {"raise", "skip"}
-        What becomes of damaged records, damaged pictures and wrong numbers of labels: an error that names file and
+        What becomes of damaged records, damaged images and wrong numbers of labels: an error that names file and
         offset, or they are left out and counted in :attr:`skipped`.
 
     Raises
     ------
     OSError
-        For missing or damaged files. What is wrong with a picture shows when its batch is read.
+        For missing or damaged files. What is wrong with an image shows when its batch is read.
     ValueError
         For parameters that are out of range. Unknown ones are warned of.
 
@@ -212,9 +212,9 @@ class ImageRecordInt8Iter(ImageRecordIter):
 
 
 class ImageDetRecordIter(_PipelineIter):
-    """Batches of pictures with boxes around objects, from RecordIO files.
+    """Batches of images with boxes around objects, from RecordIO files.
 
-    A row of the label batch is: channels, height and width of the picture, how many numbers its label has, the label,
+    A row of the label batch is: channels, height and width of the image, how many numbers its label has, the label,
     and ``label_pad_value``. A label is: header width, numbers an object, more header, objects; an object is: class,
     left, top, right, bottom (shares of width and height), perhaps more. Batches are prepared as by
     :class:`ImageRecordIter`.
@@ -228,19 +228,19 @@ class ImageDetRecordIter(_PipelineIter):
     data_shape : tuple of int
         (channels, height, width).
     batch_size : int
-        Pictures in a batch.
+        Images in a batch.
     label_pad_width : int
         Numbers that labels are filled up to; by default as many as the longest one has, for which the file is
         read once.
     rand_crop_prob, rand_pad_prob, rand_mirror_prob : float
         Probabilities of crops, margins and mirroring; objects that are outside then are left out.
     resize_mode : {"force", "fit", "shrink"}
-        Whether pictures are resized to ``data_shape``, or into it with their own ratio, only if they are larger.
+        Whether images are resized to ``data_shape``, or into it with their own ratio, only if they are larger.
 
     Raises
     ------
     OSError
-        For missing or damaged files. What is wrong with a picture shows when its batch is read.
+        For missing or damaged files. What is wrong with an image shows when its batch is read.
     ValueError
         For parameters that are out of range. Unknown ones are warned of.
 

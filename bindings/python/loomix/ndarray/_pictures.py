@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as arrays of planes."""
+"""Images as arrays of planes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def imdecode(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """Decodes a picture into planes of floats. (:func:`loomix.image.imdecode` gives the pixels as they are.)
+    """Decodes an image into planes of floats. (:func:`loomix.image.imdecode` gives the pixels as they are.)
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def imdecode(
         Content of a JPEG, PNG or BMP file.
     clip_rect : tuple of four int
         The part that is wanted: columns from the first number up to the third, rows from the second up to the
-        fourth. All zeros: the whole picture.
+        fourth. All zeros: the whole image.
     out : NDArray, optional
         (channels, height, width), or a batch of such, of which item ``index`` is written.
     channels : int
@@ -51,7 +51,7 @@ def imdecode(
         height, width = picture.shape[:2]
         if not (0 <= left < right <= width and 0 <= top < bottom <= height):
             raise MXNetValueError(
-                f"[nd.imdecode] clip_rect {tuple(clip_rect)} is not inside a picture of {width} x {height} pixels."
+                f"[nd.imdecode] clip_rect {tuple(clip_rect)} is not inside an image of {width} x {height} pixels."
             )
         picture = picture[top:bottom, left:right]
     planes = picture.transpose((2, 0, 1)).astype("float32")

@@ -152,7 +152,7 @@ def get_mnist(download: bool = False) -> dict[str, Any]:
     Returns
     -------
     dict of str to numpy.ndarray
-        Pictures are float32 from 0 to 1, of shape (count, 1, 28, 28).
+        Images are float32 from 0 to 1, of shape (count, 1, 28, 28).
     """
     from ..io.files import read_idx
 
@@ -198,7 +198,7 @@ def get_mnist_iterator(
     part_index: int = 0,
     download: bool = False,
 ) -> tuple[Any, Any]:
-    """Iterators over MNIST's training and test data; pictures are flat unless ``input_shape`` has three axes."""
+    """Iterators over MNIST's training and test data; images are flat unless ``input_shape`` has three axes."""
     from ..io import MNISTIter
 
     get_mnist_ubyte(download)
@@ -295,7 +295,7 @@ def download_model(
 
 
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
-    """The program that makes record files of pictures: below the folder in the variable ``home_env``, else the
+    """The program that makes record files of images: below the folder in the variable ``home_env``, else the
     package's own."""
     places = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin", "im2rec")]
     if home_env in os.environ:

@@ -71,7 +71,7 @@ class Dataset:
         return changed if lazy else SimpleDataset([changed[i] for i in range(len(changed))])
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """As :meth:`transform`, but the function changes the first part of each sample only: the picture, not the
+        """As :meth:`transform`, but the function changes the first part of each sample only: the image, not the
         label."""
         return self.transform(_First(fn), lazy)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells whose inputs and states are signals, pictures or volumes, and whose layers are convolutions."""
+"""Cells whose inputs and states are signals, images or volumes, and whose layers are convolutions."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Conv1DRNNCell(ConvRNNBase):
 
 
 class Conv2DRNNCell(ConvRNNBase):
-    """A vanilla cell with convolutions, over pictures. Parameters as of :class:`Conv1DRNNCell`.
+    """A vanilla cell with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class Conv1DLSTMCell(ConvLSTMBase):
 
 
 class Conv2DLSTMCell(ConvLSTMBase):
-    """A long short-term memory cell with convolutions, over pictures. Parameters as of :class:`Conv1DRNNCell`.
+    """A long short-term memory cell with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
     --------
@@ -409,7 +409,7 @@ class Conv1DGRUCell(ConvGRUBase):
 
 
 class Conv2DGRUCell(ConvGRUBase):
-    """A gated recurrent unit with convolutions, over pictures. Parameters as of :class:`Conv1DRNNCell`.
+    """A gated recurrent unit with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of pictures, and transforms of pictures."""
+"""Data sets of images, and transforms of images."""
 
 from . import datasets, transforms
 from .datasets import *  # noqa: F403

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of pictures, from local files. Nothing is downloaded."""
+"""Data sets of images, from local files. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset",
 
 
 class _InMemory(Dataset):
-    """Pictures and labels that are read whole when the data set is made."""
+    """Images and labels that are read whole when the data set is made."""
 
     _folders: tuple[str, ...] = ()  # tried after the given one
 
@@ -71,7 +71,7 @@ def _read_idx(path: str) -> Any:
 
 
 class MNIST(_InMemory):
-    """Handwritten digits: 28 x 28 x 1 pictures of uint8, and labels of int32.
+    """Handwritten digits: 28 x 28 x 1 images of uint8, and labels of int32.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class MNIST(_InMemory):
     train : bool
         Whether the 60,000 samples for training are read, not the 10,000 for tests.
     transform : function, optional
-        Makes a sample from a picture and a label.
+        Makes a sample from an image and a label.
 
     Examples
     --------
@@ -105,13 +105,13 @@ class MNIST(_InMemory):
         label = _read_idx(self._find(labels + ".gz", labels)).astype(np.int32)
         if data.ndim != 3 or label.shape != data.shape[:1]:
             raise MXNetFileError(
-                f"[{type(self).__name__}] the pictures have shape {data.shape}, the labels {label.shape}."
+                f"[{type(self).__name__}] the images have shape {data.shape}, the labels {label.shape}."
             )
         return nd.array(data[..., None], dtype=np.uint8), label
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes, in the form of :class:`MNIST`. Debian's package ``dataset-fashion-mnist`` has them.
+    """Images of clothes, in the form of :class:`MNIST`. Debian's package ``dataset-fashion-mnist`` has them.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(_InMemory):
-    """32 x 32 x 3 pictures of ten kinds of things, from the files of the binary version.
+    """32 x 32 x 3 images of ten kinds of things, from the files of the binary version.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class CIFAR10(_InMemory):
     >>> pictures = mx.gluon.data.vision.CIFAR10(root="data/cifar10")  # doctest: +SKIP
     """
 
-    _labels = 1  # bytes in front of each picture
+    _labels = 1  # bytes in front of each image
     _inside = "cifar-10-batches-bin"
 
     def __init__(
@@ -229,16 +229,16 @@ class CIFAR100(CIFAR10):
 
 
 class ImageRecordDataset(RecordFileDataset):
-    """Pictures and labels from a RecordIO file.
+    """Images and labels from a RecordIO file.
 
     Parameters
     ----------
     filename : str
         The ``.rec`` file; its index lies beside it.
     flag : {0, 1}
-        1 for pictures in colour, 0 for grey ones.
+        1 for images in colour, 0 for grey ones.
     transform : function, optional
-        Makes a sample from a picture and a label.
+        Makes a sample from an image and a label.
 
     Examples
     --------
@@ -270,15 +270,15 @@ class ImageRecordDataset(RecordFileDataset):
 
 
 class ImageFolderDataset(Dataset):
-    """Pictures in folders, one for each label: ``root/cat/1.jpg``.
+    """Images in folders, one for each label: ``root/cat/1.jpg``.
 
     Parameters
     ----------
     root : str
     flag : {0, 1}
-        1 for pictures in colour, 0 for grey ones.
+        1 for images in colour, 0 for grey ones.
     transform : function, optional
-        Makes a sample from a picture and a label.
+        Makes a sample from an image and a label.
 
     Attributes
     ----------

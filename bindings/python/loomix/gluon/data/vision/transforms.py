@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms of pictures, as blocks: height x width x channel arrays before :class:`ToTensor`."""
+"""Transforms of images, as blocks: height x width x channel arrays before :class:`ToTensor`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Compose(Sequential):
             if isinstance(step, HybridBlock):
                 hybrid.append(step)
                 continue
-            # Not compiled: pictures tend to have many sizes, each of which would be a graph of its own.
+            # Not compiled: images tend to have many sizes, each of which would be a graph of its own.
             if len(hybrid) == 1:
                 self.add(hybrid[0])
             elif hybrid:
@@ -153,13 +153,13 @@ class Normalize(HybridBlock):
 
 
 class Rotate(Block):
-    """Turns channel x height x width pictures of float32.
+    """Turns channel x height x width images of float32.
 
     Parameters
     ----------
     rotation_degrees : float
     zoom_in : bool
-        Whether the picture is enlarged until no corner is empty.
+        Whether the image is enlarged until no corner is empty.
     zoom_out : bool
         Whether it is made smaller until all of it is seen.
 
@@ -176,12 +176,12 @@ class Rotate(Block):
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
     def forward(self, x: Any) -> Any:
-        """Turns the picture, or a batch of them."""
+        """Turns the image, or a batch of them."""
         return image.imrotate(x, *self._args)
 
 
 class RandomRotation(Block):
-    """Turns pictures by a random angle; see :class:`Rotate`.
+    """Turns images by a random angle; see :class:`Rotate`.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class RandomRotation(Block):
         The smallest and the largest angle.
     zoom_in, zoom_out : bool
     rotate_with_proba : float
-        How probable it is that a picture is turned at all.
+        How probable it is that an image is turned at all.
 
     Examples
     --------
@@ -216,12 +216,12 @@ class RandomRotation(Block):
         self._probability = rotate_with_proba
 
     def forward(self, x: Any) -> Any:
-        """Turns the picture, or a batch of them."""
+        """Turns the image, or a batch of them."""
         return x if random.random() > self._probability else image.random_rotate(x, *self._args)
 
 
 class RandomResizedCrop(Block):
-    """A random part of the picture, resized.
+    """A random part of the image, resized.
 
     Parameters
     ----------
@@ -252,12 +252,12 @@ class RandomResizedCrop(Block):
         self._args = (_pair(size), scale, ratio, interpolation)
 
     def forward(self, x: Any) -> Any:
-        """Crops the picture."""
+        """Crops the image."""
         return image.random_size_crop(x, *self._args)[0]
 
 
 class CropResize(HybridBlock):
-    """A part of the picture, resized if a size is given.
+    """A part of the image, resized if a size is given.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class CropResize(HybridBlock):
 
 
 class CenterCrop(Block):
-    """The middle of the picture; one that is too small is enlarged first.
+    """The middle of the image; one that is too small is enlarged first.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class CenterCrop(Block):
         self._args = (_pair(size), interpolation)
 
     def forward(self, x: Any) -> Any:
-        """Crops the picture."""
+        """Crops the image."""
         return image.center_crop(x, *self._args)[0]
 
 
@@ -340,7 +340,7 @@ class Resize(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """Mirrors every other picture, at random.
+    """Mirrors every other image, at random.
 
     Examples
     --------
@@ -358,7 +358,7 @@ class RandomFlipLeftRight(HybridBlock):
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """Turns every other picture upside down, at random.
+    """Turns every other image upside down, at random.
 
     Examples
     --------
@@ -505,7 +505,7 @@ class RandomColorJitter(HybridBlock):
 
 
 class RandomLighting(HybridBlock):
-    """Adds noise along the main directions of the colours of natural pictures.
+    """Adds noise along the main directions of the colours of natural images.
 
     Parameters
     ----------
@@ -550,5 +550,5 @@ class RandomApply(Sequential):
         self.p = p
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The picture, transformed or as it is."""
+        """The image, transformed or as it is."""
         return x if self.p < random.random() else self.transforms(x, *args)

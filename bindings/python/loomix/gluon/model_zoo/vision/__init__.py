@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Well-known networks for pictures.
+"""Well-known networks for images.
 
 >>> import loomix as mx
 >>> net = mx.gluon.model_zoo.vision.resnet18_v1(classes=10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all networks for pictures share."""
+"""What all networks for images share."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _e(prefix: str) -> Any:
 
 
 class Inception3(Classifier):
-    """Inception v3; pictures have at least 299 x 299 points.
+    """Inception v3; images have at least 299 x 299 points.
 
     Parameters
     ----------

@@ -244,7 +244,7 @@ class ResNetV1(_ResNet):
         Channels of the first layer and of each stage.
     classes : int
     thumbnail : bool
-        Whether pictures are small, and so are not made smaller at first.
+        Whether images are small, and so are not made smaller at first.
 
     Examples
     --------
