@@ -21,7 +21,7 @@ myst_enable_extensions = ["fieldlist"]
 # ref.python: some classes have several public names, as in MXNet, and types in doc strings are short names.
 suppress_warnings = ["myst.header", "ref.python"]
 
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"show-inheritance": True}  # with members it would take all where some are listed
 autodoc_member_order = "bysource"
 toc_object_entries = False  # the pages of large modules would spend most of the time on their side bars
 autodoc_typehints = "none"  # types stand in the sections on parameters
@@ -41,5 +41,11 @@ def list_members(app, what, name, obj, options, lines):
         lines += ["", " · ".join(f":py:obj:`{member} <{name}.{member}>`" for member in names), ""]
 
 
+def leave_out_operators(app, what, name, obj, skip, options):
+    """Operators have pages of their own."""
+    return True if type(obj).__name__ == "OpFunction" else None
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", list_members)
+    app.connect("autodoc-skip-member", leave_out_operators)

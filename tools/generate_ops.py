@@ -12,10 +12,12 @@ import inspect
 import pathlib
 import sys
 
+import operator_pages
 from loomix import _core, _operators
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "loomix"
+OPERATOR_PAGES = ROOT / "docs" / "operators"
 
 NAMESPACES = ("op", "linalg", "contrib", "image", "random", "sparse", "_internal")
 
@@ -160,62 +162,10 @@ def file_text(package, kind, text):
     return "\n".join(lines) + "\n"
 
 
-def document(spaces):
-    """The text of docs/operators.md."""
-    lines = [
-        "# Operators",
-        "",
-        "<!-- Written by tools/generate_ops.py from the operator table. -->",
-        "",
-        "Every operator is a function on arrays in `mx.nd` and, unless noted, one on symbols in `mx.sym`. Positional",
-        "arguments are the inputs, then the parameters in the order given here. `out` is an array, or a list of",
-        "arrays, to write the result to; `name` is for symbols. In the examples `mx` is `loomix`; many round results.",
-        "",
-        "Inputs whose shapes do not fit raise [`ShapeError`](reference/tools.md#errors), which is a `ValueError`. A",
-        "parameter that is missing, of a wrong type or out of its range raises `MXNetTypeError` or `MXNetValueError`,",
-        "which are a `TypeError` and a `ValueError`. The message names operator and parameter, what was given and what",
-        "is allowed.",
-    ]
-    for space, names in spaces.items():
-        own = {
-            name: info for name, info in names.items() if _operators.place_of(info["name"]) == (space, name)
-        }
-        if not own:
-            continue
-        title = {"op": "mx.nd", "_internal": "mx.nd._internal"}.get(space, f"mx.nd.{space}")
-        lines += ["", f"## {title}"]
-        for name, info in own.items():
-            signature = _operators.signature(info)
-            lines += ["", f"### {name}", "", f"`{name}{signature}`", "", info["doc"]]
-            rows = [param for param in info["params"] if param["name"] != info["variadic"]]
-            if rows:
-                lines += ["", "| parameter | type | default | meaning |", "|---|---|---|---|"]
-                for param in rows:
-                    default = "required" if param["required"] else f"`{param['default'] or repr('')}`"
-                    kind = param["type"].replace("|", "\\|")
-                    lines.append(f"| {param['name']} | {kind} | {default} | {param['doc']} |")
-            notes = []
-            if info["aliases"]:
-                notes.append("Also known as " + ", ".join(f"`{alias}`" for alias in info["aliases"]) + ".")
-            if info["no_symbol"]:
-                notes.append("Arrays only.")
-            mutated = [item["name"] for item in info["inputs"] if item["mutated"]]
-            if mutated:
-                notes.append("Changes in place: " + ", ".join(f"`{name}`" for name in mutated) + ".")
-            if notes:
-                lines += ["", " ".join(notes)]
-            shapes, example = _operators.example_of(info["name"])
-            if shapes:
-                lines += ["", f"*Shapes*: {shapes}"]
-            if example:
-                lines += ["", "```pycon", example.replace("<BLANKLINE>", ""), "```"]
-    return "\n".join(lines) + "\n"
-
-
 def files():
     """Path to text of everything that is generated."""
     spaces = collect()
-    result = {ROOT / "docs" / "operators.md": document(spaces)}
+    result = operator_pages.documents(OPERATOR_PAGES, spaces)
     for package in ("ndarray", "symbol"):
         result[PACKAGE / package / "_generated_methods.pyi"] = methods_file(package)
         for space in filter(spaces.get, NAMESPACES):
@@ -232,18 +182,20 @@ def main():
     )
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a file is out of date")
     arguments = parser.parse_args()
+    texts = files()
     stale = [
-        path
-        for path, text in files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
+        path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
+    left_over = [path for path in OPERATOR_PAGES.glob("*.md") if path not in texts]
     if arguments.check:
-        for path in stale:
+        for path in stale + left_over:
             print(f"{path.relative_to(ROOT)} is out of date: run tools/generate_ops.py")
-        return 1 if stale else 0
-    for path, text in files().items():
-        path.write_text(text, encoding="utf-8")
-    print(f"{len(stale)} files changed")
+        return 1 if stale or left_over else 0
+    for path in stale:
+        path.write_text(texts[path], encoding="utf-8")
+    for path in left_over:
+        path.unlink()
+    print(f"{len(stale) + len(left_over)} files changed")
     return 0
 
 

@@ -10,5 +10,6 @@ python=$PWD/${VENV:-.venv}/bin/python
 "$python" -c 'import sphinx, furo, myst_parser' 2>/dev/null ||
   sed -n 's/^docs = \[\(.*\)\]$/\1/p' pyproject.toml | tr ',' ' ' |
   xargs "$python" -m pip install -q --disable-pip-version-check
-"$python" -m sphinx -q -W --keep-going -b html -d build/docs-cache docs build/docs
+# -E: all is read anew, or the second run would not repeat the warnings of pages that have not changed.
+"$python" -m sphinx -q -E -W --keep-going -b html -d build/docs-cache docs build/docs
 echo "build/docs/index.html"

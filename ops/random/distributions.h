@@ -14,6 +14,7 @@ struct ParameterInfo {
   float initial;
   float least;  // smallest allowed value
   bool open;    // `least` itself is not allowed
+  const char* doc;
 };
 
 inline constexpr float kAnyValue = -INFINITY;
@@ -22,7 +23,8 @@ struct Uniform {
   static constexpr const char* name = "uniform";
   static constexpr const char* doc = "Draws uniformly from [low, high).";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"low", 0, kAnyValue, false}, {"high", 1, kAnyValue, false}}};
+      {{"low", 0, kAnyValue, false, "Smallest value."},
+       {"high", 1, kAnyValue, false, "Values are below it."}}};
   static double draw(PhiloxStream& stream, double low, double high) {
     return low + (high - low) * stream.uniform();
   }
@@ -33,7 +35,7 @@ struct Normal {
   static constexpr const char* doc =
       "Draws from the normal distribution with mean loc and standard deviation scale.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"loc", 0, kAnyValue, false}, {"scale", 1, 0, false}}};
+      {{"loc", 0, kAnyValue, false, "The mean."}, {"scale", 1, 0, false, "The standard deviation."}}};
   static double draw(PhiloxStream& stream, double mean, double deviation) {
     return mean + deviation * stream.normal();
   }
@@ -42,7 +44,8 @@ struct Normal {
 struct Gamma {
   static constexpr const char* name = "gamma";
   static constexpr const char* doc = "Draws from the gamma distribution with shape alpha and scale beta.";
-  static constexpr std::array<ParameterInfo, 2> parameters = {{{"alpha", 1, 0, true}, {"beta", 1, 0, true}}};
+  static constexpr std::array<ParameterInfo, 2> parameters = {
+      {{"alpha", 1, 0, true, "The shape."}, {"beta", 1, 0, true, "The scale."}}};
   // Marsaglia and Tsang: A simple method for generating gamma variables, 2000.
   static double draw(PhiloxStream& stream, double shape, double scale) {
     if (shape < 1) {
@@ -64,7 +67,8 @@ struct Gamma {
 struct Exponential {
   static constexpr const char* name = "exponential";
   static constexpr const char* doc = "Draws from the exponential distribution with rate lam.";
-  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, true}}};
+  static constexpr std::array<ParameterInfo, 1> parameters = {
+      {{"lam", 1, 0, true, "The rate; the mean is 1 / lam."}}};
   static double draw(PhiloxStream& stream, double rate, double) {
     return -std::log(stream.uniform_positive()) / rate;
   }
@@ -73,7 +77,7 @@ struct Exponential {
 struct Poisson {
   static constexpr const char* name = "poisson";
   static constexpr const char* doc = "Draws counts from the Poisson distribution with mean lam.";
-  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false}}};
+  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false, "The mean."}}};
   static double draw(PhiloxStream& stream, double mean, double = 0) {
     return mean < 10 ? draw_by_product(stream, mean) : draw_by_rejection(stream, mean);
   }
@@ -111,7 +115,8 @@ struct NegativeBinomial {
   static constexpr const char* name = "negative_binomial";
   static constexpr const char* doc =
       "Draws the number of failures before k successes, each of probability p.";
-  static constexpr std::array<ParameterInfo, 2> parameters = {{{"k", 1, 0, true}, {"p", 1, 0, true}}};
+  static constexpr std::array<ParameterInfo, 2> parameters = {
+      {{"k", 1, 0, true, "Number of successes."}, {"p", 1, 0, true, "Probability of a success."}}};
   static double draw(PhiloxStream& stream, double k, double p) {
     return p >= 1 ? 0 : Poisson::draw(stream, Gamma::draw(stream, k, (1 - p) / p));
   }
@@ -121,7 +126,8 @@ struct GeneralizedNegativeBinomial {
   static constexpr const char* name = "generalized_negative_binomial";
   static constexpr const char* doc =
       "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
-  static constexpr std::array<ParameterInfo, 2> parameters = {{{"mu", 1, 0, false}, {"alpha", 1, 0, false}}};
+  static constexpr std::array<ParameterInfo, 2> parameters = {
+      {{"mu", 1, 0, false, "The mean."}, {"alpha", 1, 0, false, "The dispersion."}}};
   static double draw(PhiloxStream& stream, double mean, double dispersion) {
     if (mean <= 0) return 0;
     return Poisson::draw(stream,

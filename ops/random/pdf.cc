@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/random/pdf.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/table.h"
 
@@ -54,10 +56,12 @@ void infer_backward(const PdfParams&, ShapeInfer& s) {
 
 template <bool vectors, class Names>
 void add(OpTable& table, const std::string& name, const Names& parameters) {
+  std::string words = name;
+  std::replace(words.begin(), words.end(), '_', ' ');
   auto op = table.add<PdfParams>("_random_pdf_" + name);
   op.aliases({"random_pdf_" + name})
-      .doc("The density of samples of the " + name +
-           " distribution: each element of the parameters is that of a block of samples.")
+      .doc("The density of samples of the " + words +
+           " distribution. Each element of the parameters belongs to a block of samples.")
       .input("sample")
       .infer_shape(infer_forward<vectors>)
       .types(kFloatingTypes)

@@ -32,9 +32,9 @@ struct LikeParams {
 
   template <class P>
   static void parameter_fields(FieldList<P>& f) {
-    limit(f(D::parameters[0].name, &P::first, "First parameter of the distribution."), D::parameters[0]);
+    limit(f(D::parameters[0].name, &P::first, D::parameters[0].doc), D::parameters[0]);
     if constexpr (kLast == 1) {
-      limit(f(D::parameters[1].name, &P::second, "Second parameter of the distribution."), D::parameters[1]);
+      limit(f(D::parameters[1].name, &P::second, D::parameters[1].doc), D::parameters[1]);
     }
   }
   static void fields(FieldList<LikeParams>& f) { parameter_fields(f); }

@@ -129,15 +129,25 @@ def _entries() -> dict[str, tuple[str, str]]:
     return found
 
 
-def example_of(name: str) -> tuple[str, str]:
+def public_names(info: _core.OperatorInfo) -> list[str]:
+    """The names of an operator as they stand after ``mx.nd.``, its own first; none if it is internal.
+
+    >>> public_names(_core.operator_info("_linalg_det")), public_names(_core.operator_info("_plus_scalar"))
+    (['linalg.det', 'linalg_det'], [])
+    """
+    places = [place_of(name) for name in [info["name"], *info["aliases"]]]
+    return [short if space == "op" else f"{space}.{short}" for space, short in places if space != "_internal"]
+
+
+def example_of(info: _core.OperatorInfo) -> tuple[str, str]:
     """What ``operator_examples.txt`` says of an operator, by any of its names: its shapes, and an example as a
     doctest. Both are empty for internal operators.
 
-    >>> example_of("_linalg_makediag")[0]
+    >>> example_of(_core.operator_info("_linalg_makediag"))[0]
     'A (..., n); the output is (..., n + |offset|, n + |offset|).'
     """
-    namespace, short = place_of(name)
-    return _entries().get(short if namespace == "op" else f"{namespace}.{short}", ("", ""))
+    entries = _entries()
+    return next((entries[name] for name in public_names(info) if name in entries), ("", ""))
 
 
 def docstring(info: _core.OperatorInfo) -> str:
@@ -162,7 +172,7 @@ def docstring(info: _core.OperatorInfo) -> str:
     lines += ["out : NDArray or list of NDArray, default None", "    Where to write the result."]
     if info["aliases"]:
         lines += ["", "Also known as " + ", ".join(info["aliases"]) + "."]
-    shapes, example = example_of(info["name"])
+    shapes, example = example_of(info)
     if shapes:
         lines += ["", "Shapes", "------", shapes]
     if example:

@@ -35,12 +35,22 @@ def isfinite(data: NDArray) -> NDArray:
 
 
 def isinf(data: NDArray) -> NDArray:
-    """1 where an element is infinite, else 0."""
+    """1 where an element is infinite, else 0.
+
+    >>> import loomix as mx
+    >>> isinf(mx.nd.array([1, float("inf")])).asnumpy()
+    array([0., 1.], dtype=float32)
+    """
     return _op.abs(data) == np.inf
 
 
 def isnan(data: NDArray) -> NDArray:
-    """1 where an element is NaN, else 0."""
+    """1 where an element is NaN, else 0.
+
+    >>> import loomix as mx
+    >>> isnan(mx.nd.array([1, float("nan")])).asnumpy()
+    array([0., 1.], dtype=float32)
+    """
     return data != data
 
 
@@ -65,6 +75,13 @@ def rand_zipfian(
     -------
     tuple of NDArray
         The classes drawn (int64); how often each true class, and each class drawn, is expected (float64).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> drawn, expected_true, expected_drawn = mx.nd.contrib.rand_zipfian(mx.nd.array([0]), 4, range_max=10)
+    >>> drawn.shape, expected_true.asnumpy().round(3), expected_drawn.shape
+    ((4,), array([1.156]), (4,))
     """
     from .. import ndarray as nd
 

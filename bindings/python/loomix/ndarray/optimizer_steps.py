@@ -115,7 +115,15 @@ def mp_adamw_update(
     name: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """:func:`adamw_update` of a weight of half precision; ``weight32`` holds it in float32 and is changed."""
+    """:func:`adamw_update` of a weight of half precision; ``weight32`` holds it in float32 and is changed.
+
+    >>> import loomix as mx
+    >>> weight, weight32, mean, var = mx.nd.ones(2, dtype="float16"), mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> grad = mx.nd.ones(2, dtype="float16")
+    >>> out = mp_adamw_update(weight, grad, mean, var, weight32, 1.0, lr=0.0, eta=1.0, wd=0.5, out=weight)
+    >>> weight.asnumpy(), weight32.asnumpy()
+    (array([0.5, 0.5], dtype=float16), array([0.5, 0.5], dtype=float32))
+    """
     return _internal._mp_adamw_update(
         weight,
         grad,
@@ -179,7 +187,17 @@ def multi_mp_adamw_update(
     size: int = 0,
     **kwargs: Any,
 ) -> Any:
-    """:func:`mp_adamw_update` of several weights."""
+    """:func:`mp_adamw_update` of several weights.
+
+    >>> import loomix as mx
+    >>> weights, zeros = [mx.nd.ones(2, dtype="float16")], [mx.nd.zeros(2)]
+    >>> grads, weights32 = [mx.nd.zeros(2, dtype="float16")], [mx.nd.ones(2)]
+    >>> out = multi_mp_adamw_update(
+    ...     weights, grads, zeros, zeros, weights32, 1.0, [0.1], [0.5], [1.0], out=weights
+    ... )
+    >>> weights[0].asnumpy()
+    array([0.5, 0.5], dtype=float16)
+    """
     arrays = _together("multi_mp_adamw_update", size, weights, grads, mean, var, weights32)
     arrays.append(_scale(rescale_grad, weights[0]))
     kwargs["num_weights"] = len(weights)
@@ -200,7 +218,7 @@ def multi_lamb_update(
     num_tensors: int = 0,
     **kwargs: Any,
 ) -> Any:
-    """A step of LAMB (You et al. 2020) of several weights.
+    """A step of LAMB (You et al., 2020) of several weights.
 
     Parameters
     ----------
@@ -217,6 +235,15 @@ def multi_lamb_update(
         If it is given, the number of weights.
     **kwargs
         beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient, bias_correction.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> weights, grads = [mx.nd.array([3, 4])], [mx.nd.ones(2)]
+    >>> mean, var = [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> out = multi_lamb_update(weights, grads, mean, var, [1], [0.1], [0.0], out=weights)
+    >>> weights[0].asnumpy().round(3)  # 0.1 times the weight's norm, against the gradient
+    array([2.646, 3.646], dtype=float32)
     """
     arrays = _together("multi_lamb_update", num_tensors, weights, grads, mean, var)
     kwargs["num_tensors"] = len(weights)
@@ -243,7 +270,15 @@ def multi_mp_lamb_update(
     num_tensors: int = 0,
     **kwargs: Any,
 ) -> Any:
-    """:func:`multi_lamb_update` of weights of half precision; ``weights32`` hold them in float32 and are changed."""
+    """:func:`multi_lamb_update` of weights of half precision; ``weights32`` hold them in float32 and are changed.
+
+    >>> import loomix as mx
+    >>> weights, weights32 = [mx.nd.array([3, 4], dtype="float16")], [mx.nd.array([3, 4])]
+    >>> grads, mean, var = [mx.nd.ones(2, dtype="float16")], [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> out = multi_mp_lamb_update(weights, grads, mean, var, weights32, [1], [0.1], [0.0], out=weights)
+    >>> weights32[0].asnumpy().round(3)
+    array([2.646, 3.646], dtype=float32)
+    """
     arrays = _together("multi_mp_lamb_update", num_tensors, weights, grads, mean, var, weights32)
     kwargs["num_tensors"] = len(weights)
     return _internal._multi_mp_lamb_update(

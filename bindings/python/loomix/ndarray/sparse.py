@@ -338,7 +338,12 @@ def _checked_shape(result: Any, shape: Any) -> Any:
 def array(
     source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None = None, stype: str | None = None
 ) -> Any:
-    """A sparse array from another one or from a SciPy matrix, of the same storage type."""
+    """A sparse array from another one or from a SciPy matrix, of the same storage type; or, if ``stype`` says which,
+    from anything else.
+
+    >>> array([[0, 2], [0, 0]], stype="csr").indices.asnumpy()
+    array([1])
+    """
     ctx = ctx or current_context()
     if hasattr(source_array, "tocsr") and not isinstance(source_array, NDArray):
         matrix = source_array.tocsr()
@@ -383,7 +388,11 @@ def add(lhs: Any, rhs: Any) -> Any:
 
 
 def subtract(lhs: Any, rhs: Any) -> Any:
-    """The difference, for each element; that of two arrays with the same storage has it, too."""
+    """The difference, for each element; that of two arrays with the same storage has it, too.
+
+    >>> subtract(csr_matrix(([2.0], [1], [0, 1, 1]), shape=(2, 2)), csr_matrix((2, 2))).stype
+    'csr'
+    """
     return lhs - rhs
 
 
@@ -397,7 +406,11 @@ def multiply(lhs: Any, rhs: Any) -> Any:
 
 
 def divide(lhs: Any, rhs: Any) -> Any:
-    """The quotient, for each element; that of a sparse array and a number is stored as the array."""
+    """The quotient, for each element; that of a sparse array and a number is stored as the array.
+
+    >>> divide(csr_matrix(([2.0], [1], [0, 1, 1]), shape=(2, 2)), 4).data.asnumpy()
+    array([0.5], dtype=float32)
+    """
     return lhs / rhs
 
 

@@ -186,6 +186,15 @@ def while_loop(
         Those of all steps, stacked along a new first axis of size ``max_iterations``, and zeros behind them.
     loop_vars
         Those after the last step.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.sym.Variable("x")
+    >>> powers, last = mx.sym.contrib.while_loop(lambda x: x < 20, lambda x: (x, x * 2), [x], max_iterations=4)
+    >>> outputs = mx.sym.Group([powers, *last]).bind(mx.cpu(), {"x": mx.nd.array([5])}).forward()
+    >>> outputs[0].asnumpy().ravel(), outputs[1].asnumpy()
+    (array([ 5., 10.,  0.,  0.], dtype=float32), array([20.], dtype=float32))
     """
     from .symbol import Symbol
 
@@ -239,6 +248,12 @@ def cond(pred: Any, then_func: Any, else_func: Any, name: str = "cond") -> Any:
     """What ``then_func()`` gives if ``pred``, one number, is not zero, else what ``else_func()`` gives.
 
     Both are called once, and give symbols of the same number, shapes and types; only one of them runs.
+
+    >>> import loomix as mx
+    >>> x = mx.sym.Variable("x")
+    >>> absolute = mx.sym.contrib.cond(x > 0, lambda: x, lambda: -x)
+    >>> absolute.bind(mx.cpu(), {"x": mx.nd.array([-3])}).forward()[0].asnumpy()
+    array([3.], dtype=float32)
     """
     from .symbol import Symbol
 
