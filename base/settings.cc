@@ -274,11 +274,11 @@ bool is_listed(std::string_view list, std::string_view item) {
 
 std::string settings_document() {
   std::string text =
-      "# Settings\n\n"
+      "# Settings: environment variables\n\n"
+      "<!-- Written by build/tools/settings_doc from base/settings.cc. -->\n\n"
       "Loomix reads these environment variables once, when it is first used. MXNet's names for some of them "
       "work, too.\n"
-      "Booleans are 0 or 1. `base/settings.cc` is the table that this page is made from:\n"
-      "`cmake --build build --target settings_doc && build/tools/settings_doc > docs/settings.md`.\n\n"
+      "Booleans are 0 or 1. For example: `OMP_NUM_THREADS=2 LOOMIX_LOG_LEVEL=info python train.py`.\n\n"
       "| variable | default | meaning |\n|---|---|---|\n";
   for (const FieldInfo& field : param_schema<Settings>().fields()) {
     std::string alias;
