@@ -65,7 +65,12 @@ def pictures(folder):
 
     def read(name, offset):
         path = folder / name
-        with gzip.open(f"{path}.gz") if not path.exists() else path.open("rb") as file:
+        path = path if path.exists() else path.with_name(f"{path.name}.gz")
+        if not path.exists():
+            raise SystemExit(
+                f"{path} is missing. On Debian: apt install dataset-fashion-mnist; else give --data-dir."
+            )
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return np.frombuffer(file.read(), np.uint8, offset=offset)
 
     images = read("train-images-idx3-ubyte", 16).reshape(-1, 784).astype(np.float32) / 255

@@ -180,10 +180,10 @@ Converted convert(const std::vector<ListedImage>& images, const std::string& roo
       static_cast<double>(done.written) < options.min_kept * static_cast<double>(images.size())) {
     for (const std::string& path : {partial_index, partial_record, run_path}) fs::remove(path);
     detail::throw_error<FileError>(
-        "[im2rec] {} of {} images could be packed; expected one at least, and the part {} of them "
-        "(--min-kept). "
-        "{} is left as it was.",
-        done.written, images.size(), options.min_kept, record);
+        "[im2rec] {} of {} images could be packed; expected at least one{}. {} is left as it was.",
+        done.written, images.size(),
+        options.min_kept > 0 ? fmt::format(", and the part {} of them (--min-kept)", options.min_kept) : "",
+        record);
   }
   fs::rename(partial_index, index);
   fs::rename(partial_record, record);
