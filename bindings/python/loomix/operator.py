@@ -66,17 +66,13 @@ class CustomOp:
     Examples
     --------
     >>> import loomix as mx
-    >>> class Square(mx.operator.CustomOp):
+    >>> class Half(mx.operator.CustomOp):
     ...     def forward(self, is_train, req, in_data, out_data, aux):
-    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
-    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
-    >>> @mx.operator.register("square_of_the_example")
-    ... class SquareProp(mx.operator.CustomOpProp):
-    ...     def create_operator(self, ctx, shapes, dtypes):
-    ...         return Square()
-    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
-    array([1., 4., 9.], dtype=float32)
+    ...         self.assign(out_data[0], req[0], in_data[0] / 2)
+    >>> out = mx.nd.ones(2)
+    >>> Half().forward(True, ["add"], [mx.nd.array([2, 4])], [out], [])
+    >>> out.asnumpy()
+    array([2., 3.], dtype=float32)
     """
 
     def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
@@ -129,17 +125,13 @@ class CustomOpProp:
     Examples
     --------
     >>> import loomix as mx
-    >>> class Square(mx.operator.CustomOp):
-    ...     def forward(self, is_train, req, in_data, out_data, aux):
-    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
-    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
-    >>> @mx.operator.register("square_of_the_example")
-    ... class SquareProp(mx.operator.CustomOpProp):
-    ...     def create_operator(self, ctx, shapes, dtypes):
-    ...         return Square()
-    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
-    array([1., 4., 9.], dtype=float32)
+    >>> class RowSumsProp(mx.operator.CustomOpProp):
+    ...     def list_arguments(self):
+    ...         return ["rows"]
+    ...     def infer_shape(self, in_shape):
+    ...         return in_shape, [in_shape[0][:1]], []
+    >>> RowSumsProp().infer_shape([(2, 3)])
+    ([(2, 3)], [(2,)], [])
     """
 
     need_top_grad_ = True
@@ -207,17 +199,11 @@ def register(reg_name: str) -> Callable[[Any], Any]:
     Examples
     --------
     >>> import loomix as mx
-    >>> class Square(mx.operator.CustomOp):
-    ...     def forward(self, is_train, req, in_data, out_data, aux):
-    ...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
-    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-    ...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
-    >>> @mx.operator.register("square_of_the_example")
-    ... class SquareProp(mx.operator.CustomOpProp):
-    ...     def create_operator(self, ctx, shapes, dtypes):
-    ...         return Square()
-    >>> mx.nd.Custom(mx.nd.array([1, 2, 3]), op_type="square_of_the_example").asnumpy()
-    array([1., 4., 9.], dtype=float32)
+    >>> @mx.operator.register("example_of_register")
+    ... class NothingProp(mx.operator.CustomOpProp):
+    ...     pass
+    >>> mx.sym.Custom(mx.sym.Variable("x"), op_type="example_of_register", name="nothing").list_outputs()
+    ['nothing_output']
     """
 
     def do_register(prop_cls: Any) -> Any:
@@ -304,12 +290,9 @@ class PythonOp:
     Examples
     --------
     >>> import loomix as mx
-    >>> class Double(mx.operator.NumpyOp):
-    ...     def forward(self, in_data, out_data):
-    ...         out_data[0][:] = 2 * in_data[0]
-    >>> net = Double()(mx.sym.Variable("x"), name="double")
-    >>> net.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
-    array([2., 4.], dtype=float32)
+    >>> operator = mx.operator.NumpyOp()
+    >>> operator.list_arguments(), operator.list_outputs(), operator.infer_shape([(2, 3)])
+    (['data'], ['output'], ([(2, 3)], [(2, 3)]))
     """
 
     def __init__(self, need_top_grad: bool = True) -> None:
@@ -366,12 +349,11 @@ class NumpyOp(PythonOp):
     Examples
     --------
     >>> import loomix as mx
-    >>> class Double(mx.operator.NumpyOp):
+    >>> class Sorted(mx.operator.NumpyOp):
     ...     def forward(self, in_data, out_data):
-    ...         out_data[0][:] = 2 * in_data[0]
-    >>> net = Double()(mx.sym.Variable("x"), name="double")
-    >>> net.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
-    array([2., 4.], dtype=float32)
+    ...         out_data[0][:] = sorted(in_data[0])
+    >>> Sorted()(mx.sym.Variable("x"), name="sorted").eval(x=mx.nd.array([3, 1, 2]))[0].asnumpy()
+    array([1., 2., 3.], dtype=float32)
     """
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:

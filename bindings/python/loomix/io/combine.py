@@ -12,7 +12,25 @@ from .base import DataBatch, DataDesc, DataIter
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
 
-class ResizeIter(DataIter):
+class _OfBatches(DataIter):
+    """An iterator over batches that others have made."""
+
+    current_batch: Any = None
+
+    def getdata(self) -> Any:
+        return self.current_batch.data
+
+    def getlabel(self) -> Any:
+        return self.current_batch.label
+
+    def getindex(self) -> Any:
+        return self.current_batch.index
+
+    def getpad(self) -> Any:
+        return self.current_batch.pad
+
+
+class ResizeIter(_OfBatches):
     """Exactly ``size`` batches of another iterator, which begins again as often as needed.
 
     Parameters
@@ -39,7 +57,6 @@ class ResizeIter(DataIter):
         self.size = size
         self.reset_internal = reset_internal
         self.cur = 0
-        self.current_batch: Any = None
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
         if hasattr(data_iter, "default_bucket_key"):
@@ -64,18 +81,6 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def getdata(self) -> Any:
-        return self.current_batch.data
-
-    def getlabel(self) -> Any:
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        return self.current_batch.index
-
-    def getpad(self) -> Any:
-        return self.current_batch.pad
-
 
 def _check_iterator(who: str, iterator: Any) -> None:
     if not hasattr(iterator, "provide_data"):
@@ -97,7 +102,7 @@ def _renamed(descriptions: Any, names: Any) -> Any:
     return result
 
 
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_OfBatches):
     """Prepares the next batch of one or several iterators on threads while the current one is used.
 
     Parameters
@@ -126,7 +131,6 @@ class PrefetchingIter(DataIter):
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
-        self.current_batch: Any = None
         self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="loomix-prefetch")
         self._ahead = self._fetch()
 
@@ -182,15 +186,3 @@ class PrefetchingIter(DataIter):
         if not self.iter_next():
             raise StopIteration
         return self.current_batch
-
-    def getdata(self) -> Any:
-        return self.current_batch.data
-
-    def getlabel(self) -> Any:
-        return self.current_batch.label
-
-    def getindex(self) -> Any:
-        return self.current_batch.index
-
-    def getpad(self) -> Any:
-        return self.current_batch.pad

@@ -248,12 +248,7 @@ def multi_lamb_update(
     arrays = _together("multi_lamb_update", num_tensors, weights, grads, mean, var)
     kwargs["num_tensors"] = len(weights)
     return _internal._multi_lamb_update(
-        *arrays,
-        step_count=step_count,
-        learning_rates=lrs,
-        wds=wds,
-        out=out,
-        **kwargs,
+        *arrays, step_count=step_count, learning_rates=lrs, wds=wds, out=out, **kwargs
     )
 
 
@@ -282,10 +277,5 @@ def multi_mp_lamb_update(
     arrays = _together("multi_mp_lamb_update", num_tensors, weights, grads, mean, var, weights32)
     kwargs["num_tensors"] = len(weights)
     return _internal._multi_mp_lamb_update(
-        *arrays,
-        step_count=step_count,
-        learning_rates=lrs,
-        wds=wds,
-        out=out,
-        **kwargs,
+        *arrays, step_count=step_count, learning_rates=lrs, wds=wds, out=out, **kwargs
     )

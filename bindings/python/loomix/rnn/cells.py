@@ -17,7 +17,85 @@ if TYPE_CHECKING:
 __all__ = ["BidirectionalCell", "GRUCell", "LSTMCell", "RNNCell", "SequentialRNNCell"]
 
 
-class _DenseCell(BaseRNNCell):
+class GatedCell(BaseRNNCell):
+    """A cell whose gates get what two layers give, of the input and of the state.
+
+    Its subclasses are of two kinds, which a cell has one of each: those that say what the layers are, and those that
+    say what a step makes of their outputs.
+    """
+
+    _activation: Any = "tanh"
+    _gate_axis = 1  # on which the gates lie one after the other
+
+    def _gates(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Any, Any]:
+        """What the input and what the state give to all gates."""
+        raise MXNetNotImplementedError(
+            f"[{type(self).__name__}] the cell does not say which layers its gates have."
+        )
+
+    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Any, Any]:
+        """Output and states, from what the input and the state give."""
+        raise MXNetNotImplementedError(f"[{type(self).__name__}] the cell does not say what a step computes.")
+
+    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
+        name = self._next_name()
+        i2h, h2h = self._gates(inputs, states[0], name)
+        return self._step(i2h, h2h, states, name)
+
+
+class VanillaStep(GatedCell):
+    """A step of a vanilla cell."""
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return ("",)
+
+    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Any, Any]:
+        output = activate(i2h + h2h, self._activation, name=f"{name}out")
+        return output, [output]
+
+
+class LSTMStep(GatedCell):
+    """A step of long short-term memory."""
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        return super().state_info * 2
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return ("_i", "_f", "_c", "_o")
+
+    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Any, Any]:
+        parts = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=self._gate_axis, name=f"{name}slice")
+        in_gate = symbol.Activation(parts[0], act_type="sigmoid", name=f"{name}i")
+        forget_gate = symbol.Activation(parts[1], act_type="sigmoid", name=f"{name}f")
+        new = activate(parts[2], self._activation, name=f"{name}c")
+        out_gate = symbol.Activation(parts[3], act_type="sigmoid", name=f"{name}o")
+        next_cell = symbol.elemwise_add(forget_gate * states[1], in_gate * new, name=f"{name}state")
+        output = symbol.elemwise_mul(out_gate, activate(next_cell, self._activation), name=f"{name}out")
+        return output, [output, next_cell]
+
+
+class GRUStep(GatedCell):
+    """A step of a gated recurrent unit."""
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return ("_r", "_z", "_o")
+
+    def _step(self, i2h: Symbol, h2h: Symbol, states: Sequence[Symbol], name: str) -> tuple[Any, Any]:
+        axis = self._gate_axis
+        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=axis, name=f"{name}_i2h_slice")
+        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=axis, name=f"{name}_h2h_slice")
+        reset = symbol.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{name}_r_act")
+        update = symbol.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{name}_z_act")
+        new = activate(i2h_n + reset * h2h_n, self._activation, name=f"{name}_h_act")
+        output = symbol.elemwise_add((1.0 - update) * new, update * states[0], name=f"{name}out")
+        return output, [output]
+
+
+class _DenseCell(GatedCell):
     """A cell whose gates are two fully connected layers, of the input and of the state."""
 
     def __init__(
@@ -45,7 +123,7 @@ class _DenseCell(BaseRNNCell):
         return i2h, h2h
 
 
-class RNNCell(_DenseCell):
+class RNNCell(VanillaStep, _DenseCell):
     """A vanilla cell: ``output = activation(i2h(input) + h2h(state))``, which is its state, too.
 
     Parameters
@@ -74,18 +152,8 @@ class RNNCell(_DenseCell):
         super().__init__(num_hidden, prefix, params)
         self._activation = activation
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
 
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], name)
-        output = activate(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
-
-
-class LSTMCell(_DenseCell):
+class LSTMCell(LSTMStep, _DenseCell):
     """A long short-term memory cell.
 
     Parameters
@@ -116,33 +184,8 @@ class LSTMCell(_DenseCell):
     ) -> None:
         super().__init__(num_hidden, prefix, params, initializer.LSTMBias(forget_bias=forget_bias))
 
-    @property
-    def state_info(self) -> list[dict[str, Any]]:
-        return super().state_info * 2
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("_i", "_f", "_c", "_o")
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], name)
-        return lstm_step(i2h + h2h, states[1], "tanh", name)
-
-
-def lstm_step(gates: Symbol, cell: Symbol, activation: Any, name: str, axis: int = 1) -> tuple[Any, Any]:
-    """Output and states of an LSTM from the sum of what its gates, one after the other on ``axis``, get."""
-    parts = symbol.SliceChannel(gates, num_outputs=4, axis=axis, name=f"{name}slice")
-    in_gate = symbol.Activation(parts[0], act_type="sigmoid", name=f"{name}i")
-    forget_gate = symbol.Activation(parts[1], act_type="sigmoid", name=f"{name}f")
-    new = activate(parts[2], activation, name=f"{name}c")
-    out_gate = symbol.Activation(parts[3], act_type="sigmoid", name=f"{name}o")
-    next_cell = symbol.elemwise_add(forget_gate * cell, in_gate * new, name=f"{name}state")
-    output = symbol.elemwise_mul(out_gate, activate(next_cell, activation), name=f"{name}out")
-    return output, [output, next_cell]
-
-
-class GRUCell(_DenseCell):
+class GRUCell(GRUStep, _DenseCell):
     """A gated recurrent unit, in the form of cuDNN: the reset gate works behind the state's layer.
 
     Parameters
@@ -165,27 +208,8 @@ class GRUCell(_DenseCell):
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("_r", "_z", "_o")
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], f"{name}_")  # two underscores, as in MXNet
-        return gru_step(i2h, h2h, states[0], "tanh", name)
-
-
-def gru_step(
-    i2h: Symbol, h2h: Symbol, state: Symbol, activation: Any, name: str, axis: int = 1
-) -> tuple[Any, Any]:
-    """Output and states of a GRU from what its gates get of the input and of the state."""
-    i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=axis, name=f"{name}_i2h_slice")
-    h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=axis, name=f"{name}_h2h_slice")
-    reset = symbol.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{name}_r_act")
-    update = symbol.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{name}_z_act")
-    new = activate(i2h_n + reset * h2h_n, activation, name=f"{name}_h_act")
-    output = symbol.elemwise_add((1.0 - update) * new, update * state, name=f"{name}out")
-    return output, [output]
+    def _gates(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Any, Any]:
+        return super()._gates(inputs, state, f"{name}_")  # two underscores, as in MXNet
 
 
 class _CellGroup(BaseRNNCell):

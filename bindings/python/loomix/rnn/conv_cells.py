@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol
-from ..base import MXNetNotImplementedError, MXNetValueError
-from .base_cell import BaseRNNCell, RNNParams, activate
-from .cells import gru_step, lstm_step
+from ..base import MXNetValueError
+from .base_cell import RNNParams
+from .cells import GatedCell, GRUStep, LSTMStep, VanillaStep
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
@@ -20,7 +20,7 @@ __all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
 _LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
-class BaseConvRNNCell(BaseRNNCell):
+class BaseConvRNNCell(GatedCell):
     """Base of the convolutional cells.
 
     Parameters
@@ -81,6 +81,7 @@ class BaseConvRNNCell(BaseRNNCell):
         self._num_hidden = num_hidden
         self._activation = activation
         self._conv_layout = conv_layout
+        self._gate_axis = conv_layout.find("C")
         self._i2h: dict[str, Any] = {
             "kernel": i2h_kernel,
             "stride": i2h_stride,
@@ -133,11 +134,8 @@ class BaseConvRNNCell(BaseRNNCell):
         )
         return i2h, h2h
 
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        raise MXNetNotImplementedError(f"[{type(self).__name__}] the cell does not say what a step computes.")
 
-
-class ConvRNNCell(BaseConvRNNCell):
+class ConvRNNCell(VanillaStep, BaseConvRNNCell):
     """A vanilla cell with convolutions. Parameters as of :class:`BaseConvRNNCell`.
 
     Examples
@@ -186,18 +184,8 @@ class ConvRNNCell(BaseConvRNNCell):
             conv_layout,
         )
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
 
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], name)
-        output = activate(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
-
-
-class ConvLSTMCell(BaseConvRNNCell):
+class ConvLSTMCell(LSTMStep, BaseConvRNNCell):
     """A long short-term memory cell with convolutions. Parameters as of :class:`BaseConvRNNCell`.
 
     Examples
@@ -246,21 +234,8 @@ class ConvLSTMCell(BaseConvRNNCell):
             conv_layout,
         )
 
-    @property
-    def state_info(self) -> list[dict[str, Any]]:
-        return super().state_info * 2
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("_i", "_f", "_c", "_o")
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], name)
-        return lstm_step(i2h + h2h, states[1], self._activation, name, self._conv_layout.find("C"))
-
-
-class ConvGRUCell(BaseConvRNNCell):
+class ConvGRUCell(GRUStep, BaseConvRNNCell):
     """A gated recurrent unit with convolutions. Parameters as of :class:`BaseConvRNNCell`.
 
     Examples
@@ -308,12 +283,3 @@ class ConvGRUCell(BaseConvRNNCell):
             params,
             conv_layout,
         )
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("_r", "_z", "_o")
-
-    def __call__(self, inputs: Symbol, states: Sequence[Symbol]) -> tuple[Any, Any]:
-        name = self._next_name()
-        i2h, h2h = self._gates(inputs, states[0], name)
-        return gru_step(i2h, h2h, states[0], self._activation, name, self._conv_layout.find("C"))

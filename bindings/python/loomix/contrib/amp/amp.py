@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -289,18 +289,37 @@ def _check_names(who: str, argument: str, names: Any) -> list[str]:
     return list(names)
 
 
-def _convert(
-    who: str,
-    sym: Any,
-    target_dtype: Any,
-    ops: tuple[Sequence[str] | None, Sequence[str] | None, Conditions | None],
-    excluded: Any,
-    parameters: Sequence[str],
-) -> Symbol:
-    if not isinstance(sym, Symbol):
-        raise MXNetTypeError(f"[{who}] sym is a {type(sym).__name__}; expected a Symbol.")
-    rules = _rules(who, _type_name(who, target_dtype), *ops)
-    return Symbol(rules.reduce(sym.handle, _check_names(who, "excluded_sym_names", excluded), parameters))
+class _Conversion(NamedTuple):
+    """What a conversion of a network is told."""
+
+    who: str
+    target_dtype: Any
+    ops: tuple[Sequence[str] | None, Sequence[str] | None, Conditions | None]
+    excluded: Any
+
+    def of_symbol(self, sym: Any, may_be_low: Sequence[str]) -> Symbol:
+        """A copy with casts; the parameters that `may_be_low` names can have the target type themselves."""
+        if not isinstance(sym, Symbol):
+            raise MXNetTypeError(f"[{self.who}] sym is a {type(sym).__name__}; expected a Symbol.")
+        rules = _rules(self.who, _type_name(self.who, self.target_dtype), *self.ops)
+        excluded = _check_names(self.who, "excluded_sym_names", self.excluded)
+        return Symbol(rules.reduce(sym.handle, excluded, may_be_low))
+
+    def of_model(
+        self, sym: Any, params: Mapping[str, NDArray], cast_optional_params: bool
+    ) -> tuple[Symbol, dict[str, NDArray]]:
+        """The same, and the parameters, some in the target type if `cast_optional_params` allows it."""
+        converted = self.of_symbol(sym, list(params) if cast_optional_params else [])
+        name = _type_name(self.who, self.target_dtype)
+        before, after = sym.attr_dict(), converted.attr_dict()
+        changed = {
+            key
+            for key, attrs in after.items()
+            if "__dtype__" in attrs and attrs["__dtype__"] != before.get(key, {}).get("__dtype__")
+        }
+        return converted, {
+            key: array.astype(name) if key in changed else array for key, array in params.items()
+        }
 
 
 def convert_symbol(
@@ -350,27 +369,10 @@ def convert_symbol(
             f"[amp.convert_symbol] data_names: {', '.join(unknown)} is no input; the inputs are {', '.join(inputs)}."
         )
     may_be_low = cast_optional_params and data_names is not None
-    return _convert(
-        "amp.convert_symbol",
-        sym,
-        target_dtype,
-        (target_dtype_ops, fp32_ops, conditional_fp32_ops),
-        excluded_sym_names,
-        [name for name in inputs if name not in data] if may_be_low else [],
+    ops = (target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    return _Conversion("amp.convert_symbol", target_dtype, ops, excluded_sym_names).of_symbol(
+        sym, [name for name in inputs if name not in data] if may_be_low else []
     )
-
-
-def _cast_params(
-    before: Symbol, after: Symbol, params: Mapping[str, NDArray], name: str
-) -> dict[str, NDArray]:
-    """The parameters, those in the target type that the conversion gave that type."""
-    old, new = before.attr_dict(), after.attr_dict()
-    changed = {
-        key
-        for key in new
-        if new[key].get("__dtype__") != old.get(key, {}).get("__dtype__") and "__dtype__" in new[key]
-    }
-    return {key: array.astype(name) if key in changed else array for key, array in params.items()}
 
 
 def convert_model(
@@ -414,16 +416,9 @@ def convert_model(
             raise MXNetTypeError(
                 f"[{who}] {argument} is a {type(params).__name__}; expected a dict of NDArrays."
             )
-    converted = _convert(
-        who,
-        sym,
-        target_dtype,
-        (target_dtype_ops, fp32_ops, conditional_fp32_ops),
-        excluded_sym_names,
-        list(arg_params) if cast_optional_params else [],
-    )
-    name = _type_name(who, target_dtype)
-    return converted, _cast_params(sym, converted, arg_params, name), dict(aux_params)
+    ops = (target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    conversion = _Conversion(who, target_dtype, ops, excluded_sym_names)
+    return *conversion.of_model(sym, arg_params, cast_optional_params), dict(aux_params)
 
 
 def convert_hybrid_block(
@@ -475,16 +470,10 @@ def convert_hybrid_block(
     data = {item.name for item in kept}
     own = block.collect_params()
     params = {key: own[key]._reduce() for key in sym.list_inputs() if key not in data}
-    converted = _convert(
-        who,
-        sym,
-        target_dtype,
-        (target_dtype_ops, fp32_ops, conditional_fp32_ops),
-        excluded_sym_names,
-        list(params) if cast_optional_params else [],
-    )
+    ops = (target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    conversion = _Conversion(who, target_dtype, ops, excluded_sym_names)
+    converted, values = conversion.of_model(sym, params, cast_optional_params)
     result = SymbolBlock(converted, kept)
-    values = _cast_params(sym, converted, params, _type_name(who, target_dtype))
     for key, param in result.collect_params().items():
         param._load_init(values[key], ctx, cast_dtype=True, dtype_source="saved")
         param.grad_req = own[key].grad_req

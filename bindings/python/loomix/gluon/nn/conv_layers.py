@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def _sizes(value: Any, count: int, who: str, what: str) -> tuple[int, ...]:
+def axis_sizes(value: Any, count: int, who: str, what: str) -> tuple[int, ...]:
     """One size for each spatial axis."""
     sizes = (int(value),) * count if isinstance(value, (int, np.integer)) else tuple(value)
     if len(sizes) != count:
@@ -42,10 +42,31 @@ def _sizes(value: Any, count: int, who: str, what: str) -> tuple[int, ...]:
     return sizes
 
 
-def _check_layout(layout: str, axes: str, who: str) -> None:
+def check_layout(layout: str, axes: str, who: str, what: str = "layout") -> None:
+    """Raises a ValueError unless channels come before or behind the spatial axes."""
     allowed = ("NC" + axes, "N" + axes + "C")
     if layout not in allowed:
-        raise MXNetValueError(f"[{who}] layout is {layout!r}; expected {allowed[0]!r} or {allowed[1]!r}.")
+        raise MXNetValueError(f"[{who}] {what} is {layout!r}; expected {allowed[0]!r} or {allowed[1]!r}.")
+
+
+def conv_text(layer: Any, ins: int, outs: int) -> str:
+    """What a convolution is, for people: what differs from the usual is named."""
+    settings = layer._kwargs
+    count = len(settings["kernel"])
+    texts = [f"{ins or None} -> {outs}", f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
+    if settings["pad"] != (0,) * count:
+        texts.append(f"padding={settings['pad']}")
+    if settings["dilate"] != (1,) * count:
+        texts.append(f"dilation={settings['dilate']}")
+    if settings.get("adj", (0,) * count) != (0,) * count:
+        texts.append(f"output_padding={settings['adj']}")
+    if settings["num_group"] != 1:
+        texts.append(f"groups={settings['num_group']}")
+    if settings["no_bias"]:
+        texts.append("bias=False")
+    if layer.act is not None:
+        texts.append(repr(layer.act))
+    return f"{type(layer).__name__}({', '.join(texts)})"
 
 
 class _Conv(HybridBlock):
@@ -70,23 +91,23 @@ class _Conv(HybridBlock):
         **kwargs: Any,
     ) -> None:
         who = type(self).__name__
-        _check_layout(layout, axes, who)
+        check_layout(layout, axes, who)
         super().__init__(**kwargs)
         self._channels = channels
         self._in_channels = in_channels
         self._op_name = "Convolution" if output_padding is None else "Deconvolution"
         self._kwargs: dict[str, Any] = {
-            "kernel": _sizes(kernel_size, len(axes), who, "kernel_size"),
-            "stride": _sizes(strides, len(axes), who, "strides"),
-            "dilate": _sizes(dilation, len(axes), who, "dilation"),
-            "pad": _sizes(padding, len(axes), who, "padding"),
+            "kernel": axis_sizes(kernel_size, len(axes), who, "kernel_size"),
+            "stride": axis_sizes(strides, len(axes), who, "strides"),
+            "dilate": axis_sizes(dilation, len(axes), who, "dilation"),
+            "pad": axis_sizes(padding, len(axes), who, "padding"),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
         if output_padding is not None:
-            self._kwargs["adj"] = _sizes(output_padding, len(axes), who, "output_padding")
+            self._kwargs["adj"] = axis_sizes(output_padding, len(axes), who, "output_padding")
         with self.name_scope():
             self.weight = self.params.get(
                 "weight", shape=self._weight_shape(), init=weight_initializer, allow_deferred_init=True
@@ -110,27 +131,8 @@ class _Conv(HybridBlock):
         return "conv"
 
     def __repr__(self) -> str:
-        settings = self._kwargs
-        count = len(settings["kernel"])
-        shape = self.weight.shape
-        texts = [
-            f"{shape[1] or None} -> {shape[0]}",
-            f"kernel_size={settings['kernel']}",
-            f"stride={settings['stride']}",
-        ]
-        if settings["pad"] != (0,) * count:
-            texts.append(f"padding={settings['pad']}")
-        if settings["dilate"] != (1,) * count:
-            texts.append(f"dilation={settings['dilate']}")
-        if settings.get("adj", (0,) * count) != (0,) * count:
-            texts.append(f"output_padding={settings['adj']}")
-        if settings["num_group"] != 1:
-            texts.append(f"groups={settings['num_group']}")
-        if self.bias is None:
-            texts.append("bias=False")
-        if self.act is not None:
-            texts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(texts)})"
+        outs, ins, *_ = self.weight.shape
+        return conv_text(self, ins, outs)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         arrays = (x, weight) if bias is None else (x, weight, bias)
@@ -527,13 +529,13 @@ class _Pool(HybridBlock):
         **kwargs: Any,
     ) -> None:
         who = type(self).__name__
-        _check_layout(layout, axes, who)
+        check_layout(layout, axes, who)
         super().__init__(**kwargs)
-        size = _sizes(pool_size, len(axes), who, "pool_size")
+        size = axis_sizes(pool_size, len(axes), who, "pool_size")
         self._kwargs: dict[str, Any] = {
             "kernel": size,
-            "stride": size if strides is None else _sizes(strides, len(axes), who, "strides"),
-            "pad": _sizes(padding, len(axes), who, "padding"),
+            "stride": size if strides is None else axis_sizes(strides, len(axes), who, "strides"),
+            "pad": axis_sizes(padding, len(axes), who, "padding"),
             "global_pool": global_pool,
             "pool_type": pool_type,
             "layout": layout,

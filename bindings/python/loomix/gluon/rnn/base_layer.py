@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ... import ndarray as nd
@@ -18,6 +18,7 @@ from .modifier_cells import DropoutCell, check_share
 
 __all__ = ["RNNLayer"]
 
+_KINDS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")  # as initializers come
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -33,7 +34,7 @@ class RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        initializers: dict[str, Any],
+        initializers: Sequence[Any],
         dtype: Any,
         projection_size: int | None = None,
         clip: dict[str, Any] | None = None,
@@ -56,7 +57,7 @@ class RNNLayer(HybridBlock):
         self._dropout = dropout
         self._ways = ("l", "r") if bidirectional else ("l",)
         self._input_size = input_size
-        self._initializers = initializers
+        self._initializers = dict(zip(_KINDS, initializers))
         self._dtype = dtype
         self._clip = clip or {}
         self._use_sequence_length = use_sequence_length
@@ -73,7 +74,7 @@ class RNNLayer(HybridBlock):
                 if self._projection_size:
                     shapes["h2r_weight"] = (self._out_size, hidden_size)
                 for kind, shape in shapes.items():
-                    self._add(f"{way}{layer}_{kind}", shape, initializers[kind])
+                    self._add(f"{way}{layer}_{kind}", shape, self._initializers[kind])
             width = len(self._ways) * self._out_size
 
     def _add(self, name: str, shape: tuple[int, ...], init: Any) -> None:

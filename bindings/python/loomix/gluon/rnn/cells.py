@@ -3,44 +3,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .base_cell import HybridRecurrentCell, activate
+from .gated_cell import GatedCell, GRUStep, LSTMStep, VanillaStep
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 
 
-class DenseCell(HybridRecurrentCell):
+class DenseCell(GatedCell):
     """A cell whose gates are two fully connected layers, of the input and of the state.
 
     Parameters
     ----------
-    gates : int
-        Number of gates; their weights lie one after the other.
     hidden_size : int
-        Rows of a gate.
+        Rows of a gate in the weights, where gates lie one after the other.
     state_size : int
         Numbers of the state that the gates read.
     input_size : int
         Numbers of an input; 0 lets the first step find out.
-    initializers : dict
-        Initializer of each parameter, by its name without the cell's prefix.
+    initializers : sequence
+        Initializer of each parameter.
     """
+
+    _kinds: tuple[str, ...] = (
+        "i2h_weight",
+        "h2h_weight",
+        "i2h_bias",
+        "h2h_bias",
+    )  # their order in files, too
 
     def __init__(
         self,
-        gates: int,
         hidden_size: int,
         state_size: int,
         input_size: int,
-        initializers: dict[str, Any],
+        initializers: Sequence[Any],
         prefix: str | None,
         params: Any,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
-        self._gate_rows = gates * hidden_size
+        self._gate_rows = self._gate_count * hidden_size
         shapes = {
             "i2h_weight": (self._gate_rows, input_size),
             "h2h_weight": (self._gate_rows, state_size),
@@ -48,9 +53,9 @@ class DenseCell(HybridRecurrentCell):
             "i2h_bias": (self._gate_rows,),
             "h2h_bias": (self._gate_rows,),
         }
-        for name, init in initializers.items():
-            param = self.params.get(name, shape=shapes[name], init=init, allow_deferred_init=True)
-            setattr(self, name, param)
+        for kind, init in zip(self._kinds, initializers):
+            param = self.params.get(kind, shape=shapes[kind], init=init, allow_deferred_init=True)
+            setattr(self, kind, param)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and layout of each state; see :meth:`RecurrentCell.state_info`."""
@@ -63,6 +68,9 @@ class DenseCell(HybridRecurrentCell):
     def _repr_more(self) -> str:
         return ""
 
+    def _alias(self) -> str:
+        return self._kind
+
     def _gates(self, F: Any, name: str, inputs: Any, state: Any, *params: Any) -> tuple[Any, Any]:
         """What the input and what the state give to all gates."""
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = params
@@ -72,7 +80,7 @@ class DenseCell(HybridRecurrentCell):
         return i2h, h2h
 
 
-class RNNCell(DenseCell):
+class RNNCell(VanillaStep, DenseCell):
     """A vanilla cell: ``output = activation(i2h(input) + h2h(state))``, which is its state, too.
 
     Parameters
@@ -113,67 +121,15 @@ class RNNCell(DenseCell):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        initializers = {
-            "i2h_weight": i2h_weight_initializer,
-            "h2h_weight": h2h_weight_initializer,
-            "i2h_bias": i2h_bias_initializer,
-            "h2h_bias": h2h_bias_initializer,
-        }
-        super().__init__(1, hidden_size, hidden_size, input_size, initializers, prefix, params)
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)
         self._activation = activation
-
-    def _alias(self) -> str:
-        return "rnn"
 
     def _repr_more(self) -> str:
         return f", {self._activation}"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> tuple[Any, Any]:
-        name = f"t{self._counter}_"
-        i2h, h2h = self._gates(F, name, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        total = F.elemwise_add(i2h, h2h, name=f"{name}plus0")
-        output = activate(F, total, self._activation, f"{name}out")
-        return output, [output]
 
-
-def lstm_step(
-    F: Any,
-    i2h: Any,
-    h2h: Any,
-    cell: Any,
-    name: str,
-    activation: Any,
-    gate: Any = "sigmoid",
-    axis: int = 1,
-    output: str = "out",
-) -> tuple[Any, Any]:
-    """Output, whose node gets the name ``output``, and next cell state of an LSTM, from what its gates, one after the
-    other on ``axis``, get of the input and of the state."""
-    total = F.elemwise_add(i2h, h2h, name=f"{name}plus0")
-    slices = F.SliceChannel(total, num_outputs=4, axis=axis, name=f"{name}slice")
-    in_gate = activate(F, slices[0], gate, f"{name}i")
-    forget_gate = activate(F, slices[1], gate, f"{name}f")
-    new = activate(F, slices[2], activation, f"{name}c")
-    out_gate = activate(F, slices[3], gate, f"{name}o")
-    next_cell = F.elemwise_add(
-        F.elemwise_mul(forget_gate, cell, name=f"{name}mul0"),
-        F.elemwise_mul(in_gate, new, name=f"{name}mul1"),
-        name=f"{name}state",
-    )
-    activated = activate(F, next_cell, activation, f"{name}activation0")
-    return F.elemwise_mul(out_gate, activated, name=f"{name}{output}"), next_cell
-
-
-class LSTMCell(DenseCell):
+class LSTMCell(LSTMStep, DenseCell):
     """A long short-term memory cell. Its gates lie in the order in, forget, new, out.
 
     Parameters
@@ -216,61 +172,13 @@ class LSTMCell(DenseCell):
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
     ) -> None:
-        initializers = {
-            "i2h_weight": i2h_weight_initializer,
-            "h2h_weight": h2h_weight_initializer,
-            "i2h_bias": i2h_bias_initializer,
-            "h2h_bias": h2h_bias_initializer,
-        }
-        super().__init__(4, hidden_size, hidden_size, input_size, initializers, prefix, params)
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)
         self._activation = activation
         self._recurrent_activation = recurrent_activation
 
-    def _alias(self) -> str:
-        return "lstm"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Output and cell state; see :meth:`RecurrentCell.state_info`."""
-        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(2)]
-
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> tuple[Any, Any]:
-        name = f"t{self._counter}_"
-        i2h, h2h = self._gates(F, name, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output, next_cell = lstm_step(
-            F, i2h, h2h, states[1], name, self._activation, self._recurrent_activation
-        )
-        return output, [output, next_cell]
-
-
-def gru_step(F: Any, i2h: Any, h2h: Any, state: Any, name: str, activation: Any, axis: int = 1) -> Any:
-    """Output of a GRU, from what its gates, one after the other on ``axis``, get of the input and of the state."""
-    i2h_r, i2h_z, i2h_n = F.SliceChannel(i2h, num_outputs=3, axis=axis, name=f"{name}i2h_slice")
-    h2h_r, h2h_z, h2h_n = F.SliceChannel(h2h, num_outputs=3, axis=axis, name=f"{name}h2h_slice")
-    reset = F.Activation(
-        F.elemwise_add(i2h_r, h2h_r, name=f"{name}plus0"), act_type="sigmoid", name=f"{name}r_act"
-    )
-    update = F.Activation(
-        F.elemwise_add(i2h_z, h2h_z, name=f"{name}plus1"), act_type="sigmoid", name=f"{name}z_act"
-    )
-    remembered = F.elemwise_mul(reset, h2h_n, name=f"{name}mul0")
-    new = activate(F, F.elemwise_add(i2h_n, remembered, name=f"{name}plus2"), activation, f"{name}h_act")
-    return F.elemwise_add(
-        F.elemwise_mul(1.0 - update, new, name=f"{name}mul1"),
-        F.elemwise_mul(update, state, name=f"{name}mul2"),
-        name=f"{name}out",
-    )
-
-
-class GRUCell(DenseCell):
+class GRUCell(GRUStep, DenseCell):
     """A gated recurrent unit. Its gates lie in the order reset, update, new; the reset gate acts on what the state
     gives, with its bias, as in cuDNN.
 
@@ -309,28 +217,5 @@ class GRUCell(DenseCell):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        initializers = {
-            "i2h_weight": i2h_weight_initializer,
-            "h2h_weight": h2h_weight_initializer,
-            "i2h_bias": i2h_bias_initializer,
-            "h2h_bias": h2h_bias_initializer,
-        }
-        super().__init__(3, hidden_size, hidden_size, input_size, initializers, prefix, params)
-
-    def _alias(self) -> str:
-        return "gru"
-
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> tuple[Any, Any]:
-        name = f"t{self._counter}_"
-        i2h, h2h = self._gates(F, name, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = gru_step(F, i2h, h2h, states[0], name, "tanh")
-        return output, [output]
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
+        super().__init__(hidden_size, hidden_size, input_size, inits, prefix, params)

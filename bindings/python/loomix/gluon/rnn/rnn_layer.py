@@ -66,6 +66,7 @@ class RNN(RNNLayer):
     ) -> None:
         if activation not in ("relu", "tanh"):
             raise MXNetValueError(f"[RNN] activation is {activation!r}; expected 'relu' or 'tanh'.")
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
             f"rnn_{activation}",
             hidden_size,
@@ -74,12 +75,7 @@ class RNN(RNNLayer):
             dropout,
             bidirectional,
             input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-            },
+            inits,
             dtype,
             **kwargs,
         )
@@ -155,11 +151,14 @@ class LSTM(RNNLayer):
             raise MXNetValueError(
                 f"[LSTM] state_clip_min is {state_clip_min} and state_clip_max {state_clip_max}; expected both or none."
             )
-        clip = {
-            "lstm_state_clip_min": state_clip_min,
-            "lstm_state_clip_max": state_clip_max,
-            "lstm_state_clip_nan": state_clip_nan,
-        }
+        clip = None
+        if state_clip_min is not None:
+            clip = {
+                "lstm_state_clip_min": state_clip_min,
+                "lstm_state_clip_max": state_clip_max,
+                "lstm_state_clip_nan": state_clip_nan,
+            }
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
             "lstm",
             hidden_size,
@@ -168,16 +167,10 @@ class LSTM(RNNLayer):
             dropout,
             bidirectional,
             input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-                "h2r_weight": h2r_weight_initializer,
-            },
+            (*inits, h2r_weight_initializer),
             dtype,
             projection_size,
-            None if state_clip_min is None else clip,
+            clip,
             **kwargs,
         )
 
@@ -234,20 +227,7 @@ class GRU(RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
+        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
-            "gru",
-            hidden_size,
-            num_layers,
-            layout,
-            dropout,
-            bidirectional,
-            input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-            },
-            dtype,
-            **kwargs,
+            "gru", hidden_size, num_layers, layout, dropout, bidirectional, input_size, inits, dtype, **kwargs
         )

@@ -5,144 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....base import MXNetValueError
 from ...block import HybridBlock
 from ...nn import Activation
+from ...nn.conv_layers import axis_sizes, conv_text
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
 
-def _pair(value: Any, who: str, what: str) -> tuple[int, ...]:
-    """One size for each of the two axes."""
-    sizes = (int(value),) * 2 if isinstance(value, (int, np.integer)) else tuple(value)
-    if len(sizes) != 2:
-        raise MXNetValueError(f"[{who}] {what} is {value!r}; expected a number or 2 of them.")
-    return sizes
-
-
-class _Deformable(HybridBlock):
-    """What both convolutions share: one that gives the offsets, and the one that reads by them."""
-
-    _offsets: int  # numbers that each element of a window gets
-    _hint: str
-    _order: tuple[str, str]  # of the parameters, in files as well
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Any,
-        strides: Any,
-        padding: Any,
-        dilation: Any,
-        groups: int,
-        num_deformable_group: int,
-        layout: str,
-        use_bias: bool,
-        in_channels: int,
-        activation: str | None,
-        weight_initializer: Any,
-        bias_initializer: Any,
-        offset_weight_initializer: Any,
-        offset_bias_initializer: Any,
-        offset_use_bias: bool,
-        op_name: str,
-        adj: Any,
-        prefix: str | None,
-        params: Any,
-    ) -> None:
-        super().__init__(prefix=prefix, params=params)
-        who = type(self).__name__
-        if layout != "NCHW":
-            raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'NCHW'.")
-        if adj is not None:
-            raise MXNetValueError(f"[{who}] adj is {adj!r}; it belongs to transposed convolutions.")
-        kernel = _pair(kernel_size, who, "kernel_size")
-        self._op_name = op_name
-        self._offset_kwargs: dict[str, Any] = {
-            "kernel": kernel,
-            "stride": _pair(strides, who, "strides"),
-            "dilate": _pair(dilation, who, "dilation"),
-            "pad": _pair(padding, who, "padding"),
-            "num_filter": self._offsets * kernel[0] * kernel[1] * num_deformable_group,
-            "num_group": groups,
-            "no_bias": not offset_use_bias,
-            "layout": layout,
-        }
-        self._kwargs = {
-            **self._offset_kwargs,
-            "num_filter": channels,
-            "num_deformable_group": num_deformable_group,
-            "no_bias": not use_bias,
-        }
-        with self.name_scope():
-            self._in_channels = in_channels
-            settings = {
-                "offset": (
-                    self._offset_kwargs["num_filter"],
-                    offset_use_bias,
-                    (offset_weight_initializer, offset_bias_initializer),
-                ),
-                "deformable_conv": (channels, use_bias, (weight_initializer, bias_initializer)),
-            }
-            for name in self._order:
-                filters, bias, inits = settings[name]
-                shapes = {"weight": (filters, in_channels // groups, *kernel), "bias": (filters,)}
-                for (kind, shape), init in zip(shapes.items(), inits):
-                    param = None
-                    if kind == "weight" or bias:
-                        param = self.params.get(
-                            f"{name}_{kind}", shape=shape, init=init, allow_deferred_init=True
-                        )
-                    setattr(self, f"{name}_{kind}", param)
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
-
-    def _alias(self) -> str:
-        return self._hint
-
-    def __repr__(self) -> str:
-        settings = self._kwargs
-        texts = [
-            f"{self._in_channels or None} -> {settings['num_filter']}",
-            f"kernel_size={settings['kernel']}",
-            f"stride={settings['stride']}",
-        ]
-        if settings["pad"] != (0, 0):
-            texts.append(f"padding={settings['pad']}")
-        if settings["dilate"] != (1, 1):
-            texts.append(f"dilation={settings['dilate']}")
-        if settings["num_group"] != 1:
-            texts.append(f"groups={settings['num_group']}")
-        if settings["no_bias"]:
-            texts.append("bias=False")
-        if self.act is not None:
-            texts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(texts)})"
-
-    def _inputs(self, F: Any, x: Any, offset: Any) -> tuple[Any, ...]:
-        """What the convolution reads, from what the first one gave."""
-        return x, offset
-
-    def hybrid_forward(
-        self,
-        F: Any,
-        x: Any,
-        offset_weight: Any,
-        deformable_conv_weight: Any,
-        offset_bias: Any = None,
-        deformable_conv_bias: Any = None,
-    ) -> Any:
-        arrays = (x, offset_weight) if offset_bias is None else (x, offset_weight, offset_bias)
-        offset = F.Convolution(*arrays, **self._offset_kwargs)
-        inputs = (*self._inputs(F, x, offset), deformable_conv_weight)
-        if deformable_conv_bias is not None:
-            inputs = (*inputs, deformable_conv_bias)
-        out = getattr(F.contrib, self._op_name)(*inputs, name="fwd", **self._kwargs)
-        return out if self.act is None else self.act(out)
-
-
-class DeformableConvolution(_Deformable):
+class DeformableConvolution(HybridBlock):
     """A convolution whose windows read at places moved by offsets, which a convolution of the same input gives
     (Dai et al., 2017).
 
@@ -183,9 +54,9 @@ class DeformableConvolution(_Deformable):
     (2, 4, 8, 8)
     """
 
-    _offsets = 2
+    _offsets = 2  # numbers that each element of a window gets
     _hint = "deformable_conv"
-    _order = ("offset", "deformable_conv")
+    _order = ("offset", "deformable_conv")  # of the parameters, in files as well
 
     def __init__(
         self,
@@ -210,31 +81,79 @@ class DeformableConvolution(_Deformable):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            num_deformable_group,
-            layout,
-            use_bias,
-            in_channels,
-            activation,
-            weight_initializer,
-            bias_initializer,
-            offset_weight_initializer,
-            offset_bias_initializer,
-            offset_use_bias,
-            op_name,
-            adj,
-            prefix,
-            params,
-        )
+        super().__init__(prefix=prefix, params=params)
+        who = type(self).__name__
+        if layout != "NCHW":
+            raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'NCHW'.")
+        if adj is not None:
+            raise MXNetValueError(f"[{who}] adj is {adj!r}; it belongs to transposed convolutions.")
+        kernel = axis_sizes(kernel_size, 2, who, "kernel_size")
+        self._op_name = op_name
+        self._offset_kwargs: dict[str, Any] = {
+            "kernel": kernel,
+            "stride": axis_sizes(strides, 2, who, "strides"),
+            "dilate": axis_sizes(dilation, 2, who, "dilation"),
+            "pad": axis_sizes(padding, 2, who, "padding"),
+            "num_filter": self._offsets * kernel[0] * kernel[1] * num_deformable_group,
+            "num_group": groups,
+            "no_bias": not offset_use_bias,
+            "layout": layout,
+        }
+        self._kwargs = {
+            **self._offset_kwargs,
+            "num_filter": channels,
+            "num_deformable_group": num_deformable_group,
+            "no_bias": not use_bias,
+        }
+        self._in_channels = in_channels
+        offset_inits = (offset_weight_initializer, offset_bias_initializer)
+        with self.name_scope():
+            for name in self._order:
+                if name == "offset":
+                    self._add(name, self._offset_kwargs, offset_inits)
+                else:
+                    self._add(name, self._kwargs, (weight_initializer, bias_initializer))
+            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _add(self, name: str, settings: dict[str, Any], inits: tuple[Any, Any]) -> None:
+        """The parameters of one of the two convolutions."""
+        filters = settings["num_filter"]
+        weight = (filters, self._in_channels // settings["num_group"], *settings["kernel"])
+        for kind, shape, init in zip(("weight", "bias"), (weight, (filters,)), inits):
+            param = None
+            if kind == "weight" or not settings["no_bias"]:
+                param = self.params.get(f"{name}_{kind}", shape=shape, init=init, allow_deferred_init=True)
+            setattr(self, f"{name}_{kind}", param)
+
+    def _alias(self) -> str:
+        return self._hint
+
+    def __repr__(self) -> str:
+        return conv_text(self, self._in_channels, self._kwargs["num_filter"])
+
+    def _inputs(self, F: Any, x: Any, offset: Any) -> tuple[Any, ...]:
+        """What the convolution reads, from what the first one gave."""
+        return x, offset
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: Any,
+        offset_weight: Any,
+        deformable_conv_weight: Any,
+        offset_bias: Any = None,
+        deformable_conv_bias: Any = None,
+    ) -> Any:
+        arrays = (x, offset_weight) if offset_bias is None else (x, offset_weight, offset_bias)
+        offset = F.Convolution(*arrays, **self._offset_kwargs)
+        inputs = (*self._inputs(F, x, offset), deformable_conv_weight)
+        if deformable_conv_bias is not None:
+            inputs = (*inputs, deformable_conv_bias)
+        out = getattr(F.contrib, self._op_name)(*inputs, name="fwd", **self._kwargs)
+        return out if self.act is None else self.act(out)
 
 
-class ModulatedDeformableConvolution(_Deformable):
+class ModulatedDeformableConvolution(DeformableConvolution):
     """A :class:`DeformableConvolution` that also weighs what it reads, by a mask of numbers from 0 to 2, which the same
     convolution gives as the offsets (Zhu et al., 2018). Parameters as of :class:`DeformableConvolution`.
 

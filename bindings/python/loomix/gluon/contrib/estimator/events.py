@@ -57,21 +57,9 @@ class TrainBegin(EventHandler):
     Examples
     --------
     >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
+    >>> class Seeded(mx.gluon.contrib.estimator.TrainBegin):
     ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    ...         mx.random.seed(7)
     """
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
@@ -83,22 +71,10 @@ class TrainEnd(EventHandler):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
-    ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    >>> from loomix.gluon.contrib.estimator import TrainEnd
+    >>> class Saving(TrainEnd):
+    ...     def train_end(self, estimator, *args, **kwargs):
+    ...         estimator.net.save_parameters("trained.params")
     """
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
@@ -110,22 +86,10 @@ class EpochBegin(EventHandler):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
-    ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    >>> from loomix.gluon.contrib.estimator import EpochBegin
+    >>> class Halving(EpochBegin):
+    ...     def epoch_begin(self, estimator, *args, **kwargs):
+    ...         estimator.trainer.set_learning_rate(estimator.trainer.learning_rate / 2)
     """
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
@@ -137,22 +101,10 @@ class EpochEnd(EventHandler):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
-    ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    >>> from loomix.gluon.contrib.estimator import EpochEnd
+    >>> class UntilGood(EpochEnd):
+    ...     def epoch_end(self, estimator, *args, **kwargs):
+    ...         return estimator.train_metrics[0].get()[1] > 0.99
     """
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
@@ -164,22 +116,10 @@ class BatchBegin(EventHandler):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
-    ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    >>> from loomix.gluon.contrib.estimator import BatchBegin
+    >>> class Watching(BatchBegin):
+    ...     def batch_begin(self, estimator, *args, batch, **kwargs):
+    ...         print("data of shape", batch[0].shape)
     """
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:
@@ -191,22 +131,10 @@ class BatchEnd(EventHandler):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> from loomix.gluon.contrib import estimator as handlers
-    >>> class CountSteps(handlers.TrainBegin, handlers.BatchEnd):
-    ...     def train_begin(self, estimator, *args, **kwargs):
-    ...         self.steps = 0
-    ...     def batch_end(self, estimator, *args, **kwargs):
-    ...         self.steps += 1
-    >>> count = CountSteps()
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, batch_size=2), epochs=1, event_handlers=[count])
-    >>> count.steps
-    2
+    >>> from loomix.gluon.contrib.estimator import BatchEnd
+    >>> class Losses(BatchEnd):
+    ...     def batch_end(self, estimator, *args, loss, **kwargs):
+    ...         self.last = loss[0].mean()
     """
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> Any:

@@ -50,17 +50,9 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     Examples
     --------
     >>> import loomix as mx
-    >>> handlers = mx.gluon.contrib.estimator
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> estimator.logger.setLevel("ERROR")
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
-    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
-    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
-    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
-    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
+    >>> log = mx.gluon.contrib.estimator.LoggingHandler(log_interval=50, metrics=mx.metric.Loss())
+    >>> log.log_interval, [metric.name for metric in log.metrics]
+    (50, ['loss'])
     """
 
     def __init__(

@@ -50,18 +50,10 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> handlers = mx.gluon.contrib.estimator
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> estimator.logger.setLevel("ERROR")
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
-    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
-    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
-    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
-    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
+    >>> from loomix.gluon.contrib.estimator import StoppingHandler
+    >>> stop = StoppingHandler(max_batch=500)
+    >>> stop.max_epoch, stop.max_batch
+    (None, 500)
     """
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:

@@ -78,17 +78,10 @@ class MetricHandler(EpochBegin, BatchEnd):
     Examples
     --------
     >>> import loomix as mx
-    >>> handlers = mx.gluon.contrib.estimator
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> estimator.logger.setLevel("ERROR")
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
-    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
-    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
-    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
-    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
+    >>> metrics = mx.gluon.contrib.estimator.MetricHandler([mx.metric.Accuracy(), mx.metric.Loss()])
+    >>> metrics.batch_end(None, label=[mx.nd.array([1])], pred=[mx.nd.array([[0, 1]])], loss=[mx.nd.array([0.5])])
+    >>> [metric.get() for metric in metrics.metrics]
+    [('accuracy', 1.0), ('loss', 0.5)]
     """
 
     def __init__(self, metrics: Any, priority: float = -1000) -> None:
@@ -125,18 +118,9 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
     Examples
     --------
-    >>> import loomix as mx
-    >>> handlers = mx.gluon.contrib.estimator
-    >>> net = mx.gluon.nn.Dense(1)
-    >>> net.initialize()
-    >>> estimator = handlers.Estimator(net, mx.gluon.loss.L2Loss(), train_metrics=mx.metric.Loss())
-    >>> estimator.logger.setLevel("ERROR")
-    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.ones((4, 1)))
-    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2)
-    >>> mine = [handlers.StoppingHandler(max_epoch=2), handlers.GradientUpdateHandler()]
-    >>> mine += [handlers.MetricHandler(estimator.train_metrics), handlers.LoggingHandler()]
-    >>> mine += [handlers.ValidationHandler(loader, estimator.evaluate)]
-    >>> estimator.fit(loader, epochs=2, event_handlers=mine)
+    >>> from loomix.gluon.contrib.estimator import ValidationHandler
+    >>> every_other = ValidationHandler(loader, estimator.evaluate, epoch_period=2)  # doctest: +SKIP
+    >>> estimator.fit(loader, epochs=10, event_handlers=[every_other])  # doctest: +SKIP
     """
 
     def __init__(

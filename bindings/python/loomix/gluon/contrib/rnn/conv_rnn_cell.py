@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .base_conv_cell import ConvGRUBase, ConvLSTMBase, ConvRNNBase
+from ...rnn.gated_cell import GRUStep, LSTMStep, VanillaStep
+from .base_conv_cell import ConvCell
 
 __all__ = [
     "Conv1DGRUCell",
@@ -21,7 +22,133 @@ __all__ = [
 ]
 
 
-class Conv1DRNNCell(ConvRNNBase):
+class _OfSignals(ConvCell):
+    """Cells over signals."""
+
+    _axes = 1
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: Any,
+        h2h_kernel: Any,
+        i2h_pad: Any = (0,),
+        i2h_dilate: Any = (1,),
+        h2h_dilate: Any = (1,),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        conv_layout: str = "NCW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad,
+            i2h_dilate,
+            h2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            conv_layout,
+            activation,
+            prefix,
+            params,
+        )
+
+
+class _OfImages(ConvCell):
+    """Cells over images."""
+
+    _axes = 2
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: Any,
+        h2h_kernel: Any,
+        i2h_pad: Any = (0, 0),
+        i2h_dilate: Any = (1, 1),
+        h2h_dilate: Any = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        conv_layout: str = "NCHW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad,
+            i2h_dilate,
+            h2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            conv_layout,
+            activation,
+            prefix,
+            params,
+        )
+
+
+class _OfVolumes(ConvCell):
+    """Cells over volumes."""
+
+    _axes = 3
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: Any,
+        h2h_kernel: Any,
+        i2h_pad: Any = (0, 0, 0),
+        i2h_dilate: Any = (1, 1, 1),
+        h2h_dilate: Any = (1, 1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        conv_layout: str = "NCDHW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad,
+            i2h_dilate,
+            h2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            conv_layout,
+            activation,
+            prefix,
+            params,
+        )
+
+
+class Conv1DRNNCell(VanillaStep, _OfSignals):
     """A vanilla cell with convolutions, over signals.
 
     Parameters
@@ -57,46 +184,8 @@ class Conv1DRNNCell(ConvRNNBase):
     (2, 4, 6)
     """
 
-    _axes = 1
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv2DRNNCell(ConvRNNBase):
+class Conv2DRNNCell(VanillaStep, _OfImages):
     """A vanilla cell with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -109,46 +198,8 @@ class Conv2DRNNCell(ConvRNNBase):
     (2, 4, 6, 5)
     """
 
-    _axes = 2
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv3DRNNCell(ConvRNNBase):
+class Conv3DRNNCell(VanillaStep, _OfVolumes):
     """A vanilla cell with convolutions, over volumes. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -161,46 +212,8 @@ class Conv3DRNNCell(ConvRNNBase):
     (2, 4, 6, 5, 4)
     """
 
-    _axes = 3
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv1DLSTMCell(ConvLSTMBase):
+class Conv1DLSTMCell(LSTMStep, _OfSignals):
     """A long short-term memory cell with convolutions, over signals. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -213,46 +226,8 @@ class Conv1DLSTMCell(ConvLSTMBase):
     (2, 4, 6)
     """
 
-    _axes = 1
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv2DLSTMCell(ConvLSTMBase):
+class Conv2DLSTMCell(LSTMStep, _OfImages):
     """A long short-term memory cell with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -265,46 +240,8 @@ class Conv2DLSTMCell(ConvLSTMBase):
     (2, 4, 6, 5)
     """
 
-    _axes = 2
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv3DLSTMCell(ConvLSTMBase):
+class Conv3DLSTMCell(LSTMStep, _OfVolumes):
     """A long short-term memory cell with convolutions, over volumes. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -317,46 +254,8 @@ class Conv3DLSTMCell(ConvLSTMBase):
     (2, 4, 6, 5, 4)
     """
 
-    _axes = 3
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv1DGRUCell(ConvGRUBase):
+class Conv1DGRUCell(GRUStep, _OfSignals):
     """A gated recurrent unit with convolutions, over signals. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -369,46 +268,8 @@ class Conv1DGRUCell(ConvGRUBase):
     (2, 4, 6)
     """
 
-    _axes = 1
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0,),
-        i2h_dilate: Any = (1,),
-        h2h_dilate: Any = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv2DGRUCell(ConvGRUBase):
+class Conv2DGRUCell(GRUStep, _OfImages):
     """A gated recurrent unit with convolutions, over images. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -421,46 +282,8 @@ class Conv2DGRUCell(ConvGRUBase):
     (2, 4, 6, 5)
     """
 
-    _axes = 2
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0),
-        i2h_dilate: Any = (1, 1),
-        h2h_dilate: Any = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )
-
-
-class Conv3DGRUCell(ConvGRUBase):
+class Conv3DGRUCell(GRUStep, _OfVolumes):
     """A gated recurrent unit with convolutions, over volumes. Parameters as of :class:`Conv1DRNNCell`.
 
     Examples
@@ -472,41 +295,3 @@ class Conv3DGRUCell(ConvGRUBase):
     >>> output.shape
     (2, 4, 6, 5, 4)
     """
-
-    _axes = 3
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any = (0, 0, 0),
-        i2h_dilate: Any = (1, 1, 1),
-        h2h_dilate: Any = (1, 1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        conv_layout: str = "NCDHW",
-        activation: Any = "tanh",
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            input_shape,
-            hidden_channels,
-            i2h_kernel,
-            h2h_kernel,
-            i2h_pad,
-            i2h_dilate,
-            h2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            conv_layout,
-            activation,
-            prefix,
-            params,
-        )

@@ -7,7 +7,8 @@ from typing import Any
 
 from ....base import MXNetValueError
 from ...rnn.base_cell import api_of, check_is_cell, mask_steps
-from ...rnn.cells import DenseCell, lstm_step
+from ...rnn.cells import DenseCell
+from ...rnn.gated_cell import LSTMStep
 from ...rnn.modifier_cells import ModifierCell, check_share, refuse_both_ways
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
@@ -75,7 +76,7 @@ class VariationalDropoutCell(ModifierCell):
         return self._dropped(F, "outputs", output), next_states
 
 
-class LSTMPCell(DenseCell):
+class LSTMPCell(LSTMStep, DenseCell):
     """A long short-term memory cell whose output is projected to fewer numbers, which its gates then read.
 
     Parameters
@@ -104,6 +105,9 @@ class LSTMPCell(DenseCell):
     ((2, 3), [(2, 3), (2, 8)])
     """
 
+    _kind = "lstmp"
+    _kinds = ("i2h_weight", "h2h_weight", "h2r_weight", "i2h_bias", "h2h_bias")
+
     def __init__(
         self,
         hidden_size: int,
@@ -117,18 +121,15 @@ class LSTMPCell(DenseCell):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        initializers = {
-            "i2h_weight": i2h_weight_initializer,
-            "h2h_weight": h2h_weight_initializer,
-            "h2r_weight": h2r_weight_initializer,
-            "i2h_bias": i2h_bias_initializer,
-            "h2h_bias": h2h_bias_initializer,
-        }
-        super().__init__(4, hidden_size, projection_size, input_size, initializers, prefix, params)
+        inits = (
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            h2r_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+        )
+        super().__init__(hidden_size, projection_size, input_size, inits, prefix, params)
         self._projection_size = projection_size
-
-    def _alias(self) -> str:
-        return "lstmp"
 
     def _repr_more(self) -> str:
         return f" -> {self._projection_size}"
@@ -140,7 +141,7 @@ class LSTMPCell(DenseCell):
             {"shape": (batch_size, self._hidden_size), "__layout__": "NC"},
         ]
 
-    def hybrid_forward(
+    def hybrid_forward(  # type: ignore[override]  # one weight more
         self,
         F: Any,
         inputs: Any,
@@ -153,7 +154,7 @@ class LSTMPCell(DenseCell):
     ) -> tuple[Any, Any]:
         name = f"t{self._counter}_"
         i2h, h2h = self._gates(F, name, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        hidden, next_cell = lstm_step(F, i2h, h2h, states[1], name, "tanh", output="hidden")
+        hidden, next_cell = self._lstm_step(F, name, i2h, h2h, states[1], "hidden")
         output = F.FullyConnected(
             hidden, h2r_weight, no_bias=True, num_hidden=self._projection_size, name=f"{name}out"
         )
