@@ -114,6 +114,7 @@ void OpCall::add_outputs(const Runtime& runtime, const Spec& spec) {
     const bool add = !out.is_none() && spec.req[i] == ops::Req::add;
     ops::Req req = out.is_none() ? ops::Req::null : kernel_request(spec.op, spec.req[i]);
     if (req == ops::Req::null) {
+      if (out.is_none() && !spec.left_out.empty()) views_.back() = spec.left_out[i];
       views_.back().data = nullptr;
     } else {
       if (add) {

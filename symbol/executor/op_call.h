@@ -25,11 +25,12 @@ class OpCall final : public RefCounted {
     const ops::OpDef& op;
     const Ref<const AttrsBase>& attrs;
     std::span<const NDArray* const> in;
-    std::span<const NDArray> out;
+    std::span<const NDArray> out;  // none: not computed
     std::span<const NDArray> saved;
     std::span<const ops::Req> req;  // one an output
     Device device;
     bool training = false;
+    std::span<const TensorView> left_out = {};  // shapes and types of outputs, where some are none
     std::string_view node_name = {};            // for errors
     std::span<engine::Var* const> order = {};   // further Vars to use exclusively (planned memory)
     const ops::KernelChoice* choice = nullptr;  // made before by choose_kernel; else it is made here

@@ -43,6 +43,7 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
   for (const auto& [value, array] : bindings.arrays) pinned[index_[value]] = true;
   requests_.assign(index_.size(), ops::Req::write);
   for (const auto& [value, request] : bindings.requests) requests_[index_[value]] = request;
+  if (!options.own_memory) leave_out_unread(pinned);  // a monitor reads all
   choose_kernels();
   plan_ = plan_memory(graph_, known_, devices_, pinned,
                       options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
@@ -55,6 +56,25 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
   runs_.resize(blocks_.size());
   make_steps(bindings);
   find_gates();
+}
+
+// Hidden outputs are for gradients: without readers they are neither computed nor given memory.
+void Program::leave_out_unread(std::vector<char>& pinned) {
+  std::vector<char> read(index_.size(), false);
+  for (const ValueRef& output : graph_.outputs) read[index_[output]] = true;
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    for (const ValueRef& input : graph_.inputs(id)) read[index_[input]] = true;
+  }
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    const Node& node = graph_[id];
+    if (!node.op) continue;
+    for (int i = node.op->count_visible_outputs(*node.attrs); i < node.num_outputs; ++i) {
+      const int value = index_(id, i);
+      if (read[value]) continue;
+      requests_[value] = ops::Req::null;
+      pinned[value] = true;
+    }
+  }
 }
 
 // What a node needs beside its values must be known before memory is planned.
@@ -115,7 +135,8 @@ void Program::place_values(NodeId id) {
       array = arrays_[plan_.root[value]].reshape(shape);
     } else if (plan_.planned(value)) {
       array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
-    } else if (array.is_none() && (i < node.num_outputs || !plan_.values[value].readers.empty())) {
+    } else if (array.is_none() && requests_[value] != ops::Req::null &&
+               (i < node.num_outputs || !plan_.values[value].readers.empty())) {
       array = known_.stype(value) == StorageType::dense
                   ? NDArray(runtime_.engine(), shape, dtype, devices_[id])
                   : NDArray::sparse(runtime_.engine(), known_.stype(value), shape, dtype, devices_[id]);
@@ -162,19 +183,25 @@ void Program::make_call(Step& step) {
   for (const ValueRef& input : graph_.inputs(id)) in.push_back(&arrays_[index_[input]]);
   if (step.from < 0) {
     const auto values = std::span<const NDArray>(arrays_).subspan(index_(id, 0), node.num_values());
-    step.call = OpCall::make(
-        runtime_, {.op = *node.op,
-                   .attrs = node.attrs,
-                   .in = in,
-                   .out = values.first(node.num_outputs),
-                   .saved = values.subspan(node.num_outputs),
-                   .req = std::span<const ops::Req>(requests_).subspan(index_(id, 0), node.num_outputs),
-                   .device = devices_[id],
-                   .training = training_,
-                   .node_name = graph_.name_of(id),
-                   .order = step.order,
-                   .choice = &choices_[id],
-                   .scratch = &arrays_[scratch_value(id)]});
+    const auto requests = std::span<const ops::Req>(requests_).subspan(index_(id, 0), node.num_outputs);
+    std::vector<TensorView> left_out;
+    if (std::find(requests.begin(), requests.end(), ops::Req::null) != requests.end()) {
+      for (int i = 0; i < node.num_outputs; ++i)
+        left_out.push_back({nullptr, known_.dtypes[index_(id, i)], known_.shapes[index_(id, i)]});
+    }
+    step.call = OpCall::make(runtime_, {.op = *node.op,
+                                        .attrs = node.attrs,
+                                        .in = in,
+                                        .out = values.first(node.num_outputs),
+                                        .saved = values.subspan(node.num_outputs),
+                                        .req = requests,
+                                        .device = devices_[id],
+                                        .training = training_,
+                                        .left_out = left_out,
+                                        .node_name = graph_.name_of(id),
+                                        .order = step.order,
+                                        .choice = &choices_[id],
+                                        .scratch = &arrays_[scratch_value(id)]});
   }
   if (poison_) add_poison(step, in);
   step.outdated = false;

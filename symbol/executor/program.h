@@ -84,6 +84,7 @@ class Program final : public RefCounted {
   void place_values(NodeId id);
   void add_poison(Step& step, std::span<const NDArray* const> in) const;
   void find_gates();
+  void leave_out_unread(std::vector<char>& pinned);
   void choose_kernels();
   void find_users();
   void address_random_numbers(Step& step);

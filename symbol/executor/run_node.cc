@@ -272,10 +272,18 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   NDArrays out(num_out);
   int64_t taken = 0;  // bytes
   InlineVector<ops::Req, 4> req(num_out);
+  InlineVector<TensorView, 4> left_out;
   {
     Inferred inferred;
     infer(op, *attrs, in, options.out, num_out, inferred);
-    for (size_t i = 0; i < num_out; ++i) {
+    // Hidden outputs are for a gradient; where nobody asks for it they are not computed.
+    const size_t computed = recording || op.data_dependent ? num_out : visible;
+    for (size_t i = computed; i < num_out; ++i) {
+      left_out.resize(num_out);
+      left_out[i] = {nullptr, inferred.types[in.size() + i], inferred.shapes[in.size() + i]};
+      req[i] = ops::Req::null;
+    }
+    for (size_t i = 0; i < computed; ++i) {
       const bool is_given = i < options.out.size() && !options.out[i]->is_none();
       if (op.data_dependent) {
         LOOMIX_CHECK(i >= options.req.size() || options.req[i] == ops::Req::write, NotImplementedError,
@@ -289,9 +297,7 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
             NDArray(runtime.engine(), inferred.shapes[in.size() + i], inferred.types[in.size() + i], device);
         taken += out[i].bytes();
       }
-      const bool is_read =
-          i < visible || recording;  // else hidden outputs are for a gradient that nobody asks for
-      req[i] = i < options.req.size() ? options.req[i] : is_read ? ops::Req::write : ops::Req::null;
+      req[i] = i < options.req.size() ? options.req[i] : ops::Req::write;
     }
   }
   const bool training = autograd::is_training();
@@ -311,6 +317,7 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
                                                   .req = req,
                                                   .device = device,
                                                   .training = training,
+                                                  .left_out = left_out,
                                                   .node_name = options.node_name,
                                                   .bytes = taken});
   call->push(runtime, options.priority);
