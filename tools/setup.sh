@@ -61,6 +61,15 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 [ -z "$only_system" ] || exit 0
 
+# All environments of this folder share its build tree, which stands one build at a time.
+mkdir -p build
+exec {lock}>>build/setup.lock
+if ! flock -n "$lock"; then
+  echo "Another tools/setup.sh is building here ($(cat build/setup.lock)); this one goes on when it has ended." >&2
+  flock "$lock"
+fi
+echo "process $$, for $venv, since $(date +%H:%M:%S)" >build/setup.lock
+
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 # Developers compile what they change, and want to hear of missing includes; others compile everything once.
 quick=OFF

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 
 import loomix as mx
 import numpy as np
@@ -360,3 +361,30 @@ def test_features_are_those_of_the_build():
     assert features.is_enabled("DIST_KVSTORE") == ("libloomix_network" in libraries)
     assert features.is_enabled("NCCL") == ("libnccl" in libraries)
     assert features.is_enabled("OPENMP") == ("libgomp" in libraries or "libomp" in libraries)
+
+
+def test_setups_in_one_folder_wait_for_each_other(tmp_path):
+    """Two at once would write over each other's object files and archives."""
+    folder, tools, programs = tmp_path / "tree", tmp_path / "tree/tools", tmp_path / "bin"
+    for made in (tools, programs):
+        made.mkdir(parents=True)
+    script = pathlib.Path(__file__).parents[2] / "tools/setup.sh"
+    (tools / "setup.sh").write_text(script.read_text())
+    stubs = {programs / "dpkg-query": "echo install ok installed"}  # so that nothing is installed
+    for name in "ab":
+        (folder / name / "bin").mkdir(parents=True)
+        stubs[folder / name / "bin/python"] = f"echo {name} >>steps; sleep 0.3"
+    for path, command in stubs.items():
+        path.write_text(f"#!/bin/sh\n{command}\n")
+        path.chmod(0o755)
+    runs = []
+    for name in "ab":
+        environment = {**os.environ, "VENV": name, "PATH": f"{programs}:{os.environ['PATH']}"}
+        command = ["bash", str(tools / "setup.sh")]
+        runs.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
+        while name == "a" and not (folder / "steps").exists():
+            time.sleep(0.01)
+    texts = [run.communicate(timeout=60)[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], texts
+    assert (folder / "steps").read_text().split() == ["a", "a", "b", "b"]
+    assert texts[0] == "" and f"building here (process {runs[0].pid}, for a, since " in texts[1]
