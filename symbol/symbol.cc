@@ -333,7 +333,6 @@ Symbol Symbol::without_amp_cast() const {
   for (SymbolNode* node : depth_first(result.outputs_)) {
     for (auto& input : node->inputs) input = past_casts(input);
   }
-  for (auto& output : result.outputs_) output = past_casts(output);
   return result;
 }
 

@@ -230,6 +230,17 @@ def test_converted_symbol(low):
     )
 
 
+def test_files_keep_casts_that_are_outputs():
+    """As MXNet's do: an output has the name and the type in a file that it has here."""
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    both = mx.sym.amp_multicast(mx.sym.amp_cast(x, dtype="float16"), y, num_outputs=2, name="both")
+    for symbol in (both, mx.sym.amp_cast(mx.sym.exp(x), dtype="float16", name="low")):
+        assert mx.sym.load_json(symbol.tojson()).list_outputs() == symbol.list_outputs()
+    inner = mx.sym.load_json(mx.sym.exp(both[1]).tojson())
+    assert inner.list_arguments() == ["y"] and len(json.loads(inner.tojson())["nodes"]) == 2
+    assert json.loads(both.tojson())["nodes"][-1]["inputs"] == [[0, 0, 0], [1, 0, 0]]
+
+
 def test_excluded_names_stay_float32():
     converted = amp.convert_symbol(lenet_symbol(), "float16", excluded_sym_names=["fc"])
     inside = types(converted, data=F32)

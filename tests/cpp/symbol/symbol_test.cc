@@ -199,6 +199,8 @@ TEST(Symbol, CastsOfMixedPrecisionCanBeTakenOut) {
   const Symbol y = op("tanh", {}, {{"", cast}}, "y");
   EXPECT_EQ(y.without_amp_cast().graph().size(), 2);
   EXPECT_EQ(y.graph().size(), 4);
+  EXPECT_THAT(cast.without_amp_cast().list_outputs(), ElementsAre("c2_output"));  // whose type it says
+  EXPECT_EQ(cast.without_amp_cast().graph().size(), 2);
 }
 
 }  // namespace

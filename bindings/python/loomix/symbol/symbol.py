@@ -333,7 +333,8 @@ class Symbol(_Base):
     # ---- files ----
 
     def tojson(self, remove_amp_cast: bool = True) -> Any:
-        """The symbol as JSON text, as MXNet writes it."""
+        """The symbol as JSON text, as MXNet writes it: without the casts of mixed precision, but for those that are
+        its outputs, unless ``remove_amp_cast`` is False."""
         return (self.handle.without_amp_cast() if remove_amp_cast else self.handle).to_json()
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
