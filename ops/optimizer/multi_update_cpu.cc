@@ -70,7 +70,7 @@ void multi_lamb(const MultiLambParams& p, const KernelArgs& args) {
     dispatch_floating(in[0].dtype, "_multi_lamb_update", [&]<class T>(Type<T>) {
       using State = std::conditional_t<mixed, float, T>;
       using A = std::conditional_t<mixed, float, Accum<T>>;
-      const update::LambDirection<A> rule(p, A(p.wds[tensor]), p.step_count[static_cast<int>(tensor)]);
+      const update::LambDirection<A> rule(p, A(p.wds[tensor]), p.step_count[tensor]);
       const T* grad = in[1].as<T>();
       State* mean = in[2].mutable_as<State>();
       State* variance = in[3].mutable_as<State>();

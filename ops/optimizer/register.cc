@@ -104,7 +104,7 @@ void checked_multi_shape(const P& p, ShapeInfer& s) {
   if constexpr (requires { p.wds; }) check("wds", p.wds.size());
   if constexpr (requires { p.etas; }) check("etas", p.etas.size());
   if constexpr (requires { p.learning_rates; }) check("learning_rates", p.learning_rates.size());
-  if constexpr (requires { p.step_count; }) check("step_count", static_cast<size_t>(p.step_count.ndim()));
+  if constexpr (requires { p.step_count; }) check("step_count", p.step_count.size());
   multi_shape<P, stride, shared>(p, s);
 }
 

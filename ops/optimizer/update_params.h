@@ -212,7 +212,7 @@ struct MultiLambParams {
   std::vector<float> wds;
   float rescale_grad = 1.0f, lower_bound = -1.0f, upper_bound = -1.0f, clip_gradient = -1.0f;
   bool bias_correction = true;
-  Shape step_count;
+  std::vector<int64_t> step_count;
   int num_tensors = 1;
   static void fields(FieldList<MultiLambParams>& f) {
     using P = MultiLambParams;
@@ -226,7 +226,9 @@ struct MultiLambParams {
     f("upper_bound", &P::upper_bound, "Largest norm of a weight; off if negative.");
     f("clip_gradient", &P::clip_gradient, "Clips the gradients to [-c, c]; off if negative.");
     f("bias_correction", &P::bias_correction, "Corrects the means for their start at zero.");
-    f("step_count", &P::step_count, "Numbers of updates so far, these included.").required("(1,)");
+    f("step_count", &P::step_count, "Numbers of updates so far, these included.")
+        .type("Shape(tuple)")
+        .required("(1,)");
     f("num_tensors", &P::num_tensors, "Number of weights.").at_least(1);
   }
 };

@@ -363,6 +363,18 @@ def test_lamb_of_several_arrays(steps):
         np.testing.assert_allclose(means[i].asnumpy(), mean, rtol=1e-5)
 
 
+def test_lamb_of_many_arrays():
+    """As many as MXNet takes, which are more than a shape has axes."""
+    count = 45
+    lists = [[mx.nd.ones(2) for _ in range(count)] for _ in range(4)]
+    steps = list(range(1, count + 1))
+    mx.nd.contrib.multi_lamb_update(*lists, steps, [0.1] * count, [0.0] * count, out=lists[0])
+    for step in (1, count):
+        alone = [[mx.nd.ones(2)] for _ in range(4)]
+        mx.nd.contrib.multi_lamb_update(*alone, [step], [0.1], [0.0], out=alone[0])
+        assert lists[0][step - 1].asnumpy().tolist() == alone[0][0].asnumpy().tolist() != [1, 1]
+
+
 def test_lists_of_other_lengths():
     one = [mx.nd.ones(2)]
     with pytest.raises(ValueError, match=r"lengths \[1, 2, 1, 1\]"):
