@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -147,9 +148,12 @@ def test_the_environment(setting, code, text):
 @pytest.mark.filterwarnings("ignore:you are shuffling")
 def test_shuffling_in_place_is_an_error(shuffle, shape):
     mx.habits.set_habit("swapped-views", "error")
+    x = mx.nd.arange(math.prod(shape)).reshape(shape)
+    before = x.asnumpy()
     with pytest.raises(mx.habits.HabitError, match="mx.nd.random.shuffle"):
         for _ in range(3):  # a shuffle may leave all items where they are
-            shuffle(mx.nd.zeros(shape))
+            shuffle(x)
+    assert np.array_equal(x.asnumpy(), before)
 
 
 def test_copies_of_items_that_are_no_swap():

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,43 +154,60 @@ def float32_integers(source: Any, values: Any) -> None:
         )
 
 
-class _Copies(threading.local):
-    """The last assignment of an item of an array to another item of it."""
+class _Copy(NamedTuple):
+    """An assignment of an item of an array to another item of it."""
 
-    last: tuple[int, int, int, int] | None = (
-        None  # array, version of its memory before, item written, item read
-    )
+    array: int
+    version: int  # of the array's memory before
+    written: int
+    read: int
+    before: Any  # what the written item held; None where the habit is no error
+
+
+class _Copies(threading.local):
+    last: _Copy | None = None
 
 
 _copies = _Copies()
 
 
-def swapped_views(array: Any, key: int, value: Any) -> None:
-    """Of ``x[i], x[j] = x[j], x[i]``, which is how ``np.random.shuffle`` and ``random.shuffle`` work. Both values are
-    views, so the second assignment reads what the first one has written."""
-    if not is_watched("swapped-views"):
-        return
-    first, end = 0, len(array)  # the first item that shares memory with the value
+def _item_shared(array: Any, value: Any) -> int:
+    """The first item of an array that shares memory with a value, of which some do."""
+    first, end = 0, len(array)
     while end - first > 1:
         middle = (first + end) // 2
         if array._slice(first, middle)._shares_memory(value):
             end = middle
         else:
             first = middle
-    key, version = int(key) % len(array), array._version
-    last, _copies.last = _copies.last, (id(array), version, key, first)
+    return first
+
+
+def swapped_views(array: Any, key: int, value: Any) -> None:
+    """Of ``x[i], x[j] = x[j], x[i]``, which is how ``np.random.shuffle`` and ``random.shuffle`` work. Both values are
+    views, so the second assignment reads what the first one has written. The error undoes the first one."""
+    if not is_watched("swapped-views"):
+        return
+    read, written, version = _item_shared(array, value), key % len(array), array._version
+    last, _copies.last = _copies.last, None
+    if read == written:
+        return
+    items = array._detach()  # not for the tape
     if (
         last is None
-        or first == key
-        or last[0] != id(array)
-        or version - last[1] > 2
-        or last[2:] != (first, key)
+        or last.array != id(array)
+        or version - last.version > 2
+        or (last.written, last.read) != (read, written)
     ):
+        may_fail = _actions()["swapped-views"] == "error"
+        before = items._slice(written, written + 1).copy() if may_fail else None
+        _copies.last = _Copy(id(array), version, written, read, before)
         return
-    _copies.last = None
+    if last.before is not None:
+        items._slice(read, read + 1)[:] = last.before
     meet(
         "swapped-views",
-        f"x[{key}] is set to x[{first}], which has just been overwritten by x[{key}]: in `x[i], x[j] = x[j], x[i]` "
-        "both values are views, so one row is lost, as in MXNet. To shuffle use mx.nd.random.shuffle(x); to swap use "
-        "`x[i], x[j] = x[j].copy(), x[i].copy()`.",
+        f"x[{written}] is set to x[{read}], which has just been overwritten by x[{written}]: in `x[i], x[j] = x[j], "
+        "x[i]` both values are views, so one row is lost, as in MXNet. To shuffle use mx.nd.random.shuffle(x); to swap "
+        "use `x[i], x[j] = x[j].copy(), x[i].copy()`.",
     )
