@@ -105,6 +105,22 @@ def test_operators_without_parameters_take_any():
         nd.exp(x, other=x)
 
 
+def test_null_leaves_a_parameter_out():
+    null = mx.base._Null
+    assert repr(null) == "_Null"
+    x = nd.ones((2, 3))
+    assert (
+        nd.sum(x, axis=null, keepdims=null).shape == nd.sum(x, null).shape == x.sum(axis=null).shape == (1,)
+    )
+    assert nd.random.uniform(shape=null, dtype=null).shape == (1,)
+    assert mx.sym.random.uniform(shape=(2,), dtype=null).eval()[0].dtype == np.float32
+    assert mx.sym.sum(mx.sym.var("x"), axis=null).attr("axis") is None
+    with pytest.raises(ValueError, match="num_hidden is missing"):
+        nd.FullyConnected(x, num_hidden=null)
+    with pytest.raises(TypeError, match="two values for argument 'axis'"):
+        nd.sum(x, null, axis=0)
+
+
 @pytest.mark.parametrize("kind", ["cpu_shared", "cpu_pinned"])
 def test_memory_kinds_of_the_host_mix(kind):
     out = nd.empty((2, 3), ctx=mx.Context(kind, 0))

@@ -111,6 +111,7 @@ def test_unknown_name():
         (base.MXNetNotImplementedError, NotImplementedError),
         (base.DeviceError, RuntimeError),
         (base.StateError, RuntimeError),
+        (base.StateError, AssertionError),
     ],
 )
 def test_errors_are_both(error, builtin):

@@ -85,6 +85,16 @@ integer_types = (int, np.integer)
 numeric_types = (float, int, np.generic)
 
 
+class _NullType:
+    """The type of :data:`_Null`."""
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+
+_Null = _NullType()  # as an argument of an operator: leaves the parameter out
+
+
 class MXNetError(RuntimeError):
     """Base of every error that Loomix raises.
 
@@ -172,8 +182,19 @@ class MXNetNotImplementedError(MXNetError, NotImplementedError):
     """What was asked for does not exist in this build or version."""
 
 
-class StateError(MXNetError):
-    """A call came in the wrong order or from the wrong place."""
+class StateError(MXNetError, AssertionError):
+    """A call came in the wrong order or from the wrong place, which MXNet's modules assert.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.Variable("data"), name="softmax"))
+    >>> try:
+    ...     module.init_params()
+    ... except AssertionError as error:
+    ...     print(error)
+    [Module] bind must be called first.
+    """
 
 
 class InternalError(MXNetError):

@@ -55,6 +55,7 @@ OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ss
   static PyObject* const out_name = PyUnicode_InternFromString("out");
   static PyObject* const name_name = PyUnicode_InternFromString("name");
   static PyObject* const attr_name = PyUnicode_InternFromString("attr");
+  static PyObject* const left_out = package_attribute("base", "_Null");  // MXNet's default of every parameter
   const auto num_inputs = static_cast<Py_ssize_t>(signature.input_names.size());
   const auto num_fields = static_cast<Py_ssize_t>(signature.field_names.size());
 
@@ -78,20 +79,20 @@ OpCall sort_arguments(const OpSignature& signature, PyObject* const* args, Py_ss
     for (Py_ssize_t i = num_inputs; i < count; ++i) {
       const Py_ssize_t field = i - num_inputs;
       if (field < num_fields) {
-        call.attrs.push_back({static_cast<int>(field), args[i]});
+        if (args[i] != left_out) call.attrs.push_back({static_cast<int>(field), args[i]});
       } else {
         (field == num_fields ? call.out : call.name) = args[i];
       }
     }
   }
   const Py_ssize_t num_keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-  const size_t positional_attrs = call.attrs.size();
+  const Py_ssize_t positional_attrs = signature.variadic ? 0 : count - num_inputs;
   for (Py_ssize_t i = 0; i < num_keywords; ++i) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, i);
     PyObject* value = args[count + i];
     if (const int field = find_name(signature.field_names, name); field >= 0) {
-      if (static_cast<size_t>(field) < positional_attrs) fail_doubled(signature, name);
-      call.attrs.push_back({field, value});
+      if (field < positional_attrs) fail_doubled(signature, name);
+      if (value != left_out) call.attrs.push_back({field, value});
     } else if (const int input = signature.variadic ? -1 : find_name(signature.input_names, name);
                input >= 0) {
       if (call.inputs[input]) fail_doubled(signature, name);

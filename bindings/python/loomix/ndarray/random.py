@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _operators
-from ..base import MXNetTypeError, MXNetValueError, numeric_types
+from ..base import MXNetTypeError, MXNetValueError, _Null, numeric_types
 from ..context import current_context
 from . import _internal
 from .ndarray import NDArray, shape_of
@@ -47,9 +47,9 @@ def _draw(
     """Runs `_sample_NAME` where the parameters are arrays, `_random_NAME` where they are numbers."""
     values = list(params.values())
     given = dict(kwargs)
-    if shape is not None:
+    if shape is not None and shape is not _Null:
         given["shape"] = shape_of(shape)
-    if dtype is not None:
+    if dtype is not None and dtype is not _Null:
         given["dtype"] = dtype
     if any(isinstance(value, NDArray) for value in values):
         if not all(isinstance(value, NDArray) for value in values):
