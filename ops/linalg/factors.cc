@@ -148,10 +148,13 @@ void register_linalg_factors(OpTable& table) {
         s.set_out(1, with_last(a, rows, rows));
       })
       .gradient(gelqf_gradient);
-  add(table, "syevd",
-      "U and v with A = U^T diag(v) U for each symmetric matrix of a batch: the rows of U are its "
-      "eigenvectors, v its eigenvalues in ascending order.")
-      .aliases({})
+  table
+      .add<NoParams>("_linalg_syevd", {"A"})  // the one that has no other name
+      .doc(
+          "U and v with A = U^T diag(v) U for each symmetric matrix of a batch: the rows of U are its "
+          "eigenvectors, v its eigenvalues in ascending order.")
+      .types(kMatrixTypes)
+      .cost(factor_cost)
       .outputs({"output0", "output1"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {
         tie_squares(s);
