@@ -254,6 +254,17 @@ def test_gluon_character_model(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.skipif(not mx.runtime.Features().is_enabled("DIST_KVSTORE"), reason="no network module")
+def test_gluon_cluster(tmp_path):
+    output = run_example("gluon/distributed.py", "--quick", "--output", tmp_path)
+    assert float(output.split("accuracy: ")[1].split()[0]) > 0.9
+    assert "with 4 workers" in output
+    assert (tmp_path / "distributed.png").stat().st_size > 1000
+    assert mx.nd.load(str(tmp_path / "distributed.params"))["5.weight"].shape == (10, 128)
+
+
+@pytest.mark.slow
 def test_shapes_are_found(tmp_path):
     output = run_example("detection/ssd.py", "--quick", "--output", tmp_path)
     precisions = [float(text) for text in re.findall(r", mAP (\d\.\d+)\n", output)]
