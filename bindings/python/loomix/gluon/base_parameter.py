@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core, autograd, initializer, symbol
 from .. import ndarray as nd
-from ..base import MXNetError, MXNetNotImplementedError, MXNetValueError, ShapeError
+from ..base import MXNetError, MXNetValueError, ShapeError
 from ..context import Context, as_context_list, cpu, current_context
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ __all__ = ["Constant", "DeferredInitializationError", "Parameter", "tensor_types
 tensor_types = (symbol.Symbol, nd.NDArray)
 
 _NOT_INITIALIZED = (
-    "Parameter '{}' has not been initialized. Call initialize() first, on what Block.collect_params() "
-    "gives: Block.params leaves the parameters of children out."
+    "[Parameter] Parameter '{}' has not been initialized; call initialize() first, of the block or of what its "
+    "collect_params() gives (params leaves out those of children)."
 )
 
 
@@ -81,8 +81,8 @@ class Parameter:
         Whether ``initialize`` may be called before the shape is known.
     differentiable : bool
         False for what has no gradient, such as moving averages.
-    stype : {'default'}
-        Storage type.
+    stype : {'default', 'row_sparse'}
+        Values are dense in any case; with 'row_sparse', :meth:`row_sparse_data` gives them.
     grad_stype : {'default', 'row_sparse'}
         Storage type of the gradient.
 
@@ -110,15 +110,10 @@ class Parameter:
         grad_stype: str = "default",
     ) -> None:
         for key, value in (("stype", stype), ("grad_stype", grad_stype)):
-            if value not in ("default", "row_sparse", "csr"):
+            if value not in ("default", "row_sparse"):
                 raise MXNetValueError(
-                    f"[Parameter] invalid {key} for Parameter '{name}': {value!r}; expected 'default', "
-                    "'row_sparse' or 'csr'."
+                    f"[Parameter] {key} of Parameter '{name}' is {value!r}; expected 'default' or 'row_sparse'."
                 )
-        if stype != "default":
-            raise MXNetNotImplementedError(
-                f"[Parameter] Parameter '{name}' has stype {stype!r}; parameters are dense: leave it out."
-            )
         self.name = name
         self._shape: tuple[int, ...] | None = None
         self._data: list[NDArray] | None = None
@@ -190,7 +185,7 @@ class Parameter:
 
     @property
     def stype(self) -> str:
-        """The storage type."""
+        """The storage type that was asked for; values are dense in any case."""
         return self._stype
 
     @property
@@ -208,7 +203,7 @@ class Parameter:
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
-                stype=self._stype,
+                stype="default",
             )
         return self._var
 
@@ -235,8 +230,7 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to "
-                "re-initialize.",
+                f"[Parameter] Parameter '{self.name}' has values and keeps them; force_reinit=True replaces them.",
                 stacklevel=2,
             )
             return
@@ -247,7 +241,8 @@ class Parameter:
         if not _known(self.shape):
             if not self._allow_deferred_init:
                 raise MXNetValueError(
-                    f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}."
+                    f"[Parameter] Parameter '{self.name}' of shape {self.shape} cannot be initialized: expected sizes "
+                    "above 0, or allow_deferred_init=True."
                 )
             self._deferred = (init, contexts, default_init, None)
             return
@@ -260,8 +255,8 @@ class Parameter:
         init, contexts, default_init, data = self._deferred
         if not _known(self.shape):
             raise MXNetValueError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}. "
-                "Please specify in_units, in_channels, etc for Blocks."
+                f"[Parameter] Parameter '{self.name}' has shape {self.shape}, whose zeros no input has filled in; run "
+                "the block on a batch, or give the layer its in_units, in_channels and so on."
             )
         self._deferred = None
         with autograd.pause():
@@ -301,11 +296,12 @@ class Parameter:
         where: str | None = None,
     ) -> None:
         """Takes over values from a file."""
+        if data.stype != "default":
+            data = data.tostype("default")
         where = f"'{self.name}'" if where is None else f"'{where}' ({self.name})"
         if self.shape is not None and not _same_shape(self.shape, data.shape):
             raise ShapeError(
-                f"Failed loading Parameter {where} from saved params: shape incompatible "
-                f"expected {self.shape} vs saved {data.shape}"
+                f"[Parameter] Parameter {where} has shape {self.shape}; the saved values have shape {data.shape}."
             )
         self._shape = data.shape
         if cast_dtype:
@@ -317,17 +313,16 @@ class Parameter:
                 self.dtype = data.dtype
         elif not _core.same_dtype(self.dtype, data.dtype):
             raise MXNetValueError(
-                f"Failed loading Parameter {where} from saved params: dtype incompatible "
-                f"expected {np.dtype(self.dtype)} vs saved {np.dtype(data.dtype)}. Set cast_dtype=True to "
-                "cast the dtype of saved params."
+                f"[Parameter] Parameter {where} has type {np.dtype(self.dtype)}; the saved values have type "
+                f"{np.dtype(data.dtype)}. cast_dtype=True converts them."
             )
         contexts = None if ctx is None else _contexts(ctx)
         if self._data is None:
             if self._deferred is not None:
                 if contexts is not None and set(contexts) != set(self._deferred[1]):
                     raise MXNetValueError(
-                        f"Failed to load Parameter {where} on {contexts} because it was "
-                        f"previously initialized on {self.list_ctx()}."
+                        f"[Parameter] Parameter {where} is to be loaded to {contexts}, but was initialized for "
+                        f"{self.list_ctx()}."
                     )
                 contexts = self._deferred[1]
             self._deferred = None
@@ -347,11 +342,8 @@ class Parameter:
             return arrays
         if self._deferred is not None:
             raise DeferredInitializationError(
-                f"Parameter '{self.name}' has not been initialized yet because initialization was deferred. "
-                "Actual initialization happens during the first forward pass. Please pass one batch of data "
-                "through the network before accessing Parameters. You can also avoid deferred "
-                "initialization by specifying in_units, num_features, etc., for network layers. So far its shape "
-                f"is {self.shape}."
+                f"[Parameter] Parameter '{self.name}' has no values yet: its shape, {self.shape} so far, follows from "
+                "the first batch. Run the block on one, or give the layer its in_units, in_channels and so on."
             )
         raise MXNetError(_NOT_INITIALIZED.format(self.name))
 
@@ -366,7 +358,7 @@ class Parameter:
             if own is ctx or own == ctx:  # mostly the same object
                 return array
         raise MXNetError(
-            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on "
+            f"[Parameter] Parameter '{self.name}' is not on {ctx}; it was initialized for "
             f"{[array.context for array in arrays]}."
         )
 
@@ -378,23 +370,27 @@ class Parameter:
         """The arrays on all devices."""
         return self._check(self._data)
 
-    def _no_sparse(self, what: str, instead: str) -> MXNetError:
-        return MXNetError(
-            f"Cannot return a copy of Parameter {self.name} via {what}() because its storage type is "
-            f"{self._stype}. Please use {instead}() instead."
-        )
+    def _check_rows(self, what: str, instead: str) -> None:
+        if self._stype != "row_sparse":
+            raise MXNetError(
+                f"[Parameter.{what}] Parameter '{self.name}' was not made with stype='row_sparse'; use {instead}()."
+            )
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """Rows of a parameter that is stored by rows, which none is here."""
-        raise self._no_sparse("row_sparse_data", "data")
+        """The array on the device of `row_id`, which says what rows are wanted: these are among its rows."""
+        self._check_rows("row_sparse_data", "data")
+        return self.data(row_id.context)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """As :meth:`row_sparse_data`, on all devices."""
-        raise self._no_sparse("list_row_sparse_data", "list_data")
+        self._check_rows("list_row_sparse_data", "list_data")
+        return self.list_data()
 
     def _check_grad(self) -> None:
         if self._data is not None and self._grad is None:
-            raise MXNetError(f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'")
+            raise MXNetError(
+                f"[Parameter] Parameter '{self.name}' has no gradient, as its grad_req is 'null'."
+            )
 
     def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient on a device."""
@@ -411,7 +407,7 @@ class Parameter:
         if self._data is None:
             if self._deferred is not None:
                 return self._deferred[1]
-            raise MXNetError(f"Parameter '{self.name}' has not been initialized")
+            raise MXNetError(_NOT_INITIALIZED.format(self.name))
         return [array.context for array in self._data]
 
     def set_data(self, data: Any) -> None:
@@ -452,7 +448,7 @@ class Parameter:
             self._deferred = (init, contexts, default_init, data)
         else:
             raise MXNetValueError(
-                f"Cannot reset context for Parameter '{self.name}' because it has not been initialized."
+                f"[Parameter.reset_ctx] Parameter '{self.name}' is not initialized; there is nothing to move."
             )
 
     def _reduce(self) -> NDArray:
@@ -511,8 +507,7 @@ class Constant(Parameter):
     def grad_req(self, req: str) -> None:
         if req != "null":
             warnings.warn(
-                f'Constant parameter "{self.name}" does not support grad_req other than "null", and new '
-                f'value "{req}" is ignored.',
+                f"[Constant] grad_req is {req!r}, but constant '{self.name}' has no gradient; it stays 'null'.",
                 stacklevel=2,
             )
 

@@ -44,30 +44,29 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     num_slice : int
     batch_axis : int
     even_split : bool
-        Whether all parts must have the same size; otherwise the last one may be longer.
+        Whether all parts must have the same size; otherwise the first ones may be longer by one.
 
     Examples
     --------
     >>> import loomix as mx
     >>> [part.shape for part in split_data(mx.nd.ones((5, 2)), 2, even_split=False)]
-    [(2, 2), (3, 2)]
+    [(3, 2), (2, 2)]
     """
     size = data.shape[batch_axis]
     if num_slice < 1:
         raise MXNetValueError(f"[split_data] num_slice is {num_slice}; expected 1 or more.")
     if even_split and size % num_slice != 0:
         raise MXNetValueError(
-            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis "
-            f"{batch_axis}. Use a batch size that's multiple of {num_slice} or set even_split=False to allow "
-            "uneven partitioning of data."
+            f"[split_data] axis {batch_axis} of shape {data.shape} does not divide into {num_slice} equal parts; "
+            "even_split=False lets the first ones be longer by one."
         )
     if size < num_slice:
         raise MXNetValueError(
-            f"Too many slices for data with shape {data.shape}. Arguments are num_slice={num_slice} and "
-            f"batch_axis={batch_axis}."
+            f"[split_data] axis {batch_axis} of shape {data.shape} is too short for {num_slice} parts."
         )
-    step = size // num_slice
-    bounds = [(i * step, (i + 1) * step if i < num_slice - 1 else size) for i in range(num_slice)]
+    step, longer = divmod(size, num_slice)
+    ends = [(i + 1) * step + min(i + 1, longer) for i in range(num_slice)]
+    bounds = list(zip([0, *ends], ends))
     if batch_axis == 0:
         return [data[begin:end] for begin, end in bounds]
     return [nd.slice_axis(data, axis=batch_axis, begin=begin, end=end) for begin, end in bounds]
@@ -125,7 +124,9 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     if check_isfinite and not np.isfinite(total.asscalar()):
         import warnings
 
-        warnings.warn("nan or inf is detected. Clipping results will be undefined.", stacklevel=2)
+        warnings.warn(
+            "[clip_global_norm] the norm is not finite, so all gradients become NaN or 0.", stacklevel=2
+        )
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     for array in arrays:
         array[:] = array * scale.as_in_context(array.context).astype(array.dtype, copy=False)
@@ -268,7 +269,7 @@ class HookHandle:
 
     def __init__(self, hooks: OrderedDict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         if not callable(hook):
-            raise MXNetTypeError(f"[hook] got a {type(hook).__name__}; expected a function.")
+            raise MXNetTypeError(f"[hook] got an object of type {type(hook).__name__}; expected a function.")
         HookHandle._next += 1
         self._id = HookHandle._next
         hooks[self._id] = hook

@@ -189,7 +189,7 @@ class PixelShuffle3D(_PixelShuffle):
 
 
 class SparseEmbedding(Block):
-    """Rows of a large table, by their numbers. The table and its gradient are dense, as of :class:`nn.Embedding`.
+    """Rows of a large table, by their numbers. Its gradient is row_sparse, so a step changes the rows that were read.
 
     Parameters
     ----------
