@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -217,7 +219,8 @@ Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
 
 Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  LOOMIX_CHECK(file.is_open(), FileError, "[Symbol.load] '{}' could not be opened.", path);
+  LOOMIX_CHECK(file.is_open(), FileError, "[Symbol.load] '{}' could not be opened: {}.", path,
+               std::strerror(errno));
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   LOOMIX_CHECK(!file.bad(), FileError, "[Symbol.load] '{}' could not be read.", path);
   try {

@@ -9,9 +9,9 @@ It starts a cluster on this machine: the line below, which also stands for more 
 
     python -m loomix launch -n 4 -s 2 python examples/gluon/distributed.py
 
-Each worker reads its share of the pictures. `Trainer` sends the gradients to the servers, which add them up, make the
+Each worker reads its share of the images. `Trainer` sends the gradients to the servers, which add them up, make the
 step and give the new weights back. The first worker tests the network after each epoch, and saves the parameters, and a
-picture of losses and accuracies.
+plot of losses and accuracies.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from loomix import autograd, gluon
 from loomix.gluon import nn
 
 try:
-    import matplotlib  # noqa: F401 - for the picture at the end, but missed now
+    import matplotlib  # noqa: F401 - for the plot at the end, but missed now
 except ModuleNotFoundError as error:
     raise SystemExit(f"This example needs {error.name}: pip install matplotlib") from None
 
@@ -43,7 +43,7 @@ def network():
 
 
 def accuracy(net, images, labels):
-    """The share of pictures whose class has the highest score."""
+    """The share of images whose class has the highest score."""
     right = 0
     for begin in range(0, len(images), 500):
         scores = net(mx.nd.array(images[begin : begin + 500]))
@@ -52,7 +52,7 @@ def accuracy(net, images, labels):
 
 
 def train(options):
-    """Trains as one of the workers; returns the accuracy on the test pictures, which the first one finds."""
+    """Trains as one of the workers; returns the accuracy on the test images, which the first one finds."""
     store = mx.kv.create("dist_sync")
     rank, workers = store.rank, store.num_workers
     (images, labels), test = pictures.bars() if options.quick else pictures.clothes(options.data_dir)
@@ -84,15 +84,15 @@ def train(options):
             accuracies.append(accuracy(net, *test))
             speed = workers * len(loader) * options.batch_size / (time.perf_counter() - began)
             print(
-                f"epoch {epoch + 1}: loss {losses[-1]:.3f} of the first worker's pictures, "
-                f"accuracy {accuracies[-1]:.4f}, {speed:.0f} pictures/s with the test",
+                f"epoch {epoch + 1}: loss {losses[-1]:.3f} of the first worker's images, "
+                f"accuracy {accuracies[-1]:.4f}, {speed:.0f} images/s with the test",
                 flush=True,
             )
     if rank == 0:
         options.output.mkdir(parents=True, exist_ok=True)
         net.save_parameters(str(options.output / "distributed.params"))
         epochs = np.arange(options.epochs) + 1
-        curves = {"loss of the first worker": losses, "accuracy on test pictures": accuracies}
+        curves = {"loss of the first worker": losses, "accuracy on test images": accuracies}
         pictures.save_curves(
             {title: {f"{workers} workers": (epochs, values)} for title, values in curves.items()},
             options.output / "distributed.png",

@@ -19,10 +19,10 @@ Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape&
                "[{}] got {} and {}; expected at least one axis each.", who, lhs.to_string(), rhs.to_string());
   const int left = p.transpose_a ? 0 : lhs.ndim() - 1;
   const int right = p.transpose_b ? rhs.ndim() - 1 : 0;
-  LOOMIX_CHECK(
-      lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
-      "[{}] axis {} of {} and axis {} of {} differ in size; they are summed over, so they must agree.", who,
-      left, lhs.to_string(), right, rhs.to_string());
+  LOOMIX_CHECK(lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
+               "[{}] axis {} of lhs {} has size {}, and axis {} of rhs {} size {}; expected the same, for "
+               "they are summed over.",
+               who, left, lhs.to_string(), lhs[left], right, rhs.to_string(), rhs[right]);
   Shape out;
   for (int axis = 0; axis < lhs.ndim(); ++axis) {
     if (axis != left) out.push_back(lhs[axis]);

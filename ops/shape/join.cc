@@ -32,9 +32,10 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
     const int axis = normalize_axis(p.dim, shape.ndim(), s.who());
     for (int i = 0; i < shape.ndim(); ++i) {
       if (i == axis || shape[i] < 0) continue;
-      LOOMIX_CHECK(common[i] < 0 || common[i] == shape[i], ShapeError,
-                   "[{}] inputs differ along axis {}: {} and {}; only axis {} may differ.", s.who(), i,
-                   common[i], shape[i], axis);
+      LOOMIX_CHECK(
+          common[i] < 0 || common[i] == shape[i], ShapeError,
+          "[{}] inputs differ along axis {}: {} and {}, in an input of shape {}; only axis {} may differ.",
+          s.who(), i, common[i], shape[i], shape.to_string(), axis);
       common[i] = shape[i];
     }
   };

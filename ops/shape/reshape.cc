@@ -206,7 +206,8 @@ void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
     for (int64_t given : *p.axis) {
       const int axis = normalize_axis(given, in.ndim(), s.who());
       LOOMIX_CHECK(in[axis] == 1 || in[axis] < 0, ShapeError,
-                   "[{}] axis {} of data of shape {} is not of size 1.", s.who(), given, in.to_string());
+                   "[{}] axis {} of data of shape {} has size {}; expected 1.", s.who(), given,
+                   in.to_string(), in[axis]);
       dropped |= 1u << axis;
     }
   }

@@ -13,8 +13,16 @@ def module(names=("s",)):
 
 
 CASES = {
-    "nd.zeros of None": (lambda: nd.zeros(None), TypeError, "shape is None, a NoneType; expected an integer"),
-    "nd.zeros of a float": (lambda: nd.zeros(2.5), TypeError, "shape is 2.5, a float; expected an integer"),
+    "nd.zeros of None": (
+        lambda: nd.zeros(None),
+        TypeError,
+        "shape is None, of type NoneType; expected an integer",
+    ),
+    "nd.zeros of a float": (
+        lambda: nd.zeros(2.5),
+        TypeError,
+        "shape is 2.5, of type float; expected an integer",
+    ),
     "nd typo": (
         lambda: nd.Convolutoin,
         AttributeError,
@@ -28,13 +36,17 @@ CASES = {
     "from_numpy of a list": (
         lambda: nd.from_numpy([1]),
         TypeError,
-        "ndarray is a list; expected a numpy.ndarray",
+        "ndarray is of type list; expected a numpy.ndarray",
     ),
     "Variable shape": (lambda: sym.Variable("x", shape="a"), TypeError, "shape is 'a'; expected an integer"),
     "Variable stype": (lambda: sym.Variable("x", stype="x"), ValueError, "stype is 'x'; expected 'default'"),
-    "Variable init": (lambda: sym.Variable("x", init=3), TypeError, "init is a int; expected an Initializer"),
-    "Group of a number": (lambda: sym.Group(3), TypeError, "Expected a list of symbols"),
-    "Module of a number": (lambda: mx.mod.Module(3), TypeError, "symbol is a int; expected a Symbol"),
+    "Variable init": (
+        lambda: sym.Variable("x", init=3),
+        TypeError,
+        "init is of type int; expected an Initializer",
+    ),
+    "Group of a number": (lambda: sym.Group(3), TypeError, "expected a list of one or more Symbols"),
+    "Module of a number": (lambda: mx.mod.Module(3), TypeError, "symbol is of type int; expected a Symbol"),
     "bind to a number": (
         lambda: module().bind(3),
         TypeError,
@@ -48,7 +60,7 @@ CASES = {
     "fit of a number": (
         lambda: module().fit(3, num_epoch=1),
         TypeError,
-        "train_data is a int; expected a DataIter",
+        "train_data is of type int; expected a DataIter",
     ),
     "set_optimizer of a name": (
         lambda: mx.kv.create().set_optimizer("sdg"),
@@ -58,18 +70,22 @@ CASES = {
     "set_updater of a number": (
         lambda: mx.kv.create().set_updater(3),
         TypeError,
-        "is a int; expected a function",
+        "is of type int; expected a function",
     ),
     "monitor of a number": (
         lambda: sym.Variable("s").bind(mx.cpu(), {"s": nd.ones(1)}).set_monitor_callback(3),
         TypeError,
-        "is a int; expected a function of name",
+        "is of type int; expected a function of name",
     ),
-    "ResizeIter of a number": (lambda: mx.io.ResizeIter(3, 1), TypeError, "got a int; expected a DataIter"),
+    "ResizeIter of a number": (
+        lambda: mx.io.ResizeIter(3, 1),
+        TypeError,
+        "got an object of type int; expected a DataIter",
+    ),
     "PrefetchingIter of a number": (
         lambda: mx.io.PrefetchingIter(3),
         TypeError,
-        "got a int; expected a DataIter",
+        "got an object of type int; expected a DataIter",
     ),
     "pack of a number": (lambda: mx.recordio.pack(3, b""), TypeError, "header is 3; expected an IRHeader"),
     "cpu of a text": (lambda: mx.cpu("x"), TypeError, "device id is 'x'; expected an integer"),

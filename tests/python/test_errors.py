@@ -33,7 +33,7 @@ NO_GPU = pytest.mark.skipif(mx.context.num_gpus() > 0, reason="there is a GPU")
         (lambda x: nd.cast(x, dtype="foo"), (ValueError, TypeError), "foo"),
         (lambda x: nd.Activation(x, act_type="foo"), ValueError, "foo"),
         (lambda x: nd.zeros((-1, 2)), ValueError, r"shape \(-1, 2\) has the size -1"),
-        (lambda x: nd.zeros("a"), (TypeError, ValueError), "shape is 'a', a str"),
+        (lambda x: nd.zeros("a"), (TypeError, ValueError), "shape is 'a', of type str"),
         (lambda x: nd.array([2], ctx=3), TypeError, "Context"),
         pytest.param(
             lambda x: nd.ones(2, ctx=mx.gpu(0)), RuntimeError, r"gpu\(0\).*CUDA.*use cpu\(\)", marks=NO_GPU

@@ -69,9 +69,9 @@ def test_new_values_by_name():
     run = linear().bind(mx.cpu(), args)
     x = np.ones((3, 4), "float32")
     close(run.forward(x=x)[0], x @ args["fc_weight"].asnumpy().T + args["fc_bias"].asnumpy())
-    with pytest.raises(TypeError, match="Unknown argument"):
+    with pytest.raises(TypeError, match="no argument"):
         run.forward(nothing=nd.ones(1))
-    with pytest.raises(ValueError, match="Shape not match"):
+    with pytest.raises(ValueError, match="it was bound with"):
         run.forward(x=nd.ones((2, 2)))
     with pytest.raises(ValueError):
         run.forward(x=3)

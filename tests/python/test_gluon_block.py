@@ -95,11 +95,11 @@ def test_a_parameter_is_initialised_once():
         param.data()
     param.initialize(init="ones")
     assert param.data().asnumpy().tolist() == [[1] * 3] * 2 and param.grad().shape == (2, 3)
-    with pytest.warns(UserWarning, match="already initialized"):
+    with pytest.warns(UserWarning, match="has values and keeps them"):
         param.initialize(init="zeros")
     param.initialize(init="zeros", force_reinit=True)
     assert param.data().asnumpy().sum() == 0
-    with pytest.raises(RuntimeError, match=r"not initialized on context cpu\(3\)"):
+    with pytest.raises(RuntimeError, match=r"not on cpu\(3\)"):
         param.data(mx.cpu(3))
 
 
@@ -115,7 +115,7 @@ def test_deferred_initialisation():
     weight.set_data(nd.full((4, 3), 2))  # kept until the rest is known
     net(nd.ones((2, 3)))
     assert weight.shape == (4, 3) and (weight.data().asnumpy() == 2).all()
-    with pytest.raises(ValueError, match="invalid shape"):
+    with pytest.raises(ValueError, match="cannot be initialized: expected sizes above 0"):
         gluon.Parameter("w", shape=(0, 2)).initialize()
 
 
@@ -145,7 +145,7 @@ def test_requests_and_factors():
     param.zero_grad()
     assert param.grad().asscalar() == 0
     param.grad_req = "null"
-    with pytest.raises(RuntimeError, match="grad_req='null'"):
+    with pytest.raises(RuntimeError, match="grad_req is 'null'"):
         param.grad()
     with pytest.raises(ValueError, match="expected 'write', 'add' or 'null'"):
         param.grad_req = "sum"
@@ -198,7 +198,7 @@ def test_constants():
         y.backward()
         assert x.grad.asnumpy().tolist() == [[2, 3]]
         net.hybridize()
-    with pytest.raises(ValueError, match="doesn't match new value"):
+    with pytest.raises(ValueError, match="has other values"):
         net.params.get_constant("factor", [2.0, 4.0])
 
 
@@ -206,7 +206,7 @@ def test_parameter_dicts():
     params = gluon.ParameterDict("net_")
     weight = params.get("w", shape=(2, 0), allow_deferred_init=True)
     assert params.get("w", shape=(0, 3)) is weight and weight.shape == (2, 3)
-    with pytest.raises(ValueError, match="'net_w'.*attribute 'shape'"):
+    with pytest.raises(ValueError, match="'net_w' has shape .*cannot be shared with shape"):
         params.get("w", shape=(4, 3))
     with pytest.raises(KeyError, match="no parameter 'b'.*'net_w'"):
         params["b"]
@@ -214,7 +214,7 @@ def test_parameter_dicts():
     assert shared.get("w") is weight
     other = gluon.ParameterDict()
     other._params["net_w"] = gluon.Parameter("net_w")
-    with pytest.raises(ValueError, match="different Parameters with the same name 'net_w'"):
+    with pytest.raises(ValueError, match="both dicts have a Parameter 'net_w'"):
         params.update(other)
 
 
@@ -242,9 +242,9 @@ def test_sharing():
 def test_attributes_keep_their_kind():
     net = mlp()
     net.layer = nn.Dense(1)
-    with pytest.raises(TypeError, match="Changing attribute type"):
+    with pytest.raises(TypeError, match="cannot become one of type int"):
         net.layer = 3
-    with pytest.raises(ValueError, match="must also be HybridBlock"):
+    with pytest.raises(ValueError, match="expected a HybridBlock"):
         net.other = nn.Lambda("relu")
 
 
@@ -282,7 +282,7 @@ def test_summary(capsys):
     assert "HybridSequential-" not in text  # a stack is not a layer; other blocks made of blocks are
     assert "Dense-2 " in text and "Total params: 42" in text and "Non-trainable params: 8" in text
     net.hybridize()
-    with pytest.raises(RuntimeError, match="must not be hybridized"):
+    with pytest.raises(RuntimeError, match="is hybridized, so its layers"):
         net.summary(nd.ones((2, 3)))
 
 
@@ -313,7 +313,7 @@ def test_text_of_a_block_of_a_symbol():
 def test_an_attribute_of_another_kind_is_named():
     net = mlp()
     net.head = nn.Dense(2)
-    with pytest.raises(TypeError, match="Changing attribute type for head from"):
+    with pytest.raises(TypeError, match="attribute head is of type Dense"):
         net.head = 3
 
 
@@ -357,16 +357,23 @@ def test_files_that_do_not_fit(tmp_path):
     net.save_parameters(path)
     longer = mlp(prefix="longer_")
     longer.add(nn.Dense(1, prefix="extra_"))
-    with pytest.raises(ValueError, match=r"'4.weight' \(extra_weight\) of block 'longer' is missing in file"):
+    with pytest.raises(
+        ValueError, match=r"has nothing for Parameter '4.weight' \(extra_weight\) of block 'longer'"
+    ):
         longer.load_parameters(path)
     longer.load_parameters(path, allow_missing=True)
     shorter = mlp(prefix="shorter_")[:2]
-    with pytest.raises(ValueError, match="'3.weight' loaded from file .* is not present in block 'shorter'"):
+    with pytest.raises(
+        ValueError, match="has '3.weight', which is none of the parameters .* of block 'shorter'"
+    ):
         shorter.load_parameters(path)
     shorter.load_parameters(path, ignore_extra=True)
     wider = nn.HybridSequential()
     wider.add(nn.Dense(5), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(2))
-    with pytest.raises(ValueError, match=r"'0.weight' \(dense\d_weight\) .*\(5, 0\) vs saved \(4, 3\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"'0.weight' \(dense\d_weight\) has shape \(5, 0\); .* \(4, 3\)",
+    ):
         wider.load_parameters(path)
     net.cast("float64")
     with pytest.raises(ValueError, match="cast_dtype=True"):
@@ -386,7 +393,7 @@ def test_files_of_blocks_without_parameters(tmp_path):
     assert nd.load(path) in ([], {})
     net.load_parameters(path)
     net.collect_params().load(path)
-    with pytest.raises(ValueError, match="'dense0_weight' is missing in file"):
+    with pytest.raises(ValueError, match="has nothing for Parameter 'dense0_weight'; it has nothing"):
         nn.Dense(1).load_parameters(path)
 
 
@@ -395,7 +402,7 @@ def test_older_forms(tmp_path):
     net = mlp(prefix="net_")
     net.initialize()
     net(nd.ones((2, 3)))
-    with pytest.warns(UserWarning, match="deprecated"):
+    with pytest.warns(UserWarning, match="save_params is an old name"):
         net.save_params(path)
     assert "dense0_weight" in nd.load(path)
     other = mlp(prefix="net_")
@@ -403,10 +410,10 @@ def test_older_forms(tmp_path):
     assert (other[0].weight.data() == net[0].weight.data()).asnumpy().all()
     net.collect_params().save(path)
     assert "net_dense0_weight" in nd.load(path)
-    with pytest.raises(ValueError, match="does not start with 'other_'"):
+    with pytest.raises(ValueError, match="does not start with strip_prefix, 'other_'"):
         net.collect_params().save(path, strip_prefix="other_")
     other.collect_params().load(path)
-    with pytest.raises(ValueError, match="'net_dense0_weight' loaded from file .* is not present"):
+    with pytest.raises(ValueError, match="has 'net_dense0_weight', which is none of the parameters"):
         nn.Dense(1).collect_params().load(path, allow_missing=True)
 
 
@@ -426,7 +433,7 @@ def test_export_and_import(tmp_path):
     net = mlp(prefix="net_")
     net.initialize()
     path = str(tmp_path / "net")
-    with pytest.raises(RuntimeError, match="call block.hybridize"):
+    with pytest.raises(RuntimeError, match="call hybridize"):
         net.export(path)
     net.hybridize()
     x = nd.random.uniform(shape=(5, 3))
@@ -450,7 +457,7 @@ def test_symbol_blocks():
     assert one.asnumpy().tolist() == [[7, 7]] and two.asnumpy().tolist() == [[14, 14]]
     composed = block(mx.sym.var("a"), mx.sym.var("b"))
     assert "a" in composed[0].list_arguments()
-    with pytest.raises(ValueError, match="must be variable"):
+    with pytest.raises(ValueError, match="expected a variable"):
         gluon.SymbolBlock(out, out * 2)
 
 
@@ -477,7 +484,7 @@ def test_nested_arguments(mask):
         out, (same, (double,)) = net(x, (a, b), mask)
         results.append([item.asnumpy().tolist() for item in (out, same, double)])
     assert results[0] == results[1] and results[0][1:] == [[2, 2], [6, 6]]
-    with pytest.raises(ValueError, match="argument structure"):
+    with pytest.raises(ValueError, match="are nested as"):
         net(x, (a, [b]), mask)
 
 

@@ -55,7 +55,7 @@ def test_datasets():
     picture, label = pairs.transform_first(lambda x: x + 1)[2]
     assert picture.asnumpy().tolist() == [5, 6] and label == 3
     assert pairs.transform(lambda x, y: y)[0] == 1
-    with pytest.raises(ValueError, match=r"array\[1\] has 2"):
+    with pytest.raises(ValueError, match=r"array 1 has 2"):
         data.ArrayDataset([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match="index 3 is out of range; there are 3"):
         base.shard(3, 3)
@@ -75,7 +75,7 @@ def test_samplers():
         batches = data.BatchSampler(data.SequentialSampler(5), 3, how)
         assert len(batches) == len(expected) and list(batches) == expected
     assert len(batches) == 2 and list(batches) == [[3, 4, 0], [1, 2, 3]]
-    with pytest.raises(ValueError, match="last_batch must be one of"):
+    with pytest.raises(ValueError, match="last_batch is 'drop'"):
         data.BatchSampler(data.SequentialSampler(5), 3, "drop")
 
 
@@ -200,10 +200,10 @@ def test_orders():
     shuffled = np.concatenate([y.asnumpy() for _, y in data.DataLoader(Squares(), 5, shuffle=True)])
     assert sorted(shuffled) == [i * i for i in range(20)]
     for wrong, match in (
-        ({}, "batch_size must be specified"),
-        ({"batch_size": 2, "shuffle": True, "sampler": own}, "shuffle must not be specified"),
-        ({"batch_size": 2, "batch_sampler": own}, "must not be specified if batch_sampler"),
-        ({"batch_size": 2, "timeout": 0}, "timeout must be greater than 0"),
+        ({}, "batch_size is missing"),
+        ({"batch_size": 2, "shuffle": True, "sampler": own}, "shuffle=True and a sampler are given"),
+        ({"batch_size": 2, "batch_sampler": own}, "batch_sampler is given, and batch_size"),
+        ({"batch_size": 2, "timeout": 0}, "timeout is 0; expected a number above 0"),
     ):
         with pytest.raises(ValueError, match=match):
             data.DataLoader(Squares(), **wrong)
@@ -476,7 +476,7 @@ def test_rotations():
     turned = transforms.Rotate(180)(x).asnumpy()
     np.testing.assert_allclose(turned, x.asnumpy()[:, ::-1, ::-1], rtol=1e-3, atol=1e-2)
     assert (transforms.RandomRotation((-10, 10), rotate_with_proba=0.0)(x) == x).asnumpy().all()
-    with pytest.raises(ValueError, match="ordered tuple"):
+    with pytest.raises(ValueError, match="the smaller angle first"):
         transforms.RandomRotation((10, -10))
 
 

@@ -71,7 +71,8 @@ def test_parameters_that_were_not_initialised(known, hybrid):
 def test_parameters_that_are_not_filled():
     net = nested(FLAT, lambda: nn.Dense(4))
     with pytest.raises(
-        gluon.DeferredInitializationError, match=r"'net_body_dense0_weight'.*shape is \(4, 0\)"
+        gluon.DeferredInitializationError,
+        match=r"'net_body_dense0_weight' has no values yet: its shape, \(4, 0\)",
     ):
         net.body[1].weight.data()
 
@@ -95,7 +96,7 @@ def test_shapes_that_do_not_fit(filled, hybrid):
             r"called with float32 \(2,\), float32 \(2, 3\)\)",
         ),
         (lambda: nn.Dense("relu", 3), r"\[Dense\] units is 'relu', a str"),
-        (lambda: mx.mod.Module(mx.cpu(), mx.sym.Variable("data")), r"\[Module\] symbol is a Context"),
+        (lambda: mx.mod.Module(mx.cpu(), mx.sym.Variable("data")), r"\[Module\] symbol is of type Context"),
         (lambda: nd.zeros(2, 3), r"A shape with several axes is a tuple"),
     ],
 )
@@ -115,7 +116,7 @@ def test_types_that_do_not_fit(hybrid):
 def test_other_devices(hybrid):
     net = nested(FLAT, lambda: nn.Dense(4, in_units=3), hybrid=hybrid)
     text = error_of(net, nd.ones((2, 3), ctx=mx.cpu(1)))
-    assert PLACE in text and "not initialized on context cpu(1). It was only initialized on [cpu(0)]" in text
+    assert PLACE in text and "is not on cpu(1); it was initialized for [cpu(0)]" in text
 
 
 def test_a_branch_on_a_symbol():
@@ -124,6 +125,33 @@ def test_a_branch_on_a_symbol():
     net.hybridize()
     text = error_of(net, nd.ones((2, 3)))
     assert "use F.where" in text and "in block 'net_body_branch0', which is body.1 of 'net'" in text
+
+
+def test_a_shape_of_a_symbol():
+    class Flat(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x.reshape((x.shape[0], -1))
+
+    net = nested(FLAT, Flat)
+    net.hybridize()
+    text = error_of(net, nd.ones((2, 3)), AttributeError)
+    assert "no attribute 'shape', which arrays have" in text and "use reshape with 0" in text
+    assert "in block 'net_body_flat0'" in text
+    assert not hasattr(mx.sym.Variable("x"), "shape")
+    with pytest.raises(AttributeError, match="no attribute 'shap'$"):
+        _ = mx.sym.Variable("x").shap
+
+
+def test_children_before_the_block():
+    class Early(gluon.Block):
+        def __init__(self):
+            self.layer = nn.Dense(1)
+            super().__init__()
+
+    with pytest.raises(
+        mx.base.StateError, match=r"\[Early\] attribute layer is set before super\(\).__init__\(\)"
+    ):
+        Early()
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
@@ -161,4 +189,4 @@ def test_arguments_that_a_layer_does_not_know(make, text):
 
 def test_inputs_of_other_kinds():
     text = error_of(nested(FLAT), np.ones((2, 3)), TypeError)
-    assert "block 'net' got <class 'numpy.ndarray'>" in text
+    assert "first input of block 'net' is of type ndarray" in text

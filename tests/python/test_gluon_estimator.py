@@ -271,8 +271,8 @@ def test_arguments_that_are_refused(arguments, message):
     [
         ({}, "epochs is None and batches is None; expected one of them"),
         ({"epochs": 1, "batches": 2}, "epochs is 1 and batches is 2"),
-        ({"epochs": 1, "train_data": [1, 2]}, "the data is a list; expected a gluon.data.DataLoader"),
-        ({"epochs": 1, "val_data": [1, 2]}, "the data is a list"),
+        ({"epochs": 1, "train_data": [1, 2]}, "the data is of type list; expected a gluon.data.DataLoader"),
+        ({"epochs": 1, "val_data": [1, 2]}, "the data is of type list"),
         ({"epochs": 1, "event_handlers": [3]}, r"event_handlers is \[3\]; expected an EventHandler"),
         (
             {"epochs": 1, "event_handlers": est.MetricHandler(mx.metric.Accuracy())},

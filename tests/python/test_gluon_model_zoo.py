@@ -98,9 +98,9 @@ def test_thumbnails():
 def test_models_by_name():
     with pytest.raises(ValueError, match=r"(?s)Model resnet17 is not supported.*Did you mean 'resnet"):
         vision.get_model("resnet17")
-    with pytest.raises(ValueError, match="Invalid number of layers: 17"):
+    with pytest.raises(ValueError, match="num_layers is 17"):
         vision.get_resnet(1, 17)
-    with pytest.raises(ValueError, match="Invalid resnet version: 3"):
+    with pytest.raises(ValueError, match="version is 3; expected 1 or 2"):
         vision.get_resnet(3, 18)
 
 

@@ -211,7 +211,10 @@ def test_a_layer_that_is_not_used_hides_no_error():
     net = Net()
     net.initialize()
     net.hybridize()
-    with pytest.warns(UserWarning, match="not used"), pytest.raises(ValueError, match="_extra. of block"):
+    with (
+        pytest.warns(UserWarning, match="do not depend on"),
+        pytest.raises(ValueError, match="_extra. of block"),
+    ):
         net(mx.nd.ones((5, 2, 3)))
 
 
@@ -224,7 +227,9 @@ def test_files_of_a_single_layer_may_have_its_own_names(tmp_path):
     data = drawn(STEPS, BATCH, 3)
     np.testing.assert_array_equal(layer(data).asnumpy(), other(data).asnumpy())
     wide = rnn.GRU(4, 2, input_size=5)
-    with pytest.raises(ValueError, match=r"l0_i2h_weight.*expected \(12, 5\) vs saved \(12, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"l0_i2h_weight.*shape \(12, 5\).*saved values have shape \(12, 3\)"
+    ):
         wide.load_parameters(str(tmp_path / "own.params"))
 
 

@@ -158,9 +158,9 @@ def test_conversions():
     assert [10, 20, 30][nd.array([1], dtype="int32")] == 20
     assert bool(nd.array([0])) is False and bool(nd.array([2])) is True
     assert nd.array([3]).asscalar() == 3 and nd.array([[3]]).item() == 3.0
-    with pytest.raises(ValueError, match="ambiguous"):
+    with pytest.raises(ValueError, match="neither true nor false"):
         bool(nd.ones(2))
-    with pytest.raises(ValueError, match="not a scalar"):
+    with pytest.raises(ValueError, match="expected one element"):
         nd.ones(2).asscalar()
     with pytest.raises(TypeError):
         [1, 2][nd.array([1.0])]
@@ -478,7 +478,7 @@ def test_mistakes_of_histogram():
         nd.histogram(x, bins=2, range=(1, 0))
     with pytest.raises(ValueError, match="edges"):
         nd.histogram(x, bins=nd.ones((2, 2)))
-    with pytest.raises(ValueError, match="bins is a tuple"):
+    with pytest.raises(ValueError, match="bins is of type tuple"):
         nd.histogram(x, bins=(1, 2))
     with pytest.raises(ValueError, match="rising"):
         nd.histogram(x, bins=nd.array([2.0, 1.0]))[0].wait_to_read()

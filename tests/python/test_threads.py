@@ -296,8 +296,8 @@ def test_predictor_keeps_states(weights):
         ({"input_shapes": {"image": (1, 3)}}, "'image', which is no argument"),
         ({"params": {}}, "'fc_weight' has neither weights nor a shape"),
         ({"params": {"fc_weight": mx.nd.ones((4, 9)), "fc_bias": mx.nd.ones(4)}}, r"needs \(4, 3\)"),
-        ({"params": 3}, "params is a int"),
-        ({"model": 3}, "model is a int"),
+        ({"params": 3}, "params is of type int"),
+        ({"model": 3}, "model is of type int"),
         ({"epoch": 3}, "epoch belongs to the prefix"),
         ({"input_shapes": [3.5]}, "expected a dict"),
     ],
@@ -317,7 +317,7 @@ def test_predictor_refuses(change, text, weights):
         ((np.zeros((1, 3)),), {"data": 3}, "'data', twice"),
         ((np.zeros(3),), {}, r"expected 2 axes like \(1, 3\)"),
         ((np.zeros((1, 7)),), {}, "fc_weight"),
-        (("three",), {}, "is a str"),
+        (("three",), {}, "is of type str"),
     ],
 )
 def test_predict_refuses(inputs, named, text, weights):

@@ -131,8 +131,8 @@ Shape to_shape(PyObject* object, const char* who) {
   const Owned items(PySequence_Fast(object, ""));
   if (!items) {
     PyErr_Clear();
-    detail::throw_error<TypeError>("[{}] shape is a {}; expected an integer or a sequence of integers.", who,
-                                   type_name(object));
+    detail::throw_error<TypeError>("[{}] shape is of type {}; expected an integer or a sequence of integers.",
+                                   who, type_name(object));
   }
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
   LOOMIX_CHECK(count <= Shape::kMaxDims, ValueError, "[{}] shape has {} axes; expected at most {}.", who,
@@ -186,7 +186,7 @@ double to_double(PyObject* object, const char* who) {
     PyErr_Clear();
     LOOMIX_CHECK(!too_large, ValueError, "[{}] the integer is too large; expected at most about 1.8e308.",
                  who);
-    detail::throw_error<TypeError>("[{}] {} is a {}; expected a number.", who, to_text(object),
+    detail::throw_error<TypeError>("[{}] {} is of type {}; expected a number.", who, to_text(object),
                                    type_name(object));
   }
   return value;

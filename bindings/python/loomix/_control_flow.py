@@ -15,7 +15,7 @@ def flatten(values: Any, kind: type, what: str) -> tuple[list[Any], Any]:
         return [values], None
     if not isinstance(values, (list, tuple)):
         raise MXNetTypeError(
-            f"[control flow] {what} is a {type(values).__name__}; "
+            f"[control flow] {what} is of type {type(values).__name__}; "
             f"expected one {kind.__name__}, or (nested) lists of them."
         )
     flat: list[Any] = []
@@ -74,5 +74,7 @@ def limit(max_iterations: Any) -> int:
 def check_function(function: Any, what: str) -> Callable[..., Any]:
     """``function``, if it can be called."""
     if not callable(function):
-        raise MXNetTypeError(f"[control flow] {what} is a {type(function).__name__}; expected a function.")
+        raise MXNetTypeError(
+            f"[control flow] {what} is of type {type(function).__name__}; expected a function."
+        )
     return function

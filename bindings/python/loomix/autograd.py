@@ -191,7 +191,7 @@ def _as_list(value: Any, what: str) -> list[Any]:
         return [value]
     if not isinstance(value, (list, tuple)):
         raise MXNetTypeError(
-            f"[autograd] {what} is a {type(value).__name__}; expected an NDArray or a list of them."
+            f"[autograd] {what} is of type {type(value).__name__}; expected an NDArray or a list of them."
         )
     return list(value)
 
@@ -307,7 +307,7 @@ def grad(
     heads, head_grads = _heads(heads, head_grads)
     wanted = _as_list(variables, "variables")
     if not wanted:
-        raise MXNetValueError("variables cannot be an empty list.")
+        raise MXNetValueError("[grad] variables is an empty list; expected at least one.")
     retain_graph = create_graph if retain_graph is None else retain_graph
     gradients = _core.grad(
         heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode)
@@ -361,7 +361,8 @@ class Function:
     def __call__(self, *inputs: Any) -> Any:
         if self._used:
             raise MXNetValueError(
-                "Each Function instance can only be called once. Please create another instance."
+                f"[{type(self).__name__}] this object was called already, and keeps what its backward needs; make "
+                "another one for each call."
             )
         self._used = True
         with pause(train_mode=is_training()):

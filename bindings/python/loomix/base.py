@@ -193,7 +193,7 @@ class StateError(MXNetError, AssertionError):
     ...     module.init_params()
     ... except AssertionError as error:
     ...     print(error)
-    [Module] bind must be called first.
+    [Module.init_params] bind must be called first.
     """
 
 
@@ -239,6 +239,20 @@ def suggest(name: Any, known: Iterable[str]) -> str:
     hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"{hint}Known are {', '.join(names[:10])}{more}."
+
+
+def unknown_arguments(owner: Any, unknown: Any) -> MXNetTypeError:
+    """The error of an object that is made with arguments that none of its classes knows."""
+    known: dict[str, None] = {}
+    for kind in type(owner).__mro__:
+        if "__init__" in kind.__dict__ and kind is not object:
+            for param in inspect.signature(kind.__dict__["__init__"]).parameters.values():
+                if param.kind in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY) and param.name != "self":
+                    known[param.name] = None
+    name = next(iter(unknown))
+    return MXNetTypeError(
+        f"[{type(owner).__name__}] got an unexpected keyword argument '{name}'. {suggest(name, known)}"
+    )
 
 
 class classproperty:

@@ -127,4 +127,6 @@ def ctypes2numpy_shared(cptr: Any, shape: Sequence[int]) -> np.ndarray:
 def _wrong(function: str, cptr: Any, expected: str) -> NoReturn:
     from .base import MXNetTypeError
 
-    raise MXNetTypeError(f"[{function}] cptr is a {type(cptr).__name__}; expected a pointer to {expected}.")
+    raise MXNetTypeError(
+        f"[{function}] cptr is of type {type(cptr).__name__}; expected a pointer to {expected}."
+    )

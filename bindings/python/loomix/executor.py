@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._passes import Passes
-from .base import MXNetTypeError, MXNetValueError
+from .base import MXNetTypeError, MXNetValueError, suggest
 from .base import py_str as py_str
 from .ndarray import NDArray, zeros
 
@@ -83,7 +83,10 @@ class Executor:
             names = names()
             if len(set(names)) != len(names):
                 doubled = sorted({name for name in names if names.count(name) > 1})
-                raise MXNetValueError(f"Duplicate names detected: {', '.join(doubled)}")
+                raise MXNetValueError(
+                    f"[Executor.{kind}_dict] more than one is called {', '.join(doubled)}; {kind}_arrays has them in "
+                    "order."
+                )
             self._dicts[kind] = dict(zip(names, arrays))
         return self._dicts[kind]
 
@@ -138,13 +141,17 @@ class Executor:
                 for name, value in kwargs.items():
                     if name not in arguments:
                         raise MXNetTypeError(
-                            f"Unknown argument {name}; the arguments are {', '.join(self._symbol.list_arguments())}."
+                            f"[Executor.forward] the symbol has no argument '{name}'. {suggest(name, arguments)}"
                         )
                     if not isinstance(value, (NDArray, np.ndarray)):
-                        raise MXNetValueError("only accept keyword argument of NDArrays and numpy.ndarray")
+                        raise MXNetValueError(
+                            f"[Executor.forward] argument '{name}' is of type {type(value).__name__}; expected an "
+                            "NDArray or a numpy.ndarray."
+                        )
                     if value.shape != arguments[name].shape:
                         raise MXNetValueError(
-                            f"Shape not match! Argument {name}, need: {arguments[name].shape}, received: {value.shape}"
+                            f"[Executor.forward] argument '{name}' has shape {value.shape}; it was bound with "
+                            f"{arguments[name].shape}."
                         )
                     arguments[name][:] = value
             if self._passes.begin():  # the other thread may still read what it got
@@ -201,7 +208,10 @@ class Executor:
                 if name in own:
                     array.astype(own[name].dtype, copy=False).copyto(own[name])
                 elif not allow_extra_params:
-                    raise MXNetValueError(f'Find name "{name}" that is not in the arguments')
+                    raise MXNetValueError(
+                        f"[copy_params_from] '{name}' is no argument of the symbol. {suggest(name, own)} "
+                        "allow_extra_params=True passes over it."
+                    )
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
@@ -265,7 +275,9 @@ def _requests(grad_req: str | Sequence[str] | Mapping[str, str], names: Any) -> 
         return list(grad_req)
     if isinstance(grad_req, dict):
         return [grad_req.get(name, "null") for name in names]
-    raise MXNetTypeError(f"[bind] grad_req is a {type(grad_req).__name__}; expected a str, a list or a dict.")
+    raise MXNetTypeError(
+        f"[bind] grad_req is of type {type(grad_req).__name__}; expected a str, a list or a dict."
+    )
 
 
 def _arrays(what: str, given: Any, names: Any, allow_missing: bool) -> list[Any]:
@@ -273,19 +285,25 @@ def _arrays(what: str, given: Any, names: Any, allow_missing: bool) -> list[Any]
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
             raise MXNetValueError(
-                f"Length of {what} do not match number of arguments: {len(given)} and {len(names)}."
+                f"[bind] {what} has {len(given)} arrays; expected {len(names)}, for {', '.join(names)}."
             )
         arrays = list(given)
     elif isinstance(given, dict):
         missing = [name for name in names if name not in given]
         if missing and not allow_missing:
-            raise MXNetValueError(f"key `{missing[0]}` is missing in `{what}`")
+            raise MXNetValueError(
+                f"[bind] {what} has nothing for '{missing[0]}'; it has {', '.join(given) or 'nothing'}."
+            )
         arrays = [given.get(name) for name in names]
     else:
-        raise MXNetTypeError(f"Only accept list of NDArrays or dict of str to NDArray for {what}")
+        raise MXNetTypeError(
+            f"[bind] {what} is of type {type(given).__name__}; expected a list of NDArrays, or a dict of names to them."
+        )
     for name, array in zip(names, arrays):
         if array is None and not allow_missing or array is not None and not isinstance(array, NDArray):
-            raise MXNetTypeError(f"[bind] {what} {name} is a {type(array).__name__}; expected an NDArray.")
+            raise MXNetTypeError(
+                f"[bind] {what} {name} is of type {type(array).__name__}; expected an NDArray."
+            )
     return arrays
 
 

@@ -101,7 +101,8 @@ class FeedForward:
         generates = not hasattr(symbol, "list_arguments")
         if generates and not callable(symbol):
             raise MXNetTypeError(
-                f"[FeedForward] symbol is a {type(symbol).__name__}; expected a Symbol or a function of bucket keys."
+                f"[FeedForward] symbol is of type {type(symbol).__name__}; expected a Symbol or a function of bucket "
+                "keys."
             )
         self.sym_gen = symbol if generates else None
         self.symbol: Any = None if generates else symbol
@@ -149,13 +150,18 @@ class FeedForward:
         if _is_iterator(data):
             return data
         if not isinstance(data, (np.ndarray, NDArray)):
-            raise MXNetTypeError("[FeedForward] X must be DataIter, NDArray or numpy.ndarray.")
+            raise MXNetTypeError(
+                f"[FeedForward] X is of type {type(data).__name__}; expected a DataIter, an NDArray or a numpy.ndarray."
+            )
         if labels is None:
             if training:
-                raise MXNetValueError("[FeedForward] y must be specified when X is an array.")
+                raise MXNetValueError("[FeedForward] y is missing; expected labels, as X is an array.")
             labels = np.zeros(data.shape[0])
         if not isinstance(labels, (np.ndarray, NDArray)):
-            raise MXNetTypeError("[FeedForward] y must be NDArray or numpy.ndarray when X is an array.")
+            raise MXNetTypeError(
+                f"[FeedForward] y is of type {type(labels).__name__}; expected an NDArray or a numpy.ndarray, as X is "
+                "one."
+            )
         if data.shape[0] != labels.shape[0]:
             raise MXNetValueError(
                 f"[FeedForward] there are {data.shape[0]} samples but {labels.shape[0]} labels."
@@ -163,7 +169,7 @@ class FeedForward:
         if len(labels.shape) == 2 and labels.shape[1] == 1:
             labels = labels.reshape((-1,))
         if len(labels.shape) != 1:
-            raise MXNetValueError("[FeedForward] Label must be 1D or 2D (with 2nd dimension being 1).")
+            raise MXNetValueError(f"[FeedForward] y has shape {labels.shape}; expected one label a sample.")
         batch_size = min(data.shape[0], self.numpy_batch_size)
         handling = "roll_over" if training else "pad"
         return NDArrayIter(data, labels, batch_size, shuffle=training, last_batch_handle=handling)

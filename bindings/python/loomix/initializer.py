@@ -154,7 +154,7 @@ class Initializer:
     def _fill(self, name: str, desc: Any, arr: NDArray, rules: Any) -> None:
         if not isinstance(name, str):
             raise MXNetValueError(
-                f"[Initializer] the name is a {type(name).__name__}; expected a str or an InitDesc."
+                f"[Initializer] the name is of type {type(name).__name__}; expected a str or an InitDesc."
             )
         for matches, method in rules:
             if matches(name):

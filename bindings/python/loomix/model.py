@@ -12,7 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .base import MXNetTypeError
+from .base import MXNetTypeError, MXNetValueError
 from .context import Context as Context
 from .context import cpu
 from .log import note
@@ -36,6 +36,17 @@ Examples
 
 SKLEARN_INSTALLED = importlib.util.find_spec("sklearn") is not None
 _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
+
+
+def read_whole(path: str | os.PathLike[str], take: Callable[[bytes], Any]) -> None:
+    """Calls ``take`` with the bytes of a file, which its errors then name."""
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        take(data)
+    except MXNetValueError as error:
+        error.args = (f"{error} (in file '{os.fspath(path)}')",)
+        raise
 
 
 def write_whole(path: str, write: Callable[[str], Any]) -> None:
@@ -134,7 +145,7 @@ def load_params(prefix: str, epoch: int) -> Any:
             raise MXNetTypeError(
                 f"[load_params] the arrays in {path} have no names; expected arg:NAME and aux:NAME."
             )
-        logging.getLogger().warning("Params file '%s' is empty", path)
+        logging.getLogger().warning("[load_params] %s holds no parameters", path)
         return {}, {}
     kinds: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
     for key, array in arrays.items():
@@ -195,7 +206,8 @@ def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: 
         on_store = on_store and store.is_capable(KVStoreBase.OPTIMIZER)
     else:
         raise MXNetTypeError(
-            f"[kvstore] got a {type(kvstore).__name__}; expected a KVStore, the name of a type, or None."
+            f"[kvstore] got an object of type {type(kvstore).__name__}; expected a KVStore, the name of a type, or "
+            "None."
         )
     return store, on_store and store is not None
 

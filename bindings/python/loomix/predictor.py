@@ -173,7 +173,7 @@ class Predictor:
                     value = array(np.asarray(value), ctx=self._context, dtype=self._inputs[name].dtype)
                 except (TypeError, ValueError):
                     raise MXNetTypeError(
-                        f"[Predictor] {name!r} is a {type(value).__name__}; expected an array."
+                        f"[Predictor] {name!r} is of type {type(value).__name__}; expected an array."
                     ) from None
             expected = self._inputs[name].shape
             if len(value.shape) != len(expected):
@@ -233,8 +233,8 @@ def _read(model: Any, params: Any, epoch: int | None) -> tuple[Symbol, dict[str,
         model = load_symbol(str(model))
     if not isinstance(model, Symbol):
         raise MXNetTypeError(
-            f"[Predictor] model is a {type(model).__name__}; expected a Symbol, the path of one, or the prefix of "
-            "a checkpoint with epoch=."
+            f"[Predictor] model is of type {type(model).__name__}; expected a Symbol, the path of one, or the prefix "
+            "of a checkpoint with epoch=."
         )
     if isinstance(params, (str, PathLike)):
         params = load(str(params))
@@ -242,7 +242,7 @@ def _read(model: Any, params: Any, epoch: int | None) -> tuple[Symbol, dict[str,
         params = {**params[0], **params[1]}
     if not isinstance(params, Mapping):
         raise MXNetTypeError(
-            f"[Predictor] params is a {type(params).__name__}; expected a dict of arrays or the path of a file."
+            f"[Predictor] params is of type {type(params).__name__}; expected a dict of arrays or the path of a file."
         )
     return model, {name.removeprefix("arg:").removeprefix("aux:"): value for name, value in params.items()}
 

@@ -63,7 +63,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise MXNetTypeError(
-            f"[random.seed] seed_state is a {type(seed_state).__name__}; expected an integer."
+            f"[random.seed] seed_state is of type {type(seed_state).__name__}; expected an integer."
         )
     state = int(seed_state) % 2**64
     if isinstance(ctx, Context):

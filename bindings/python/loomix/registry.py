@@ -110,7 +110,7 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             return create(**name)
         if not isinstance(name, str):
             raise MXNetTypeError(
-                f"[{nickname}] got a {type(name).__name__}; expected a name or a {base_class.__name__}."
+                f"[{nickname}] got an object of type {type(name).__name__}; expected a name or a {base_class.__name__}."
             )
         if name.startswith("["):
             if args or kwargs:

@@ -186,7 +186,9 @@ def _decorate(target: Any, scope: Any) -> Any:
                 setattr(target, name, property(get, put, delete, member.__doc__))
         return target
     if not callable(target):
-        raise MXNetTypeError(f"[use_np] got a {type(target).__name__}; expected a function or a class.")
+        raise MXNetTypeError(
+            f"[use_np] got an object of type {type(target).__name__}; expected a function or a class."
+        )
 
     @functools.wraps(target)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

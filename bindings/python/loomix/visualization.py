@@ -33,7 +33,7 @@ _PARAMETER_ENDINGS = (
 
 def _check_symbol(who: str, symbol: Symbol) -> None:
     if not hasattr(symbol, "tojson"):
-        raise MXNetTypeError(f"[{who}] got a {type(symbol).__name__}; expected a Symbol.")
+        raise MXNetTypeError(f"[{who}] got an object of type {type(symbol).__name__}; expected a Symbol.")
 
 
 def _internal_shapes(who: str, symbol: Symbol, shape: Mapping[str, Sequence[int]]) -> dict[Any, Any]:
@@ -49,7 +49,9 @@ def _internal_types(who: str, symbol: Symbol, dtype: Mapping[str, DTypeLike]) ->
     """Types of all arguments and of all outputs, by name."""
     internals = symbol.get_internals()
     if not isinstance(dtype, dict):
-        raise MXNetTypeError(f"[{who}] dtype is a {type(dtype).__name__}; expected a dict of types by name.")
+        raise MXNetTypeError(
+            f"[{who}] dtype is of type {type(dtype).__name__}; expected a dict of types by name."
+        )
     _, types, _ = internals.infer_type(**dtype)
     if types is None:
         raise MXNetValueError(f"[{who}] the types {dtype} do not determine all others.")

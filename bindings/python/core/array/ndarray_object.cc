@@ -28,11 +28,11 @@ PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     checked(PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:NDArray", const_cast<char**>(names), &handle,
                                         &writable) -
             1);
-    LOOMIX_CHECK(
-        handle == Py_None || is_array(handle), TypeError,
-        "[NDArray] handle is a {}; expected an NDArray to share, or None. To make an array of values, use "
-        "nd.array(values).",
-        type_name(handle));
+    LOOMIX_CHECK(handle == Py_None || is_array(handle), TypeError,
+                 "[NDArray] handle is of type {}; expected an NDArray to share, or None. To make an array of "
+                 "values, use "
+                 "nd.array(values).",
+                 type_name(handle));
     PyObject* self = checked(type->tp_alloc(type, 0));
     ::new (&array_of(self)) NDArray();
     if (handle != Py_None) array_of(self) = array_of(handle);
@@ -292,7 +292,7 @@ PyMethodDef kArrayFunctions[] = {{"set_array_classes", set_array_classes, METH_V
 }  // namespace
 
 NDArray& to_array(PyObject* object, const char* who, const char* argument) {
-  LOOMIX_CHECK(is_array(object), TypeError, "[{}] {} is a {}; expected an NDArray.", who, argument,
+  LOOMIX_CHECK(is_array(object), TypeError, "[{}] {} is of type {}; expected an NDArray.", who, argument,
                type_name(object));
   return array_of(object);
 }

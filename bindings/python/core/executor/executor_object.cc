@@ -129,9 +129,10 @@ void set_monitor(const Handle& handle, const py::object& callback, bool inputs) 
     handle.executor->set_monitor({});
     return;
   }
-  LOOMIX_CHECK(PyCallable_Check(callback.ptr()), TypeError,
-               "[set_monitor_callback] callback is a {}; expected a function of name and array, or None.",
-               type_name(callback.ptr()));
+  LOOMIX_CHECK(
+      PyCallable_Check(callback.ptr()), TypeError,
+      "[set_monitor_callback] callback is of type {}; expected a function of name and array, or None.",
+      type_name(callback.ptr()));
   handle.executor->set_monitor(
       [callback = keep(callback.ptr())](const std::string& name, const NDArray& array) {
         const py::gil_scoped_acquire gil;

@@ -89,8 +89,8 @@ void collect_inputs(const OpSignature& signature, const AttrsBase& attrs, const 
     if (!is_array(input)) [[unlikely]] {
       const std::string name = signature.variadic ? fmt::format("{} {}", signature.op.inputs[0].name, i)
                                                   : signature.op.inputs[i].name;
-      detail::throw_error<TypeError>("[{}] input {} is a {}; expected an NDArray.", signature.op.name, name,
-                                     type_name(input));
+      detail::throw_error<TypeError>("[{}] input {} is of type {}; expected an NDArray.", signature.op.name,
+                                     name, type_name(input));
     }
     if (!signature.variadic) {
       const bool wanted = signature.op.has_input ? signature.op.has_input(attrs, static_cast<int>(i))
@@ -178,7 +178,7 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
       const Owned outputs(single ? nullptr : PySequence_Tuple(call.out));
       if (!single && !outputs) {
         PyErr_Clear();
-        detail::throw_error<TypeError>("[{}] out is a {}; expected an NDArray or a list of them.",
+        detail::throw_error<TypeError>("[{}] out is of type {}; expected an NDArray or a list of them.",
                                        signature.op.name, type_name(call.out));
       }
       const Py_ssize_t count = single ? 1 : PyTuple_GET_SIZE(outputs.get());

@@ -35,7 +35,7 @@ constexpr auto kCloseWithin = std::chrono::seconds(5);
 Key to_key(const py::handle& object) {
   if (PyUnicode_Check(object.ptr())) return to_text(object.ptr());
   LOOMIX_CHECK(PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()), TypeError,
-               "[KVStore] key {} is a {}; expected an int or a str.", to_text(object.ptr()),
+               "[KVStore] key {} is of type {}; expected an int or a str.", to_text(object.ptr()),
                type_name(object.ptr()));
   return py::cast<int64_t>(object);
 }
@@ -50,7 +50,8 @@ py::object array_object(const NDArray& array) { return py::reinterpret_steal<py:
 std::vector<NDArray> to_arrays(const py::handle& object, const char* what) {
   if (is_array(object.ptr())) return {array_of(object.ptr())};
   LOOMIX_CHECK(PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()), TypeError,
-               "[KVStore] {} is a {}; expected an NDArray or a list of them.", what, type_name(object.ptr()));
+               "[KVStore] {} is of type {}; expected an NDArray or a list of them.", what,
+               type_name(object.ptr()));
   std::vector<NDArray> arrays;
   for (const py::handle item : object) arrays.push_back(to_array(item.ptr(), "KVStore", what));
   return arrays;
@@ -137,9 +138,10 @@ void init(const Store& store, const py::object& key, const py::object& value) {
 
 void set_updater(const Store& store, const py::object& function) {
   if (function.is_none()) return store.get().set_updater(nullptr);
-  LOOMIX_CHECK(PyCallable_Check(function.ptr()), TypeError,
-               "[KVStore] updater is a {}; expected a function of key, merged and stored value, or None.",
-               type_name(function.ptr()));
+  LOOMIX_CHECK(
+      PyCallable_Check(function.ptr()), TypeError,
+      "[KVStore] updater is of type {}; expected a function of key, merged and stored value, or None.",
+      type_name(function.ptr()));
   store.get().set_updater(
       [function = keep(function.ptr())](const Key& key, const NDArray& merged, const NDArray& stored, int) {
         py::handle(function.get())(key_object(key), array_object(merged), array_object(stored));

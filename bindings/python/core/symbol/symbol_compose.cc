@@ -29,16 +29,16 @@ std::string final_name(PyObject* name, PyObject* hint) {
 
 // The attributes given to the call, and below them those of the thread's AttrScope.
 TextPairs scope_attrs(PyObject* attr, const char* who) {
-  LOOMIX_CHECK(!attr || PyDict_Check(attr), TypeError, "[{}] attr is a {}; expected a dict of strings.", who,
-               type_name(attr));
+  LOOMIX_CHECK(!attr || PyDict_Check(attr), TypeError, "[{}] attr is of type {}; expected a dict of strings.",
+               who, type_name(attr));
   const Owned scope(checked(PyObject_CallNoArgs(package_attribute("attribute", "current"))));
   const Owned merged(checked(PyObject_CallMethod(scope.get(), "get", "O", attr ? attr : Py_None)));
   return to_text_pairs(merged.get(), who);
 }
 
 Symbol to_symbol(PyObject* object, const OpSignature& signature, const std::string& input) {
-  LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is a {}; expected a Symbol.", signature.op.name,
-               input, type_name(object));
+  LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is of type {}; expected a Symbol.",
+               signature.op.name, input, type_name(object));
   return symbol_of(object);
 }
 

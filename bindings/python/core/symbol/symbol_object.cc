@@ -125,7 +125,7 @@ PyObject* wrap(Symbol symbol) {
 TextPairs to_text_pairs(PyObject* dict, const char* who) {
   TextPairs pairs;
   if (!dict || dict == Py_None) return pairs;
-  LOOMIX_CHECK(PyDict_Check(dict), TypeError, "[{}] attr is a {}; expected a dict of strings.", who,
+  LOOMIX_CHECK(PyDict_Check(dict), TypeError, "[{}] attr is of type {}; expected a dict of strings.", who,
                type_name(dict));
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;

@@ -66,7 +66,9 @@ def backward(
 ) -> None:
     """Computes the gradients of outputs with respect to the variables that were marked."""
     if not isinstance(outputs, (list, tuple)):
-        raise MXNetTypeError(f"[backward] outputs is a {type(outputs).__name__}; expected a list of NDArray.")
+        raise MXNetTypeError(
+            f"[backward] outputs is of type {type(outputs).__name__}; expected a list of NDArray."
+        )
     autograd.backward(list(outputs), None if out_grads is None else list(out_grads), retain_graph)
 
 
@@ -95,7 +97,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] | None =
         for variable in variables:
             if not isinstance(variable, NDArray):
                 raise MXNetTypeError(
-                    f"[grad_and_loss] an argument is a {type(variable).__name__}; expected NDArray."
+                    f"[grad_and_loss] an argument is of type {type(variable).__name__}; expected NDArray."
                 )
             variable.attach_grad()
         with train_section():

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import initializer, name
 from .. import ndarray as nd
-from ..base import MXNetError, MXNetTypeError, MXNetValueError
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError, unknown_arguments
 from ..model import write_whole
-from .error_place import add_place, unknown_arguments
+from .error_place import add_place
 from .parameter import Parameter, ParameterDict
 from .parameter_dict import brief
 from .utils import HookHandle, block_tree, indented
@@ -138,7 +138,12 @@ class Block:
         existing = getattr(self, name, None)
         if isinstance(existing, (Parameter, Block)) and not isinstance(value, type(existing)):
             raise MXNetTypeError(
-                f"Changing attribute type for {name} from {type(existing)} to {type(value)} is not allowed."
+                f"[Block] attribute {name} is of type {type(existing).__name__} and cannot become one "
+                f"of type {type(value).__name__}."
+            )
+        if isinstance(value, (Block, Parameter)) and "_children" not in self.__dict__:
+            raise StateError(
+                f"[{type(self).__name__}] attribute {name} is set before super().__init__(); expected that call first."
             )
         if isinstance(value, Block):
             self.register_child(value, name)
@@ -146,9 +151,8 @@ class Block:
             own = self._reg_params.get(name)
             if own is not None and own is not value:
                 raise MXNetValueError(
-                    f"Overriding Parameter attribute {name} is not allowed. If you want to share parameters "
-                    "by setting attributes, you must pass params=... when the Blocks are made, or assign the "
-                    "shared Parameter before."
+                    f"[Block] attribute {name} is Parameter '{own.name}' and cannot become another one. To share "
+                    "parameters, make the block with params=..., or set the attribute to the shared one first."
                 )
             self._reg_params[name] = value
         super().__setattr__(name, value)
@@ -251,7 +255,7 @@ class Block:
 
     def save_params(self, filename: str) -> None:
         """Older form of :meth:`save_parameters`, under the full names without the block's prefix."""
-        warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
+        warnings.warn("[Block] save_params is an old name; use save_parameters.", stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_parameters(
@@ -301,17 +305,17 @@ class Block:
             for key, param in params.items():
                 if id(param) not in in_file:
                     raise MXNetValueError(
-                        f"Parameter '{key}' ({param.name}) of block '{self.name}' is missing in file "
-                        f"'{filename}', which contains parameters: {brief(loaded)}. Set allow_missing=True "
-                        "to ignore missing parameters."
+                        f"[load_parameters] file '{filename}' has nothing for Parameter '{key}' ({param.name}) of "
+                        f"block '{self.name}'; it has {brief(loaded)}. allow_missing=True lets parameters keep their "
+                        "values."
                     )
         for key, value in loaded.items():
             if key in params:
                 params[key]._load_init(value, ctx, cast_dtype, dtype_source, where=key)
             elif not ignore_extra:
                 raise MXNetValueError(
-                    f"Parameter '{key}' loaded from file '{filename}' is not present in block '{self.name}', "
-                    f"which contains parameters {brief(params)}. Set ignore_extra=True to ignore."
+                    f"[load_parameters] file '{filename}' has '{key}', which is none of the parameters "
+                    f"{brief(params)} of block '{self.name}'. ignore_extra=True passes over it."
                 )
 
     def load_params(
@@ -322,7 +326,7 @@ class Block:
         ignore_extra: bool = False,
     ) -> None:
         """Older name of :meth:`load_parameters`."""
-        warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
+        warnings.warn("[Block] load_params is an old name; use load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix: str) -> None:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base import MXNetError, MXNetTypeError, suggest
+from ..base import MXNetError, MXNetTypeError
 from ..ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from .base_block import Block
 
-__all__ = ["add_place", "returned_nothing", "unknown_arguments"]
+__all__ = ["add_place", "returned_nothing"]
 
 _NAMED = re.compile(r"Parameter '([^']+)'|in node '([^']+)'")
 
@@ -91,18 +90,4 @@ def returned_nothing(block: Block, method: str, expected: str) -> MXNetTypeError
     return MXNetTypeError(
         f"[{type(block).__name__}] {method} of block '{block.name}' returned None; expected {expected}. "
         "Is a return missing?"
-    )
-
-
-def unknown_arguments(block: Any, unknown: Any) -> MXNetTypeError:
-    """The error of a block that is made with arguments that none of its classes knows."""
-    known: dict[str, None] = {}
-    for kind in type(block).__mro__:
-        if "__init__" in kind.__dict__ and kind is not object:
-            for param in inspect.signature(kind.__dict__["__init__"]).parameters.values():
-                if param.kind in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY) and param.name != "self":
-                    known[param.name] = None
-    name = next(iter(unknown))
-    return MXNetTypeError(
-        f"[{type(block).__name__}] got an unexpected keyword argument '{name}'. {suggest(name, known)}"
     )

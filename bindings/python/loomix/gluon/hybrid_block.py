@@ -38,8 +38,8 @@ def flatten(args: Any, what: str, kinds: tuple[type, ...]) -> tuple[list[Any], A
         return [None], -1
     if not isinstance(args, (list, tuple)):
         raise MXNetValueError(
-            f"When hybridized, the {what} of HybridBlock must be (nested) list of Symbol or NDArray, "
-            f"but got {args!r} of type {type(args).__name__}."
+            f"[HybridBlock] the {what} {args!r} is of type {type(args).__name__}; expected an NDArray, a Symbol, or "
+            "nested lists of them, once the block is hybridized."
         )
     leaves, forms = [], []
     for item in args:
@@ -107,8 +107,8 @@ class HybridBlock(Block):
         """Makes a block a child, which must be a HybridBlock, too."""
         if not isinstance(block, HybridBlock):
             raise MXNetValueError(
-                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. If you "
-                "are using Sequential, please try HybridSequential instead."
+                f"[HybridBlock] the child {block} of block '{self.name}' is of type {type(block).__name__}; expected a "
+                "HybridBlock, such as HybridSequential in place of Sequential."
             )
         super().register_child(block, name)
         self._clear_cached_op()
@@ -151,8 +151,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
-                f'"{self.name}" is being hybridized while still having forward hook/pre-hook. If "{self.name}" '
-                "is a child of HybridBlock, the hooks will not take effect.",
+                f"[hybridize] block '{self.name}' has forward hooks, which are not called where it runs inside another "
+                "hybridized block.",
                 stacklevel=2,
             )
         super().hybridize(
@@ -262,15 +262,16 @@ class HybridBlock(Block):
         unused = [key for key in params if key not in set(used)]
         if unused:
             warnings.warn(
-                f"Parameter {', '.join(unused)} of block '{self.name}' is not used by any computation. "
-                "Is this intended?",
+                f"[HybridBlock] block '{self.name}' has parameters that its outputs do not depend on: "
+                f"{', '.join(unused)}.",
                 stacklevel=5,
             )
         self._sources = []
         for item in used:
             if item not in positions and item not in params:
                 raise MXNetValueError(
-                    f"Unknown input to HybridBlock '{self.name}': {item}; its inputs are {list(positions)}."
+                    f"[HybridBlock] the graph of block '{self.name}' reads '{item}', which is no parameter and none of "
+                    f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
         self._cached = _core.CachedGraph(out.handle, self.name)
@@ -283,9 +284,8 @@ class HybridBlock(Block):
             self._build_cache(*args)
         if form != self._in_format:
             raise MXNetValueError(
-                f"The argument structure of HybridBlock '{self.name}' does not match the one that it was "
-                f"traced with: got {form}, expected {self._in_format}. Call hybridize() again before calls "
-                "with other arguments."
+                f"[HybridBlock] the inputs of block '{self.name}' are nested as {form}, but were as {self._in_format} "
+                "when its graph was made; call hybridize() again before calls with other inputs."
             )
         ctx = next(leaf for leaf in leaves if leaf is not None).context
         try:
@@ -351,7 +351,8 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         except (MXNetError, ValueError) as error:
             raise ShapeError(
-                f"Deferred initialization of block '{self.name}' failed because shape cannot be inferred. {error}"
+                f"[HybridBlock] the shapes of the parameters of block '{self.name}' do not follow from its inputs. "
+                f"{error}"
             ) from error
 
     # ---- running ----
@@ -367,8 +368,8 @@ class HybridBlock(Block):
             return self._forward_arrays(first.context, x, *args)
         if not isinstance(first, symbol.Symbol):
             raise MXNetTypeError(
-                f"HybridBlock requires the first argument to forward be either Symbol or NDArray, but block "
-                f"'{self.name}' got {type(first)}."
+                f"[HybridBlock] the first input of block '{self.name}' is of type {type(first).__name__}; expected an "
+                "NDArray or a Symbol."
             )
         params = {key: param.var() for key, param in self._reg_params.items()}
         with self.name_scope():
@@ -412,8 +413,7 @@ class HybridBlock(Block):
         """
         if self._graph is None:
             raise MXNetError(
-                "Please first call block.hybridize() and then run forward with this block at least once before "
-                "calling export."
+                f"[export] block '{self.name}' has no graph yet; call hybridize() and run it once."
             )
         out = self._graph[1]
         files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"

@@ -441,7 +441,9 @@ class LogisticLoss(Loss):
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
-            raise MXNetValueError(f"label_format can only be signed or binary, recieved {label_format}.")
+            raise MXNetValueError(
+                f"[LogisticLoss] label_format is {label_format!r}; expected 'signed' or 'binary'."
+            )
         self._label_format = label_format
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:

@@ -125,8 +125,8 @@ class ParameterDict:
         elif value is None or value == current:
             return
         raise MXNetValueError(
-            f"Cannot retrieve Parameter '{param.name}' because desired attribute does not match with stored "
-            f"for attribute '{key}': desired '{value}' vs stored '{current}'."
+            f"[ParameterDict.get] Parameter '{param.name}' has {key} {current!r}; it cannot be shared with {key} "
+            f"{value!r}."
         )
 
     def get_constant(self, name: str, value: Any = None) -> Parameter:
@@ -136,17 +136,21 @@ class ParameterDict:
         if param is None:
             if value is None:
                 raise MXNetKeyError(
-                    f"No constant named '{name}'. Please specify value if you want to create a new constant."
+                    f"[ParameterDict.get_constant] there is no constant '{name}'; expected a value to make it from."
                 )
             param = Constant(name, value)
             self._params[name] = param
         elif value is not None:
             if not isinstance(param, Constant):
-                raise MXNetValueError(f"Parameter '{name}' already exists but it is not a constant.")
+                raise MXNetValueError(
+                    f"[ParameterDict.get_constant] '{name}' is of type {type(param).__name__} already; expected a "
+                    "Constant."
+                )
             given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
             if given.shape != param.shape or (given != param.value.asnumpy()).any():
                 raise MXNetValueError(
-                    f"Constant '{name}' already exists but its value doesn't match new value."
+                    f"[ParameterDict.get_constant] the constant '{name}' has other values, of shape {param.shape}, "
+                    f"than those given, of shape {given.shape}."
                 )
         return param
 
@@ -162,8 +166,7 @@ class ParameterDict:
             own = self._params.setdefault(name, param)
             if own is not param:
                 raise MXNetValueError(
-                    f"Cannot update self with other because they have different Parameters with the same "
-                    f"name '{name}'"
+                    f"[ParameterDict.update] both dicts have a Parameter '{name}', and not the same one."
                 )
 
     def initialize(
@@ -220,10 +223,8 @@ class ParameterDict:
         for param in self.values():
             if not param.name.startswith(strip_prefix):
                 raise MXNetValueError(
-                    f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name "
-                    f"'{param.name}' does not start with '{strip_prefix}'. this may be due to your Block "
-                    "shares parameters from other Blocks or you forgot to use 'with name_scope()' when "
-                    "creating child blocks."
+                    f"[ParameterDict.save] the name of Parameter '{param.name}' does not start with strip_prefix, "
+                    f"'{strip_prefix}': it is another block's, or of a child that was made outside of name_scope()."
                 )
             arrays[param.name[len(strip_prefix) :]] = param._reduce()
         nd.save(filename, arrays)
@@ -278,7 +279,7 @@ class ParameterDict:
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
                 raise MXNetValueError(
-                    f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with "
+                    f"[ParameterDict.load] the name of Parameter '{name}' does not start with restore_prefix, "
                     f"'{restore_prefix}'."
                 )
         source = f"file '{filename}'" if filename else "param_dict"
@@ -289,18 +290,18 @@ class ParameterDict:
         for name in () if allow_missing else self.keys():
             if name not in loaded:
                 raise MXNetValueError(
-                    f"Parameter '{name}' is missing in {source}, which contains parameters: "
-                    f"{brief(loaded)}. Please make sure source and target networks have the same prefix. "
-                    "Set allow_missing=True to ignore missing parameters."
+                    f"[ParameterDict.load] {source} has nothing for Parameter '{name}'; it has {brief(loaded)}. Does "
+                    "the network have another prefix than the saved one? allow_missing=True lets parameters keep their "
+                    "values."
                 )
         for name, value in loaded.items():
             if name in self._params:
                 self[name]._load_init(value, ctx, cast_dtype, dtype_source)
             elif not ignore_extra:
                 raise MXNetValueError(
-                    f"Parameter '{name}' loaded from {source} is not present in ParameterDict, choices are: "
-                    f"{brief(self._params)}. Set ignore_extra to True to ignore. Please make sure source "
-                    "and target networks have the same prefix."
+                    f"[ParameterDict.load] {source} has '{name}', which is none of the parameters "
+                    f"{brief(self._params)}. Does the network have another prefix than the saved one? "
+                    "ignore_extra=True passes over it."
                 )
 
 
@@ -308,4 +309,4 @@ def brief(names: Any) -> str:
     """Some of the names, for errors."""
     names = list(names)
     text = ", ".join(f"'{name}'" for name in names[:10])
-    return text + (f", ... ({len(names)} in all)" if len(names) > 10 else "")
+    return (text or "nothing") + (f", ... ({len(names)} in all)" if len(names) > 10 else "")

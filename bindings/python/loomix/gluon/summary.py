@@ -39,7 +39,10 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
 
     def watch(layer: Block) -> None:
         if getattr(layer, "_active", False):
-            raise MXNetError(f'"{layer.name}" must not be hybridized to print summary.')
+            raise MXNetError(
+                f"[summary] block '{layer.name}' is hybridized, so its layers do not run one by one; call "
+                "hybridize(False) first."
+            )
 
         def note(layer: Block, _: Any, outputs: Any) -> None:
             if _has_symbols(outputs):  # the shapes of deferred parameters are being found out

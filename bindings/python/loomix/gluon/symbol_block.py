@@ -94,7 +94,7 @@ class SymbolBlock(HybridBlock):
         for item in leaves:
             if len(item.get_internals().list_outputs()) != 1:
                 raise MXNetValueError(
-                    f"Input symbols must be variable, but {item.name} is an output of operators"
+                    f"[SymbolBlock] the input {item.name} is an operator's output; expected a variable."
                 )
         names = {item.name for item in leaves}
         attrs = out.attr_dict()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
 from ..base import MXNetError, MXNetValueError
-from ..model import _create_kvstore, write_whole
+from ..model import _create_kvstore, read_whole, write_whole
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -64,15 +64,14 @@ class Trainer:
             params = [params[key] for key in sorted(params.keys())]
         if not isinstance(params, (list, tuple)):
             raise MXNetValueError(
-                f"First argument must be a list or dict of Parameters, got {type(params).__name__}."
+                f"[Trainer] params is of type {type(params).__name__}; expected a list or a dict of Parameters."
             )
         self._params: list[Parameter] = []
         self._param2idx: dict[int, int] = {}
         for i, param in enumerate(params):
             if not isinstance(param, Parameter):
                 raise MXNetValueError(
-                    "First argument must be a list or dict of Parameters, got list of "
-                    f"{type(param).__name__}."
+                    f"[Trainer] item {i} of params is of type {type(param).__name__}; expected a Parameter."
                 )
             if id(param) in self._param2idx:
                 raise MXNetValueError(f"[Trainer] Parameter '{param.name}' is given twice.")
@@ -97,9 +96,8 @@ class Trainer:
             own = param.list_ctx()
             if contexts is not None and contexts != own:
                 raise MXNetValueError(
-                    "All Parameters must be initialized on the same set of contexts, but Parameter "
-                    f"{param.name} is initialized on {own} while previous Parameters are initialized on "
-                    f"{contexts}."
+                    f"[Trainer] Parameter '{param.name}' is on {own}, but those before it are on {contexts}; expected "
+                    "all on the same devices."
                 )
             contexts = own
         return contexts or []
@@ -109,7 +107,8 @@ class Trainer:
         if isinstance(optimizer, opt.Optimizer):
             if settings:
                 raise MXNetValueError(
-                    "optimizer_params must be None if optimizer is an instance of Optimizer instead of str"
+                    f"[Trainer] optimizer_params is {settings}, but the optimizer is made already; expected the name "
+                    "of one, or no optimizer_params."
                 )
             self._optimizer = optimizer
             self._optimizer.param_dict = params
@@ -122,7 +121,10 @@ class Trainer:
     def _reset_kvstore(self) -> None:
         """The store is made when it is needed first."""
         if getattr(self, "_kvstore", None) is not None and "dist" in self._kvstore.type:
-            raise MXNetError("Cannot reset distributed KVStore.")
+            raise MXNetError(
+                f"[Trainer] the values are in a store of type '{self._kvstore.type}', which has them once and for all; "
+                "set them before the first step."
+            )
         self._kv_initialized = False
         self._kvstore: Any = None
         self._distributed: bool | None = None
@@ -138,13 +140,15 @@ class Trainer:
             is_async = self._distributed and "async" in store.type
             if is_async and wanted is False:
                 raise MXNetValueError(
-                    "Please set update_on_kvstore=True when training with an asynchronous store."
+                    f"[Trainer] update_on_kvstore is False, but a store of type '{store.type}' has to update the "
+                    "parameters itself; expected True or None."
                 )
             on_store = is_async or (on_store if wanted is None else wanted)
             if on_store and not store.is_capable("optimizer"):
                 if wanted:
                     raise MXNetValueError(
-                        f"Please set update_on_kvstore=False when training with {type(store).__name__}."
+                        f"[Trainer] update_on_kvstore is True, but a {type(store).__name__} runs no optimizer; "
+                        "expected False or None."
                     )
                 on_store = False
             if self._compression_params:
@@ -205,9 +209,8 @@ class Trainer:
         if self._on_servers():
             if self._optimizer.rescale_grad != scale:
                 warnings.warn(
-                    "Possible change in the `batch_size` from previous `step` detected. Optimizer gradient "
-                    "normalizing factor will not change w.r.t new batch_size when update_on_kvstore=True and "
-                    "when distributed kvstore is used.",
+                    f"[Trainer] batch_size is {batch_size}, another than at the step before; the servers got the "
+                    "optimizer with that one and go on to divide by it (update_on_kvstore=True).",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -233,8 +236,8 @@ class Trainer:
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MXNetError(
-                "allreduce_grads() when parameters are updated on kvstore is not supported. Try setting "
-                "`update_on_kvstore` to False when creating trainer."
+                "[Trainer.allreduce_grads] the store updates the parameters, so it keeps the sums; make the Trainer "
+                "with update_on_kvstore=False."
             )
         self._allreduce_grads(True)
 
@@ -243,8 +246,8 @@ class Trainer:
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MXNetError(
-                "update() when parameters are updated on kvstore is not supported. Try setting "
-                "`update_on_kvstore` to False when creating trainer."
+                "[Trainer.update] the store updates the parameters, in step(); make the Trainer with "
+                "update_on_kvstore=False."
             )
         self._set_scale(batch_size)
         self._update(ignore_stale_grad)
@@ -276,11 +279,9 @@ class Trainer:
         for k, array in enumerate(param.list_data() if not ignore_stale_grad else ()):
             if param._is_stale(k):
                 raise UserWarning(
-                    f"Gradient of Parameter `{param.name}` on context {array.context} has not been updated by "
-                    "backward since last `step`. This could mean a bug in your model that made it only use a "
-                    "subset of the Parameters (Blocks) for this iteration. If you are intentionally only using "
-                    "a subset, call step with ignore_stale_grad=True to suppress this warning and skip updating "
-                    "of Parameters with stale gradient"
+                    f"[Trainer.step] the gradient of Parameter '{param.name}' on {array.context} is not new: no "
+                    "backward has written it since the last step, as the loss does not depend on it. Where that is "
+                    "meant, step(..., ignore_stale_grad=True) leaves such parameters alone."
                 )
 
     def _update(self, ignore_stale_grad: bool) -> None:
@@ -342,7 +343,8 @@ class Trainer:
         if self._update_on_kvstore:
             if self._params_to_init:
                 raise MXNetError(
-                    "Cannot save trainer states when some parameters are not yet initialized in kvstore."
+                    f"[Trainer.save_states] Parameter '{self._params_to_init[0].name}' is not in the store yet, as it "
+                    "waits for its shape; run the network once first."
                 )
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
@@ -363,10 +365,12 @@ class Trainer:
             if owner is not None:
                 self._optimizer = owner.optimizer
         else:
-            with open(fname, "rb") as file:
-                states = file.read()
-            for updater in self._updaters:
-                updater.set_states(states)
-                updater.optimizer = self._updaters[0].optimizer
+
+            def take(states: bytes) -> None:
+                for updater in self._updaters:
+                    updater.set_states(states)
+                    updater.optimizer = self._updaters[0].optimizer
+
+            read_whole(fname, take)
             self._optimizer = self._updaters[0].optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))

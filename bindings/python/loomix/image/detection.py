@@ -102,7 +102,9 @@ class DetBorrowAug(DetAugmenter):
 
     def __init__(self, augmenter: Any) -> None:
         if not isinstance(augmenter, Augmenter):
-            raise MXNetTypeError(f"[DetBorrowAug] a {type(augmenter).__name__} came; expected an Augmenter.")
+            raise MXNetTypeError(
+                f"[DetBorrowAug] an object of type {type(augmenter).__name__} came; expected an Augmenter."
+            )
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
@@ -131,7 +133,9 @@ class DetRandomSelectAug(DetAugmenter):
         aug_list = aug_list if isinstance(aug_list, (list, tuple)) else [aug_list]
         for augmenter in aug_list:
             if not isinstance(augmenter, DetAugmenter):
-                raise MXNetTypeError(f"[DetRandomSelectAug] a {type(augmenter).__name__} is no DetAugmenter.")
+                raise MXNetTypeError(
+                    f"[DetRandomSelectAug] an object of type {type(augmenter).__name__} is no DetAugmenter."
+                )
         super().__init__(skip_prob=skip_prob)
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if aug_list else 1
@@ -576,7 +580,9 @@ class ImageDetIter(ImageIter):
         """Gives this iterator and another one, which is returned, the larger of their label shapes; ``verbose`` logs it
         where a shape changes."""
         if not isinstance(it, ImageDetIter):
-            raise MXNetTypeError(f"[ImageDetIter] a {type(it).__name__} came; expected an ImageDetIter.")
+            raise MXNetTypeError(
+                f"[ImageDetIter] an object of type {type(it).__name__} came; expected an ImageDetIter."
+            )
         shape = tuple(max(a, b) for a, b in zip(self.label_shape, it.label_shape))
         if verbose and not shape == self.label_shape == it.label_shape:
             log.note(

@@ -148,7 +148,7 @@ class DataBatch:
         for what, value in (("data", data), ("label", label)):
             if value is not None and not isinstance(value, (list, tuple)):
                 raise MXNetTypeError(
-                    f"[DataBatch] {what} is a {type(value).__name__}; expected a list of NDArray."
+                    f"[DataBatch] {what} is of type {type(value).__name__}; expected a list of NDArray."
                 )
         self.data = _as_arrays(data)
         self.label = _as_arrays(label)

@@ -84,7 +84,7 @@ class ResizeIter(_OfBatches):
 
 def _check_iterator(who: str, iterator: Any) -> None:
     if not hasattr(iterator, "provide_data"):
-        raise MXNetTypeError(f"[{who}] got a {type(iterator).__name__}; expected a DataIter.")
+        raise MXNetTypeError(f"[{who}] got an object of type {type(iterator).__name__}; expected a DataIter.")
 
 
 def _next_or_none(iterator: Any) -> Any:

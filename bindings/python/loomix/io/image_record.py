@@ -27,7 +27,7 @@ def _to_text(name: str, value: Any) -> Any:
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, (bytes, bytearray)):
-        raise MXNetTypeError(f"[io] {name} is a {type(value).__name__}; expected str or a number.")
+        raise MXNetTypeError(f"[io] {name} is of type {type(value).__name__}; expected str or a number.")
     return str(value)
 
 

@@ -39,7 +39,7 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
         data = dict(zip(names, data))
     if not isinstance(data, dict):
         raise MXNetTypeError(
-            f"[NDArrayIter] {default_name} is a {type(data).__name__}; expected an NDArray, a "
+            f"[NDArrayIter] {default_name} is of type {type(data).__name__}; expected an NDArray, a "
             f"numpy.ndarray, a list of "
             "them, or a dict with them as values."
         )

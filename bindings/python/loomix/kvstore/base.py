@@ -177,7 +177,7 @@ def create(name: str = "local", **kwargs: Any) -> Any:
     'device'
     """
     if not isinstance(name, str):
-        raise MXNetTypeError(f"[kvstore] the type is a {type(name).__name__}; expected a str.")
+        raise MXNetTypeError(f"[kvstore] the type is of type {type(name).__name__}; expected a str.")
     from .kvstore import GroupKVStore, KVStore
 
     kind = name.lower()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..base import MXNetTypeError, MXNetValueError, StateError
-from ..model import write_whole
+from ..model import read_whole, write_whole
 from .base import KVStoreBase
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ def _by_key(key: Any, value: Any, what: str) -> list[Any]:
     if not isinstance(key, (list, tuple)):
         return [(key, value)]
     if not isinstance(value, (list, tuple)) or len(value) != len(key):
-        raise MXNetValueError(f"[KVStore] {len(key)} keys came without as many entries of {what}.")
+        given = (
+            f"{len(value)}"
+            if isinstance(value, (list, tuple))
+            else f"something of type {type(value).__name__}"
+        )
+        raise MXNetValueError(
+            f"[KVStore] {what} has {given} for {len(key)} keys; expected a list with one entry each."
+        )
     return list(zip(key, value))
 
 
@@ -207,7 +214,7 @@ class KVStore(KVStoreBase):
         """
         if not isinstance(compression_params, dict):
             raise MXNetTypeError(
-                f"[KVStore] compression_params is a {type(compression_params).__name__}; expected a dict."
+                f"[KVStore] compression_params is of type {type(compression_params).__name__}; expected a dict."
             )
         if "type" not in compression_params:
             raise MXNetValueError(
@@ -252,8 +259,7 @@ class KVStore(KVStoreBase):
 
     def load_optimizer_states(self, fname: str) -> None:
         """Reads what :meth:`save_optimizer_states` wrote."""
-        with open(fname, "rb") as file:
-            self._states_owner().set_states(file.read())
+        read_whole(fname, self._states_owner().set_states)
 
     def _send_command_to_servers(self, head: int, body: Any) -> None:
         """Sends a command to all servers; here there are none."""

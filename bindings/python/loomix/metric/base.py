@@ -57,8 +57,8 @@ def check_label_shapes(
     ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if ours != theirs:
         raise ShapeError(
-            f"[metric] Shape of labels {ours} does not match shape of predictions {theirs}; expected the "
-            f"same."
+            f"[metric] labels have the {'shape' if shape else 'length'} {ours} and predictions {theirs}; expected the "
+            "same."
         )
     if wrap:
         labels = list(labels) if isinstance(labels, (list, tuple)) else [labels]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ __all__ = ["BaseModule"]
 def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bool) -> None:
     """Raises ValueError (or warns) when one of ``names`` is no argument of the symbol."""
     if not hasattr(symbol, "list_arguments"):
-        raise MXNetTypeError(f"[Module] symbol is a {type(symbol).__name__}; expected a Symbol.")
+        raise MXNetTypeError(f"[Module] symbol is of type {type(symbol).__name__}; expected a Symbol.")
     known = symbol.list_arguments()
     for name in names:
         if name in known:
@@ -68,6 +69,17 @@ def as_descriptions(names: Sequence[str], shapes: Any, what: str, throw: bool = 
             raise MXNetValueError(text)
         logging.getLogger().warning(text)
     return found
+
+
+def check_callbacks(who: str, **given: Any) -> None:
+    """Raises a TypeError for what cannot be called."""
+    for name, callbacks in given.items():
+        for callback in as_list(callbacks):
+            if callback is not None and not callable(callback):
+                raise MXNetTypeError(
+                    f"[{who}] {name} holds {callback!r}, of type {type(callback).__name__}; expected a function, a "
+                    "list of them, or None."
+                )
 
 
 def call_all(callbacks: Any, *args: Any) -> None:
@@ -151,7 +163,8 @@ class BaseModule:
         elif optimizer and not self.optimizer_initialized:
             missing = "init_optimizer"
         if missing:
-            raise StateError(f"[{type(self).__name__}] {missing} must be called first.")
+            called = sys._getframe(1).f_code.co_name
+            raise StateError(f"[{type(self).__name__}.{called}] {missing} must be called first.")
 
     # Interface of subclasses
 
@@ -495,7 +508,7 @@ class BaseModule:
             return outputs[0] if len(outputs) == 1 and not always_output_list else outputs
         if not hasattr(eval_data, "__iter__"):
             raise MXNetValueError(
-                f"[predict] got a {type(eval_data).__name__}; expected an iterator or an array."
+                f"[predict] got an object of type {type(eval_data).__name__}; expected an iterator or an array."
             )
         batches = [
             [out.copy() for out in outputs]
@@ -571,10 +584,19 @@ class BaseModule:
             raise MXNetValueError("[fit] num_epoch is missing; expected how many epochs to train.")
         if not isinstance(num_epoch, (int, np.integer)):
             raise MXNetTypeError(
-                f"[fit] num_epoch is {num_epoch!r}, a {type(num_epoch).__name__}; expected an int."
+                f"[fit] num_epoch is {num_epoch!r}, of type {type(num_epoch).__name__}; expected an int."
             )
+        check_callbacks(
+            "fit",
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+        )
         if not hasattr(train_data, "provide_data"):
-            raise MXNetTypeError(f"[fit] train_data is a {type(train_data).__name__}; expected a DataIter.")
+            raise MXNetTypeError(
+                f"[fit] train_data is of type {type(train_data).__name__}; expected a DataIter."
+            )
         if force_rebind or not (self.binded and self.for_training):  # a trained module goes on as it is
             self.bind(
                 train_data.provide_data,

@@ -253,7 +253,7 @@ class BucketingModule(BaseModule):
     def _follow(self, data_batch: DataBatch) -> None:
         if not hasattr(data_batch, "bucket_key"):
             raise MXNetTypeError(
-                f"[BucketingModule] got a {type(data_batch).__name__}; expected a DataBatch."
+                f"[BucketingModule] got an object of type {type(data_batch).__name__}; expected a DataBatch."
             )
         key = data_batch.bucket_key if data_batch.bucket_key is not None else self._default_bucket_key
         if key != self._curr_bucket_key or key not in self._buckets:

@@ -188,7 +188,7 @@ class DataParallelExecutorGroup:
             given = {**defaults, **grad_req}
         else:
             raise MXNetTypeError(
-                f"[Module] grad_req is a {type(grad_req).__name__}; expected a str, list or dict."
+                f"[Module] grad_req is of type {type(grad_req).__name__}; expected a str, list or dict."
             )
         requests = {}
         for name in self.arg_names:
@@ -414,7 +414,9 @@ class DataParallelExecutorGroup:
     def backward(self, out_grads: Any = None) -> None:
         """Starts the computation of the gradients."""
         if not self.for_training:
-            raise MXNetValueError("[Module] it was bound with for_training=False; there are no gradients.")
+            raise MXNetValueError(
+                "[Module.backward] the module was bound with for_training=False; expected bind(..., for_training=True)."
+            )
         out_grads = [] if out_grads is None else as_list(out_grads)
         for executor, rows in zip(self.execs, self.slices):
             parts = [
@@ -447,7 +449,8 @@ class DataParallelExecutorGroup:
         """Gradients of the inputs."""
         if not self.inputs_need_grad:
             raise MXNetValueError(
-                "[Module] it was bound with inputs_need_grad=False; there are no input gradients."
+                "[Module.get_input_grads] the module was bound with inputs_need_grad=False; expected "
+                "bind(..., inputs_need_grad=True)."
             )
         if not merge_multi_context:
             return self.input_grad_arrays

@@ -21,6 +21,7 @@ from ..model import (
     _update_params,
     _update_params_on_kvstore,
     load_checkpoint,
+    read_whole,
     save_checkpoint,
     write_whole,
 )
@@ -89,7 +90,7 @@ class Module(BaseModule):
         compression_params: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(symbol, Symbol):
-            raise MXNetTypeError(f"[Module] symbol is a {type(symbol).__name__}; expected a Symbol.")
+            raise MXNetTypeError(f"[Module] symbol is of type {type(symbol).__name__}; expected a Symbol.")
         super().__init__(logger)
         self._context = as_context_list(current_context() if context is None else context)
         self._work_load_list = list(work_load_list or [1] * len(self._context))
@@ -257,8 +258,8 @@ class Module(BaseModule):
             initializer = create_initializer(initializer)
         if initializer is not None and not callable(initializer):
             raise MXNetTypeError(
-                f"[init_params] the initializer is a {type(initializer).__name__}; expected an Initializer, a name "
-                "such as 'xavier', or None."
+                f"[init_params] the initializer is of type {type(initializer).__name__}; expected an Initializer, a "
+                "name such as 'xavier', or None."
             )
         if self._arg_params is None:
             self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
@@ -448,7 +449,7 @@ class Module(BaseModule):
                 optimizer.idx2name = names
         else:
             raise MXNetTypeError(
-                f"[init_optimizer] got a {type(optimizer).__name__}; expected a name or an Optimizer."
+                f"[init_optimizer] got an object of type {type(optimizer).__name__}; expected a name or an Optimizer."
             )
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
         self._updater = None if on_store else opt.get_updater(optimizer)
@@ -537,8 +538,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
             return
-        with open(fname, "rb") as file:
-            self._updater.set_states(file.read())
+        read_whole(fname, self._updater.set_states)
 
     # Computing
 

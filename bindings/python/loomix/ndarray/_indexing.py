@@ -97,9 +97,15 @@ def expand(key: Any, shape: Sequence[int]) -> list[Any]:
     return expanded + [FULL] * (ndim - axis)
 
 
+def _out_of_bounds(index: Any, axis: int, size: int) -> MXNetIndexError:
+    return MXNetIndexError(
+        f"[NDArray] index {index} is out of bounds for axis {axis} with size {size}; expected {-size} to {size - 1}."
+    )
+
+
 def _checked_int(index: Any, axis: Any, shape: Sequence[int]) -> Any:
     if not -shape[axis] <= index < shape[axis]:
-        raise MXNetIndexError(f"index {index} is out of bounds for axis {axis} with size {shape[axis]}")
+        raise _out_of_bounds(index, axis, shape[axis])
     return index + shape[axis] if index < 0 else index
 
 
@@ -109,7 +115,7 @@ def _checked_array(array: NDArray, axis: Any, shape: Sequence[int]) -> Any:
     size = shape[axis]
     if array.size and not (-size <= array.min() and array.max() < size):
         worst = array.max() if array.max() >= size else array.min()
-        raise MXNetIndexError(f"index {worst} is out of bounds for axis {axis} with size {size}")
+        raise _out_of_bounds(worst, axis, size)
     return np.where(array < 0, array + size, array)
 
 

@@ -46,7 +46,7 @@ class CachedOp:
 
     def __init__(self, sym: Symbol, flags: Iterable[Any] = ()) -> None:
         if not hasattr(sym, "list_inputs"):
-            raise MXNetTypeError(f"[CachedOp] sym is a {type(sym).__name__}; expected a Symbol.")
+            raise MXNetTypeError(f"[CachedOp] sym is of type {type(sym).__name__}; expected a Symbol.")
         unknown = sorted({str(name) for name, _ in flags} - set(_FLAGS))
         if unknown:
             raise MXNetValueError(

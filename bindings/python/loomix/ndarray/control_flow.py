@@ -100,7 +100,7 @@ def while_loop(cond: Any, func: Any, loop_vars: Any, max_iterations: int | None 
     most = _control_flow.limit(max_iterations)
     variables = _control_flow.loop_variables(loop_vars)
     if not variables:
-        raise MXNetValueError("[while_loop] loop_vars should contain at least one element.")
+        raise MXNetValueError("[while_loop] loop_vars is empty; expected at least one.")
     _control_flow.flatten(variables, NDArray, "while_loop: loop_vars")
     steps: list[list[Any]] = []
     form: Any = []

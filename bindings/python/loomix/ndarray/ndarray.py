@@ -186,7 +186,10 @@ class NDArray(_Base):
         if self.size == 0:
             return False
         if self.size > 1:
-            raise MXNetValueError("The truth value of an NDArray with multiple elements is ambiguous.")
+            raise MXNetValueError(
+                f"[NDArray] an array of shape {self.shape} is neither true nor false; expected one element. "
+                "(x != 0).sum() counts those that are not 0."
+            )
         return bool(self._item())
 
     def __float__(self) -> float:
@@ -218,7 +221,7 @@ class NDArray(_Base):
             When there is not exactly one element.
         """
         if self.size != 1:
-            raise MXNetValueError("The current array is not a scalar")
+            raise MXNetValueError(f"[asscalar] the array has shape {self.shape}; expected one element.")
         return self.asnumpy().reshape(-1)[0]
 
     def item(self) -> int | float:
@@ -256,11 +259,12 @@ class NDArray(_Base):
             source = np.ascontiguousarray(source_array, dtype=self.dtype)
         except (TypeError, ValueError):
             raise MXNetTypeError(
-                "array must consist of array-like data, " + str(type(source_array))
+                f"[NDArray] the value is of type {type(source_array).__name__}; expected numbers of "
+                f"{self.dtype.__name__}, or an array of them."
             ) from None
         if source.shape != self.shape and not (source.size == self.size == 1):
             raise MXNetValueError(
-                f"Shape inconsistent: expected {self.shape} but got {source.shape}; the copy needs equal shapes."
+                f"[NDArray] the value has shape {source.shape}; expected that of the array, {self.shape}."
             )
         self._copy_from_numpy(source)
 
@@ -397,7 +401,9 @@ class NDArray(_Base):
             target = _alloc_like(self, other)
             _core.copy_array(self, target)
             return target
-        raise MXNetTypeError(f"[copyto] other is a {type(other).__name__}; expected an NDArray or a Context.")
+        raise MXNetTypeError(
+            f"[copyto] other is of type {type(other).__name__}; expected an NDArray or a Context."
+        )
 
     def as_in_context(self, context: Any) -> Any:
         """The array itself if it is on the device, else a copy there."""
@@ -424,9 +430,7 @@ class NDArray(_Base):
     def tostype(self, stype: str) -> Any:
         """The same values in another storage type: 'default', 'row_sparse' or 'csr'."""
         if stype == "csr" and self.ndim != 2:
-            raise MXNetValueError(
-                f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {self.shape}"
-            )
+            raise MXNetValueError(f"[tostype] the array has shape {self.shape}; expected two axes for 'csr'.")
         if stype == self.stype:
             return self.copy()
         from . import sparse
@@ -547,7 +551,8 @@ def shape_of(shape: int | Sequence[int]) -> tuple[Any, ...]:
         return (int(shape),)
     if not isinstance(shape, Iterable) or isinstance(shape, (str, bytes)):
         raise MXNetTypeError(
-            f"[NDArray] shape is {shape!r}, a {type(shape).__name__}; expected an integer or a sequence of integers."
+            f"[NDArray] shape is {shape!r}, of type {type(shape).__name__}; expected an integer or a sequence of "
+            "integers."
         )
     sizes = tuple(shape)
     for size in sizes:
@@ -670,7 +675,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None
             )
         values = np.asarray(source_array, dtype=result_dtype)
     except (TypeError, ValueError) as error:
-        raise MXNetTypeError(f"source_array must be array like object: {error}") from None
+        raise MXNetTypeError(
+            f"[array] source_array of type {type(source_array).__name__} holds more than numbers in rows of one "
+            f"length: {error}"
+        ) from None
     if by_default:
         habits.float32_integers(source_array, values)
     return _make(values, ctx)
@@ -764,12 +772,15 @@ def from_numpy(ndarray: Any, zero_copy: bool = True, array_cls: type = NDArray) 
     """
     if not isinstance(ndarray, np.ndarray):
         raise MXNetTypeError(
-            f"[from_numpy] ndarray is a {type(ndarray).__name__}; expected a numpy.ndarray: use nd.array(values)."
+            f"[from_numpy] ndarray is of type {type(ndarray).__name__}; expected a numpy.ndarray: use nd.array(values)."
         )
     if not zero_copy:
         return array(ndarray, dtype=ndarray.dtype)
     if not ndarray.flags["C_CONTIGUOUS"]:
-        raise MXNetValueError("Only c-contiguous arrays are supported for zero-copy")
+        raise MXNetValueError(
+            "[from_numpy] the array's elements do not lie row after row, so its memory cannot be shared; expected "
+            "zero_copy=False or numpy.ascontiguousarray."
+        )
     shared = _core.share_numpy(ndarray)
     ndarray.flags["WRITEABLE"] = False
     return shared
@@ -866,7 +877,9 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
                 f"[moveaxis] {name} {axes} must be different axes from {-ndim} to {ndim - 1}."
             )
     if len(source) != len(destination):
-        raise MXNetValueError("`source` and `destination` arguments must have the same number of elements")
+        raise MXNetValueError(
+            f"[moveaxis] source has {len(source)} axes and destination {len(destination)}; expected as many."
+        )
     source = [axis % ndim for axis in source]
     order = [axis for axis in range(ndim) if axis not in source]
     for target, axis in sorted(zip((axis % ndim for axis in destination), source)):
@@ -913,7 +926,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
     if isinstance(bins, NDArray):
         return _internal._histogram(a, bins)
     if not isinstance(bins, integer_types):
-        raise MXNetValueError(f"[histogram] bins is a {type(bins).__name__}; expected an int or an NDArray.")
+        raise MXNetValueError(
+            f"[histogram] bins is of type {type(bins).__name__}; expected an int or an NDArray."
+        )
     if range is None:
         counts, edges = np.histogram(a.asnumpy(), bins=bins)
         return array(counts, dtype=np.float32), array(edges, dtype=np.float32)
@@ -937,7 +952,9 @@ def split_v2(
         return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)
     if isinstance(indices_or_sections, (tuple, list, set)):
         return _internal._split_v2(ary, (0, *indices_or_sections), axis, squeeze_axis)
-    raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")
+    raise MXNetValueError(
+        f"[split_v2] indices_or_sections is {indices_or_sections!r}; expected a number of parts or a list of positions."
+    )
 
 
 _core.set_array_classes(NDArray, NDArray, NDArray)  # sparse.py puts its classes in place

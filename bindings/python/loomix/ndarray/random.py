@@ -62,7 +62,7 @@ def _draw(
         if not isinstance(value, numeric_types):
             raise MXNetValueError(
                 f"[random.{name}] Distribution parameters must be either NDArray or numbers; "
-                f"{key} is a {type(value).__name__}."
+                f"{key} is of type {type(value).__name__}."
             )
     if out is None:
         given.setdefault("shape", (1,))
@@ -263,7 +263,7 @@ def randint(
     for value in (low, high):
         if not isinstance(value, numeric_types):
             raise MXNetTypeError(
-                f"[random.randint] a bound is a {type(value).__name__}; expected whole numbers."
+                f"[random.randint] a bound is of type {type(value).__name__}; expected whole numbers."
             )
     return _draw("randint", {"low": int(low), "high": int(high)}, shape, dtype, ctx, out, kwargs)
 

@@ -78,12 +78,21 @@ def save(fname: str, data: Any) -> None:
         names, arrays = [], list(data)
     else:
         raise MXNetTypeError(
-            f"[save] data is a {type(data).__name__}; expected an NDArray, a list of them, or a dict of names to them."
+            f"[save] data is of type {type(data).__name__}; expected an NDArray, a list of them, or a dict of names "
+            "to them."
         )
     for item in arrays:
         if not isinstance(item, _core.NDArrayBase):
-            raise MXNetTypeError(f"[save] data holds a {type(item).__name__}; expected NDArrays only.")
-    _core.save_arrays(os.fspath(fname), names, arrays)
+            raise MXNetTypeError(
+                f"[save] data holds an object of type {type(item).__name__}; expected NDArrays only."
+            )
+    _core.save_arrays(_path("save", fname), names, arrays)
+
+
+def _path(who: str, fname: Any) -> str:
+    if not isinstance(fname, (str, os.PathLike)):
+        raise MXNetTypeError(f"[{who}] fname is {fname!r}, of type {type(fname).__name__}; expected a path.")
+    return os.fspath(fname)
 
 
 def _as_result(names: Sequence[str] | None, arrays: Any) -> Any:
@@ -107,7 +116,7 @@ def load(fname: str) -> Any:
     >>> mx.nd.load(name)["w"].asnumpy()
     array([1., 2.], dtype=float32)
     """
-    return _as_result(*_core.load_arrays(os.fspath(fname)))
+    return _as_result(*_core.load_arrays(_path("load", fname)))
 
 
 def load_frombuffer(buf: Any) -> Any:
@@ -123,5 +132,5 @@ def load_frombuffer(buf: Any) -> Any:
     array([1., 2.], dtype=float32)
     """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
-        raise MXNetTypeError(f"[load_frombuffer] buf is a {type(buf).__name__}; expected bytes.")
+        raise MXNetTypeError(f"[load_frombuffer] buf is of type {type(buf).__name__}; expected bytes.")
     return _as_result(*_core.load_arrays_from_bytes(bytes(buf)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..base import MXNetTypeError, MXNetValueError, suggest
+from ..base import MXNetTypeError, MXNetValueError, suggest, unknown_arguments
 from ..util import is_np_array
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ class Optimizer:
         multi_precision: bool = False,
         param_dict: Any = None,
         lr: float | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            raise unknown_arguments(self, unknown)
         if lr is not None:
             learning_rate = lr
         param_idx2name = {} if param_idx2name is None else param_idx2name

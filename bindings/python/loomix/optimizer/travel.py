@@ -45,7 +45,7 @@ def _names(classes: Any) -> str:
 def _schedule(schedule: Any) -> dict[str, Any]:
     if type(schedule) not in _SCHEDULES:
         raise MXNetNotImplementedError(
-            f"[set_optimizer] the schedule is a {type(schedule).__name__}, which is code and cannot travel to "
+            f"[set_optimizer] the schedule is of type {type(schedule).__name__}, which is code and cannot travel to "
             f"servers; those that can are {_names(_SCHEDULES)}."
         )
     if getattr(schedule, "count", 0):

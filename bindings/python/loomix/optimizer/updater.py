@@ -35,7 +35,7 @@ class Updater:
     def __init__(self, optimizer: Optimizer) -> None:
         if not hasattr(optimizer, "aggregate_num"):
             raise MXNetTypeError(
-                f"[Updater] optimizer is a {type(optimizer).__name__}; expected an Optimizer such as "
+                f"[Updater] optimizer is of type {type(optimizer).__name__}; expected an Optimizer such as "
                 "mx.optimizer.create('sgd')."
             )
         self.optimizer = optimizer

@@ -281,4 +281,6 @@ class BaseRNNCell:
 def check_is_cell(cell: Any, who: str) -> None:
     """Raises a TypeError for what is no cell."""
     if not isinstance(cell, BaseRNNCell):
-        raise MXNetTypeError(f"[{who}] got a {type(cell).__name__}; expected a recurrent cell.")
+        raise MXNetTypeError(
+            f"[{who}] got an object of type {type(cell).__name__}; expected a recurrent cell."
+        )

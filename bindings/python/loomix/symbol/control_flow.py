@@ -203,7 +203,7 @@ def while_loop(
     most = _control_flow.limit(max_iterations)
     variables = _control_flow.loop_variables(loop_vars)
     if not variables:
-        raise MXNetValueError("[while_loop] loop_vars should contain at least one element.")
+        raise MXNetValueError("[while_loop] loop_vars is empty; expected at least one.")
     _control_flow.flatten(variables, Symbol, "while_loop: loop_vars")
     condition, step = _Graph(f"{name}_cond", variables), _Graph(f"{name}_func", variables)
     condition.compose(
@@ -240,7 +240,9 @@ def _one(value: Any, what: str) -> Symbol:
     from .symbol import Symbol
 
     if not isinstance(value, Symbol) or len(value) != 1:
-        raise MXNetTypeError(f"[{what}] gives a {type(value).__name__}; expected a symbol with one output.")
+        raise MXNetTypeError(
+            f"[{what}] gives an object of type {type(value).__name__}; expected a symbol with one output."
+        )
     return value
 
 

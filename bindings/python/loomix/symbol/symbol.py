@@ -74,12 +74,16 @@ def _binary(doc: str, on_symbols: Any, on_right: Any, on_left: Any = None) -> An
             return on_symbols(self, other)
         if isinstance(other, numeric_types):
             return on_right(self, scalar=_scalar(other))
-        raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
+        raise MXNetTypeError(
+            f"[Symbol] the operand is of type {type(other).__name__}; expected a Symbol or a number."
+        )
 
     def backward(self: Any, other: Any) -> Any:
         if isinstance(other, numeric_types):
             return on_left(self, scalar=_scalar(other))
-        raise MXNetTypeError(f"type {type(other)} not supported; expected a Symbol or a number.")
+        raise MXNetTypeError(
+            f"[Symbol] the operand is of type {type(other).__name__}; expected a Symbol or a number."
+        )
 
     forward.__doc__ = backward.__doc__ = doc
     return forward, backward
@@ -176,7 +180,7 @@ class Symbol(_Base):
             return Symbol(self.handle.output(index))
         if not isinstance(index, (int, np.integer)):
             raise MXNetTypeError(
-                f"[Symbol] an index is a {type(index).__name__}; expected an int, a str or a slice."
+                f"[Symbol] an index is of type {type(index).__name__}; expected an int, a str or a slice."
             )
         if not -len(self) <= index < len(self):
             raise MXNetIndexError(f"[Symbol] output {index} is out of range; the symbol has {len(self)}.")
@@ -218,19 +222,30 @@ class Symbol(_Base):
         """A copy with other symbols in place of variables, given by name or in the order of the inputs."""
         name = kwargs.pop("name", None)
         if args and kwargs:
-            raise MXNetTypeError(
-                "compose only accept input Symbols either as positional or keyword arguments, not both"
-            )
+            raise MXNetTypeError("[compose] inputs come by position and by name; expected one or the other.")
         pairs = [("", item) for item in args] + list(kwargs.items())
         for key, item in pairs:
             if not isinstance(item, Symbol):
                 raise MXNetTypeError(
-                    f"[compose] input {key or 'by position'} is a {type(item).__name__}; expected a Symbol."
+                    f"[compose] input {key or 'by position'} is of type {type(item).__name__}; expected a Symbol."
                 )
         return Symbol(self.handle.compose([(key, item.handle) for key, item in pairs], name or ""))
 
     def _compose(self, *args: Any, **kwargs: Any) -> None:
         self.handle = self(*args, **kwargs).handle
+
+    if not TYPE_CHECKING:  # a type checker shall tell of names that there are not
+
+        def __getattr__(self, name: str) -> Any:
+            from ..ndarray import NDArray
+
+            text = f"'Symbol' object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(NDArray, name):
+                text += (
+                    ", which arrays have; a hybridized block's hybrid_forward gets symbols, and shapes and values are "
+                    "not known yet (use reshape with 0 and -1, slice_like, shape_array ...)"
+                )
+            raise AttributeError(text, name=name, obj=self)
 
     def __copy__(self) -> Symbol:
         return Symbol(self.handle.copy())
@@ -248,7 +263,7 @@ class Symbol(_Base):
         """The attributes of the node, a dict of str to str."""
         if recursive:
             raise DeprecationWarning(
-                "Symbol.list_attr with recursive=True has been deprecated. Use attr_dict instead."
+                "[Symbol.list_attr] recursive=True is gone; attr_dict() has the attributes of all nodes."
             )
         return self.handle.list_attr()
 
@@ -260,7 +275,7 @@ class Symbol(_Base):
         for key, value in kwargs.items():
             if not isinstance(value, str):
                 raise MXNetValueError(
-                    f"Set Attr only accepts string values; {key} is a {type(value).__name__}."
+                    f"[Symbol] attribute {key} is of type {type(value).__name__}; expected a str."
                 )
         self.handle.set_attr(kwargs)
 
@@ -268,9 +283,7 @@ class Symbol(_Base):
 
     def _known(self, what: str, args: Any, kwargs: Any) -> list[Any]:
         if args and kwargs:
-            raise MXNetValueError(
-                f"Can only specify known argument {what}s either by positional or kwargs way."
-            )
+            raise MXNetValueError(f"[infer] {what}s come by position and by name; expected one or the other.")
         if not args:
             return [(key, value) for key, value in kwargs.items() if value is not None]
         names = self.list_arguments()
@@ -290,8 +303,8 @@ class Symbol(_Base):
             texts = []
             if unknown:
                 texts.append(
-                    "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
-                    "Consider providing them as input:\n\t" + "\n\t".join(unknown)
+                    "[infer_shape] the shapes of these arguments do not follow from those given (0 is unknown); give "
+                    "them, too:\n\t" + "\n\t".join(unknown)
                 )
             if unresolved:
                 texts.append(
@@ -529,7 +542,9 @@ for _name in _FLUENT:
 def _context(ctx: Context) -> Context:
     ctx = as_context(ctx)
     if not isinstance(ctx, Context):
-        raise MXNetTypeError(f"[bind] ctx is a {type(ctx).__name__}; expected a Context such as mx.cpu().")
+        raise MXNetTypeError(
+            f"[bind] ctx is of type {type(ctx).__name__}; expected a Context such as mx.cpu()."
+        )
     return ctx
 
 
@@ -573,7 +588,7 @@ def var(
     '(2, 3)'
     """
     if not isinstance(name, str):
-        raise MXNetTypeError(f"Expect a string for variable `name`, got {type(name).__name__}")
+        raise MXNetTypeError(f"[Variable] name is of type {type(name).__name__}; expected a str.")
     attrs = dict(attribute.current().get(attr))
     if shape is not None:
         try:
@@ -592,7 +607,7 @@ def var(
     if init is not None:
         if not isinstance(init, str) and not hasattr(init, "dumps"):
             raise MXNetTypeError(
-                f"[Variable] init is a {type(init).__name__}; expected an Initializer or its name."
+                f"[Variable] init is of type {type(init).__name__}; expected an Initializer or its name."
             )
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
@@ -604,8 +619,8 @@ def var(
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise MXNetValueError(
-                f"Attribute name={key} is not supported. Additional attributes must start and end with double "
-                "underscores, e.g, __yourattr__"
+                f"[Variable] unknown argument {key}; expected shape, lr_mult and so on, or an attribute of your own "
+                "with two underscores before and behind, as in __mine__."
             )
         attrs[key] = str(value)
     return Symbol(_core.SymbolHandle.variable(name, attrs))
@@ -626,7 +641,7 @@ def Group(symbols: Iterable[Symbol], create_fn: Callable[[Any], Any] = Symbol) -
     """
     symbols = list(symbols) if isinstance(symbols, Iterable) else []
     if not symbols or any(not isinstance(item, Symbol) for item in symbols):
-        raise MXNetTypeError("Expected a list of symbols as input")
+        raise MXNetTypeError("[Group] expected a list of one or more Symbols.")
     return create_fn(_core.SymbolHandle.group([item.handle for item in symbols]))
 
 
@@ -656,7 +671,7 @@ def load_json(json_str: str) -> Symbol:
     array([2.], dtype=float32)
     """
     if not isinstance(json_str, str):
-        raise MXNetTypeError("fname required to be string")
+        raise MXNetTypeError(f"[load_json] json_str is of type {type(json_str).__name__}; expected a str.")
     return _from_json(json_str)
 
 
@@ -837,7 +852,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbo
     if isinstance(bins, Symbol):
         return _internal._histogram(data=a, bins=bins, **kwargs)
     if range is None:
-        raise MXNetValueError("null range is not supported in symbol mode")
+        raise MXNetValueError(
+            "[histogram] range is missing: a symbol's values are not known yet; expected (lowest, highest)."
+        )
     return _internal._histogram(data=a, bin_cnt=bins, range=range, **kwargs)
 
 
@@ -857,4 +874,6 @@ def split_v2(
         return _internal._split_v2(ary, (0,), axis, squeeze_axis, indices_or_sections)
     if isinstance(indices_or_sections, (tuple, list, set)):
         return _internal._split_v2(ary, [0, *indices_or_sections], axis, squeeze_axis)
-    raise MXNetValueError("indices_or_sections must be either int, or tuple / list / set of ints")
+    raise MXNetValueError(
+        f"[split_v2] indices_or_sections is {indices_or_sections!r}; expected a number of parts or a list of positions."
+    )

@@ -454,9 +454,7 @@ def checkShapes(a: Any, b: Any) -> None:
     >>> import numpy as np
     >>> mx.test_utils.checkShapes(np.zeros(2), np.ones(2))
     """
-    assert a.shape == b.shape, (
-        f"Items are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal"
-    )
+    assert a.shape == b.shape, f"[checkShapes] the shapes are {a.shape} and {b.shape}; expected the same"
 
 
 def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:

@@ -202,13 +202,15 @@ def init_trainer(optimizer_or_trainer: Trainer | Optimizer) -> None:
         owner._amp_original_scale = owner.rescale_grad  # type: ignore[attr-defined]
     else:
         raise MXNetTypeError(
-            f"[amp.init_trainer] got a {type(owner).__name__}; expected a Trainer or an Optimizer."
+            f"[amp.init_trainer] got an object of type {type(owner).__name__}; expected a Trainer or an Optimizer."
         )
 
 
 def _scaler_of(who: str, owner: Any) -> LossScaler:
     if not isinstance(owner, (Trainer, Optimizer)):
-        raise MXNetTypeError(f"[{who}] got a {type(owner).__name__}; expected a Trainer or an Optimizer.")
+        raise MXNetTypeError(
+            f"[{who}] got an object of type {type(owner).__name__}; expected a Trainer or an Optimizer."
+        )
     scaler = getattr(owner, "_amp_loss_scaler", None)
     if scaler is None:
         raise MXNetError(
@@ -300,7 +302,7 @@ class _Conversion(NamedTuple):
     def of_symbol(self, sym: Any, may_be_low: Sequence[str]) -> Symbol:
         """A copy with casts; the parameters that `may_be_low` names can have the target type themselves."""
         if not isinstance(sym, Symbol):
-            raise MXNetTypeError(f"[{self.who}] sym is a {type(sym).__name__}; expected a Symbol.")
+            raise MXNetTypeError(f"[{self.who}] sym is of type {type(sym).__name__}; expected a Symbol.")
         rules = _rules(self.who, _type_name(self.who, self.target_dtype), *self.ops)
         excluded = _check_names(self.who, "excluded_sym_names", self.excluded)
         return Symbol(rules.reduce(sym.handle, excluded, may_be_low))
@@ -414,7 +416,7 @@ def convert_model(
     for argument, params in (("arg_params", arg_params), ("aux_params", aux_params)):
         if not isinstance(params, dict) or not all(isinstance(item, NDArray) for item in params.values()):
             raise MXNetTypeError(
-                f"[{who}] {argument} is a {type(params).__name__}; expected a dict of NDArrays."
+                f"[{who}] {argument} is of type {type(params).__name__}; expected a dict of NDArrays."
             )
     ops = (target_dtype_ops, fp32_ops, conditional_fp32_ops)
     conversion = _Conversion(who, target_dtype, ops, excluded_sym_names)
@@ -462,7 +464,7 @@ def convert_hybrid_block(
     """
     who = "amp.convert_hybrid_block"
     if not isinstance(block, HybridBlock):
-        raise MXNetTypeError(f"[{who}] block is a {type(block).__name__}; expected a HybridBlock.")
+        raise MXNetTypeError(f"[{who}] block is of type {type(block).__name__}; expected a HybridBlock.")
     if block._graph is None:
         raise MXNetError(f"[{who}] block '{block.name}' has no graph yet; call hybridize() and run it once.")
     inputs, sym = block._graph

@@ -206,7 +206,7 @@ class _TokenEmbedding(vocab.Vocabulary):
             return
         if not isinstance(vocabulary, vocab.Vocabulary):
             raise MXNetTypeError(
-                f"[{type(self).__name__}] vocabulary is a {type(vocabulary).__name__}; expected a Vocabulary."
+                f"[{type(self).__name__}] vocabulary is of type {type(vocabulary).__name__}; expected a Vocabulary."
             )
         self._set_vectors([self], vocabulary.idx_to_token)
         self._take_vocabulary(vocabulary)
@@ -459,11 +459,12 @@ class CompositeEmbedding(_TokenEmbedding):
         for embedding in embeddings:
             if not isinstance(embedding, _TokenEmbedding):
                 raise MXNetTypeError(
-                    f"[CompositeEmbedding] got a {type(embedding).__name__}; expected embeddings of tokens."
+                    f"[CompositeEmbedding] got an object of type {type(embedding).__name__}; expected embeddings of "
+                    "tokens."
                 )
         if not isinstance(vocabulary, vocab.Vocabulary):
             raise MXNetTypeError(
-                f"[CompositeEmbedding] vocabulary is a {type(vocabulary).__name__}; expected a Vocabulary."
+                f"[CompositeEmbedding] vocabulary is of type {type(vocabulary).__name__}; expected a Vocabulary."
             )
         self._take_vocabulary(vocabulary)
         self._set_vectors(embeddings, self.idx_to_token)

@@ -52,12 +52,13 @@ class Vocabulary:
         reserved_tokens: Sequence[Hashable] | None = None,
     ) -> None:
         if min_freq < 1:
-            raise MXNetValueError("[Vocabulary] `min_freq` must be set to a positive value.")
+            raise MXNetValueError(f"[Vocabulary] min_freq is {min_freq}; expected 1 or more.")
         reserved = list(reserved_tokens or [])
         if unknown_token in reserved:
-            raise MXNetValueError("[Vocabulary] `reserved_tokens` cannot contain `unknown_token`.")
+            raise MXNetValueError(f"[Vocabulary] reserved_tokens holds the unknown token, {unknown_token!r}.")
         if len(set(reserved)) != len(reserved):
-            raise MXNetValueError("[Vocabulary] `reserved_tokens` cannot contain duplicate reserved tokens.")
+            twice = next(token for token in reserved if reserved.count(token) > 1)
+            raise MXNetValueError(f"[Vocabulary] reserved_tokens holds {twice!r} more than once.")
         self._unknown_token = unknown_token
         self._reserved_tokens = reserved or None
         self._idx_to_token: list[Any] = [unknown_token, *reserved]
@@ -68,7 +69,7 @@ class Vocabulary:
     def _add_frequent(self, counter: Counter, most: int | None, least: int) -> None:
         if not isinstance(counter, Counter):
             raise MXNetTypeError(
-                f"[Vocabulary] counter is a {type(counter).__name__}; expected a collections.Counter."
+                f"[Vocabulary] counter is of type {type(counter).__name__}; expected a collections.Counter."
             )
         known, added = set(self._idx_to_token), 0
         # By name, then (the sort is stable) by frequency.
@@ -120,8 +121,7 @@ class Vocabulary:
         for index in indices if several else [indices]:
             if not isinstance(index, int) or not 0 <= index < len(self):
                 raise MXNetValueError(
-                    f"[Vocabulary] Token index {index} in the provided `indices` is invalid; "
-                    f"expected 0 to {len(self) - 1}."
+                    f"[Vocabulary] no token has the number {index}; expected 0 to {len(self) - 1}."
                 )
         tokens = [self._idx_to_token[index] for index in (indices if several else [indices])]
         return tokens if several else tokens[0]

@@ -133,14 +133,15 @@ class DataLoader:
         auto_reload: bool = False,
     ) -> None:
         if timeout <= 0:
-            raise MXNetValueError("timeout must be greater than 0.")
+            raise MXNetValueError(f"[DataLoader] timeout is {timeout}; expected a number above 0.")
         self._dataset = dataset
         self._batch_sampler = batch_sampler or _make_batches(
             dataset, batch_size, shuffle, sampler, last_batch
         )
         if batch_sampler is not None and (batch_size or shuffle or sampler is not None or last_batch):
             raise MXNetValueError(
-                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified."
+                "[DataLoader] batch_sampler is given, and batch_size, shuffle, sampler or last_batch, which it stands "
+                "for; expected one or the other."
             )
         self._num_workers = max(0, num_workers)
         self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
@@ -287,9 +288,9 @@ def _make_batches(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Sampler | None, last_batch: str | None
 ) -> BatchSampler:
     if batch_size is None:
-        raise MXNetValueError("batch_size must be specified unless batch_sampler is specified")
+        raise MXNetValueError("[DataLoader] batch_size is missing; expected it or a batch_sampler.")
     if sampler is None:
         sampler = (samplers.RandomSampler if shuffle else samplers.SequentialSampler)(len(dataset))
     elif shuffle:
-        raise MXNetValueError("shuffle must not be specified if sampler is specified")
+        raise MXNetValueError("[DataLoader] shuffle=True and a sampler are given; expected one of them.")
     return samplers.BatchSampler(sampler, batch_size, last_batch or "keep")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ... import recordio
-from ...base import MXNetIndexError, MXNetValueError
+from ...base import MXNetIndexError, MXNetTypeError, MXNetValueError
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class Dataset:
     def sample(self, sampler: Sampler) -> Dataset:
         """The samples whose numbers a sampler gives."""
         if not isinstance(sampler, Sampler):
-            raise TypeError(f"Invalid sampler type: {type(sampler)}. Expected gluon.data.Sampler instead.")
+            raise MXNetTypeError(
+                f"[Dataset.sample] sampler is of type {type(sampler).__name__}; expected a gluon.data.Sampler."
+            )
         return _SampledDataset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
@@ -152,14 +154,14 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise MXNetValueError("Needs at least 1 arrays")
+            raise MXNetValueError("[ArrayDataset] no arrays are given; expected at least one.")
         self._length = len(args[0])
         self._data = []
         for i, data in enumerate(args):
             if len(data) != self._length:
                 raise MXNetValueError(
-                    "All arrays must have the same length; array[0] has length "
-                    f"{self._length} while array[{i}] has {len(data)}."
+                    f"[ArrayDataset] array {i} has {len(data)} samples and array 0 {self._length}; expected as many in "
+                    "each."
                 )
             if isinstance(data, nd.NDArray) and len(data.shape) == 1:
                 data = data.asnumpy()

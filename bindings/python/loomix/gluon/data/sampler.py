@@ -132,7 +132,7 @@ class BatchSampler(Sampler):
     def __init__(self, sampler: Sampler, batch_size: int, last_batch: str = "keep") -> None:
         if last_batch not in ("keep", "discard", "rollover"):
             raise MXNetValueError(
-                "last_batch must be one of 'keep', 'discard', or 'rollover', but got " + str(last_batch)
+                f"[BatchSampler] last_batch is {last_batch!r}; expected 'keep', 'discard' or 'rollover'."
             )
         if batch_size < 1:
             raise MXNetValueError(f"[BatchSampler] batch_size is {batch_size}; expected 1 or more.")

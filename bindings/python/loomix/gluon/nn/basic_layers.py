@@ -100,8 +100,8 @@ class Sequential(_Stack, Block):
         """Compiles the children; a HybridSequential of the same layers would be one graph."""
         if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
             warnings.warn(
-                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider using "
-                "HybridSequential for the best performance.",
+                f"[Sequential] the children of block '{self.name}' are hybrid blocks, each of which is compiled on "
+                "its own; in a HybridSequential they would be one graph.",
                 stacklevel=2,
             )
         super().hybridize(active, **kwargs)
@@ -597,13 +597,13 @@ class Lambda(Block):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not hasattr(nd, function):
-                raise MXNetValueError(f"Function name {function} is not found in ndarray.")
+                raise MXNetValueError(f"[Lambda] mx.nd has no function {function!r}.")
             self._func_impl: Any = getattr(nd, function)
         elif callable(function):
             self._func_impl = function
         else:
             raise MXNetTypeError(
-                f"Unrecognized function in lambda: {function} of type {type(function).__name__}"
+                f"[Lambda] function {function!r} is of type {type(function).__name__}; expected a name or a function."
             )
         self._func_name = function if isinstance(function, str) else getattr(function, "__name__", "function")
 
@@ -634,7 +634,9 @@ class HybridLambda(HybridBlock):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not (hasattr(nd, function) and hasattr(sym, function)):
-                raise MXNetValueError(f"Function name {function} is not found in symbol/ndarray.")
+                raise MXNetValueError(
+                    f"[HybridLambda] mx.nd and mx.sym do not both have a function {function!r}."
+                )
             self._func_name = function
             self._func: Any = lambda F, *args: getattr(F, function)(*args)
         elif callable(function):
@@ -642,7 +644,8 @@ class HybridLambda(HybridBlock):
             self._func_name = getattr(function, "__name__", "function")
         else:
             raise MXNetTypeError(
-                f"Unrecognized function in lambda: {function} of type {type(function).__name__}"
+                f"[HybridLambda] function {function!r} is of type {type(function).__name__}; expected a name or a "
+                "function."
             )
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:

@@ -99,7 +99,9 @@ def activate(F: Any, inputs: Any, activation: Any, name: str) -> Any:
 def check_is_cell(cell: Any, who: str) -> None:
     """Raises a TypeError for what is no cell."""
     if not isinstance(cell, RecurrentCell):
-        raise MXNetTypeError(f"[{who}] got a {type(cell).__name__}; expected a recurrent cell.")
+        raise MXNetTypeError(
+            f"[{who}] got an object of type {type(cell).__name__}; expected a recurrent cell."
+        )
 
 
 def shapes_of(values: Any) -> Any:

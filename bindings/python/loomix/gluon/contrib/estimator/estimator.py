@@ -297,8 +297,8 @@ def _contexts(context: Any) -> list[Context]:
 def _check_data(who: str, data: Any) -> None:
     if not isinstance(data, DataLoader):
         raise MXNetValueError(
-            f"[{who}] the data is a {type(data).__name__}; expected a gluon.data.DataLoader. Arrays become one by "
-            "gluon.data.ArrayDataset."
+            f"[{who}] the data is of type {type(data).__name__}; expected a gluon.data.DataLoader. Arrays become one "
+            "by gluon.data.ArrayDataset."
         )
 
 

@@ -314,7 +314,7 @@ class ImageFolderDataset(Dataset):
         for folder in sorted(os.listdir(self._root)):
             path = os.path.join(self._root, folder)
             if not os.path.isdir(path):
-                warnings.warn(f"Ignoring {path}, which is not a directory.", stacklevel=2)
+                warnings.warn(f"[{type(self).__name__}] {path} is no folder; it is left out.", stacklevel=2)
                 continue
             self.synsets.append(folder)
             self._add(path)
@@ -326,8 +326,8 @@ class ImageFolderDataset(Dataset):
                 self.items.append((os.path.join(path, name), label))
             else:
                 warnings.warn(
-                    f"Ignoring {os.path.join(path, name)} of type {os.path.splitext(name)[1]}. Only support "
-                    f"{', '.join(self._suffixes)}",
+                    f"[{type(self).__name__}] {os.path.join(path, name)} is left out; expected files of "
+                    f"{', '.join(self._suffixes)}.",
                     stacklevel=3,
                 )
 

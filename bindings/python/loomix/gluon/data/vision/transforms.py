@@ -209,9 +209,13 @@ class RandomRotation(Block):
         super().__init__()
         lower, upper = angle_limits
         if lower >= upper:
-            raise MXNetValueError("`angle_limits` must be an ordered tuple")
+            raise MXNetValueError(
+                f"[RandomRotation] angle_limits is {angle_limits}; expected the smaller angle first."
+            )
         if not 0 <= rotate_with_proba <= 1:
-            raise MXNetValueError("Probability of rotating the image should be between 0 and 1")
+            raise MXNetValueError(
+                f"[RandomRotation] rotate_with_proba is {rotate_with_proba}; expected a probability, 0 to 1."
+            )
         self._args = (angle_limits, zoom_in, zoom_out)
         self._probability = rotate_with_proba
 

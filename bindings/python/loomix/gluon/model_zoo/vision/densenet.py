@@ -127,7 +127,9 @@ def get_densenet(
     >>> net = mx.gluon.model_zoo.vision.get_densenet(121, classes=10)
     """
     if num_layers not in _SETTINGS:
-        raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_SETTINGS)}")
+        raise MXNetValueError(
+            f"[get_densenet] num_layers is {num_layers}; expected one of {list(_SETTINGS)}."
+        )
     return load(DenseNet(*_SETTINGS[num_layers], **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 

@@ -360,9 +360,9 @@ def get_resnet(
     >>> net = mx.gluon.model_zoo.vision.get_resnet(version=1, num_layers=18, classes=10)
     """
     if num_layers not in _LAYERS:
-        raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_LAYERS)}")
+        raise MXNetValueError(f"[get_resnet] num_layers is {num_layers}; expected one of {list(_LAYERS)}.")
     if version not in _CLASSES:
-        raise MXNetValueError(f"Invalid resnet version: {version}. Options are 1 and 2.")
+        raise MXNetValueError(f"[get_resnet] version is {version}; expected 1 or 2.")
     is_deep, layers = _LAYERS[num_layers]
     network, basic, bottleneck = _CLASSES[version]
     net = network(bottleneck if is_deep else basic, layers, _BOTTLENECK if is_deep else _BASIC, **kwargs)

@@ -95,7 +95,7 @@ def get_vgg(
     >>> net = mx.gluon.model_zoo.vision.get_vgg(11, classes=10)
     """
     if num_layers not in _LAYERS:
-        raise MXNetValueError(f"Invalid number of layers: {num_layers}. Options are {list(_LAYERS)}")
+        raise MXNetValueError(f"[get_vgg] num_layers is {num_layers}; expected one of {list(_LAYERS)}.")
     net = VGG(_LAYERS[num_layers], [64, 128, 256, 512, 512], **kwargs)
     name = f"vgg{num_layers}" + ("_bn" if kwargs.get("batch_norm") else "")
     return load(net, name, pretrained, ctx, root)
