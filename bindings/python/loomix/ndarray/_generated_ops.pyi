@@ -1055,11 +1055,6 @@ def linalg_sumlogdiag(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def linalg_syevd(
-    A: NDArray,
-    out: NDArray | list[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray | Any: ...
 def linalg_syrk(
     A: NDArray,
     transpose: bool = False,

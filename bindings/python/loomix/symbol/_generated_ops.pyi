@@ -1156,12 +1156,6 @@ def linalg_sumlogdiag(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
-def linalg_syevd(
-    A: Symbol | None = None,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-    **attrs: Any,
-) -> Symbol: ...
 def linalg_syrk(
     A: Symbol | None = None,
     transpose: bool = False,
