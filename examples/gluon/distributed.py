@@ -110,7 +110,7 @@ def main(arguments=None):
     add("--servers", type=int, default=2)
     add("--epochs", type=int, default=4)
     add("--batch-size", type=int, default=32, help="of each worker")
-    add("--lr", type=float, default=0.08, help="the highest rate, for the batch of all workers together")
+    add("--lr", type=float, default=0.02, help="the highest rate, for the batch of all workers together")
     add("--quick", action="store_true", help="bright bars instead of clothes, 8 batches an epoch")
     add("--data-dir", type=Path, help="folder of Fashion-MNIST")
     add("--output", type=Path, default=Path("out/gluon"))
