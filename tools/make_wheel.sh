@@ -8,7 +8,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -gt 0 ]; then
   for version in "$@"; do
-    interpreter=$(command -v "python$version" || ls "$HOME"/.pyenv/versions/"$version".*/bin/python3 2>/dev/null | tail -n 1)
+    interpreter= # pyenv has a python3.10 on PATH also where no such version is chosen; it only fails
+    for candidate in $(command -v "python$version") "$HOME"/.pyenv/versions/"$version".*/bin/python3; do
+      "$candidate" -c '' 2>/dev/null && interpreter=$candidate && break
+    done
     [ -n "$interpreter" ] || { echo "python$version was not found on PATH or in ~/.pyenv" >&2 && exit 1; }
     PYTHON=$interpreter VENV=.venv-$version bash tools/make_wheel.sh
   done
