@@ -21,6 +21,7 @@ check() { # check NAME COMMAND...: one check that passes or fails
   if "$@"; then count 1 0; else
     count 0 1
     echo "FAILED: $name"
+    return 1
   fi
 }
 tally() { # tally NAME FILE...: counts the tests of JUnit files
