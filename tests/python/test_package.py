@@ -5,6 +5,7 @@ import ast
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -364,6 +365,7 @@ def test_features_are_those_of_the_build():
     assert features.is_enabled("OPENMP") == ("libgomp" in libraries or "libomp" in libraries)
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash on PATH")
 def test_setups_in_one_folder_wait_for_each_other(tmp_path):
     """Two at once would write over each other's object files and archives."""
     folder, tools, programs = tmp_path / "tree", tmp_path / "tree/tools", tmp_path / "bin"
