@@ -20,8 +20,8 @@ set(LOOMIX_OPERATOR_HEADERS ${LOOMIX_COMMON_HEADERS})
 if(LOOMIX_SANITIZE)
   list(APPEND LOOMIX_OPERATOR_HEADERS "${PROJECT_SOURCE_DIR}/engine/parallel_for.h" "${PROJECT_SOURCE_DIR}/ops/table.h")
 endif()
-# Have them precompiled for folders below ops/ and for the others, which are compiled with their flags, and may define more
-# macros.
+# Each list is precompiled once, for the folders that name it by HEADERS (the common one without); these are compiled with
+# its flags, and may define more macros.
 if(LOOMIX_QUICK_BUILD)
   foreach(headers COMMON OPERATOR)
     string(TOLOWER loomix_${headers}_headers target)

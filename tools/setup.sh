@@ -77,8 +77,9 @@ quick=OFF
 # The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
 # For another environment scikit-build-core would delete all objects, because what CMake remembers of Python may be wrong;
-# only that is forgotten here. The file is where it notes the environment.
-rm -f build/.skbuild-info.json
+# only that is forgotten here. The file is where it notes the environment; it stays where the tree has moved since, for then
+# the objects do have to go.
+! grep -qsF "\"source_dir\": \"$(pwd -P)\"" build/.skbuild-info.json || rm build/.skbuild-info.json
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation \
   '--config-settings=cmake.args=-U_Python*;-UPYTHON_*;-Upybind11_*' \
   --config-settings=build-dir=build --config-settings=cmake.define.LOOMIX_TESTS=$tests \
