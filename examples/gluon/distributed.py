@@ -72,14 +72,14 @@ def train(options):
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     losses, accuracies = [], []
     for epoch in range(options.epochs):
-        began, total = time.perf_counter(), 0
+        began, values = time.perf_counter(), []
         for data, label in loader:
             with autograd.record():
                 value = loss(net(data), label)
             value.backward()
             trainer.step(options.batch_size * workers)  # the servers add up the gradients of all
-            total = total + value.mean()
-        losses.append(float(total.asscalar()) / len(loader))
+            values.append(value.mean())
+        losses.append(float(sum(value.asscalar() for value in values)) / len(loader))
         if rank == 0:
             accuracies.append(accuracy(net, *test))
             speed = workers * len(loader) * options.batch_size / (time.perf_counter() - began)
