@@ -165,6 +165,15 @@ decltype(auto) dispatch_floating(DType dtype, const char* who, Fn&& fn) {
 }
 
 template <class Fn>
+decltype(auto) dispatch_real(DType dtype, const char* who, Fn&& fn) {  // what BLAS and LAPACK compute in
+  switch (dtype) {
+    case DType::float32: return fn(Type<float>{});
+    case DType::float64: return fn(Type<double>{});
+    default: detail::throw_bad_dtype(dtype, who, "float32, float64");
+  }
+}
+
+template <class Fn>
 decltype(auto) dispatch_numeric(DType dtype, const char* who, Fn&& fn) {  // every type but bool
   switch (dtype) {
     case DType::float32: return fn(Type<float>{});

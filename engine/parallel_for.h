@@ -11,7 +11,7 @@
 namespace loomix::engine {
 
 // Calls fn(begin, end) over disjoint ranges that cover [0, count), on up to context.cores threads; a range has at least
-// `grain` items unless it is the only one. Which thread runs which range is not specified, and neither is how many there
+// `grain` items, and at least one, unless it is the only one. Which thread runs which range is not specified, and neither is how many there
 // are: at most kRangesPerCore a core, so that a helper that wakes up late costs little. fn must not throw. Inside fn, and
 // in work that runs inline, it runs on the calling thread.
 template <class Fn>

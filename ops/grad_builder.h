@@ -44,12 +44,16 @@ class GradBuilder {
   GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs,
                   std::initializer_list<std::pair<std::string_view, std::string_view>> attrs = {});
   GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs, TextPairs attrs);
+  GradValue call1(std::string_view op, std::initializer_list<GradValue> inputs, Ref<const AttrsBase> attrs);
   // The attributes of the node whose gradient is built.
   virtual Ref<const AttrsBase> attrs() const = 0;
 
   // Declares the gradient to input i. Inputs never set have gradient zero.
   virtual void set(int i, GradValue grad) = 0;
 };
+
+// The rule of an operator that passes its gradient on as it is.
+inline void pass_gradient(const AttrsBase&, GradBuilder& g) { g.set(0, g.grad_of(0)); }
 
 // One operand of a gradient's operator: a value of the forward node, by its role and place there.
 struct GradOperand {

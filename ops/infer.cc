@@ -43,8 +43,8 @@ void ShapeInfer::merge(Shape& known, const Shape& shape, int i, bool input) {
   }
 }
 
-template <class Places>
-void ShapeInfer::tie_at(const Places& in, const Places& out) {
+template <class Inputs, class Outputs>
+void ShapeInfer::tie_at(const Inputs& in, const Outputs& out) {
   Shape common = Shape::unknown();
   const auto gather = [&](Shape& shape, int i, bool input) {
     if (!shape.ndim_known()) return;
@@ -59,6 +59,9 @@ void ShapeInfer::tie_at(const Places& in, const Places& out) {
 
 void ShapeInfer::unify_all() { tie_at(std::views::iota(0, num_in()), std::views::iota(0, num_out())); }
 void ShapeInfer::tie(std::initializer_list<int> in, std::initializer_list<int> out) { tie_at(in, out); }
+void ShapeInfer::tie_inputs(int begin, int end, std::initializer_list<int> out) {
+  tie_at(std::views::iota(begin, end), out);
+}
 
 void ShapeInfer::expect(int i, bool good, std::string_view expected) const {
   if (good || !in_[i].ndim_known()) return;
@@ -84,8 +87,8 @@ void TypeInfer::merge(DType& known, DType dtype, int i, bool input) {
   known = dtype;
 }
 
-template <class Places>
-void TypeInfer::tie_at(const Places& in, const Places& out) {
+template <class Inputs, class Outputs>
+void TypeInfer::tie_at(const Inputs& in, const Outputs& out) {
   DType common = DType::unknown;
   const auto first = [&](DType dtype) {
     if (common == DType::unknown) common = dtype;
@@ -98,6 +101,9 @@ void TypeInfer::tie_at(const Places& in, const Places& out) {
 
 void TypeInfer::unify_all() { tie_at(std::views::iota(0, num_in()), std::views::iota(0, num_out())); }
 void TypeInfer::tie(std::initializer_list<int> in, std::initializer_list<int> out) { tie_at(in, out); }
+void TypeInfer::tie_inputs(int begin, int end, std::initializer_list<int> out) {
+  tie_at(std::views::iota(begin, end), out);
+}
 
 const char* TypeInfer::who() const { return op_.name.c_str(); }
 

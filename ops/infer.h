@@ -30,6 +30,7 @@ class ShapeInfer {
   void unify_all();
   // These inputs and outputs have one shape.
   void tie(std::initializer_list<int> in, std::initializer_list<int> out = {0});
+  void tie_inputs(int begin, int end, std::initializer_list<int> out = {0});
   // ShapeError that says what was expected of the shape of input i, unless it is good or unknown.
   void expect(int i, bool good, std::string_view expected) const;
   // Whether input i has a shape yet. It must be one of `count` axes.
@@ -40,8 +41,8 @@ class ShapeInfer {
 
  private:
   void merge(Shape& known, const Shape& shape, int i, bool input);
-  template <class Places>
-  void tie_at(const Places& in, const Places& out);
+  template <class Inputs, class Outputs>
+  void tie_at(const Inputs& in, const Outputs& out);
   const OpDef& op_;
   std::span<Shape> in_;
   std::span<Shape> out_;
@@ -61,6 +62,7 @@ class TypeInfer {
   void unify_all();
   // These inputs and outputs have one type.
   void tie(std::initializer_list<int> in, std::initializer_list<int> out = {0});
+  void tie_inputs(int begin, int end, std::initializer_list<int> out = {0});
   // The type of an input that nothing else says.
   void default_in(int i, DType dtype = DType::float32) {
     if (in_[i] == DType::unknown) in_[i] = dtype;
@@ -70,8 +72,8 @@ class TypeInfer {
 
  private:
   void merge(DType& known, DType dtype, int i, bool input);
-  template <class Places>
-  void tie_at(const Places& in, const Places& out);
+  template <class Inputs, class Outputs>
+  void tie_at(const Inputs& in, const Outputs& out);
   const OpDef& op_;
   std::span<DType> in_;
   std::span<DType> out_;

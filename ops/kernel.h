@@ -17,7 +17,7 @@ class OpDef;
 // What to do with an output: leave it, overwrite it, overwrite it where it shares the memory of the input that the
 // schema names in `inplace`, or add to what is there. Kernels see `write` and, if the schema says
 // `accumulates()`, `add`; for the others the executor adds through a temporary. Those of several outputs, and those that
-// save values, see `null`, too.
+// save values, see `null`, too; the others are not run where their output is not wanted, or empty.
 enum class Req : uint8_t { null, write, inplace, add };
 
 // A stretch of numbers, reserved for one run: a kernel draws number i from Philox(seed, offset + i), so that results
@@ -58,6 +58,12 @@ struct KernelArgs {
   bool training = false;
   DeferredOutputs* deferred = nullptr;  // of data-dependent operators; their `out` have no shape and no data
   engine::RunContext* context = nullptr;  // cores, stream; parallel_for(*args.context, ...)
+
+  // Where output i is written; null if nobody wants it.
+  template <class T>
+  T* wanted(size_t i) const {
+    return req[i] == Req::null ? nullptr : out[i].mutable_as<T>();
+  }
 };
 
 // What choice and preparation see: shapes, types and storage types, no data.

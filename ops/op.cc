@@ -195,6 +195,11 @@ GradValue GradBuilder::call1(std::string_view op, std::initializer_list<GradValu
   return call(op, std::span(inputs.begin(), inputs.size()), std::move(attrs))[0];
 }
 
+GradValue GradBuilder::call1(std::string_view op, std::initializer_list<GradValue> inputs,
+                             Ref<const AttrsBase> attrs) {
+  return call(op, std::span(inputs.begin(), inputs.size()), std::move(attrs))[0];
+}
+
 void OpBuilderBase::set_doc(std::string_view text) { op_.doc = text; }
 
 void OpBuilderBase::add_input(std::string_view name, bool mutated) {

@@ -12,10 +12,10 @@
 namespace loomix::ops {
 
 inline size_t slot_bytes(int64_t count, size_t each) {  // whole cache lines
-  return (static_cast<size_t>(std::max<int64_t>(count, 1)) * each + 63) / 64 * 64;
+  return aligned(static_cast<size_t>(std::max<int64_t>(count, 1)) * each);
 }
 inline size_t slots_bytes(const KernelSpec& spec, int64_t count, size_t each) {
-  return static_cast<size_t>(std::clamp(spec.cores, 1, ScratchSlots::kMost)) * slot_bytes(count, each);
+  return static_cast<size_t>(slots_for(spec.cores)) * slot_bytes(count, each);
 }
 // `memory` was asked for by slots_bytes with the same count and size.
 inline ScratchSlots slots_of(std::span<std::byte> memory, int64_t count, size_t each) {

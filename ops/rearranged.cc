@@ -6,6 +6,7 @@
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
+#include "ops/scratch_slots.h"
 
 namespace loomix::ops {
 namespace {
@@ -14,9 +15,7 @@ constexpr int64_t kMostBytes = 32 << 20;  // of all brought images, unless they 
 constexpr int64_t kFewestImages = 8;      // kernels share images out among cores
 constexpr int64_t kTile = 64;
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 bool is_images(const TensorView& view) { return view.shape.ndim() > 2; }
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Shape channels_first(const Shape& shape) {
   Shape first = shape;
@@ -35,7 +34,7 @@ void transpose_as(int64_t images, int64_t rows, int64_t columns, const TensorVie
                   engine::RunContext& context) {
   const auto tiles = [](int64_t length) { return (length + kTile - 1) / kTile; };
   const int64_t down = tiles(rows), across = tiles(columns);
-  const int64_t grain = std::max<int64_t>(1, kGrain / (kTile * kTile));
+  const int64_t grain = kGrain / (kTile * kTile);
   engine::parallel_for(context, images * down * across, grain, [&](int64_t begin, int64_t end) {
     T tile[kTile * kTile];
     T line[kTile];

@@ -57,15 +57,14 @@ Support rearranges(const KernelSpec& spec, bool channels_last);
 
 template <class P>
 bool has_channels_last(const P& p) {
-  if constexpr (requires { p.layout; }) return p.layout && channels_last(*p.layout);
+  if constexpr (requires { p.layout; }) return channels_last(p.layout);
   else return false;
 }
 
 // For an operator with attributes P, which may have a layout. `batched` and `sums_images` as in Rearrangement.
 template <class P, uint32_t batched, bool sums_images = false>
 void add_rearranged(KernelList& table, std::string_view op, const char* name) {
-  Kernel kernel;
-  kernel.name = name;
+  Kernel kernel{.name = name};
   kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
     return rearranges(spec, has_channels_last(attrs.as<P>()));
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -8,6 +9,9 @@
 #include <span>
 
 namespace loomix::ops {
+
+// How much scratch memory `bytes` take, so that what follows is aligned, too.
+constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Equal pieces of a run's scratch memory for the threads of a loop, of which at most `count` are inside at once. Takes no
 // lock: a free piece is a bit that a thread clears.
@@ -55,5 +59,8 @@ class ScratchSlots {
   const size_t bytes_each_;
   std::atomic<uint64_t> free_[kMost / 64] = {};
 };
+
+// The pieces that a run on so many cores can use.
+constexpr int slots_for(int cores) { return std::clamp(cores, 1, ScratchSlots::kMost); }
 
 }  // namespace loomix::ops

@@ -150,29 +150,27 @@ void run(const StridedCopy& plan, const T* from, T* to, const KernelArgs& args) 
   if (transposes) {
     const int64_t height = plan.size[inner - 1];
     const int64_t strips = (height + kPatch - 1) / kPatch;
-    engine::parallel_each(*args.context, items_of(plan, inner - 1) * strips,
-                          std::max<int64_t>(1, kCopyGrain / (kPatch * width)), [&](int64_t i) {
-                            const auto [to_at, from_at] = offsets_of(plan, inner - 1, i / strips);
-                            const int64_t row = i % strips * kPatch;
-                            copy_transposed(to + to_at, from + from_at, plan, row,
-                                            std::min(height, row + kPatch));
-                          });
+    engine::parallel_each(
+        *args.context, items_of(plan, inner - 1) * strips, kCopyGrain / (kPatch * width), [&](int64_t i) {
+          const auto [to_at, from_at] = offsets_of(plan, inner - 1, i / strips);
+          const int64_t row = i % strips * kPatch;
+          copy_transposed(to + to_at, from + from_at, plan, row, std::min(height, row + kPatch));
+        });
     return;
   }
-  engine::parallel_for(*args.context, items_of(plan, inner), std::max<int64_t>(1, kCopyGrain / width),
-                       [&](int64_t begin, int64_t end) {
-                         const int64_t last_size = plan.size[inner - 1];
-                         for (int64_t i = begin; i < end;) {
-                           auto [to_at, from_at] = offsets_of(plan, inner, i);
-                           const int64_t stop = std::min(end, (i / last_size + 1) * last_size);
-                           for (; i < stop; ++i) {
-                             copy_row(to + to_at, plan.to_stride[inner], from + from_at,
-                                      plan.from_stride[inner], width);
-                             to_at += plan.to_stride[inner - 1];
-                             from_at += plan.from_stride[inner - 1];
-                           }
-                         }
-                       });
+  engine::parallel_for(
+      *args.context, items_of(plan, inner), kCopyGrain / width, [&](int64_t begin, int64_t end) {
+        const int64_t last_size = plan.size[inner - 1];
+        for (int64_t i = begin; i < end;) {
+          auto [to_at, from_at] = offsets_of(plan, inner, i);
+          const int64_t stop = std::min(end, (i / last_size + 1) * last_size);
+          for (; i < stop; ++i) {
+            copy_row(to + to_at, plan.to_stride[inner], from + from_at, plan.from_stride[inner], width);
+            to_at += plan.to_stride[inner - 1];
+            from_at += plan.from_stride[inner - 1];
+          }
+        }
+      });
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace loomix::ops {
 // first.
 class KernelList {
  public:
-  // `Run` is a function void(const P&, const KernelArgs&), or void(const KernelArgs&) of an operator without attributes.
+  // `Run` is a function void(const P&, const KernelArgs&), or void(const KernelArgs&) where attributes do not matter.
   // `Rules` are up to two functions (const P&, const KernelSpec&), or (const KernelSpec&): one that gives a Support says
   // what the kernel accepts, one that gives a size_t says how many bytes of scratch memory a run needs.
   template <auto Run, auto... Rules>
@@ -129,9 +129,10 @@ decltype(auto) call_typed(const AttrsBase& attrs, const Arg& arg) {
   else return Fn(arg);
 }
 
-// Whether the one array that a kernel makes is not wanted.
-inline bool unwanted(const KernelArgs& args) {
-  return args.out.size() == 1 && args.req[0] == Req::null && args.saved.empty();
+// Whether the one array that a kernel makes is not wanted, or empty.
+inline bool is_idle(const KernelArgs& args) {
+  return args.out.size() == 1 && args.saved.empty() && !args.deferred &&
+         (args.req[0] == Req::null || args.out[0].size() == 0);
 }
 
 }  // namespace registration
@@ -150,7 +151,7 @@ void KernelList::kernel(std::string_view op, const char* name, DeviceType device
   using P = typename registration::KernelParams<decltype(Run)>::type;
   Kernel kernel{.name = name, .device = device};
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
-    registration::call_typed<P, Run>(attrs, args);
+    if (!registration::is_idle(args)) registration::call_typed<P, Run>(attrs, args);
   };
   (set_rule<P, Rules>(kernel), ...);
   add_kernel(op, kernel);
@@ -163,7 +164,7 @@ void KernelList::prepared_kernel(std::string_view op, const char* name, DeviceTy
     return Ref<const KernelState>(make_ref<State>(attrs.as<P>(), spec));
   };
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
-    if (!registration::unwanted(args)) static_cast<const State*>(args.state)->run(attrs.as<P>(), args);
+    if (!registration::is_idle(args)) static_cast<const State*>(args.state)->run(attrs.as<P>(), args);
   };
   (set_rule<P, Rules>(kernel), ...);
   add_kernel(op, kernel);

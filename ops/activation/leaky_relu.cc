@@ -13,10 +13,6 @@ bool is_prelu(const Params& p) { return slopes_of(p.act_type) == Slopes::gamma; 
 bool is_random(const Params& p) { return slopes_of(p.act_type) == Slopes::random; }
 bool has_slopes(const Params& p) { return is_prelu(p) || is_random(p); }
 
-GradValue call(GradBuilder& g, const char* op, std::initializer_list<GradValue> inputs) {
-  return g.call(op, std::span(inputs.begin(), inputs.size()), g.attrs())[0];
-}
-
 // Gamma holds one slope, or one a channel, which is the default when its shape is to be found.
 void infer_gamma(ShapeInfer& s, const Shape& data, const Shape& gamma, int position) {
   if (!data.ndim_known()) return;
@@ -35,10 +31,7 @@ void infer_forward(const Params& p, ShapeInfer& s) {
 }
 
 void infer_backward(const Params& p, ShapeInfer& s) {
-  s.set_out(0, s.in(0));
-  s.set_out(0, s.in(1));
-  s.set_in(0, s.out(0));
-  s.set_in(1, s.out(0));
+  s.tie({0, 1});
   if (is_random(p)) s.set_in(2, s.out(0));
 }
 
@@ -64,13 +57,14 @@ void register_leaky_relu(OpTable& table) {
         const GradValue grad = g.grad_of(0);
         if (g.wants(0)) {
           if (has_slopes(p)) {
-            g.set(0, call(g, "_backward_LeakyReLU", {grad, g.in(0), is_prelu(p) ? g.in(1) : g.out(1)}));
+            g.set(0, g.call1("_backward_LeakyReLU", {grad, g.in(0), is_prelu(p) ? g.in(1) : g.out(1)},
+                             g.attrs()));
           } else {
-            g.set(0, call(g, "_backward_LeakyReLU", {grad, g.in(0)}));
+            g.set(0, g.call1("_backward_LeakyReLU", {grad, g.in(0)}, g.attrs()));
           }
         }
         if (is_prelu(p) && g.wants(1)) {
-          g.set(1, call(g, "_backward_LeakyReLU_gamma", {grad, g.in(0), g.in(1)}));
+          g.set(1, g.call1("_backward_LeakyReLU_gamma", {grad, g.in(0), g.in(1)}, g.attrs()));
         }
       });
   table.add_hidden<Params>("_backward_LeakyReLU", {"grad", "data", "slopes"})
@@ -81,14 +75,14 @@ void register_leaky_relu(OpTable& table) {
       .gradient([](const Params& p, GradBuilder& g) {
         const GradValue head = g.grad_of(0);
         if (has_slopes(p)) {
-          if (g.wants(0)) g.set(0, call(g, "_backward_LeakyReLU", {head, g.in(1), g.in(2)}));
+          if (g.wants(0)) g.set(0, g.call1("_backward_LeakyReLU", {head, g.in(1), g.in(2)}, g.attrs()));
           LOOMIX_CHECK(
               !g.wants(2) || !is_prelu(p), NotImplementedError,
               "[LeakyReLU] the second derivative by gamma is not implemented; only by data and gradient.");
           return;
         }
-        if (g.wants(0)) g.set(0, call(g, "_backward_LeakyReLU", {head, g.in(1)}));
-        if (g.wants(1)) g.set(1, call(g, "_backward_LeakyReLU_twice", {head, g.in(0), g.in(1)}));
+        if (g.wants(0)) g.set(0, g.call1("_backward_LeakyReLU", {head, g.in(1)}, g.attrs()));
+        if (g.wants(1)) g.set(1, g.call1("_backward_LeakyReLU_twice", {head, g.in(0), g.in(1)}, g.attrs()));
       });
   table.add_hidden<Params>("_backward_LeakyReLU_twice", {"head", "grad", "data"})
       .one_shape()

@@ -12,7 +12,6 @@ namespace loomix::ops {
 
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 DType computed_in(DType dtype) {
   return dispatch_floating(dtype, "LeakyReLU", []<class T>(Type<T>) { return dtype_of<Accum<T>>(); });
 }
@@ -99,17 +98,26 @@ SlopeReader slopes_for(const LeakyReluParams& p, const KernelArgs& args, size_t 
   return {args.in[at], kind, data};
 }
 
-void forward(const LeakyReluParams& p, const SlopeReader& slopes, const KernelArgs& args) {
+// Calls run(loops, read, slope, out, count) for pieces of the output; read(i) gives the piece of input i.
+template <class Run>
+void compute(const LeakyReluParams& p, const SlopeReader& slopes, const KernelArgs& args, Run&& run) {
   const TensorView& y = args.out[0];
   const DType dtype = computed_in(y.dtype);
   parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
-    Stretch x, out;
+    Stretch in[3], out;
     slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
-      loops_of(p.act_type, dtype, own)
-          .forward(x.read(args.in[0], first, count), slope, out.target(y, first), count);
+      const auto read = [&](size_t i) { return in[i].read(args.in[i], first, count); };
+      run(loops_of(p.act_type, dtype, own), read, slope, out.target(y, first), count);
       out.finish(y, first, count);
     });
   });
+}
+
+void forward(const LeakyReluParams& p, const SlopeReader& slopes, const KernelArgs& args) {
+  compute(p, slopes, args,
+          [](const LeakyLoops& loops, auto&& read, const void* slope, void* y, int64_t count) {
+            loops.forward(read(0), slope, y, count);
+          });
 }
 
 template <class A>
@@ -149,41 +157,22 @@ void leaky_relu_cpu(const LeakyReluParams& p, const KernelArgs& args) {
 
 // grad, data, slopes (prelu: gamma, rrelu: the second output) -> gradient of the data.
 void leaky_relu_backward_cpu(const LeakyReluParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  const TensorView& y = args.out[0];
-  const DType dtype = computed_in(y.dtype);
-  const SlopeReader slopes = slopes_for(p, args, 2, args.in[1].shape);
-  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
-    Stretch grad, x, out;
-    slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
-      loops_of(p.act_type, dtype, own)
-          .backward(grad.read(args.in[0], first, count), x.read(args.in[1], first, count), slope,
-                    out.target(y, first), count);
-      out.finish(y, first, count);
-    });
-  });
+  compute(p, slopes_for(p, args, 2, args.in[1].shape), args,
+          [](const LeakyLoops& loops, auto&& read, const void* slope, void* y, int64_t count) {
+            loops.backward(read(0), read(1), slope, y, count);
+          });
 }
 
 // head, grad, data -> head grad f''(data).
 void leaky_relu_backward_twice_cpu(const LeakyReluParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
-  const TensorView& y = args.out[0];
-  const DType dtype = computed_in(y.dtype);
-  const SlopeReader slopes(p.slope, y.dtype);
-  parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
-    Stretch head, grad, x, out;
-    slopes.each_piece(begin, end, [&](int64_t first, int64_t count, const void* slope, bool own) {
-      loops_of(p.act_type, dtype, own)
-          .backward_twice(head.read(args.in[0], first, count), grad.read(args.in[1], first, count),
-                          x.read(args.in[2], first, count), slope, out.target(y, first), count);
-      out.finish(y, first, count);
-    });
-  });
+  compute(p, {p.slope, args.out[0].dtype}, args,
+          [](const LeakyLoops& loops, auto&& read, const void* slope, void* y, int64_t count) {
+            loops.backward_twice(read(0), read(1), read(2), slope, y, count);
+          });
 }
 
 // grad, data, gamma (shape only) -> gradient of gamma.
-void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void leaky_relu_gamma_cpu(const KernelArgs& args) {
   const Shape& shape = args.in[1].shape;
   const int64_t size = args.in[1].size(), channels = args.out[0].size();
   const int64_t inner = channels == 1 ? size : shape.ndim() > 1 ? shape.size_between(2, shape.ndim()) : 1;
@@ -198,25 +187,23 @@ void leaky_relu_gamma_cpu(const LeakyReluParams&, const KernelArgs& args) {
       const double product = x * static_cast<double>(grad[i]);
       return x > 0 ? 0.0 : product;
     };
-    engine::parallel_for(*args.context, channels, std::max<int64_t>(1, kGrain / a_channel),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t first = begin; first < end; first += kLoopBlock) {
-                             const int64_t last = std::min(end, first + kLoopBlock);
-                             double sums[kLoopBlock] = {};
-                             for (int64_t o = 0; o < outer; ++o) {
-                               const int64_t row = (o * channels + first) * inner;
-                               if (inner == 1) {
+    engine::parallel_for(*args.context, channels, kGrain / a_channel, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += kLoopBlock) {
+        const int64_t last = std::min(end, first + kLoopBlock);
+        double sums[kLoopBlock] = {};
+        for (int64_t o = 0; o < outer; ++o) {
+          const int64_t row = (o * channels + first) * inner;
+          if (inner == 1) {
 #pragma omp simd
-                                 for (int64_t c = 0; c < last - first; ++c) sums[c] += share(row + c);
-                                 continue;
-                               }
-                               for (int64_t c = 0; c < last - first; ++c)
-                                 sums[c] += sum_run<double>(row + c * inner, inner, share);
-                             }
-                             for (int64_t c = first; c < last; ++c)
-                               out[c] = T(static_cast<Accum<T>>(sums[c - first]));
-                           }
-                         });
+            for (int64_t c = 0; c < last - first; ++c) sums[c] += share(row + c);
+            continue;
+          }
+          for (int64_t c = 0; c < last - first; ++c)
+            sums[c] += sum_run<double>(row + c * inner, inner, share);
+        }
+        for (int64_t c = first; c < last; ++c) out[c] = T(static_cast<Accum<T>>(sums[c - first]));
+      }
+    });
   });
 }
 

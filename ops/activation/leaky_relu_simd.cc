@@ -25,7 +25,7 @@ void forward(const void* data, const void* slopes, void* out, int64_t count) {
   const T* x = static_cast<const T*>(data);
   T* y = static_cast<T*>(out);
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = F::template f<Math>(x[i], slope[i]);
+  for (int64_t i = 0; i < count; ++i) y[i] = F::f(Math{}, x[i], slope[i]);
 }
 
 template <class F, class T, bool own>
@@ -35,7 +35,7 @@ void backward(const void* grad, const void* data, const void* slopes, void* out,
   const T* x = static_cast<const T*>(data);
   T* y = static_cast<T*>(out);
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = g[i] * F::template derivative<Math>(x[i], slope[i]);
+  for (int64_t i = 0; i < count; ++i) y[i] = g[i] * F::derivative(Math{}, x[i], slope[i]);
 }
 
 template <class F, class T, bool own>
@@ -48,7 +48,7 @@ void backward_twice(const void* head, const void* grad, const void* data, const 
   T* y = static_cast<T*>(out);
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    y[i] = h[i] * g[i] * F::template second_derivative<Math>(x[i], slope[i]);
+    y[i] = h[i] * g[i] * F::second_derivative(Math{}, x[i], slope[i]);
   }
 }
 

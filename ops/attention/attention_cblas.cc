@@ -62,7 +62,7 @@ void clear(const TensorView& view) {
 
 template <class Fn>
 void dispatch(const KernelArgs& args, Fn&& fn) {
-  dispatch_matrix(args.in[0].dtype, "interleaved_matmul", fn);
+  dispatch_real(args.in[0].dtype, "interleaved_matmul", fn);
 }
 
 // Self-attention's projection holds queries, keys and values. Otherwise there is one of queries, and one of keys and values.

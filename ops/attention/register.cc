@@ -86,10 +86,7 @@ void forward_shape(const Params& p, ShapeInfer& s) {
 
 template <Rule rule>
 void backward_shape(const Params& p, ShapeInfer& s) {
-  for (int i = 0; i < s.num_out(); ++i) {
-    s.set_in(i + 1, s.out(i));
-    s.set_out(i, s.in(i + 1));
-  }
+  for (int i = 0; i < s.num_out(); ++i) s.tie({i + 1}, {i});
   rule(p, s, kBackward);
   for (int i = 0; i < s.num_out(); ++i) s.set_out(i, s.in(i + 1));
 }
@@ -104,14 +101,7 @@ void add(OpTable& table, const std::string& name, std::initializer_list<std::str
       .infer_shape(forward_shape<rule>)
       .types(kMatrixTypes)
       .element_cost(5)
-      .gradient_by([backward](const AttrsBase&, GradBuilder& g) {
-        std::vector<GradValue> values = {g.grad_of(0)};
-        for (int i = 0; i < g.num_in(); ++i) values.push_back(g.in(i));
-        const auto grads = g.call(backward, values, g.attrs());
-        for (int i = 0; i < g.num_in(); ++i) {
-          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
-        }
-      });
+      .gradient_op(backward, {head(0), input(0), input_if_any(1)}, {0, 1});
   auto op = table.add_hidden<Params>(backward, {"grad"}).inputs(inputs);
   op.infer_shape(backward_shape<rule>);
   op.types(kMatrixTypes).element_cost(5);

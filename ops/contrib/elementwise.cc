@@ -10,7 +10,7 @@ namespace {
 template <class P>
 OpBuilder<P> add_unary(OpTable& table, const char* name, const char* doc) {
   auto op = table.add<P>(name, {"data"}).doc(doc);
-  op.output("output").one_shape().inplace(0, 0);
+  op.one_shape().inplace(0, 0);
   return op;
 }
 
@@ -25,9 +25,7 @@ void columns_shape(ShapeInfer& s, const Shape& data, int mean) {
 // What MXNet computes for the stored elements of sparse arrays only; of dense arrays, all are stored.
 void register_scatter_forms(OpTable& table) {
   const auto with_scalar = [&](const char* name, const char* doc) {
-    add_unary<ScalarParams>(table, name, doc)
-        .infer_type(type_with_number)
-        .gradient([](const ScalarParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
+    add_unary<ScalarParams>(table, name, doc).infer_type(type_with_number).gradient_by(pass_gradient);
   };
   with_scalar("_scatter_plus_scalar", "data + scalar, for the stored elements of sparse data.");
   with_scalar("_scatter_minus_scalar", "data - scalar, for the stored elements of sparse data.");
@@ -89,9 +87,7 @@ void register_contrib_elementwise(OpTable& table) {
         g.set(0, GradExpr{g, g.grad_of(0)} * p.scalar);
       });
   const auto straight_through = [&](const char* name, const char* alias, const char* doc) {
-    add_unary<NoParams>(table, name, doc).aliases({alias}).gradient([](const NoParams&, GradBuilder& g) {
-      g.set(0, g.grad_of(0));
-    });
+    add_unary<NoParams>(table, name, doc).aliases({alias}).gradient_by(pass_gradient);
   };
   straight_through(
       "_contrib_round_ste", "_sparse__contrib_round_ste",

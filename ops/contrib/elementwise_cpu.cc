@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cmath>
-#include <cstring>
 
 #include "engine/parallel_for.h"
 #include "ops/contrib/contrib.h"
@@ -16,11 +15,6 @@ namespace {
 // What elements are computed in: floats in their own accumulator, whole numbers in double.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, double, Accum<T>>;
-
-void copy(const KernelArgs& args) {
-  if (args.req[0] != Req::null && args.in[0].data != args.out[0].data && args.out[0].size() > 0)
-    std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
-}
 
 }  // namespace
 
@@ -38,28 +32,11 @@ void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args) {
   });
 }
 
-void div_sqrt_dim_cpu(const NoParams&, const KernelArgs& args) {
+void div_sqrt_dim_cpu(const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   const double root = std::sqrt(double(shape[shape.ndim() - 1]));
   apply_scalar(binary_code<fn::Div>, Spread::right, args.in[0], root, args.out[0], args);
 }
-
-void round_ste_cpu(const NoParams&, const KernelArgs& args) {
-  apply_unary(unary_code<fn::Round>, args.in[0], args.out[0], args);
-}
-void sign_ste_cpu(const NoParams&, const KernelArgs& args) {
-  apply_unary(unary_code<fn::Sign>, args.in[0], args.out[0], args);
-}
-void scatter_plus_scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
-  apply_scalar(binary_code<fn::Add>, Spread::right, args.in[0], p.scalar, args.out[0], args);
-}
-void scatter_minus_scalar_cpu(const ScalarParams& p, const KernelArgs& args) {
-  apply_scalar(binary_code<fn::Sub>, Spread::right, args.in[0], p.scalar, args.out[0], args);
-}
-void scatter_elemwise_div_cpu(const NoParams&, const KernelArgs& args) {
-  apply_binary(binary_code<fn::Div>, args.in[0], args.in[1], args.out[0], args);
-}
-void gradientmultiplier_cpu(const ScalarParams&, const KernelArgs& args) { copy(args); }
 
 void allclose_cpu(const AllcloseParams& p, const KernelArgs& args) {
   std::atomic<bool> close = true;
@@ -80,44 +57,42 @@ void allclose_cpu(const AllcloseParams& p, const KernelArgs& args) {
   *args.out[0].mutable_as<uint8_t>() = close.load(std::memory_order_relaxed) ? 1 : 0;
 }
 
-// data, moving mean -> the data; and grad, data, moving mean -> the gradient, where the mean moves.
-void sparsity_cpu(const SparsityParams&, const KernelArgs& args) { copy(args); }
-
-// The slope of KL(target || mean) to the mean, for each column, where the mean moves towards that of the batch first.
+// grad, data, moving mean -> the gradient: grad and the slope of KL(target || mean) to the mean, for each column, where
+// the mean moves towards that of the batch first.
 void backward_sparsity_cpu(const SparsityParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, "IdentityAttachKLSparseReg", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* grad = args.in[0].as<T>();
     const T* x = args.in[1].as<T>();
     T* moving = args.in[2].mutable_as<T>();
-    T* out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    T* out = args.out[0].mutable_as<T>();
     const int64_t rows = args.in[1].shape[0], columns = args.in[2].size();
     const A kept = A(p.momentum), target = A(p.sparseness_target);
-    engine::parallel_each(
-        *args.context, columns, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows)), [&](int64_t j) {
-          A sum = 0;
-          for (int64_t i = 0; i < rows; ++i) sum += static_cast<A>(x[i * columns + j]);
-          const A mean = kept * static_cast<A>(moving[j]) + (1 - kept) * (sum / A(rows));
-          if (rows > 0) moving[j] = static_cast<T>(mean);
-          const A slope = A(p.penalty) * ((1 - target) / (1 - mean) - target / mean);
-          for (int64_t i = 0; out && i < rows; ++i) {
-            out[i * columns + j] = static_cast<T>(static_cast<A>(grad[i * columns + j]) + slope);
-          }
-        });
+    engine::parallel_each(*args.context, columns, 16384 / rows, [&](int64_t j) {
+      A sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += static_cast<A>(x[i * columns + j]);
+      const A mean = kept * static_cast<A>(moving[j]) + (1 - kept) * (sum / A(rows));
+      moving[j] = static_cast<T>(mean);
+      const A slope = A(p.penalty) * ((1 - target) / (1 - mean) - target / mean);
+      for (int64_t i = 0; i < rows; ++i) {
+        out[i * columns + j] = static_cast<T>(static_cast<A>(grad[i * columns + j]) + slope);
+      }
+    });
   });
 }
 
 void kernels_contrib_elementwise(OpTable& table) {
   table.kernel<quadratic_cpu>("_contrib_quadratic", "quadratic_cpu");
   table.kernel<div_sqrt_dim_cpu>("_contrib_div_sqrt_dim", "div_sqrt_dim_cpu");
-  table.kernel<round_ste_cpu>("_contrib_round_ste", "round_ste_cpu");
-  table.kernel<sign_ste_cpu>("_contrib_sign_ste", "sign_ste_cpu");
-  table.kernel<scatter_plus_scalar_cpu>("_scatter_plus_scalar", "scatter_plus_scalar_cpu");
-  table.kernel<scatter_minus_scalar_cpu>("_scatter_minus_scalar", "scatter_minus_scalar_cpu");
-  table.kernel<scatter_elemwise_div_cpu>("_scatter_elemwise_div", "scatter_elemwise_div_cpu");
-  table.kernel<gradientmultiplier_cpu>("_contrib_gradientmultiplier", "gradientmultiplier_cpu");
+  table.kernel<unary_cpu<unary_code<fn::Round>>>("_contrib_round_ste", "unary_cpu");
+  table.kernel<unary_cpu<unary_code<fn::Sign>>>("_contrib_sign_ste", "unary_cpu");
+  const auto right = Spread::right;
+  table.kernel<scalar_cpu<ScalarParams, binary_code<fn::Add>, right>>("_scatter_plus_scalar", "scalar_cpu");
+  table.kernel<scalar_cpu<ScalarParams, binary_code<fn::Sub>, right>>("_scatter_minus_scalar", "scalar_cpu");
+  table.kernel<elemwise_cpu<binary_code<fn::Div>>>("_scatter_elemwise_div", "elemwise_cpu");
+  table.kernel<convert_cpu>("_contrib_gradientmultiplier", "copy_cpu");
   table.kernel<allclose_cpu>("_contrib_allclose", "allclose_cpu");
-  table.kernel<sparsity_cpu>("IdentityAttachKLSparseReg", "sparsity_cpu");
+  table.kernel<convert_cpu>("IdentityAttachKLSparseReg", "copy_cpu");
   table.kernel<backward_sparsity_cpu>("_backward_IdentityAttachKLSparseReg", "backward_sparsity_cpu");
 }
 

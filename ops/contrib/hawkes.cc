@@ -29,13 +29,7 @@ void infer_inputs(ShapeInfer& s, int first) {
 
 void infer_input_types(TypeInfer& t, int first) {
   constexpr int kMarks = 5;
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int i = 1; i < 8; ++i) {
-      if (i == kMarks) continue;
-      t.set_in(first, t.in(first + i));
-      t.set_in(first + i, t.in(first));
-    }
-  }
+  t.tie({first, first + 1, first + 2, first + 3, first + 4, first + 6, first + 7}, {});
   t.set_in(first + kMarks, DType::int32);
 }
 
@@ -66,14 +60,10 @@ void register_hawkes(OpTable& table) {
       .types({DType::float32, DType::float64})
       .input_types(5, {DType::int32})
       .element_cost(1000)
-      .gradient([](const NoParams&, GradBuilder& g) {
-        std::vector<GradValue> inputs = {g.grad_of(0), g.grad_of(1)};
-        for (int i = 0; i < 8; ++i) inputs.push_back(g.in(i));
-        const auto grads = g.call("_backward_hawkesll", inputs, g.attrs());
-        for (int i = 0; i < 4; ++i) {
-          if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
-        }
-      });
+      .gradient_op(
+          "_backward_hawkesll",
+          {head(0), head(1), input(0), input(1), input(2), input(3), input(4), input(5), input(6), input(7)},
+          {0, 1, 2, 3});
   auto backward = table.add_hidden<NoParams>("_backward_hawkesll", {"grad", "grad_state"}).inputs(kInputs);
   backward
       .infer_shape([](const NoParams&, ShapeInfer& s) {

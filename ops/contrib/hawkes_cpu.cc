@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "engine/parallel_for.h"
 #include "ops/contrib/contrib.h"
+#include "ops/first_noted.h"
 #include "ops/table.h"
 
 // A mark's intensity between events is lda + alpha beta s(t), where s decays as exp(-beta t) and grows by 1 at each event
@@ -94,43 +93,31 @@ bool follow(const Inputs<T>& in, int64_t n, Mark* memory, double& log_likelihood
 // in order.
 template <class T, class Fn>
 void each_sequence(const KernelArgs& args, const Inputs<T>& in, Fn&& fn) {
-  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  std::atomic<int64_t> bad = kNone;
+  FirstNoted bad;
   auto* memory = reinterpret_cast<Mark*>(args.scratch.data());
   engine::parallel_each(*args.context, in.sequences, 1, [&](int64_t n) {
     double log_likelihood = 0;
-    if (follow(in, n, memory + n * in.marks, log_likelihood)) {
-      fn(n, memory + n * in.marks, log_likelihood);
-      return;
-    }
-    int64_t first = bad.load();
-    while (n < first && !bad.compare_exchange_weak(first, n)) {}
+    if (follow(in, n, memory + n * in.marks, log_likelihood)) fn(n, memory + n * in.marks, log_likelihood);
+    else bad.note(n);
   });
   LOOMIX_CHECK(
-      bad.load() == kNone, ValueError,
+      !bad.any(), ValueError,
       "[_contrib_hawkesll] sequence {} has a length that is not 0 to {}, or a mark that is not 0 to {}.",
-      bad.load(), in.time, in.marks - 1);
+      bad.value(), in.time, in.marks - 1);
 }
 
-template <class Fn>
-void dispatch_real(DType dtype, Fn&& fn) {
-  if (dtype == DType::float64) fn(Type<double>{});
-  else if (dtype == DType::float32) fn(Type<float>{});
-  else detail::throw_bad_dtype(dtype, "hawkesll", "float32, float64");
-}
-
-size_t hawkes_scratch(const NoParams&, const KernelSpec& spec) {
+size_t hawkes_scratch(const KernelSpec& spec) {
   return static_cast<size_t>(spec.in[0].size()) * sizeof(Mark);
 }
-size_t backward_hawkes_scratch(const NoParams&, const KernelSpec& spec) {
+size_t backward_hawkes_scratch(const KernelSpec& spec) {
   return static_cast<size_t>(spec.in[2].size()) * sizeof(Mark);
 }
 
-void hawkes_cpu(const NoParams&, const KernelArgs& args) {
-  dispatch_real(args.in[0].dtype, [&]<class T>(Type<T>) {
+void hawkes_cpu(const KernelArgs& args) {
+  dispatch_real(args.in[0].dtype, "hawkesll", [&]<class T>(Type<T>) {
     const Inputs<T> in(args.in);
-    T* out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* state = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* out = args.wanted<T>(0);
+    T* state = args.wanted<T>(1);
     each_sequence(args, in, [&](int64_t n, const Mark* marks, double log_likelihood) {
       if (out) out[n] = static_cast<T>(log_likelihood);
       for (int64_t k = 0; state && k < in.marks; ++k)
@@ -139,15 +126,13 @@ void hawkes_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
-void backward_hawkes_cpu(const NoParams&, const KernelArgs& args) {
-  dispatch_real(args.in[2].dtype, [&]<class T>(Type<T>) {
+void backward_hawkes_cpu(const KernelArgs& args) {
+  dispatch_real(args.in[2].dtype, "hawkesll", [&]<class T>(Type<T>) {
     const Inputs<T> in(args.in.subspan(2));
     const T* head = args.in[0].as<T>();
     const T* head_state = args.in[1].as<T>();
-    const auto wanted = [&](size_t i) {
-      return args.req[i] == Req::null ? nullptr : args.out[i].mutable_as<T>();
-    };
-    T *const lda = wanted(0), *const alpha = wanted(1), *const beta = wanted(2), *const state = wanted(3);
+    T *const lda = args.wanted<T>(0), *const alpha = args.wanted<T>(1);
+    T *const beta = args.wanted<T>(2), *const state = args.wanted<T>(3);
     each_sequence(args, in, [&](int64_t n, Mark* marks, double) {
       const double factor = double(head[n]);
       for (int64_t k = 0; k < in.marks; ++k) {

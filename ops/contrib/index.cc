@@ -18,7 +18,7 @@ void index_copy_shape(const NoParams&, ShapeInfer& s) {
 
 void index_copy_type(const NoParams&, TypeInfer& t) {
   t.tie({0, 2});
-  if (t.in(1) == DType::unknown) t.set_in(1, DType::int64);
+  t.default_in(1, DType::int64);
 }
 
 }  // namespace

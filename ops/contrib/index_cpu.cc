@@ -4,17 +4,13 @@
 #include "base/error.h"
 #include "engine/parallel_for.h"
 #include "ops/contrib/contrib.h"
+#include "ops/elemwise/apply.h"
 #include "ops/loss/label.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-void copy_first(const KernelArgs& args) {
-  if (args.in[0].data != args.out[0].data && args.out[0].size() > 0)
-    std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
-}
 
 void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
@@ -29,7 +25,7 @@ void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args) {
   });
 }
 
-void index_copy_cpu(const NoParams&, const KernelArgs& args) {
+void index_copy_cpu(const KernelArgs& args) {
   const Labels index(args.in[1]);
   const int64_t rows = args.in[0].shape[0], count = args.in[1].size();
   for (int64_t i = 0; i < count; ++i) {
@@ -37,7 +33,7 @@ void index_copy_cpu(const NoParams&, const KernelArgs& args) {
                  "[_contrib_index_copy] index {} of old_tensor with {} rows; expected 0 to {}.", index[i],
                  rows, rows - 1);
   }
-  copy_first(args);
+  convert_cpu(args);
   if (args.in[2].size() == 0) return;
   const int64_t bytes = args.in[2].bytes() / count;
   const auto* from = static_cast<const std::byte*>(args.in[2].data);
@@ -46,8 +42,8 @@ void index_copy_cpu(const NoParams&, const KernelArgs& args) {
     std::memcpy(to + index[i] * bytes, from + i * bytes, static_cast<size_t>(bytes));
 }
 
-void fill_element_cpu(const NoParams&, const KernelArgs& args) {
-  copy_first(args);
+void fill_element_cpu(const KernelArgs& args) {
+  convert_cpu(args);
   const Labels index(args.in[2]);
   const int64_t rows = args.in[0].shape[0], columns = args.in[0].shape[1];
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {

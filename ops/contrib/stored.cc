@@ -32,9 +32,7 @@ void register_contrib_stored(OpTable& table) {
       })
       .infer_type([](const NoParams&, TypeInfer& t) {
         t.tie({0});
-        for (int i : {1, 2}) {
-          t.default_in(i);
-        }
+        for (int i : {1, 2}) t.default_in(i);
       })
       .types(kNumericTypes)
       .zero_gradient();

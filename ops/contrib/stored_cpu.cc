@@ -4,27 +4,18 @@
 #include "base/error.h"
 #include "ops/contrib/contrib.h"
 #include "ops/loss/label.h"
+#include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
-// A csr matrix in its task.
-struct Stored {
-  int64_t count;
-  const int64_t *columns, *rows;
-  explicit Stored(const Storage& storage)
-      : count(storage.count()), columns(storage.indices()), rows(storage.indptr()) {}
-  int64_t begin(int64_t row) const { return count == 0 ? 0 : rows[row]; }
-  int64_t end(int64_t row) const { return count == 0 ? 0 : rows[row + 1]; }
-};
-
 // fn(row, column) for each stored element.
 template <class Fn>
 void each_stored(const KernelArgs& args, Fn&& fn) {
-  const Stored stored(*args.storages[0]);
-  for (int64_t row = 0; row < args.in[0].shape[0]; ++row) {
-    for (int64_t i = stored.begin(row); i < stored.end(row); ++i) fn(row, stored.columns[i]);
+  const CsrView<void> stored = csr_of<void>(input_storage(args, 0), args.in[0].shape);
+  for (int64_t row = 0; row < stored.rows; ++row) {
+    for (int64_t i = stored.starts[row]; i < stored.starts[row + 1]; ++i) fn(row, stored.columns[i]);
   }
 }
 
@@ -41,7 +32,6 @@ void each_nonzero(const KernelArgs& args, Fn&& fn) {
 
 template <class Each>
 void count(const GetnnzParams& p, const KernelArgs& args, Each&& each) {
-  if (args.req[0] == Req::null) return;
   int64_t* out = args.out[0].mutable_as<int64_t>();
   std::fill_n(out, args.out[0].size(), int64_t{0});
   const int axis = p.axis ? normalize_axis(*p.axis, 2, "getnnz") : -1;
@@ -51,7 +41,6 @@ void count(const GetnnzParams& p, const KernelArgs& args, Each&& each) {
 // find(row, column) gives the element's value, or null.
 template <class T, class Find>
 void look_up(const KernelArgs& args, Find&& find) {
-  if (args.req[0] == Req::null) return;
   const Labels u(args.in[1]), v(args.in[2]);
   const Shape& shape = args.in[0].shape;
   T* out = args.out[0].mutable_as<T>();
@@ -80,20 +69,18 @@ void getnnz_cpu(const GetnnzParams& p, const KernelArgs& args) {
   count(p, args, [](const KernelArgs& a, auto&& fn) { each_nonzero(a, fn); });
 }
 
-void edge_id_csr(const NoParams&, const KernelArgs& args) {
-  const Stored stored(*args.storages[0]);
+void edge_id_csr(const KernelArgs& args) {
   dispatch_numeric(args.out[0].dtype, "edge_id", [&]<class T>(Type<T>) {
+    const CsrView<T> stored = csr_of<T>(input_storage(args, 0), args.in[0].shape);
     look_up<T>(args, [&](int64_t row, int64_t column) -> const T* {
-      const int64_t* first = stored.columns + stored.begin(row);
-      const int64_t* last = stored.columns + stored.end(row);
-      const int64_t* place = std::lower_bound(first, last, column);
-      if (place == last || *place != column) return nullptr;
-      return static_cast<const T*>(args.storages[0]->data()) + (place - stored.columns);
+      const int64_t* last = stored.columns + stored.starts[row + 1];
+      const int64_t* place = std::lower_bound(stored.columns + stored.starts[row], last, column);
+      return place == last || *place != column ? nullptr : stored.values + (place - stored.columns);
     });
   });
 }
 
-void edge_id_cpu(const NoParams&, const KernelArgs& args) {
+void edge_id_cpu(const KernelArgs& args) {
   dispatch_numeric(args.out[0].dtype, "edge_id", [&]<class T>(Type<T>) {
     look_up<T>(args, [&](int64_t row, int64_t column) -> const T* {
       const T* place = args.in[0].as<T>() + row * args.in[0].shape[1] + column;
@@ -102,23 +89,13 @@ void edge_id_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
-template <class P, void (*Csr)(const P&, const KernelArgs&), void (*Dense)(const P&, const KernelArgs&)>
-void add(OpTable& table, const char* op, const char* csr, const char* dense) {
-  Kernel kernel;
-  kernel.name = csr;
-  kernel.device = DeviceType::cpu;
-  kernel.sparse = true;
-  kernel.support = [](const AttrsBase&, const KernelSpec& spec) { return takes_csr(spec); };
-  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Csr(attrs.as<P>(), args); };
-  table.add_kernel(op, kernel);
-  table.kernel<Dense>(op, dense);
-}
-
 }  // namespace
 
 void kernels_contrib_stored(OpTable& table) {
-  add<GetnnzParams, getnnz_csr, getnnz_cpu>(table, "_contrib_getnnz", "getnnz_csr", "getnnz_cpu");
-  add<NoParams, edge_id_csr, edge_id_cpu>(table, "_contrib_edge_id", "edge_id_csr", "edge_id_cpu");
+  add_sparse<getnnz_csr, takes_csr>(table, "_contrib_getnnz", "getnnz_csr");
+  table.kernel<getnnz_cpu>("_contrib_getnnz", "getnnz_cpu");
+  add_sparse<edge_id_csr, takes_csr>(table, "_contrib_edge_id", "edge_id_csr");
+  table.kernel<edge_id_cpu>("_contrib_edge_id", "edge_id_cpu");
 }
 
 }  // namespace loomix::ops

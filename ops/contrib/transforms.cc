@@ -99,8 +99,7 @@ void register_contrib_transforms(OpTable& table) {
       .infer_shape([](const AddNParams&, ShapeInfer& s) {
         int64_t rows = 1, columns = kUnknownDim;
         for (int i = 0; i < s.num_in(); ++i) {
-          LOOMIX_CHECK(!s.in(i).ndim_known() || s.in(i).ndim() == 2, ShapeError,
-                       "[{}] input {} has shape {}; expected matrices.", s.who(), i, s.in(i).to_string());
+          s.expect(i, s.in(i).ndim() == 2, "a matrix");
           if (!s.in(i).ndim_known() || s.in(i)[0] < 0) rows = kUnknownDim;
           else if (rows >= 0) rows *= s.in(i)[0];
           if (s.in(i).ndim_known() && s.in(i)[1] >= 0) columns = s.in(i)[1];

@@ -16,8 +16,6 @@ namespace {
 
 constexpr int64_t kElementsPerThread = 8192;
 
-int slots_for(int cores) { return std::clamp(cores, 1, ScratchSlots::kMost); }
-
 // --- Fourier ----------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -56,14 +54,13 @@ struct FourierSizes {
       : vectors(real.size_between(0, real.ndim() - 1)), size(real[real.ndim() - 1]) {}
   // The roots, once; a vector, its transform and room to work in, for each thread.
   size_t vector_bytes(DType dtype) const { return static_cast<size_t>(2 * size_of(dtype) * size); }
-  size_t roots_bytes(DType dtype) const { return (vector_bytes(dtype) + 63) / 64 * 64; }
-  size_t slot_bytes(DType dtype) const { return (3 * vector_bytes(dtype) + 63) / 64 * 64; }
+  size_t roots_bytes(DType dtype) const { return aligned(vector_bytes(dtype)); }
+  size_t slot_bytes(DType dtype) const { return aligned(3 * vector_bytes(dtype)); }
 };
 
 // load(vector, i) gives an element, store(vector, result) takes the transform.
 template <class T, class Load, class Store>
 void transform_all(const KernelArgs& args, const FourierSizes& s, double sign, Load&& load, Store&& store) {
-  if (s.vectors * s.size == 0) return;
   auto* roots = reinterpret_cast<Complex<T>*>(args.scratch.data());
   for (int64_t i = 0; i < s.size; ++i) {
     const double angle = sign * 2 * special::kPi * double(i) / double(s.size);
@@ -72,7 +69,7 @@ void transform_all(const KernelArgs& args, const FourierSizes& s, double sign, L
   const DType dtype = dtype_of<T>();
   ScratchSlots slots(args.scratch.subspan(s.roots_bytes(dtype)), s.slot_bytes(dtype),
                      slots_for(args.context->cores));
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / s.size);
+  const int64_t grain = kElementsPerThread / s.size;
   engine::parallel_for(*args.context, s.vectors, grain, [&](int64_t begin, int64_t end) {
     const ScratchSlots::Use memory(slots);
     auto* in = memory.template as<Complex<T>>();
@@ -82,13 +79,6 @@ void transform_all(const KernelArgs& args, const FourierSizes& s, double sign, L
       store(v, in + s.size);
     }
   });
-}
-
-template <class Fn>
-void dispatch_real(DType dtype, const char* who, Fn&& fn) {
-  if (dtype == DType::float64) fn(Type<double>{});
-  else if (dtype == DType::float32) fn(Type<float>{});
-  else detail::throw_bad_dtype(dtype, who, "float32, float64");
 }
 
 // --- count sketch -----------------------------------------------------------------------------------------------
@@ -101,19 +91,18 @@ void each_row(const CountSketchParams& p, const KernelArgs& args, int64_t rows, 
     LOOMIX_CHECK(hash[i] >= 0 && hash[i] < p.out_dim, IndexError,
                  "[_contrib_count_sketch] h[{}] is {}; expected 0 to {}.", i, hash[i], p.out_dim - 1);
   }
-  engine::parallel_each(*args.context, rows,
-                        std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, size)),
+  engine::parallel_each(*args.context, rows, kElementsPerThread / std::max<int64_t>(1, size),
                         [&](int64_t row) { fn(row, hash); });
 }
 
-size_t fft_scratch(const FftParams&, const KernelSpec& spec) {
+size_t fft_scratch(const KernelSpec& spec) {
   const bool forward = spec.in[0].size() <= spec.out[0].size();
   const FourierSizes s(forward ? spec.in[0].shape : spec.out[0].shape);
   const DType dtype = spec.in[0].dtype;
   return s.roots_bytes(dtype) + s.slot_bytes(dtype) * static_cast<size_t>(slots_for(spec.cores));
 }
 
-void fft_cpu(const FftParams&, const KernelArgs& args) {
+void fft_cpu(const KernelArgs& args) {
   const FourierSizes s(args.in[0].shape);
   dispatch_real(args.in[0].dtype, "fft", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
@@ -129,7 +118,7 @@ void fft_cpu(const FftParams&, const KernelArgs& args) {
   });
 }
 
-void ifft_cpu(const FftParams&, const KernelArgs& args) {
+void ifft_cpu(const KernelArgs& args) {
   const FourierSizes s(args.out[0].shape);
   dispatch_real(args.in[0].dtype, "ifft", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
@@ -174,24 +163,22 @@ void backward_count_sketch_cpu(const CountSketchParams& p, const KernelArgs& arg
   });
 }
 
-void khatri_rao_cpu(const AddNParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+void khatri_rao_cpu(const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "khatri_rao", [&]<class T>(Type<T>) {
     T* out = args.out[0].mutable_as<T>();
     const int64_t rows = args.out[0].shape[0], columns = args.out[0].shape[1];
-    engine::parallel_each(
-        *args.context, rows, std::max<int64_t>(1, kElementsPerThread / columns), [&](int64_t row) {
-          for (int64_t j = 0; j < columns; ++j) {
-            Accum<T> product = 1;
-            int64_t rest = row;
-            for (size_t i = args.in.size(); i-- > 0;) {
-              const int64_t size = args.in[i].shape[0];
-              product *= static_cast<Accum<T>>(args.in[i].as<T>()[rest % size * columns + j]);
-              rest /= size;
-            }
-            out[row * columns + j] = static_cast<T>(product);
-          }
-        });
+    engine::parallel_each(*args.context, rows, kElementsPerThread / columns, [&](int64_t row) {
+      for (int64_t j = 0; j < columns; ++j) {
+        Accum<T> product = 1;
+        int64_t rest = row;
+        for (size_t i = args.in.size(); i-- > 0;) {
+          const int64_t size = args.in[i].shape[0];
+          product *= static_cast<Accum<T>>(args.in[i].as<T>()[rest % size * columns + j]);
+          rest /= size;
+        }
+        out[row * columns + j] = static_cast<T>(product);
+      }
+    });
   });
 }
 

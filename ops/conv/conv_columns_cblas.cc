@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cblas.h>
-
 #include <algorithm>
 
 #include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
 #include "ops/conv/conv_columns.h"
+#include "ops/linalg/blas.h"
 
 namespace loomix::ops {
 namespace {
@@ -55,16 +54,15 @@ void unfold(const ConvGeometry& g, const double* image, int64_t first, int64_t c
 // C (m, n) = op(A) op(B) + beta C, rows at the given distances.
 void multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
               int64_t step_a, const double* b, int64_t step_b, double beta, double* c, int64_t step_c) {
-  const auto size = [](int64_t number) { return static_cast<blasint>(number); };
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              size(m), size(n), size(k), 1.0, a, size(step_a), b, size(step_b), beta, c, size(step_c));
+  cblas_dgemm(CblasRowMajor, transposed(transpose_a), transposed(transpose_b), blas_size(m), blas_size(n),
+              blas_size(k), 1.0, a, blas_size(step_a), b, blas_size(step_b), beta, c, blas_size(step_c));
 }
 
 }  // namespace
 
 Support conv_columns_support(const ConvolutionParams& p, const KernelSpec& spec) {
   if (spec.out[0].dtype != DType::float64) return Support::no("it is for float64");
-  if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
+  if (channels_last(p.layout)) return Support::no("it is for channels first");
   if (spec.out[0].size() == 0 || spec.in[0].size() == 0 || spec.in[1].size() == 0)
     return Support::no("there is no data");
   return Support::yes();
@@ -74,7 +72,7 @@ PreparedConvColumns::PreparedConvColumns(const ConvGeometry& g, int64_t shared, 
     : geometry(g),
       shared_bytes_(static_cast<size_t>(shared) * sizeof(double)),
       slot_bytes_(static_cast<size_t>((g.depth() * pixels_at_once(g) + 7) / 8 * 8) * sizeof(double)),
-      slots_(std::clamp(cores, 1, ScratchSlots::kMost)) {
+      slots_(slots_for(cores)) {
   scratch_bytes = shared_bytes_ + static_cast<size_t>(slots_) * slot_bytes_;
 }
 

@@ -22,12 +22,12 @@ int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cach
 
 Support convolution_gemm_support(const ConvolutionParams& p, const KernelSpec& spec) {
   if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
-  if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
+  if (channels_last(p.layout)) return Support::no("it is for channels first");
   return Support::yes();
 }
 
 PreparedConvGemm::PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int cores)
-    : geometry(g), shared_(shared), own_(own), slots_(std::clamp(cores, 1, ScratchSlots::kMost)) {
+    : geometry(g), shared_(shared), own_(own), slots_(slots_for(cores)) {
   scratch_bytes = static_cast<size_t>(shared_ + slots_ * own_) * sizeof(float);
 }
 
@@ -46,7 +46,6 @@ ConvGemm::ConvGemm(const ConvGeometry& g, bool, int cores)
                        cores) {}
 
 void ConvGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
-  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
   const ConvGemmKernels& k = kernels();
   const float* data = operands.a.as<float>();
@@ -94,7 +93,6 @@ ConvDataGemm::ConvDataGemm(const ConvGeometry& g, bool, int cores)
 
 // The unit of work is some channels of a group of an image.
 void ConvDataGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
-  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
   const ConvGeometry part = part_of(g);
   const ConvGemmKernels& k = kernels();
@@ -104,7 +102,7 @@ void ConvDataGemm::run(const ConvOperands& operands, const KernelArgs& args) con
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * part.depth();
   float* packed = shared(args);
-  const int64_t grain = std::max<int64_t>(1, 2048 / std::max<int64_t>(1, weights));
+  const int64_t grain = 2048 / std::max<int64_t>(1, weights);
   engine::parallel_for(*args.context, g.groups * parts_, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {  // the weight's columns are the rows here
       k.pack_rows(part.depth(), g.filters,
@@ -148,7 +146,6 @@ int64_t ConvWeightGemm::at_once(const ConvGeometry& g) {
 
 // The batch is cut into a fixed number of parts, whose sums are added in order: the result does not depend on threads.
 void ConvWeightGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
-  if (args.out[0].size() == 0) return;
   const ConvGeometry& g = geometry;
   const ConvGemmKernels& k = kernels();
   const float* grad = operands.a.as<float>();

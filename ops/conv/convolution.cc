@@ -11,8 +11,6 @@ namespace {
 
 using Params = ConvolutionParams;
 
-bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
-
 int64_t positions(const Params& p, int i, int64_t size) {
   const int64_t reach = value_or(p.dilate, i, 1) * (p.kernel[i] - 1) + 1;
   return (size + 2 * value_or(p.pad, i, 0) - reach) / value_or(p.stride, i, 1) + 1;
@@ -22,37 +20,23 @@ int64_t positions(const Params& p, int i, int64_t size) {
 // MXNet: scripts take () for "not known yet".
 void relate(const Params& p, BilinearShapes& s) {
   check_window(p, s.who());
+  Shape data = known_data(p, s);
+  if (!data.ndim_known()) return;
   const int spatial = p.kernel.ndim();
-  const bool last = is_channels_last(p);
-  const int first = last ? 1 : 2;
-  const int channel_axis = last ? spatial + 1 : 1;
-
-  if (!s.a().ndim_known()) {
-    if (!s.out().ndim_known()) return;
-    s.set_a(Shape::filled(spatial + 2, kUnknownDim));
-  }
-  s.set_out(Shape::filled(spatial + 2, kUnknownDim));
-  Shape data = s.a();
-  LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
-               "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
-               spatial + 2, p.kernel.to_string());
+  const int first = channels_last(p.layout) ? 1 : 2;
+  const int channel_axis = channels_last(p.layout) ? spatial + 1 : 1;
   const Shape known_weight = s.b();
   if (data[channel_axis] < 0 && known_weight.ndim() == spatial + 2 && known_weight[channel_axis] >= 0) {
     data[channel_axis] = known_weight[channel_axis] * p.num_group;
   }
-  if (data[0] < 0) data[0] = s.out()[0];
   s.set_a(data);
 
   Shape weight = Shape::filled(spatial + 2, kUnknownDim);
   Shape out = data;
   weight[0] = p.num_filter;
   out[channel_axis] = p.num_filter;
-  if (data[channel_axis] >= 0) {
-    LOOMIX_CHECK(data[channel_axis] % p.num_group == 0, ShapeError,
-                 "[{}] the data has shape {}; its {} channels are no multiple of num_group {}.", s.who(),
-                 data.to_string(), data[channel_axis], p.num_group);
-    weight[channel_axis] = data[channel_axis] / p.num_group;
-  }
+  check_groups(p, s, data, data[channel_axis]);
+  if (data[channel_axis] >= 0) weight[channel_axis] = data[channel_axis] / p.num_group;
   for (int i = 0; i < spatial; ++i) {
     weight[first + i] = p.kernel[i];
     if (data[first + i] < 0) continue;
@@ -101,8 +85,28 @@ void check_window(const ConvolutionParams& p, const char* who) {
                "[{}] num_filter {} is no multiple of num_group {}.", who, p.num_filter, p.num_group);
 }
 
+Shape known_data(const ConvolutionParams& p, BilinearShapes& s) {
+  const int ndim = p.kernel.ndim() + 2;
+  if (!s.a().ndim_known()) {
+    if (!s.out().ndim_known()) return Shape::unknown();
+    s.set_a(Shape::filled(ndim, kUnknownDim));
+  }
+  Shape data = s.a();
+  LOOMIX_CHECK(data.ndim() == ndim, ShapeError, "[{}] the data has shape {}; expected {} axes for kernel {}.",
+               s.who(), data.to_string(), ndim, p.kernel.to_string());
+  s.set_out(Shape::filled(ndim, kUnknownDim));
+  if (data[0] < 0) data[0] = s.out()[0];
+  return data;
+}
+
+void check_groups(const ConvolutionParams& p, const BilinearShapes& s, const Shape& data, int64_t channels) {
+  LOOMIX_CHECK(channels < 0 || channels % p.num_group == 0, ShapeError,
+               "[{}] the data has shape {}; its {} channels are no multiple of num_group {}.", s.who(),
+               data.to_string(), channels, p.num_group);
+}
+
 ConvGeometry::ConvGeometry(const ConvolutionParams& p, const Shape& data)
-    : channels_last(is_channels_last(p)) {
+    : channels_last(ops::channels_last(p.layout)) {
   const int spatial = p.kernel.ndim();
   const int first = channels_last ? 1 : 2;
   batch = data[0];

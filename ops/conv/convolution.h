@@ -10,6 +10,8 @@
 
 namespace loomix::ops {
 
+class BilinearShapes;
+
 enum class CudnnTune { off, limited_workspace, fastest };
 
 struct ConvolutionParams {
@@ -27,35 +29,31 @@ struct ConvolutionParams {
 
   template <class P>
   static void list_window(FieldList<P>& f) {
-    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the filters, one number an axis.")
-        .required("(2, 2)");
-    f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the filter's places; 1 by default.");
-    f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of the filter's own elements; 1 by default.");
-    f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
+    f("kernel", &P::kernel, "Size of the filters, one number an axis.").required("(2, 2)");
+    f("stride", &P::stride, "Distance of the filter's places; 1 by default.");
+    f("dilate", &P::dilate, "Distance of the filter's own elements; 1 by default.");
+    f("pad", &P::pad, "Zeros added at each side; 0 by default.");
   }
   template <class P>
   static void list_others(FieldList<P>& f,
                           std::initializer_list<std::pair<std::string_view, Layout>> layouts) {
-    f("num_filter", static_cast<int P::*>(&P::num_filter), "Number of filters, the channels of the output.")
+    f("num_filter", &P::num_filter, "Number of filters, the channels of the output.")
         .required("4")
         .type("int (non-negative)")
         .at_least(1);
-    f("num_group", static_cast<int P::*>(&P::num_group), "Groups of channels that do not mix.")
+    f("num_group", &P::num_group, "Groups of channels that do not mix.")
         .type("int (non-negative)")
         .at_least(1);
-    f("workspace", static_cast<int64_t P::*>(&P::workspace), "Has no effect; was a limit in megabytes.")
+    f("workspace", &P::workspace, "Has no effect; was a limit in megabytes.")
         .type("long (non-negative)")
         .at_least(0);
-    f("no_bias", static_cast<bool P::*>(&P::no_bias), "Leaves the bias out.");
-    f("cudnn_tune", static_cast<std::optional<CudnnTune> P::*>(&P::cudnn_tune),
-      "How cuDNN chooses its algorithm.")
+    f("no_bias", &P::no_bias, "Leaves the bias out.");
+    f("cudnn_tune", &P::cudnn_tune, "How cuDNN chooses its algorithm.")
         .options({{"fastest", CudnnTune::fastest},
                   {"limited_workspace", CudnnTune::limited_workspace},
                   {"off", CudnnTune::off}});
-    f("cudnn_off", static_cast<bool P::*>(&P::cudnn_off), "Has no effect on CPU.");
-    f("layout", static_cast<std::optional<Layout> P::*>(&P::layout),
-      "Order of the axes: NCW, NCHW or NCDHW by default.")
-        .options(layouts);
+    f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
+    f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(layouts);
   }
   static void fields(FieldList<ConvolutionParams>& f) {
     list_window(f);
@@ -75,6 +73,11 @@ struct ConvolutionV1Params : ConvolutionParams {
 
 // The number of lists' elements, their signs and the groups; throws in the name of `who`.
 void check_window(const ConvolutionParams& p, const char* who);
+
+// The data's shape as far as it is known, with as many axes as the kernel asks for; unknown while the output is, too.
+Shape known_data(const ConvolutionParams& p, BilinearShapes& s);
+// Throws if the groups do not share so many channels of the data.
+void check_groups(const ConvolutionParams& p, const BilinearShapes& s, const Shape& data, int64_t channels);
 
 // A convolution in numbers; missing spatial axes have size one. Channels and filters are those of one group.
 struct ConvGeometry {
@@ -170,7 +173,7 @@ class ConvKernel final : public Pass {
       : Pass(geometry_of(p, Pass::kPass, spec.in, spec.out),
              operands_of(p, Pass::kPass, spec.in).bias != nullptr, spec.cores) {}
   void run(const P& p, const KernelArgs& args) const {
-    if (args.req[0] != Req::null) Pass::run(operands_of(p, Pass::kPass, args.in), args);
+    Pass::run(operands_of(p, Pass::kPass, args.in), args);
   }
 };
 

@@ -201,7 +201,7 @@ void conv_weight_cpu(const ConvGeometry& g, const ConvOperands& from, const Kern
 
 void convolution_bias_cpu(const ConvolutionParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];
-  const bool last = p.layout && channels_last(*p.layout);
+  const bool last = channels_last(p.layout);
   const int64_t filters = p.num_filter;
   const int64_t batch = grad.shape[0];
   const int64_t pixels = grad.shape.size_between(1, grad.shape.ndim()) / filters;
@@ -209,7 +209,7 @@ void convolution_bias_cpu(const ConvolutionParams& p, const KernelArgs& args) {
     using A = Accum<T>;
     const T* from = grad.as<T>();
     T* out = args.out[0].mutable_as<T>();
-    const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, batch * pixels));
+    const int64_t grain = 16384 / std::max<int64_t>(1, batch * pixels);
     engine::parallel_each(*args.context, filters, grain, [&](int64_t filter) {
       A sum = args.req[0] == Req::add ? static_cast<A>(out[filter]) : A{0};
       for (int64_t n = 0; n < batch; ++n) {

@@ -5,6 +5,7 @@
 
 #include "base/settings.h"
 #include "ops/conv/deconvolution.h"
+#include "ops/elemwise/apply.h"
 #include "ops/isa.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -147,13 +148,14 @@ class PreparedConvolution : public KernelState {
   static constexpr const char* kOperator = "Convolution";
 
  protected:
-  PreparedConvolution(Pass pass, algorithm how, dnnl::memory::data_type type, bool bias,
-                      const ConvGeometry& g, int cores)
+  // `type` is float32, or bfloat16 where the processor multiplies it.
+  PreparedConvolution(Pass pass, algorithm how, DType type, bool bias, const ConvGeometry& g, int cores)
       : images_(images_at_once(how, g)),
         count_(g.batch / images_),
         data_step_(images_ * g.groups * g.channels * g.in_size()),
         out_step_(images_ * g.groups * g.filters * g.out_size()),
-        plan_(make_plan(pass, how, type, bias, g, images_)),
+        plan_(make_plan(pass, how, type == DType::float32 ? kFloat : dnnl::memory::data_type::bf16, bias, g,
+                        images_)),
         slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), count_))) {}
 
   void need(int64_t shared, int64_t extra) {
@@ -204,70 +206,58 @@ class PreparedConvolution : public KernelState {
   mutable Spares<Session> sessions_;
 };
 
-template <class T>
-constexpr auto kTypeOf = std::is_same_v<T, float> ? kFloat : dnnl::memory::data_type::bf16;
-
-// T: float, or bfloat16 where the processor multiplies it.
-template <algorithm how, class T>
 class Forward : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::forward;
-  Forward(const ConvGeometry& g, bool with_bias, int cores)
-      : PreparedConvolution(kPass, how, kTypeOf<T>, with_bias, g, cores) {
+  Forward(algorithm how, DType type, const ConvGeometry& g, bool with_bias, int cores)
+      : PreparedConvolution(kPass, how, type, with_bias, g, cores) {
     need(plan_.weight.buffer(), 0);
   }
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
-    const T* data = operands.a.as<T>();
-    const void* weight = operands.b.as<T>();
-    const T* bias = operands.bias ? operands.bias->as<T>() : nullptr;
-    T* out = args.out[0].mutable_as<T>();
+    const void* weight = operands.b.data;
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
       if (!plan_.weight.same()) weight = shared(args);
     };
     each(args, count_, prepare, [&](int64_t i, const Worker& w) {
-      T* const to = out + i * out_step_;
-      execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(data + i * data_step_, w.data)},
+      void* const to = mutable_element(args.out[0], i * out_step_);
+      execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(element(operands.a, i * data_step_), w.data)},
                           {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
                           {DNNL_ARG_DST, w.bound.out.out(to, w.out)},
                           {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)},
-                          {DNNL_ARG_BIAS, w.bound.bias.at(bias)}});
+                          {DNNL_ARG_BIAS, w.bound.bias.at(operands.bias ? operands.bias->data : nullptr)}});
       w.bound.out.deliver(to, w.out);
     });
   }
 };
 
-template <algorithm how, class T>
 class ToData : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::data;
-  ToData(const ConvGeometry& g, bool, int cores)
-      : PreparedConvolution(kPass, how, kTypeOf<T>, false, g, cores),
+  ToData(algorithm how, DType type, const ConvGeometry& g, bool, int cores)
+      : PreparedConvolution(kPass, how, type, false, g, cores),
         channels_(g.groups * g.channels),
         plane_(g.in_size()) {
     need(plan_.weight.buffer(), 0);
   }
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
-    const T* grad = operands.a.as<T>();
-    const void* weight = operands.b.as<T>();
-    T* out = args.out[0].mutable_as<T>();
+    const void* weight = operands.b.data;
     const auto prepare = [&](Bindings& bound) {
       bound.weight.in(weight, shared(args));
       if (!plan_.weight.same()) weight = shared(args);
     };
     each(args, count_, prepare, [&](int64_t i, const Worker& w) {
-      T* const to = out + i * data_step_;
-      execute(plan_.run, {{DNNL_ARG_DIFF_DST, w.bound.out.in(grad + i * out_step_, w.out)},
+      void* const to = mutable_element(args.out[0], i * data_step_);
+      execute(plan_.run, {{DNNL_ARG_DIFF_DST, w.bound.out.in(element(operands.a, i * out_step_), w.out)},
                           {DNNL_ARG_WEIGHTS, w.bound.weight.inner(weight)},
                           {DNNL_ARG_DIFF_SRC, w.bound.data.out(to, w.data)},
                           {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
       w.bound.data.deliver(to, w.data);
-      if constexpr (std::is_same_v<T, float>) {
-        for (int64_t image = 0; operands.bias && image < images_; ++image) {
-          add_bias(operands.bias->as<float>(), channels_, plane_, to + image * channels_ * plane_);
-        }
+      for (int64_t image = 0; operands.bias && image < images_; ++image) {
+        add_bias(operands.bias->as<float>(), channels_, plane_,
+                 static_cast<float*>(to) + image * channels_ * plane_);
       }
     });
   }
@@ -282,12 +272,11 @@ void add_to(float* sums, const float* more, int64_t count) {
 }
 
 // The pieces belong to a fixed number of parts, whose sums are added in order, in oneDNN's layout.
-template <algorithm how, class T>
 class ToWeight : public PreparedConvolution {
  public:
   static constexpr Pass kPass = Pass::weight;
-  ToWeight(const ConvGeometry& g, bool, int cores)
-      : PreparedConvolution(kPass, how, kTypeOf<T>, false, g, cores),
+  ToWeight(algorithm how, DType type, const ConvGeometry& g, bool, int cores)
+      : PreparedConvolution(kPass, how, type, false, g, cores),
         parts_(std::min(count_, kWeightParts)),
         size_(floats(plan_.weight.inner())) {
     need((parts_ + 1) * size_, size_);
@@ -295,9 +284,6 @@ class ToWeight : public PreparedConvolution {
 
   void run(const ConvOperands& operands, const KernelArgs& args) const {
     const bool add = args.req[0] == Req::add;
-    const T* grad = operands.a.as<T>();
-    const T* data = operands.b.as<T>();
-    T* out = args.out[0].mutable_as<T>();
     float* const sums = shared(args);
     // To the user's layout: past the sums if it is to be added, or is a mere copy.
     float* const plain = sums + parts_ * size_;
@@ -307,10 +293,11 @@ class ToWeight : public PreparedConvolution {
           const int64_t begin = count_ * part / parts_;
           for (int64_t i = begin; i < count_ * (part + 1) / parts_; ++i) {
             float* const to = i == begin ? sums + part * size_ : w.extra;
-            execute(plan_.run, {{DNNL_ARG_SRC, w.bound.data.in(data + i * data_step_, w.data)},
-                                {DNNL_ARG_DIFF_DST, w.bound.out.in(grad + i * out_step_, w.out)},
-                                {DNNL_ARG_DIFF_WEIGHTS, w.bound.weight.inner(to)},
-                                {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
+            execute(plan_.run,
+                    {{DNNL_ARG_SRC, w.bound.data.in(element(operands.b, i * data_step_), w.data)},
+                     {DNNL_ARG_DIFF_DST, w.bound.out.in(element(operands.a, i * out_step_), w.out)},
+                     {DNNL_ARG_DIFF_WEIGHTS, w.bound.weight.inner(to)},
+                     {DNNL_ARG_SCRATCHPAD, w.bound.scratchpad.at(w.scratchpad)}});
             if (i != begin) add_to(sums + part * size_, w.extra, size_);
           }
         });
@@ -318,16 +305,14 @@ class ToWeight : public PreparedConvolution {
       for (int64_t part = 1; part < parts_; ++part)
         add_to(sums + begin, sums + part * size_ + begin, end - begin);
     });
-    void* const to = add ? static_cast<void*>(plain) : out;
+    void* const to = add ? plain : args.out[0].data;
     if (plan_.weight.same()) {
       std::memcpy(to, sums, static_cast<size_t>(args.out[0].bytes()));
     } else {
       each(
           args, 1, [&](Bindings& bound) { bound.weight.deliver(to, sums); }, [](int64_t, const Worker&) {});
     }
-    if constexpr (std::is_same_v<T, float>) {
-      if (add) add_to(out, plain, args.out[0].size());
-    }
+    if (add) add_to(args.out[0].mutable_as<float>(), plain, args.out[0].size());
   }
 
  private:
@@ -396,9 +381,9 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
   return Support::yes();
 }
 
-template <class P, Pass pass, algorithm how, class T>
-Support accepts(const P& p, const KernelSpec& spec) {
-  if constexpr (std::is_same_v<T, float>) {
+template <class P>
+Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DType type) {
+  if (type == DType::float32) {
     if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
   } else {
     if (spec.in[0].dtype != DType::bfloat16) return Support::no("it is for bfloat16");
@@ -406,7 +391,7 @@ Support accepts(const P& p, const KernelSpec& spec) {
     if (spec.req[0] == Req::add) return Support::no("it would round the sum and what it is added to apart");
     if (pass == Pass::data && operands_of(p, pass, spec.in).bias) return Support::no("it adds no bias here");
   }
-  if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
+  if (channels_last(p.layout)) return Support::no("it is for channels first");
   if (spec.out[0].size() == 0 || spec.in[0].size() == 0 || spec.in[1].size() == 0) {
     return Support::no("there is no data");
   }
@@ -421,16 +406,27 @@ Support accepts(const P& p, const KernelSpec& spec) {
   return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
 }
 
-template <class P, template <algorithm, class> class Of>
+template <class P, Pass pass, algorithm how, DType type>
+Support accepts_as(const P& p, const KernelSpec& spec) {
+  return accepts(p, spec, pass, how, type);
+}
+
+template <class Of, algorithm how, DType type>
+struct As : Of {
+  As(const ConvGeometry& g, bool with_bias, int cores) : Of(how, type, g, with_bias, cores) {}
+};
+
+template <class P, class Of>
 void add(OpTable& table, const std::string& op, const char* winograd, const char* direct,
          const char* direct_bfloat) {
-  constexpr Pass kPass = Of<kDirect, float>::kPass;
-  const auto kernel = [&]<algorithm how, class T>(const char* name) {
-    table.prepared_kernel<P, Checked<P, ConvKernel<P, Of<how, T>>>, accepts<P, kPass, how, T>>(op, name);
+  using F = ConvFamily<P>;
+  const auto kernel = [&]<algorithm how, DType type>(const char* name) {
+    table.prepared_kernel<P, Checked<F, ConvKernel<F, As<Of, how, type>>>,
+                          accepts_as<F, Of::kPass, how, type>>(op, name);
   };
-  kernel.template operator()<kWinograd, float>(winograd);
-  kernel.template operator()<kDirect, float>(direct);
-  kernel.template operator()<kDirect, bfloat16>(direct_bfloat);
+  kernel.template operator()<kWinograd, DType::float32>(winograd);
+  kernel.template operator()<kDirect, DType::float32>(direct);
+  kernel.template operator()<kDirect, DType::bfloat16>(direct_bfloat);
 }
 
 template <class P>

@@ -13,7 +13,6 @@ using Params = DeconvolutionParams;
 constexpr Bilinear kOps{"Deconvolution", "_backward_Deconvolution_data", "_backward_Deconvolution_weight",
                         "_backward_Deconvolution_bias"};
 
-bool is_channels_last(const Params& p) { return p.layout && channels_last(*p.layout); }
 bool has_target(const Params& p) {
   return std::any_of(p.target_shape.begin(), p.target_shape.end(), [](int64_t size) { return size != 0; });
 }
@@ -42,9 +41,9 @@ void check(const Params& p, const char* who) {
 }
 
 Shape output_of(const Params& p, const BilinearShapes& s, const Shape& data) {
-  const int first = is_channels_last(p) ? 1 : 2;
+  const int first = channels_last(p.layout) ? 1 : 2;
   Shape out = data;
-  out[is_channels_last(p) ? data.ndim() - 1 : 1] = p.num_filter;
+  out[channels_last(p.layout) ? data.ndim() - 1 : 1] = p.num_filter;
   for (int i = 0; i < p.kernel.ndim(); ++i) {
     int64_t& size = out[first + i];
     if (size < 0) continue;
@@ -63,25 +62,14 @@ Shape output_of(const Params& p, const BilinearShapes& s, const Shape& data) {
 // What data, weight and output say about each other.
 void relate(const Params& p, BilinearShapes& s) {
   check(p, s.who());
+  Shape data = known_data(p, s);
+  if (!data.ndim_known()) return;
   const int spatial = p.kernel.ndim();
-  if (!s.a().ndim_known()) {
-    if (!s.out().ndim_known()) return;
-    s.set_a(Shape::filled(spatial + 2, kUnknownDim));
-  }
-  Shape data = s.a();
-  LOOMIX_CHECK(data.ndim() == spatial + 2, ShapeError,
-               "[{}] the data has shape {}; expected {} axes for kernel {}.", s.who(), data.to_string(),
-               spatial + 2, p.kernel.to_string());
-  const bool last = is_channels_last(p);
+  const bool last = channels_last(p.layout);
   const int channel_axis = last ? spatial + 1 : 1;
-  s.set_out(Shape::filled(spatial + 2, kUnknownDim));
-  if (data[0] < 0) data[0] = s.out()[0];
-  const Shape& known_weight = s.b();
-  if (data[channel_axis] < 0 && known_weight.ndim() > 0) data[channel_axis] = known_weight[0];
+  if (data[channel_axis] < 0 && s.b().ndim() > 0) data[channel_axis] = s.b()[0];
   s.set_a(data);
-  LOOMIX_CHECK(data[channel_axis] < 0 || data[channel_axis] % p.num_group == 0, ShapeError,
-               "[{}] the data has shape {}; its {} channels are no multiple of num_group {}.", s.who(),
-               data.to_string(), data[channel_axis], p.num_group);
+  check_groups(p, s, data, data[channel_axis]);
   Shape weight = Shape::filled(spatial + 2, kUnknownDim);
   weight[0] = data[channel_axis];
   weight[channel_axis] = p.num_filter / p.num_group;
@@ -110,8 +98,8 @@ ConvGeometry geometry_of(const DeconvolutionParams& p, ConvPass pass, std::span<
   const Shape& output = pass == ConvPass::data ? out[0].shape : in[0].shape;
   ConvolutionParams convolution = p;
   const int spatial = p.kernel.ndim();
-  const int first = is_channels_last(p) ? 1 : 2;
-  convolution.num_filter = static_cast<int>(data[is_channels_last(p) ? spatial + 1 : 1]);
+  const int first = channels_last(p.layout) ? 1 : 2;
+  convolution.num_filter = static_cast<int>(data[channels_last(p.layout) ? spatial + 1 : 1]);
   convolution.pad = Shape::filled(spatial, 0);
   for (int i = 0; i < spatial; ++i) convolution.pad[i] = deconvolved(p, i, data[first + i]).pad;
   ConvGeometry g(convolution, output);

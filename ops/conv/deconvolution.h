@@ -34,4 +34,9 @@ ConvGeometry geometry_of(const DeconvolutionParams& p, ConvPass pass, std::span<
                          std::span<const TensorView> out);
 ConvOperands operands_of(const DeconvolutionParams& p, ConvPass pass, std::span<const TensorView> in);
 
+// The attributes by which the functions of that name are chosen for P: those of Convolution serve Convolution_v1, too.
+template <class P>
+using ConvFamily =
+    std::conditional_t<std::is_same_v<P, DeconvolutionParams>, DeconvolutionParams, ConvolutionParams>;
+
 }  // namespace loomix::ops

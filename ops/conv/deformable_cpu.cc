@@ -176,7 +176,6 @@ size_t deformable_backward_scratch(const P& p, const KernelSpec& spec) {
 
 template <class P>
 void deformable_cpu(const P& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   dispatch_floating(args.out[0].dtype, "DeformableConvolution", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const ConvGeometry g(p, args.in[0].shape);
@@ -220,10 +219,7 @@ void deformable_backward_cpu(const P& p, const KernelArgs& args) {
         widen(args.in[weight_at].template as<T>(), args.in[weight_at].size(), columns + pieces.columns);
     ScratchSlots slots =
         plane_slots<T>(args.scratch.subspan(static_cast<size_t>(pieces.all()) * sizeof(A)), g.in_size());
-    const auto target = [&](size_t i) {
-      return args.req[i] == Req::null ? nullptr : args.out[i].template mutable_as<T>();
-    };
-    T* const to_weight = target(weight_at - 1);
+    T* const to_weight = args.wanted<T>(weight_at - 1);
     A* weight_sums = wide_grad + pieces.image;
     if constexpr (sums_in_place_v<T>) weight_sums = to_weight;
     if (to_weight) std::fill_n(weight_sums, args.in[weight_at].size(), A{0});
@@ -237,9 +233,9 @@ void deformable_backward_cpu(const P& p, const KernelArgs& args) {
         matmul_cblas(shape, dtype_of<A>(), weight + group * g.filters * g.depth(),
                      grad + group * g.filters * pixels, columns + group * g.depth() * pixels, *args.context);
       }
-      T* const data = target(0);
-      T* const offset = target(1);
-      T* const mask = P::kModulated ? target(2) : nullptr;
+      T* const data = args.wanted<T>(0);
+      T* const offset = args.wanted<T>(1);
+      T* const mask = P::kModulated ? args.wanted<T>(2) : nullptr;
       if (offset || mask) {
         to_places(problem, columns, offset ? offset + image * problem.offset_size() : nullptr,
                   mask ? mask + image * problem.offset_size() / 2 : nullptr, *args.context);

@@ -23,27 +23,29 @@ void plain_bias(const P& p, const KernelArgs& args) {
 // `batched`: the inputs that have images along axis 0, a bit each.
 template <class P, uint32_t batched>
 void add_forward(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvGemm>, convolution_gemm_support>(op, "convolution_gemm");
-  table.prepared_kernel<P, ConvKernel<P, ConvColumns>, conv_columns_support>(op, "convolution_cblas");
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvGemm>, convolution_gemm_support>(op,
+                                                                                          "convolution_gemm");
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvColumns>, conv_columns_support>(op,
+                                                                                         "convolution_cblas");
   add_rearranged<P, batched>(table, op, "convolution_rearranged");
   table.kernel<plain<P, ConvPass::forward, conv_forward_cpu>>(op, "convolution_cpu");
 }
 
 template <class P, uint32_t batched>
 void add_data(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvDataGemm>, convolution_gemm_support>(op,
-                                                                                  "convolution_data_gemm");
-  table.prepared_kernel<P, ConvKernel<P, ConvDataColumns>, conv_columns_support>(op,
-                                                                                 "convolution_data_cblas");
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvDataGemm>, convolution_gemm_support>(
+      op, "convolution_data_gemm");
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvDataColumns>, conv_columns_support>(
+      op, "convolution_data_cblas");
   add_rearranged<P, batched>(table, op, "convolution_data_rearranged");
   table.kernel<plain<P, ConvPass::data, conv_data_cpu>>(op, "convolution_data_cpu");
 }
 
 template <class P>
 void add_weight(OpTable& table, const std::string& op) {
-  table.prepared_kernel<P, ConvKernel<P, ConvWeightGemm>, convolution_gemm_support>(
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvWeightGemm>, convolution_gemm_support>(
       op, "convolution_weight_gemm");
-  table.prepared_kernel<P, ConvKernel<P, ConvWeightColumns>, conv_columns_support>(
+  table.prepared_kernel<P, ConvKernel<ConvFamily<P>, ConvWeightColumns>, conv_columns_support>(
       op, "convolution_weight_cblas");
   add_rearranged<P, 0b011, true>(table, op, "convolution_weight_rearranged");
   table.kernel<plain<P, ConvPass::weight, conv_weight_cpu>>(op, "convolution_weight_cpu");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ inline int64_t value_or(const Shape& list, int i, int64_t otherwise) {
 // Order of the axes of images: N batch, C channels, D depth, H height, W width.
 enum class Layout { NCW, NCHW, NCDHW, NWC, NHWC, NDHWC };
 
-inline bool channels_last(Layout layout) { return layout >= Layout::NWC; }
+inline bool channels_last(std::optional<Layout> layout) { return layout && *layout >= Layout::NWC; }
 inline int spatial_axes(Layout layout) { return static_cast<int>(layout) % 3 + 1; }
 
 inline const std::initializer_list<std::pair<std::string_view, Layout>> kPoolLayouts = {

@@ -11,17 +11,12 @@ const std::initializer_list<std::pair<std::string_view, BoxFormat>> kFormats = {
     {"center", BoxFormat::center}, {"corner", BoxFormat::corner}};
 constexpr const char* kFormat = "A box is x, y, width and height of its centre, or two corners.";
 
-void check_boxes(ShapeInfer& s, int input, const char* name) {
-  const Shape& shape = s.in(input);
-  LOOMIX_CHECK(!shape.ndim_known() ||
-                   (shape.ndim() >= 1 && (shape[shape.ndim() - 1] == 4 || shape[shape.ndim() - 1] < 0)),
-               ShapeError, "[{}] {} has shape {}; expected 4 numbers along the last axis.", s.who(), name,
-               shape.to_string());
-}
-
 void iou_shape(const BoxIouParams&, ShapeInfer& s) {
-  check_boxes(s, 0, "lhs");
-  check_boxes(s, 1, "rhs");
+  for (int input = 0; input < 2; ++input) {
+    const Shape& shape = s.in(input);
+    const int last = shape.ndim() - 1;
+    s.expect(input, last >= 0 && (shape[last] == 4 || shape[last] < 0), "4 numbers along the last axis");
+  }
   if (!s.in(0).ndim_known() || !s.in(1).ndim_known()) return;
   Shape out;
   for (int input = 0; input < 2; ++input) {

@@ -71,14 +71,13 @@ int64_t suppress(const BoxNmsParams& p, const T* boxes, int64_t count, int64_t n
 }  // namespace
 
 void box_iou_cpu(const BoxIouParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const int64_t rows = args.in[0].size() / 4, columns = args.in[1].size() / 4;
   dispatch_floating(args.out[0].dtype, "box_iou", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const lhs = args.in[0].as<T>();
     const T* const rhs = args.in[1].as<T>();
     T* const out = args.out[0].mutable_as<T>();
-    const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns));
+    const int64_t grain = 4096 / std::max<int64_t>(1, columns);
     engine::parallel_for(*args.context, rows, grain, [&](int64_t begin, int64_t end) {
       A left[kBoxes], top[kBoxes], right[kBoxes], bottom[kBoxes], area[kBoxes];
       for (int64_t first = 0; first < columns; first += kBoxes) {
@@ -108,7 +107,7 @@ void box_iou_cpu(const BoxIouParams& p, const KernelArgs& args) {
   });
 }
 
-size_t box_nms_scratch(const BoxNmsParams&, const KernelSpec& spec) {
+size_t box_nms_scratch(const KernelSpec& spec) {
   const Shape& data = spec.in[0].shape;
   return slots_bytes(spec, data[data.ndim() - 2], sizeof(int32_t));
 }
@@ -121,7 +120,7 @@ void box_nms_cpu(const BoxNmsParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "box_nms", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const from = args.in[0].as<T>();
-    T* const out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    T* const out = args.wanted<T>(0);
     ScratchSlots slots = slots_of(args.scratch, count, sizeof(int32_t));
     engine::parallel_for(*args.context, lists, 1, [&](int64_t begin, int64_t end) {
       const ScratchSlots::Use slot(slots);
@@ -147,7 +146,6 @@ void box_nms_cpu(const BoxNmsParams& p, const KernelArgs& args) {
 
 void box_nms_backward_cpu(const BoxNmsParams& p, const KernelArgs& args) {
   const Shape& shape = args.out[0].shape;
-  if (args.req[0] == Req::null || shape.size() == 0) return;
   const int64_t numbers = last(shape), count = shape[shape.ndim() - 2],
                 lists = shape.size() / (count * numbers);
   const int32_t* const index = args.in[1].as<int32_t>();
@@ -184,8 +182,8 @@ void box_encode_cpu(const BoxEncodeParams&, const KernelArgs& args) {
     const T* const matches = args.in[1].as<T>();
     const T* const means = args.in[4].as<T>();
     const T* const stds = args.in[5].as<T>();
-    T* const out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* const mask = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* const out = args.wanted<T>(0);
+    T* const mask = args.wanted<T>(1);
     const auto counts = [&](int64_t i) { return static_cast<A>(samples[i]) > A(0.5); };
     for (int64_t i = 0; i < shape[0] * anchors; ++i) {
       const A match = static_cast<A>(matches[i]);
@@ -218,7 +216,6 @@ void box_encode_cpu(const BoxEncodeParams&, const KernelArgs& args) {
 }
 
 void box_decode_cpu(const BoxDecodeParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Shape& shape = args.out[0].shape;
   dispatch_floating(args.out[0].dtype, "box_decode", [&]<class T>(Type<T>) {
     using A = Accum<T>;
@@ -243,7 +240,7 @@ void box_decode_cpu(const BoxDecodeParams& p, const KernelArgs& args) {
   });
 }
 
-size_t bipartite_matching_scratch(const BipartiteMatchingParams&, const KernelSpec& spec) {
+size_t bipartite_matching_scratch(const KernelSpec& spec) {
   const Shape& data = spec.in[0].shape;
   return slots_bytes(spec, data[data.ndim() - 2] * last(data), sizeof(int64_t));
 }

@@ -51,13 +51,8 @@ void register_deformable_roi(OpTable& table) {
       })
       .types(kFloatingTypes)
       .element_cost(40)
-      .gradient([](const Params& p, GradBuilder& g) {
-        std::vector<GradValue> inputs = {g.grad_of(0), g.in(0), g.in(1)};
-        if (!p.no_trans) inputs.push_back(g.in(2));
-        const auto grads = g.call("_backward__contrib_DeformablePSROIPooling", inputs, g.attrs());
-        g.set(0, grads[0]);
-        if (!p.no_trans) g.set(2, grads[1]);
-      });
+      .gradient_op("_backward__contrib_DeformablePSROIPooling",
+                   {head(0), input(0), input(1), input_if_any(2)}, {0, 2});
   table.add_hidden<Params>("_backward__contrib_DeformablePSROIPooling", {"grad", "data", "rois", "trans"})
       .last_input_if([](const Params& p) { return !p.no_trans; })
       .outputs({"data", "trans"})

@@ -98,7 +98,6 @@ struct Pooling {
 
 void deformable_psroi_pooling_cpu(const DeformablePSROIPoolingParams& p, const KernelArgs& args) {
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   check_rois(args.in[1], args.in[0].shape[0], "DeformablePSROIPooling");
   dispatch_floating(args.out[0].dtype, "DeformablePSROIPooling", [&]<class T>(Type<T>) {
     using A = Accum<T>;
@@ -123,8 +122,7 @@ void deformable_psroi_pooling_cpu(const DeformablePSROIPoolingParams& p, const K
   });
 }
 
-size_t deformable_psroi_pooling_backward_scratch(const DeformablePSROIPoolingParams&,
-                                                 const KernelSpec& spec) {
+size_t deformable_psroi_pooling_backward_scratch(const KernelSpec& spec) {
   return plane_sums_bytes(spec, spec.in[1].dtype, spec.in[1].shape[2] * spec.in[1].shape[3]);
 }
 

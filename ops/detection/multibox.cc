@@ -6,6 +6,14 @@
 #include "ops/table.h"
 
 namespace loomix::ops {
+
+void check_positive(const std::vector<float>& list, const char* name, const char* who) {
+  for (const float number : list) {
+    LOOMIX_CHECK(number > 0, ValueError, "[{}] {} has the number {}; expected positive ones.", who, name,
+                 number);
+  }
+}
+
 namespace {
 
 using Prior = MultiBoxPriorParams;
@@ -19,19 +27,13 @@ void check_count(const std::vector<float>& list, size_t count, const char* name,
 
 void check_variances(const std::vector<float>& variances, const char* who) {
   check_count(variances, 4, "variances", who);
-  for (const float variance : variances) {
-    LOOMIX_CHECK(variance > 0, ValueError, "[{}] variances has the number {}; expected positive ones.", who,
-                 variance);
-  }
+  check_positive(variances, "variances", who);
 }
 
 void prior_shape(const Prior& p, ShapeInfer& s) {
   LOOMIX_CHECK(!p.sizes.empty() && !p.ratios.empty(), ValueError,
                "[{}] sizes or ratios is empty; expected at least one number each.", s.who());
-  for (const float ratio : p.ratios) {
-    LOOMIX_CHECK(ratio > 0, ValueError, "[{}] ratios has the number {}; expected positive ones.", s.who(),
-                 ratio);
-  }
+  check_positive(p.ratios, "ratios", s.who());
   check_count(p.steps, 2, "steps", s.who());
   check_count(p.offsets, 2, "offsets", s.who());
   LOOMIX_CHECK((p.steps[0] > 0) == (p.steps[1] > 0), ValueError,

@@ -48,14 +48,13 @@ struct ProposalParams {
   int feature_stride = 16;
   bool output_score = false;
   bool iou_loss = false;
-
   template <class P>
-  static void list_fields(FieldList<P>& f);
-  static void fields(FieldList<ProposalParams>& f);
+  static void fields(FieldList<P>& f);
 };
 
-struct MultiProposalParams : ProposalParams {
-  static void fields(FieldList<MultiProposalParams>& f);
-};
+struct MultiProposalParams : ProposalParams {};
+
+// ValueError in the name of `who` unless all numbers of the list are positive.
+void check_positive(const std::vector<float>& list, const char* name, const char* who);
 
 }  // namespace loomix::ops

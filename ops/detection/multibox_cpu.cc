@@ -242,7 +242,7 @@ void multibox_prior_cpu(const MultiBoxPriorParams& p, const KernelArgs& args) {
   });
 }
 
-size_t multibox_target_scratch(const MultiBoxTargetParams&, const KernelSpec& spec) {
+size_t multibox_target_scratch(const KernelSpec& spec) {
   return slots_bytes(spec, 1, Matcher<float>::bytes(spec.in[0].shape[1], spec.in[1].shape[1]));
 }
 
@@ -253,7 +253,7 @@ void multibox_target_cpu(const MultiBoxTargetParams& p, const KernelArgs& args) 
   dispatch_floating(args.in[0].dtype, "MultiBoxTarget", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     T* to[3];
-    for (size_t i = 0; i < 3; ++i) to[i] = args.req[i] == Req::null ? nullptr : args.out[i].mutable_as<T>();
+    for (size_t i = 0; i < 3; ++i) to[i] = args.wanted<T>(i);
     ScratchSlots slots = slots_of(args.scratch, 1, Matcher<T>::bytes(anchors, label[1]));
     engine::parallel_for(*args.context, label[0], 1, [&](int64_t begin, int64_t end) {
       const ScratchSlots::Use slot(slots);
@@ -280,13 +280,12 @@ void multibox_target_cpu(const MultiBoxTargetParams& p, const KernelArgs& args) 
   });
 }
 
-size_t multibox_detection_scratch(const MultiBoxDetectionParams&, const KernelSpec& spec) {
+size_t multibox_detection_scratch(const KernelSpec& spec) {
   return slots_bytes(spec, spec.in[2].shape[1], sizeof(Found));
 }
 
 void multibox_detection_cpu(const MultiBoxDetectionParams& p, const KernelArgs& args) {
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   const int64_t anchors = out[1], classes = args.in[0].shape[1];
   dispatch_floating(args.out[0].dtype, "MultiBoxDetection", [&]<class T>(Type<T>) {
     using A = Accum<T>;

@@ -10,10 +10,7 @@ void infer(const ProposalParams& p, ShapeInfer& s) {
   const auto anchors = static_cast<int64_t>(p.scales.size() * p.ratios.size());
   LOOMIX_CHECK(anchors > 0, ValueError, "[{}] scales or ratios is empty; expected at least one number each.",
                s.who());
-  for (const float ratio : p.ratios) {
-    LOOMIX_CHECK(ratio > 0, ValueError, "[{}] ratios has the number {}; expected positive ones.", s.who(),
-                 ratio);
-  }
+  check_positive(p.ratios, "ratios", s.who());
   const Shape& scores = s.in(0);
   if (!scores.ndim_known()) return;
   LOOMIX_CHECK(scores.ndim() == 4 && (scores[1] == 2 * anchors || scores[1] < 0), ShapeError,
@@ -30,9 +27,7 @@ void infer(const ProposalParams& p, ShapeInfer& s) {
 
 void check_one_image(const ProposalParams& p, ShapeInfer& s) {
   const Shape& scores = s.in(0);
-  LOOMIX_CHECK(scores.ndim() < 1 || scores[0] == 1 || scores[0] < 0, ShapeError,
-               "[{}] cls_prob has shape {}; expected one image. MultiProposal takes several.", s.who(),
-               scores.to_string());
+  s.expect(0, scores.ndim() < 1 || scores[0] == 1 || scores[0] < 0, "one image; MultiProposal takes several");
   infer(p, s);
 }
 
@@ -51,25 +46,20 @@ void add(OpTable& table, const char* name, const char* doc, void (*shape)(const 
 }  // namespace
 
 template <class P>
-void ProposalParams::list_fields(FieldList<P>& f) {
-  f("rpn_pre_nms_top_n", &ProposalParams::rpn_pre_nms_top_n,
-    "How many of the best boxes are looked at; 0 or less: all.");
-  f("rpn_post_nms_top_n", &ProposalParams::rpn_post_nms_top_n,
+void ProposalParams::fields(FieldList<P>& f) {
+  f("rpn_pre_nms_top_n", &P::rpn_pre_nms_top_n, "How many of the best boxes are looked at; 0 or less: all.");
+  f("rpn_post_nms_top_n", &P::rpn_post_nms_top_n,
     "How many boxes an image gives; if fewer remain, they come again.")
       .at_least(1);
-  f("threshold", &ProposalParams::threshold, "Boxes that overlap a better one by more are taken out.");
-  f("rpn_min_size", &ProposalParams::rpn_min_size, "Smaller boxes come last.").at_least(0);
-  f("scales", &ProposalParams::scales, "Sizes of the anchors, in strides.");
-  f("ratios", &ProposalParams::ratios, "Heights of the anchors divided by their widths.");
-  f("feature_stride", &ProposalParams::feature_stride,
-    "Elements of the image that one of the data stands for.")
+  f("threshold", &P::threshold, "Boxes that overlap a better one by more are taken out.");
+  f("rpn_min_size", &P::rpn_min_size, "Smaller boxes come last.").at_least(0);
+  f("scales", &P::scales, "Sizes of the anchors, in strides.");
+  f("ratios", &P::ratios, "Heights of the anchors divided by their widths.");
+  f("feature_stride", &P::feature_stride, "Elements of the image that one of the data stands for.")
       .at_least(1);
-  f("output_score", &ProposalParams::output_score, "Gives the scores, too.");
-  f("iou_loss", &ProposalParams::iou_loss, "Takes the predictions as distances of the corners.");
+  f("output_score", &P::output_score, "Gives the scores, too.");
+  f("iou_loss", &P::iou_loss, "Takes the predictions as distances of the corners.");
 }
-
-void ProposalParams::fields(FieldList<ProposalParams>& f) { list_fields(f); }
-void MultiProposalParams::fields(FieldList<MultiProposalParams>& f) { list_fields(f); }
 
 void register_proposal(OpTable& table) {
   add<ProposalParams>(table, "_contrib_Proposal", "The regions of an image that look most like objects.",

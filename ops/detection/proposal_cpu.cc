@@ -130,13 +130,13 @@ int64_t keep(const ProposalParams& p, Proposal* boxes, int64_t count) {
   return kept;
 }
 
-void run(const ProposalParams& p, const KernelArgs& args, const char* who) {
+void run(const ProposalParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   const int64_t count = shape[1] / 2 * shape[2] * shape[3];
-  dispatch_floating(args.in[0].dtype, who, [&]<class T>(Type<T>) {
+  dispatch_floating(args.in[0].dtype, "Proposal", [&]<class T>(Type<T>) {
     using A = Accum<T>;
-    T* const out = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* const scores = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* const out = args.wanted<T>(0);
+    T* const scores = args.wanted<T>(1);
     const auto number = [&](int64_t i) { return static_cast<float>(static_cast<A>(args.in[2].as<T>()[i])); };
     ScratchSlots slots = slots_of(args.scratch, count, sizeof(Proposal));
     engine::parallel_for(*args.context, shape[0], 1, [&](int64_t begin, int64_t end) {
@@ -159,12 +159,12 @@ void run(const ProposalParams& p, const KernelArgs& args, const char* who) {
   });
 }
 
-void proposal_cpu(const ProposalParams& p, const KernelArgs& args) { run(p, args, "Proposal"); }
-void multi_proposal_cpu(const MultiProposalParams& p, const KernelArgs& args) {
-  run(p, args, "MultiProposal");
+template <class P>
+void proposal_cpu(const P& p, const KernelArgs& args) {
+  run(p, args);
 }
 
-size_t proposal_scratch(const ProposalParams&, const KernelSpec& spec) {
+size_t proposal_scratch(const KernelSpec& spec) {
   const Shape& shape = spec.in[0].shape;
   return slots_bytes(spec, shape[1] / 2 * shape[2] * shape[3], sizeof(Proposal));
 }
@@ -172,8 +172,8 @@ size_t proposal_scratch(const ProposalParams&, const KernelSpec& spec) {
 }  // namespace
 
 void kernels_proposal(OpTable& table) {
-  table.kernel<proposal_cpu, proposal_scratch>("_contrib_Proposal", "proposal_cpu");
-  table.kernel<multi_proposal_cpu, proposal_scratch>("_contrib_MultiProposal", "multi_proposal_cpu");
+  table.kernel<proposal_cpu<ProposalParams>, proposal_scratch>("_contrib_Proposal", "proposal_cpu");
+  table.kernel<proposal_cpu<MultiProposalParams>, proposal_scratch>("_contrib_MultiProposal", "proposal_cpu");
 }
 
 }  // namespace loomix::ops

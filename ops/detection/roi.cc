@@ -59,7 +59,7 @@ void like_data(const P& p, ShapeInfer& s) {
 // Pooling over regions, and its gradient to the data, which is an operator of (grad, data's shape, rois).
 template <class P, void (*shape)(const P&, ShapeInfer&)>
 void add(OpTable& table, const std::string& name, const char* doc) {
-  static const std::string backward = "_backward_" + name;
+  const std::string backward = "_backward_" + name;
   table.add<P>(name, {"data", "rois"})
       .doc(doc)
       .infer_shape(shape)

@@ -193,20 +193,19 @@ class PointBatch {
 
 bool position_sensitive(const ROIAlignParams& p) { return p.position_sensitive; }
 bool position_sensitive(const RROIAlignParams&) { return false; }
-int64_t numbers(const ROIAlignParams&) { return 5; }
-int64_t numbers(const RROIAlignParams&) { return 6; }
+template <class P>
+constexpr const char* kAlign = std::is_same_v<P, ROIAlignParams> ? "ROIAlign" : "RROIAlign";
 
 // Units of work: some channels of a region.
 template <class P>
-void align(const P& p, const KernelArgs& args, const char* who) {
+void align_cpu(const P& p, const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
-  check_rois(args.in[1], in[0], who);
-  const int64_t places = out[2] * out[3], size = in[2] * in[3];
+  check_rois(args.in[1], in[0], kAlign<P>);
+  const int64_t places = out[2] * out[3], size = in[2] * in[3], numbers = args.in[1].shape[1];
   const int64_t blocks = (out[1] + kChannels - 1) / kChannels;
   const bool own_channels = position_sensitive(p);
-  dispatch_floating(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+  dispatch_floating(args.out[0].dtype, kAlign<P>, [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const data = args.in[0].as<T>();
     const T* const rois = args.in[1].as<T>();
@@ -214,7 +213,7 @@ void align(const P& p, const KernelArgs& args, const char* who) {
     engine::parallel_each(*args.context, out[0] * blocks, 1, [&](int64_t unit) {
       const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
       const int64_t channels = std::min(kChannels, out[1] - first);
-      const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+      const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
       const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
       const int64_t step = own_channels ? places * size : size;
       T* const to = result + (roi * out[1] + first) * places;
@@ -251,13 +250,12 @@ void align(const P& p, const KernelArgs& args, const char* who) {
 
 // Units of work: some channels of an image, which take what each region adds in order.
 template <class P>
-void align_backward(const P& p, const KernelArgs& args, const char* who) {
+void align_backward_cpu(const P& p, const KernelArgs& args) {
   const Shape& from = args.in[0].shape;  // of the gradient
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
-  check_rois(args.in[2], out[0], who);
-  const int64_t places = from[2] * from[3], size = out[2] * out[3];
-  dispatch_floating(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+  check_rois(args.in[2], out[0], kAlign<P>);
+  const int64_t places = from[2] * from[3], size = out[2] * out[3], numbers = args.in[2].shape[1];
+  dispatch_floating(args.out[0].dtype, kAlign<P>, [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const grad = args.in[0].as<T>();
     const T* const rois = args.in[2].as<T>();
@@ -267,7 +265,7 @@ void align_backward(const P& p, const KernelArgs& args, const char* who) {
       const int64_t image = plane / out[1], channel = plane % out[1];
       fill_plane(slots, result + plane * size, size, [&](A* sums) {
         for (int64_t roi = 0; roi < from[0]; ++roi) {
-          const PointGrid<A> grid = grid_of(p, rois + roi * numbers(p));
+          const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
           if (grid.image != image) continue;
           const auto add_place = [&](int64_t place, int64_t of_channel) {
             const A share =
@@ -361,7 +359,7 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
     using A = Accum<T>;
     const T* const data = args.in[0].as<T>();
     const T* const rois = args.in[1].as<T>();
-    T* const result = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    T* const result = args.wanted<T>(0);
     const int64_t blocks = (out[1] + kChannels - 1) / kChannels;
     engine::parallel_each(*args.context, out[0] * blocks, 1, [&](int64_t unit) {
       const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
@@ -385,7 +383,6 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
 void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
   const Shape& from = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   const int64_t places = from[2] * from[3], size = out[2] * out[3];
   const int32_t* const indices = args.in[3].as<int32_t>();
   dispatch_floating(args.out[0].dtype, "ROIPooling", [&]<class T>(Type<T>) {
@@ -409,18 +406,9 @@ void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
   });
 }
 
-void roi_align_cpu(const ROIAlignParams& p, const KernelArgs& args) { align(p, args, "ROIAlign"); }
-void roi_align_backward_cpu(const ROIAlignParams& p, const KernelArgs& args) {
-  align_backward(p, args, "ROIAlign");
-}
-void rroi_align_cpu(const RROIAlignParams& p, const KernelArgs& args) { align(p, args, "RROIAlign"); }
-void rroi_align_backward_cpu(const RROIAlignParams& p, const KernelArgs& args) {
-  align_backward(p, args, "RROIAlign");
-}
 void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   check_rois(args.in[1], in[0], "PSROIPooling");
   dispatch_floating(args.in[0].dtype, "PSROIPooling", [&]<class T>(Type<T>) {
     using A = Accum<T>;
@@ -452,7 +440,6 @@ void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
 void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
   const Shape& from = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   check_rois(args.in[2], out[0], "PSROIPooling");
   const int64_t groups = p.groups(), size = out[2] * out[3];
   dispatch_floating(args.out[0].dtype, "PSROIPooling", [&]<class T>(Type<T>) {
@@ -488,12 +475,12 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
 void kernels_roi(OpTable& table) {
   table.kernel<roi_pooling_cpu>("ROIPooling", "roi_pooling_cpu");
   table.kernel<roi_pooling_backward_cpu, plane_scratch>("_backward_ROIPooling", "roi_pooling_backward_cpu");
-  table.kernel<roi_align_cpu>("_contrib_ROIAlign", "roi_align_cpu");
-  table.kernel<roi_align_backward_cpu, plane_scratch>("_backward__contrib_ROIAlign",
-                                                      "roi_align_backward_cpu");
-  table.kernel<rroi_align_cpu>("_contrib_RROIAlign", "rroi_align_cpu");
-  table.kernel<rroi_align_backward_cpu, plane_scratch>("_backward__contrib_RROIAlign",
-                                                       "rroi_align_backward_cpu");
+  table.kernel<align_cpu<ROIAlignParams>>("_contrib_ROIAlign", "roi_align_cpu");
+  table.kernel<align_backward_cpu<ROIAlignParams>, plane_scratch>("_backward__contrib_ROIAlign",
+                                                                  "roi_align_backward_cpu");
+  table.kernel<align_cpu<RROIAlignParams>>("_contrib_RROIAlign", "rroi_align_cpu");
+  table.kernel<align_backward_cpu<RROIAlignParams>, plane_scratch>("_backward__contrib_RROIAlign",
+                                                                   "rroi_align_backward_cpu");
   table.kernel<psroi_pooling_cpu>("_contrib_PSROIPooling", "psroi_pooling_cpu");
   table.kernel<psroi_pooling_backward_cpu, plane_scratch>("_backward__contrib_PSROIPooling",
                                                           "psroi_pooling_backward_cpu");

@@ -94,16 +94,15 @@ void apply_binary(Binary op, const TensorView& a, const TensorView& b, const Ten
 
 void apply_scalar(Binary op, Spread side, const TensorView& x, double scalar, const TensorView& y,
                   const KernelArgs& args) {
-  alignas(8) char number[8];
-  convert_row(DType::float64, &scalar, y.dtype, number, 1);
+  const Number number(scalar, y.dtype);
   parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
     const void* data = element(x, begin);
     if (x.dtype != y.dtype) {  // booleans: converted in place
       convert_row(x.dtype, data, y.dtype, mutable_element(y, begin), end - begin);
       data = element(y, begin);
     }
-    const void* left = side == Spread::left ? number : data;
-    const void* right = side == Spread::left ? data : number;
+    const void* left = side == Spread::left ? number.bytes : data;
+    const void* right = side == Spread::left ? data : number.bytes;
     binary_row(op, y.dtype, side, left, right, mutable_element(y, begin), end - begin);
   });
 }
@@ -124,14 +123,13 @@ void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const 
     return;
   }
   if (size < kShortRow) return broadcast_short_rows(op, plan, a, b, y, args);
-  engine::parallel_for(*args.context, rows, std::max<int64_t>(1, kGrain / size),
-                       [&](int64_t begin, int64_t end) {
-                         RowCursor cursor(plan, begin);
-                         for (int64_t row = begin; row < end; ++row, cursor.next()) {
-                           binary_row(op, y.dtype, spread, element(a, cursor.offset(0)),
-                                      element(b, cursor.offset(1)), mutable_element(y, row * size), size);
-                         }
-                       });
+  engine::parallel_for(*args.context, rows, kGrain / size, [&](int64_t begin, int64_t end) {
+    RowCursor cursor(plan, begin);
+    for (int64_t row = begin; row < end; ++row, cursor.next()) {
+      binary_row(op, y.dtype, spread, element(a, cursor.offset(0)), element(b, cursor.offset(1)),
+                 mutable_element(y, row * size), size);
+    }
+  });
 }
 
 void apply_convert(const TensorView& x, const TensorView& y, const KernelArgs& args) {
@@ -158,7 +156,7 @@ void apply_broadcast_copy(const TensorView& x, const TensorView& y, const Kernel
     });
   };
   if (plan.rows() > 1 || !repeats) {
-    engine::parallel_for(*args.context, plan.rows(), std::max<int64_t>(1, kGrain / size), copy_rows);
+    engine::parallel_for(*args.context, plan.rows(), kGrain / size, copy_rows);
     return;
   }
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
@@ -173,57 +171,51 @@ void apply_broadcast_scalar(Binary op, const TensorView& x, double scalar, const
                             const KernelArgs& args) {
   if (x.size() == y.size()) return apply_scalar(op, Spread::right, x, scalar, y, args);
   if (y.size() == 0) return;
-  alignas(8) char number[8];
-  convert_row(DType::float64, &scalar, y.dtype, number, 1);
+  const Number number(scalar, y.dtype);
   const BroadcastPlan plan = plan_broadcast(y.shape, {&x.shape});
   const bool repeats = plan.stride[0][plan.ndim - 1] == 0;
   if (plan.rows() == 1 && repeats) {  // one element for all of y
     alignas(8) char value[8];
-    binary_row(op, y.dtype, Spread::right, x.data, number, value, 1);
+    binary_row(op, y.dtype, Spread::right, x.data, number.bytes, value, 1);
     return apply_broadcast_copy({value, x.dtype, x.shape}, y, args);
   }
   const int64_t size = plan.row_size();
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     const T* const from = static_cast<const T*>(x.data);
     T* const to = static_cast<T*>(y.data);
-    engine::parallel_for(*args.context, plan.rows(), std::max<int64_t>(1, kGrain / size),
-                         [&](int64_t begin, int64_t end) {
-                           T block[kLoopBlock];
-                           RowCursor cursor(plan, begin);
-                           if (repeats) {
-                             for (int64_t row = begin; row < end; row += kLoopBlock) {
-                               const int64_t rows = std::min(kLoopBlock, end - row);
-                               for (int64_t i = 0; i < rows; ++i, cursor.next())
-                                 block[i] = from[cursor.offset(0)];
-                               binary_row(op, y.dtype, Spread::right, block, number, block, rows);
-                               for (int64_t i = 0; i < rows; ++i)
-                                 std::fill_n(to + (row + i) * size, size, block[i]);
-                             }
-                             return;
-                           }
-                           const T* in_block = nullptr;  // the row whose results the block holds
-                           for (int64_t row = begin; row < end; ++row, cursor.next()) {
-                             const T* const source = from + cursor.offset(0);
-                             T* const target = to + row * size;
-                             if (size > kLoopBlock) {
-                               binary_row(op, y.dtype, Spread::right, source, number, target, size);
-                               continue;
-                             }
-                             if (source != in_block)
-                               binary_row(op, y.dtype, Spread::right, source, number, block, size);
-                             in_block = source;
-                             std::copy_n(block, size, target);
-                           }
-                         });
+    engine::parallel_for(*args.context, plan.rows(), kGrain / size, [&](int64_t begin, int64_t end) {
+      T block[kLoopBlock];
+      RowCursor cursor(plan, begin);
+      if (repeats) {
+        for (int64_t row = begin; row < end; row += kLoopBlock) {
+          const int64_t rows = std::min(kLoopBlock, end - row);
+          for (int64_t i = 0; i < rows; ++i, cursor.next()) block[i] = from[cursor.offset(0)];
+          binary_row(op, y.dtype, Spread::right, block, number.bytes, block, rows);
+          for (int64_t i = 0; i < rows; ++i) std::fill_n(to + (row + i) * size, size, block[i]);
+        }
+        return;
+      }
+      const T* in_block = nullptr;  // the row whose results the block holds
+      for (int64_t row = begin; row < end; ++row, cursor.next()) {
+        const T* const source = from + cursor.offset(0);
+        T* const target = to + row * size;
+        if (size > kLoopBlock) {
+          binary_row(op, y.dtype, Spread::right, source, number.bytes, target, size);
+          continue;
+        }
+        if (source != in_block) binary_row(op, y.dtype, Spread::right, source, number.bytes, block, size);
+        in_block = source;
+        std::copy_n(block, size, target);
+      }
+    });
   });
 }
 
 void apply_fill(double value, const TensorView& y, const KernelArgs& args) {
-  alignas(8) char number[8];
-  convert_row(DType::float64, &value, y.dtype, number, 1);
+  const Number number(value, y.dtype);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     T bits;
-    std::copy_n(number, sizeof(T), reinterpret_cast<char*>(&bits));
+    std::copy_n(number.bytes, sizeof(T), reinterpret_cast<char*>(&bits));
     parallel_blocks(args, y.size(), [&](int64_t begin, int64_t end) {
       std::fill(static_cast<T*>(y.data) + begin, static_cast<T*>(y.data) + end, bits);
     });

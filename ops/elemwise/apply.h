@@ -46,4 +46,23 @@ void apply_broadcast_scalar(Binary op, const TensorView& x, double scalar, const
                             const KernelArgs& args);
 void apply_fill(double value, const TensorView& y, const KernelArgs& args);
 
+// The same as kernels.
+template <Unary op>
+void unary_cpu(const KernelArgs& args) {
+  apply_unary(op, args.in[0], args.out[0], args);
+}
+template <Binary op>
+void elemwise_cpu(const KernelArgs& args) {
+  apply_binary(op, args.in[0], args.in[1], args.out[0], args);
+}
+template <class P, Binary op, Spread side>
+void scalar_cpu(const P& p, const KernelArgs& args) {
+  apply_scalar(op, side, args.in[0], p.scalar, args.out[0], args);
+}
+template <int value>
+void fill_cpu(const KernelArgs& args) {
+  apply_fill(value, args.out[0], args);
+}
+inline void convert_cpu(const KernelArgs& args) { apply_convert(args.in[0], args.out[0], args); }
+
 }  // namespace loomix::ops

@@ -7,204 +7,133 @@
 namespace loomix::ops::fn {
 
 struct Add {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return a + b;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T a, T b) {
-    return T(Wrapping<T>(a) + Wrapping<T>(b));
-  }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return a + b; }
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(wide(a) + wide(b)); }
 };
 struct Sub {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return a - b;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T a, T b) {
-    return T(Wrapping<T>(a) - Wrapping<T>(b));
-  }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return a - b; }
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(wide(a) - wide(b)); }
 };
 struct Mul {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return a * b;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T a, T b) {
-    return T(Wrapping<T>(a) * Wrapping<T>(b));
-  }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return a * b; }
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(wide(a) * wide(b)); }
 };
 struct Div {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return a / b;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T a, T b) {
+  static constexpr auto f(auto, Real auto a, Real auto b) { return a / b; }
+  template <Integer T>
+  static constexpr T f(auto, T a, T b) {
     if (b == 0) return 0;
-    if (std::is_signed_v<T> && b == T(-1)) return T(Wrapping<T>(0) - Wrapping<T>(a));
+    if (std::is_signed_v<T> && b == T(-1)) return T(0 - wide(a));
     return T(a / b);
   }
 };
 // The remainder has the divisor's sign, and is 0 for divisor 0.
 struct Mod {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    if (b == T(0)) return T(0);
-    const T rest = M::fmod(a, b);
-    return rest != T(0) && is_negative(rest) != is_negative(b) ? rest + b : rest;
+  template <Real T>
+  static constexpr T f(auto m, T a, T b) {
+    if (b == 0) return 0;
+    const T rest = m.fmod(a, b);
+    return rest != 0 && is_negative(rest) != is_negative(b) ? rest + b : rest;
   }
-  template <class M, Integer T>
-  static constexpr T f(T a, T b) {
+  template <Integer T>
+  static constexpr T f(auto, T a, T b) {
     if (b == 0 || (std::is_signed_v<T> && b == T(-1))) return 0;
     const T rest = T(a % b);
     return rest != 0 && is_negative(rest) != is_negative(b) ? T(rest + b) : rest;
   }
 };
 struct Power {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return M::pow(a, b);
-  }
+  static constexpr auto f(auto m, Real auto a, Real auto b) { return m.pow(a, b); }
 };
 struct Maximum {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    const T greater = a > b ? a : b;
+  static constexpr auto f(auto, auto a, auto b) {
+    const auto greater = a > b ? a : b;
     return a != a ? a : greater;
   }
 };
 struct Minimum {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    const T lesser = a < b ? a : b;
+  static constexpr auto f(auto, auto a, auto b) {
+    const auto lesser = a < b ? a : b;
     return a != a ? a : lesser;
   }
 };
 struct Hypot {
-  template <class M, Real T>
-  static constexpr T f(T a, T b) {
-    return M::hypot(a, b);
-  }
+  static constexpr auto f(auto m, Real auto a, Real auto b) { return m.hypot(a, b); }
 };
 struct Equal {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a == b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a == b); }
 };
 struct NotEqual {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a != b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a != b); }
 };
 struct Greater {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a > b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a > b); }
 };
 struct GreaterEqual {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a >= b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a >= b); }
 };
 struct Lesser {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a < b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a < b); }
 };
 struct LesserEqual {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>(a <= b);
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a <= b); }
 };
 struct LogicalAnd {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>((a != T(0)) & (b != T(0)));
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>((a != 0) & (b != 0)); }
 };
 struct LogicalOr {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>((a != T(0)) | (b != T(0)));
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>((a != 0) | (b != 0)); }
 };
 struct LogicalXor {
-  template <class M, class T>
-  static constexpr T f(T a, T b) {
-    return truth<T>((a != T(0)) != (b != T(0)));
-  }
+  static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>((a != 0) != (b != 0)); }
 };
 // Quadratic within 1 / sigma^2 of zero, linear outside.
 struct SmoothL1 {
-  template <class M, Real T>
-  static constexpr T f(T x, T sigma) {
+  template <Real T>
+  static constexpr T f(auto m, T x, T sigma) {
     const T square = sigma * sigma;
     const T inner = T(0.5) * x * x * square;
-    const T outer = M::abs(x) - T(0.5) / square;
-    return M::abs(x) > T(1) / square ? outer : inner;
+    const T outer = m.abs(x) - T(0.5) / square;
+    return m.abs(x) > 1 / square ? outer : inner;
   }
 };
 struct SmoothL1Slope {
-  template <class M, Real T>
-  static constexpr T f(T x, T sigma) {
+  template <Real T>
+  static constexpr T f(auto m, T x, T sigma) {
     const T square = sigma * sigma;
-    return M::abs(x) > T(1) / square ? M::copysign(T(1), x) : square * x;
+    return m.abs(x) > 1 / square ? m.copysign(T(1), x) : square * x;
   }
 };
 // Gradients take (gradient, value that forward kept). As in MXNet, that of relu is NaN at NaN.
 struct BackwardRelu {
-  template <class M, Real T>
-  static constexpr T f(T g, T y) {
-    const T down = y != y ? y : T(0);
-    return y > T(0) ? g : down;
+  static constexpr auto f(auto, Real auto g, Real auto y) {
+    const auto down = y != y ? y : 0;
+    return y > 0 ? g : down;
   }
 };
 struct BackwardSigmoid {
-  template <class M, Real T>
-  static constexpr T f(T g, T y) {
-    return g * y * (T(1) - y);
-  }
+  static constexpr auto f(auto, Real auto g, Real auto y) { return g * y * (1 - y); }
 };
 struct BackwardTanh {
-  template <class M, Real T>
-  static constexpr T f(T g, T y) {
-    return g * (T(1) - y * y);
-  }
+  static constexpr auto f(auto, Real auto g, Real auto y) { return g * (1 - y * y); }
 };
 struct BackwardSoftrelu {
-  template <class M, Real T>
-  static constexpr T f(T g, T y) {
-    return -g * M::expm1(-y);
-  }
+  static constexpr auto f(auto m, Real auto g, Real auto y) { return -g * m.expm1(-y); }
 };
 struct BackwardSoftsign {
-  template <class M, Real T>
-  static constexpr T f(T g, T x) {
-    const T scale = T(1) + M::abs(x);
+  static constexpr auto f(auto m, Real auto g, Real auto x) {
+    const auto scale = 1 + m.abs(x);
     return g / (scale * scale);
   }
 };
 struct BackwardAbs {
-  template <class M, Real T>
-  static constexpr T f(T g, T x) {
-    const T up = x > T(0) ? g : T(0);
-    return x < T(0) ? -g : up;
+  static constexpr auto f(auto, Real auto g, Real auto x) {
+    const auto up = x > 0 ? g : 0;
+    return x < 0 ? -g : up;
   }
 };
 struct BackwardSquare {
-  template <class M, Real T>
-  static constexpr T f(T g, T x) {
-    return T(2) * g * x;
-  }
+  static constexpr auto f(auto, Real auto g, Real auto x) { return 2 * g * x; }
 };
 
 }  // namespace loomix::ops::fn

@@ -13,21 +13,21 @@ void loop(const void* left, const void* right, void* to, int64_t count) {
   T* y = static_cast<T*>(to);
   if constexpr (S == Spread::none) {
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) y[i] = F::template f<Math>(a[i], b[i]);
+    for (int64_t i = 0; i < count; ++i) y[i] = F::f(Math{}, a[i], b[i]);
   } else if constexpr (S == Spread::right) {
     const T single = *b;
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) y[i] = F::template f<Math>(a[i], single);
+    for (int64_t i = 0; i < count; ++i) y[i] = F::f(Math{}, a[i], single);
   } else {
     const T single = *a;
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) y[i] = F::template f<Math>(single, b[i]);
+    for (int64_t i = 0; i < count; ++i) y[i] = F::f(Math{}, single, b[i]);
   }
 }
 
 template <class F, class T>
 constexpr SpreadLoops loops_if_any() {
-  if constexpr (requires(T x) { F::template f<Math>(x, x); }) {
+  if constexpr (requires(T x) { F::f(Math{}, x, x); }) {
     return {loop<F, T, Spread::none>, loop<F, T, Spread::right>, loop<F, T, Spread::left>};
   } else {
     return {};

@@ -26,8 +26,6 @@ void cast_back(const P&, GradBuilder& g) {
   g.set(0, g.call1("_cast_like", {g.grad_of(0), g.in(0)}));
 }
 
-void shape_of_data(const NoParams&, ShapeInfer& s) { s.tie({0}); }
-
 void amp_cast_type(const AmpCastParams& p, TypeInfer& t) {
   if (t.in(0) == DType::unknown) return;
   t.set_out(0, is_floating(t.in(0)) ? p.dtype : t.in(0));
@@ -56,13 +54,8 @@ void amp_multicast_type(const AmpMulticastParams& p, TypeInfer& t) {
 }
 
 void each_shape(const AmpMulticastParams&, ShapeInfer& s) {
-  for (int i = 0; i < s.num_in(); ++i) {
-    s.set_out(i, s.in(i));
-    s.set_in(i, s.out(i));
-  }
+  for (int i = 0; i < s.num_in(); ++i) s.tie({i}, {i});
 }
-
-void like_second(const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); }
 
 void register_casts(OpTable& table) {
   describe<CastParams>(table, "Cast", "Converts the elements to another type.")
@@ -85,8 +78,8 @@ void register_casts(OpTable& table) {
         }
       });
   table.add_hidden<NoParams>("_cast_like", {"data", "like"})
-      .infer_shape(shape_of_data)
-      .infer_type(like_second)
+      .shape_of(0)
+      .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); })
       .shape_only(1)
       .gradient_op("_cast_like", {head(0), input(0)});
 }
@@ -101,7 +94,7 @@ void register_losses(OpTable& table) {
                                     "Marks data as a loss: its gradient is grad_scale, normalised.")
       .loss()
       .gradient_op("_backward_MakeLoss", {input(0)});
-  describe<MakeLossParams>(table, "_backward_MakeLoss", "").hidden().output("output").zero_gradient();
+  describe<MakeLossParams>(table, "_backward_MakeLoss", "").hidden().zero_gradient();
 }
 
 }  // namespace
@@ -111,7 +104,7 @@ void register_cast(OpTable& table) {
   register_losses(table);
   describe_identity<NoParams>(table, "_copy", "A copy of data.")
       .aliases({"identity"})
-      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
+      .gradient_by(pass_gradient);
   describe_identity<NoParams>(table, "BlockGrad", "data, through which no gradient flows.")
       .aliases({"_sparse_stop_gradient", "stop_gradient"})
       .zero_gradient();
@@ -126,10 +119,10 @@ void register_cast(OpTable& table) {
       .inplace(0, 0)
       .identity(0, 0)
       .shape_only(1)
-      .gradient([](const NoParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
+      .gradient_by(pass_gradient);
   const auto register_filled = [&](const char* name, const char* doc) {
     auto builder = describe<NoParams>(table, name, doc);
-    builder.output("output").shape_only(0).zero_gradient();
+    builder.shape_only(0).zero_gradient();
     return builder;
   };
   register_filled("zeros_like", "Zeros of the shape and type of data.")

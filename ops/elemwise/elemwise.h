@@ -59,14 +59,11 @@ struct AddNParams {
 inline constexpr std::initializer_list<DType> kArrayDTypes = {DType::bfloat16, DType::float16, DType::float32,
                                                               DType::float64,  DType::int32,   DType::int64,
                                                               DType::int8,     DType::uint8};
-inline constexpr std::initializer_list<DType> kCastDTypes = {DType::bfloat16, DType::boolean, DType::float16,
-                                                             DType::float32,  DType::float64, DType::int32,
-                                                             DType::int64,    DType::int8,    DType::uint8};
 
 struct CastParams {
   DType dtype = DType::float32;
   static void fields(FieldList<CastParams>& f) {
-    f("dtype", &CastParams::dtype, "Type of the output.").required("float32").dtypes(kCastDTypes);
+    f("dtype", &CastParams::dtype, "Type of the output.").required("float32");
   }
 };
 

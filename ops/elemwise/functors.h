@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
-// What the elementwise functors share. A functor has a static template f<M>(x) or f<M>(a, b), where M has the
-// mathematical functions of the target: `Math` of simd_math.h for each instruction set of the CPU, another one for
-// CUDA. They are written without branches around calls, so that g++ vectorises loops over them, and are constexpr, so
-// that nvcc compiles them for both sides. A functor without overload for integers is computed in double for those.
+// What the elementwise functors share. A functor has a static f(m, x) or f(m, a, b), where m has the mathematical
+// functions of the target: it is a `Math` of simd_math.h for each instruction set of the CPU, another one for CUDA. They
+// are written without branches around calls, so that g++ vectorises loops over them, and are constexpr, so that nvcc
+// compiles them for both sides. A functor without overload for integers is computed in double for those.
 namespace loomix::ops {
 
 template <class T>
@@ -27,8 +27,7 @@ constexpr bool is_negative(T x) {
   else return x < T(0);
 }
 
-// Unsigned arithmetic of at least 32 bits wraps without being undefined.
-template <class T>
-using Wrapping = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
+// Unsigned, of at least 32 bits: its arithmetic wraps without being undefined.
+constexpr auto wide(Integer auto x) { return std::conditional_t<sizeof(x) < 8, uint32_t, uint64_t>(x); }
 
 }  // namespace loomix::ops

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
 #include <tuple>
 
 #include "ops/elemwise/apply.h"
@@ -11,42 +12,18 @@
 namespace loomix::ops {
 namespace {
 
-template <Unary op>
-void unary_cpu(const NoParams&, const KernelArgs& args) {
-  apply_unary(op, args.in[0], args.out[0], args);
-}
-
 template <Binary op>
-void elemwise_cpu(const NoParams&, const KernelArgs& args) {
-  apply_binary(op, args.in[0], args.in[1], args.out[0], args);
-}
-
-template <Binary op>
-void broadcast_cpu(const NoParams&, const KernelArgs& args) {
+void broadcast_cpu(const KernelArgs& args) {
   apply_broadcast(op, args.in[0], args.in[1], args.out[0], args);
 }
 
-template <class P, Binary op, Spread side>
-void scalar_cpu(const P& p, const KernelArgs& args) {
-  apply_scalar(op, side, args.in[0], p.scalar, args.out[0], args);
-}
-
-template <class P>
-void convert_cpu(const P&, const KernelArgs& args) {
-  apply_convert(args.in[0], args.out[0], args);
-}
-
-template <int value>
-void fill_cpu(const NoParams&, const KernelArgs& args) {
-  apply_fill(value, args.out[0], args);
-}
-
-void where_cpu(const NoParams&, const KernelArgs& args) {
+void where_cpu(const KernelArgs& args) {
   const TensorView& condition = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.size() == 0) return;
   const int64_t row = condition.shape == y.shape ? 1 : y.size() / condition.size();
-  dispatch_all(condition.dtype, "where", [&]<class C>(Type<C>) {
+  dispatch_bits(condition.dtype, [&]<class C>(Type<C>) {
+    const C all = std::numeric_limits<C>::max();
+    const C counting = is_floating(condition.dtype) ? C(all >> 1) : all;  // bits: the sign of a zero does not
     dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
       const C* test = static_cast<const C*>(condition.data);
       const T* yes = static_cast<const T*>(args.in[1].data);
@@ -57,14 +34,14 @@ void where_cpu(const NoParams&, const KernelArgs& args) {
 #pragma omp simd
           for (int64_t i = begin; i < end; ++i) {
             const T a = yes[i], b = no[i];  // both are read: a branch would be guessed wrongly
-            to[i] = test[i] != C(0) ? a : b;
+            to[i] = (test[i] & counting) != 0 ? a : b;
           }
         });
         return;
       }
-      engine::parallel_each(
-          *args.context, condition.size(), std::max<int64_t>(1, kGrain / row),
-          [&](int64_t i) { std::copy_n((test[i] != C(0) ? yes : no) + i * row, row, to + i * row); });
+      engine::parallel_each(*args.context, condition.size(), kGrain / row, [&](int64_t i) {
+        std::copy_n(((test[i] & counting) != 0 ? yes : no) + i * row, row, to + i * row);
+      });
     });
   });
 }
@@ -97,16 +74,11 @@ void kernels_elemwise_cpu(OpTable& table) {
   table.kernel<hard_sigmoid_cpu>("hard_sigmoid", "hard_sigmoid_cpu");
   table.kernel<add_n_cpu>("add_n", "add_n_cpu");
   table.kernel<where_cpu>("where", "where_cpu");
-  table.kernel<convert_cpu<CastParams>>("Cast", "cast_cpu");
-  table.kernel<convert_cpu<AmpCastParams>>("amp_cast", "cast_cpu");
+  for (const char* op : {"Cast", "amp_cast", "_cast_like"}) table.kernel<convert_cpu>(op, "cast_cpu");
   table.kernel<amp_multicast_cpu>("amp_multicast", "amp_multicast_cpu");
-  table.kernel<convert_cpu<NoParams>>("_cast_like", "cast_cpu");
-  table.kernel<convert_cpu<NoParams>>("_copy", "copy_cpu");
-  table.kernel<convert_cpu<NoParams>>("BlockGrad", "copy_cpu");
-  table.kernel<convert_cpu<NoParams>>("make_loss", "copy_cpu");
-  table.kernel<convert_cpu<MakeLossParams>>("MakeLoss", "copy_cpu");
+  for (const char* op : {"_copy", "BlockGrad", "make_loss", "MakeLoss", "_identity_with_attr_like_rhs"})
+    table.kernel<convert_cpu>(op, "copy_cpu");
   table.kernel<backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu");
-  table.kernel<convert_cpu<NoParams>>("_identity_with_attr_like_rhs", "copy_cpu");
   table.kernel<fill_cpu<0>>("zeros_like", "fill_cpu");
   table.kernel<fill_cpu<1>>("ones_like", "fill_cpu");
 }

@@ -8,6 +8,8 @@
 // The loops over contiguous elements that every elementwise kernel is made of.
 namespace loomix::ops {
 
+constexpr bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
 enum class Unary : uint8_t {};   // a place in UnaryFunctors; see unary_code in unary.h
 enum class Binary : uint8_t {};  // a place in BinaryFunctors; see binary_code in binary.h
 
@@ -22,6 +24,12 @@ void unary_row(Unary op, DType dtype, const void* x, void* y, int64_t count);
 void binary_row(Binary op, DType dtype, Spread spread, const void* a, const void* b, void* y, int64_t count);
 // y = x converted as C++ does, but that out-of-range floating numbers wrap around instead of being undefined.
 void convert_row(DType from, const void* x, DType to, void* y, int64_t count);
+
+// A number as an element of a type.
+struct Number {
+  alignas(8) char bytes[8];
+  Number(double value, DType dtype) { convert_row(DType::float64, &value, dtype, bytes, 1); }
+};
 
 inline constexpr int64_t kLoopBlock = 256;
 inline constexpr int64_t kGrain = 32768;  // elements that are worth another core

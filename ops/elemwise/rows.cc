@@ -46,8 +46,6 @@ UnaryLoop fast_conversion(DType from, DType to) {
   return nullptr;
 }
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-
 const char* advance(const void* data, int64_t elements, DType dtype) {
   return static_cast<const char*>(data) + elements * size_of(dtype);
 }

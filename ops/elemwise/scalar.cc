@@ -23,7 +23,7 @@ using E = GradExpr;
 template <class P>
 OpBuilder<P> add_op(OpTable& table, const char* name, const char* doc, const char* alias = "") {
   auto builder = table.add<P>(name, {"data"});
-  builder.output("output").one_shape().inplace(0, 0);
+  builder.one_shape().inplace(0, 0);
   describe(builder, doc, std::array{alias});
   return builder;
 }

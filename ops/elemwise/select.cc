@@ -7,12 +7,7 @@ namespace {
 
 // The condition has the shape of x, or one element a row of it.
 void where_shape(const NoParams&, ShapeInfer& s) {
-  for (int pass = 0; pass < 2; ++pass) {
-    s.set_in(1, s.out(0));
-    s.set_in(2, s.in(1));
-    s.set_in(1, s.in(2));
-    s.set_out(0, s.in(1));
-  }
+  s.tie({1, 2});
   const Shape& x = s.in(1);
   const Shape& condition = s.in(0);
   if (!x.ndim_known() || !condition.ndim_known()) return;
@@ -20,19 +15,7 @@ void where_shape(const NoParams&, ShapeInfer& s) {
     s.set_in(0, Shape{x[0]});
     return;
   }
-  s.set_in(0, x);
-  s.set_in(1, s.in(0));
-  s.set_in(2, s.in(0));
-  s.set_out(0, s.in(0));
-}
-
-void where_type(const NoParams&, TypeInfer& t) {
-  for (int pass = 0; pass < 2; ++pass) {
-    t.set_in(1, t.out(0));
-    t.set_in(2, t.in(1));
-    t.set_in(1, t.in(2));
-    t.set_out(0, t.in(1));
-  }
+  s.unify_all();
 }
 
 }  // namespace
@@ -42,7 +25,9 @@ void register_select(OpTable& table) {
       .doc("Elements of x where condition is not zero, else of y.")
       .aliases({"_sparse_where"})
       .infer_shape(where_shape)
-      .infer_type(where_type)
+      .infer_type([](const NoParams&, TypeInfer& t) {
+        t.tie({1, 2});
+      })
       .inplace(1, 0)
       .inplace(2, 0)
       .gradient([](const NoParams&, GradBuilder& g) {

@@ -9,11 +9,6 @@
 namespace loomix::ops {
 namespace {
 
-struct Number {
-  alignas(8) char bytes[8];
-  Number(double value, DType dtype) { convert_row(DType::float64, &value, dtype, bytes, 1); }
-};
-
 // The bound as an element of an integer type, where it may lie outside of the type's range.
 double in_range(double bound, DType dtype) {
   if (is_floating(dtype) || dtype == DType::boolean) return bound;
@@ -63,10 +58,9 @@ void hard_sigmoid_cpu(const HardSigmoidParams& p, const KernelArgs& args) {
 
 void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
-  const bool half = y.dtype == DType::float16 || y.dtype == DType::bfloat16;
   if (p.num_args == 1) return apply_convert(args.in[0], y, args);
   for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
-    if (!half) {
+    if (!is_half(y.dtype)) {
       char* to = mutable_element(y, i);
       const void* sum = element(args.in[0], i);
       for (int k = 1; k < p.num_args; ++k, sum = to) {
@@ -88,7 +82,6 @@ void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
 void backward_make_loss_cpu(const MakeLossParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   double scale = p.grad_scale;
-  if (data.size() == 0) return;
   if (p.normalization == LossNormalization::batch && data.shape.ndim() > 0) {
     // As in MXNet, a batch counts all axes but the last one.
     scale /= static_cast<double>(data.shape.size_between(0, data.shape.ndim() - 1));

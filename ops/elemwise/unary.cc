@@ -14,7 +14,7 @@ namespace {
 template <class F, class Gradient>
 void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
   auto builder = table.add<NoParams>(op.name, {"data"});
-  builder.output("output").one_shape().inplace(0, 0).element_cost(op.element_ns);
+  builder.one_shape().inplace(0, 0).element_cost(op.element_ns);
   describe(builder, op.doc, std::array{op.alias});
   if constexpr (std::is_same_v<Gradient, ZeroGradient>) {
     builder.zero_gradient();

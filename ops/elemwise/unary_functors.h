@@ -8,319 +8,165 @@
 namespace loomix::ops::fn {
 
 struct Abs {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::abs(x);
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return is_negative(x) ? T(Wrapping<T>(0) - Wrapping<T>(x)) : x;
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.abs(x); }
+  static constexpr auto f(auto, Integer auto x) { return is_negative(x) ? decltype(x)(0 - wide(x)) : x; }
 };
 struct Arccos {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::acos(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.acos(x); }
 };
 struct Arccosh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::acosh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.acosh(x); }
 };
 struct Arcsin {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::asin(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.asin(x); }
 };
 struct Arcsinh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::asinh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.asinh(x); }
 };
 struct Arctan {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::atan(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.atan(x); }
 };
 struct Arctanh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::atanh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.atanh(x); }
 };
 struct Cbrt {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::cbrt(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.cbrt(x); }
 };
 struct Ceil {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::ceil(x);
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return x;
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.ceil(x); }
+  static constexpr auto f(auto, Integer auto x) { return x; }
 };
 struct Cos {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::cos(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.cos(x); }
 };
 struct Cosh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::cosh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.cosh(x); }
 };
 struct Degrees {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return x * T(180 / special::kPi);
-  }
+  static constexpr auto f(auto, Real auto x) { return x * decltype(x)(180 / special::kPi); }
 };
 struct Digamma {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(special::digamma<M>(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return decltype(x)(special::digamma<decltype(m)>(x)); }
 };
 struct Erf {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::erf(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.erf(x); }
 };
 struct Erfinv {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(special::erfinv<M>(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return decltype(x)(special::erfinv<decltype(m)>(x)); }
 };
 struct Exp {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::exp(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.exp(x); }
 };
 struct Expm1 {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::expm1(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.expm1(x); }
 };
 struct Floor {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::floor(x);
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return x;
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.floor(x); }
+  static constexpr auto f(auto, Integer auto x) { return x; }
 };
 struct Gamma {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(M::tgamma(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return decltype(x)(m.tgamma(x)); }
 };
 struct Gammaln {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(M::lgamma(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return decltype(x)(m.lgamma(x)); }
 };
 struct Log {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::log(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.log(x); }
 };
 struct Log10 {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::log10(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.log10(x); }
 };
 struct Log1p {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::log1p(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.log1p(x); }
 };
 struct Log2 {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::log2(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.log2(x); }
 };
 struct LogicalNot {
-  template <class M, class T>
-  static constexpr T f(T x) {
-    return truth<T>(x == T(0));
-  }
+  static constexpr auto f(auto, auto x) { return truth<decltype(x)>(x == 0); }
 };
 struct Negative {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return -x;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return T(Wrapping<T>(0) - Wrapping<T>(x));
-  }
+  static constexpr auto f(auto, Real auto x) { return -x; }
+  static constexpr auto f(auto, Integer auto x) { return decltype(x)(0 - wide(x)); }
 };
 struct NotNan {
-  template <class M, class T>
-  static constexpr T f(T x) {
-    return truth<T>(x == x);
-  }
+  static constexpr auto f(auto, auto x) { return truth<decltype(x)>(x == x); }
 };
 struct Radians {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return x * T(special::kPi / 180);
-  }
+  static constexpr auto f(auto, Real auto x) { return x * decltype(x)(special::kPi / 180); }
 };
 struct Rcbrt {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(1) / M::cbrt(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return 1 / m.cbrt(x); }
 };
 struct Reciprocal {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(1) / x;
-  }
+  static constexpr auto f(auto, Real auto x) { return 1 / x; }
 };
 // NaN stays NaN.
 struct Relu {
-  template <class M, class T>
-  static constexpr T f(T x) {
-    return x <= T(0) ? T(0) : x;
-  }
+  static constexpr auto f(auto, auto x) { return x <= 0 ? decltype(x)(0) : x; }
 };
 // Halves go down, as in MXNet.
 struct Rint {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    const T low = M::floor(x);
-    return x - low <= T(0.5) ? low : M::ceil(x);
+  static constexpr auto f(auto m, Real auto x) {
+    const auto low = m.floor(x);
+    return x - low <= decltype(x)(0.5) ? low : m.ceil(x);
   }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return x;
-  }
+  static constexpr auto f(auto, Integer auto x) { return x; }
 };
 // Halves go away from zero.
 struct Round {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    const T whole = M::trunc(x);
-    return M::abs(x - whole) >= T(0.5) ? whole + M::copysign(T(1), x) : whole;
+  static constexpr auto f(auto m, Real auto x) {
+    const auto whole = m.trunc(x);
+    return m.abs(x - whole) >= decltype(x)(0.5) ? whole + m.copysign(decltype(x)(1), x) : whole;
   }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return x;
-  }
+  static constexpr auto f(auto, Integer auto x) { return x; }
 };
 struct Rsqrt {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(1) / M::sqrt(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return 1 / m.sqrt(x); }
 };
 struct Sigmoid {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(1) / (T(1) + M::exp(-x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return 1 / (1 + m.exp(-x)); }
 };
 struct Sign {
-  template <class M, class T>
-  static constexpr T f(T x) {
-    const T up = x > T(0) ? T(1) : x;
-    return is_negative(x) ? T(-1) : up;
+  static constexpr auto f(auto, auto x) {
+    const auto up = x > 0 ? decltype(x)(1) : x;
+    return is_negative(x) ? decltype(x)(-1) : up;
   }
 };
 struct Sin {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::sin(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.sin(x); }
 };
 struct Sinh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::sinh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.sinh(x); }
 };
 struct Softrelu {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    const T positive = x > T(0) ? x : T(0);
-    return positive + M::log1p(M::exp(-M::abs(x)));
+  static constexpr auto f(auto m, Real auto x) {
+    const auto positive = x > 0 ? x : 0;
+    return positive + m.log1p(m.exp(-m.abs(x)));
   }
 };
 struct Softsign {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return x / (T(1) + M::abs(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return x / (1 + m.abs(x)); }
 };
 struct Sqrt {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::sqrt(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.sqrt(x); }
 };
 struct Square {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return x * x;
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return T(Wrapping<T>(x) * Wrapping<T>(x));
-  }
+  static constexpr auto f(auto, Real auto x) { return x * x; }
+  static constexpr auto f(auto, Integer auto x) { return decltype(x)(wide(x) * wide(x)); }
 };
 struct Tan {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::tan(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.tan(x); }
 };
 struct Tanh {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::tanh(x);
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.tanh(x); }
 };
 struct Trigamma {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return T(special::trigamma<M>(x));
-  }
+  static constexpr auto f(auto m, Real auto x) { return decltype(x)(special::trigamma<decltype(m)>(x)); }
 };
 struct Trunc {
-  template <class M, Real T>
-  static constexpr T f(T x) {
-    return M::trunc(x);
-  }
-  template <class M, Integer T>
-  static constexpr T f(T x) {
-    return x;
-  }
+  static constexpr auto f(auto m, Real auto x) { return m.trunc(x); }
+  static constexpr auto f(auto, Integer auto x) { return x; }
 };
 
 }  // namespace loomix::ops::fn

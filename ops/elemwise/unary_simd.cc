@@ -11,12 +11,12 @@ void loop(const void* from, void* to, int64_t count) {
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = F::template f<Math>(x[i]);
+  for (int64_t i = 0; i < count; ++i) y[i] = F::f(Math{}, x[i]);
 }
 
 template <class F, class T>
 constexpr UnaryLoop loop_if_any() {
-  if constexpr (requires(T x) { F::template f<Math>(x); }) return loop<F, T>;
+  if constexpr (requires(T x) { F::f(Math{}, x); }) return loop<F, T>;
   else return nullptr;
 }
 

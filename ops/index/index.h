@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ops/elemwise/elemwise.h"
 #include "ops/op.h"
 
 // Operators that read or write elements at places given by another array. Index arrays may be of any numeric type;
@@ -30,9 +31,7 @@ struct EmbeddingParams {
     using P = EmbeddingParams;
     f("input_dim", &P::input_dim, "Number of rows of the weight.").required("2").at_least(1).type("int");
     f("output_dim", &P::output_dim, "Length of a row.").required("3").at_least(1).type("int");
-    f("dtype", &P::dtype, "Type of the weight where nothing else says it.")
-        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
-                 DType::int64, DType::bfloat16});
+    f("dtype", &P::dtype, "Type of the weight where nothing else says it.").dtypes(kArrayDTypes);
     f("sparse_grad", &P::sparse_grad, "Whether the gradient of the weight is row_sparse.");
   }
 };
@@ -46,9 +45,7 @@ struct OneHotParams {
     f("depth", &OneHotParams::depth, "Length of the new last axis.").required("3").at_least(0);
     f("on_value", &OneHotParams::on_value, "Value at the index.");
     f("off_value", &OneHotParams::off_value, "Value elsewhere.");
-    f("dtype", &OneHotParams::dtype, "Type of the output.")
-        .dtypes({DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8,
-                 DType::int64, DType::bfloat16});
+    f("dtype", &OneHotParams::dtype, "Type of the output.").dtypes(kArrayDTypes);
   }
 };
 

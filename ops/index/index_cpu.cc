@@ -6,15 +6,15 @@
 #include <cstring>
 
 #include "engine/parallel_for.h"
+#include "ops/axis_split.h"
+#include "ops/elemwise/apply.h"
 
 namespace loomix::ops {
 namespace {
 
 constexpr int64_t kGrainBytes = 65536;
 
-int64_t grain_for(int64_t bytes_an_item) {
-  return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_an_item, 1), 1);
-}
+int64_t grain_for(int64_t bytes_an_item) { return kGrainBytes / std::max<int64_t>(bytes_an_item, 1); }
 
 // The indices as int64 in the scratch memory, each inside [0, size) by the rule of `mode`.
 std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size,
@@ -44,11 +44,9 @@ std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& 
 void gather_slices(engine::RunContext& context, const std::byte* in, std::byte* out,
                    std::span<const int64_t> index, int64_t outer, int64_t size, int64_t bytes) {
   const auto count = static_cast<int64_t>(index.size());
-  engine::parallel_for(context, outer * count, grain_for(bytes), [=](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t source = item / count * size + index[static_cast<size_t>(item % count)];
-      std::memcpy(out + item * bytes, in + source * bytes, static_cast<size_t>(bytes));
-    }
+  engine::parallel_each(context, outer * count, grain_for(bytes), [=](int64_t item) {
+    const int64_t source = item / count * size + index[static_cast<size_t>(item % count)];
+    std::memcpy(out + item * bytes, in + source * bytes, static_cast<size_t>(bytes));
   });
 }
 
@@ -72,20 +70,6 @@ void scatter_add_slices(const KernelArgs& args, std::span<const int64_t> index, 
           }
         });
   });
-}
-
-struct AxisSplit {
-  int64_t outer, size, inner;
-};
-
-AxisSplit split_at(const Shape& shape, int axis) {
-  return {shape.size_between(0, axis), shape[axis], shape.size_between(axis + 1, shape.ndim())};
-}
-
-// pick's view of its data: (outer, size, inner), index by (outer, inner).
-AxisSplit pick_split(const PickParams& p, const Shape& data, const char* who) {
-  if (!p.axis) return {1, data.size(), 1};
-  return split_at(data, normalize_axis(*p.axis, data.ndim(), who));
 }
 
 // Positions in `shape` of the places that the rows of `indices` name, counted in slices behind the indexed axes.
@@ -129,8 +113,7 @@ void scatter_places(const TensorView& from, const TensorView& to, const Places& 
 
 void take_cpu(const TakeParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
-  if (args.out[0].size() == 0) return;
-  const AxisSplit split = split_at(data.shape, normalize_axis(p.axis, data.shape.ndim(), "take"));
+  const AxisSplit split(data.shape, p.axis, "take");
   LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.",
                p.axis, data.shape.to_string());
   const auto index = read_indices(args, args.in[1], split.size, p.mode, "take");
@@ -141,7 +124,7 @@ void take_cpu(const TakeParams& p, const KernelArgs& args) {
 
 void backward_take_cpu(const TakeParams& p, const KernelArgs& args) {
   const Shape& shape = args.out[0].shape;
-  const AxisSplit split = split_at(shape, normalize_axis(p.axis, shape.ndim(), "take"));
+  const AxisSplit split(shape, p.axis, "take");
   const auto index = read_indices(args, args.in[1], std::max<int64_t>(split.size, 1), p.mode, "take");
   scatter_add_slices(args, index, split.outer, split.size, split.inner);
 }
@@ -181,58 +164,43 @@ void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
   });
 }
 
-void onehot_encode_cpu(const NoParams&, const KernelArgs& args) {
+void onehot_encode_cpu(const KernelArgs& args) {
   OneHotParams params;
   params.depth = static_cast<int>(args.out[0].shape[1]);
   one_hot_cpu(params, args);
 }
 
 void pick_cpu(const PickParams& p, const KernelArgs& args) {
-  if (args.out[0].size() == 0) return;
-  const AxisSplit split = pick_split(p, args.in[0].shape, "pick");
+  const AxisSplit split(args.in[0].shape, p.axis, "pick");
   LOOMIX_CHECK(split.size > 0, IndexError, "[pick] cannot pick from shape {}, whose axis is empty.",
                args.in[0].shape.to_string());
   const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
     const T* const data = static_cast<const T*>(args.in[0].data);
     T* const out = static_cast<T*>(args.out[0].data);
-    engine::parallel_for(
-        *args.context, split.outer * split.inner, kGrainBytes / 8, [=](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t place =
-                (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner +
-                i % split.inner;
-            out[i] = data[place];
-          }
-        });
+    engine::parallel_each(*args.context, split.lines(), kGrainBytes / 8, [=](int64_t i) {
+      out[i] = data[split.start(i, split.size) + index[static_cast<size_t>(i)] * split.inner];
+    });
   });
 }
 
 void backward_pick_cpu(const PickParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
-  if (out.size() == 0) return;
-  const AxisSplit split = pick_split(p, out.shape, "pick");
+  const AxisSplit split(out.shape, p.axis, "pick");
   const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
   dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
     const T* const grad = static_cast<const T*>(args.in[0].data);
     T* const result = static_cast<T*>(out.data);
-    for (int64_t i = 0; i < split.outer * split.inner; ++i) {
-      const int64_t place =
-          (i / split.inner * split.size + index[static_cast<size_t>(i)]) * split.inner + i % split.inner;
-      result[place] = grad[i];
-    }
+    for (int64_t i = 0; i < split.lines(); ++i)
+      result[split.start(i, split.size) + index[static_cast<size_t>(i)] * split.inner] = grad[i];
   });
 }
 
-namespace {
-const PickParams kLastAxis{};
-}
+void batch_take_cpu(const KernelArgs& args) { pick_cpu({}, args); }
+void backward_batch_take_cpu(const KernelArgs& args) { backward_pick_cpu({}, args); }
 
-void batch_take_cpu(const NoParams&, const KernelArgs& args) { pick_cpu(kLastAxis, args); }
-void backward_batch_take_cpu(const NoParams&, const KernelArgs& args) { backward_pick_cpu(kLastAxis, args); }
-
-void gather_nd_cpu(const NoParams&, const KernelArgs& args) {
+void gather_nd_cpu(const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const Places places = read_places(args, args.in[1], data.shape, "gather_nd");
   gather_slices(*args.context, static_cast<const std::byte*>(data.data),
@@ -240,7 +208,7 @@ void gather_nd_cpu(const NoParams&, const KernelArgs& args) {
                 places.slice * size_of(data.dtype));
 }
 
-void backward_gather_nd_cpu(const NoParams&, const KernelArgs& args) {
+void backward_gather_nd_cpu(const KernelArgs& args) {
   const Places places = read_places(args, args.in[1], args.out[0].shape, "gather_nd");
   scatter_add_slices(args, places.position, 1, 0, places.slice);
 }
@@ -252,9 +220,8 @@ void scatter_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
 }
 
 void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
-  const TensorView& out = args.out[0];
-  if (out.data != args.in[0].data) std::memcpy(out.data, args.in[0].data, static_cast<size_t>(out.bytes()));
-  scatter_places(args.in[1], out, read_places(args, args.in[2], p.shape, "_scatter_set_nd"));
+  convert_cpu(args);
+  scatter_places(args.in[1], args.out[0], read_places(args, args.in[2], p.shape, "_scatter_set_nd"));
 }
 
 void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args) {

@@ -21,8 +21,7 @@ namespace {
 // Output 0 has the type of input `kData`; index inputs keep theirs, float32 where nothing says so.
 template <class P, int kData, int kIndex>
 void typed_by_data(const P&, TypeInfer& t) {
-  t.set_out(0, t.in(kData));
-  t.set_in(kData, t.out(0));
+  t.tie({kData});
   t.default_in(kIndex);
 }
 
@@ -58,8 +57,8 @@ void embedding_shape(const EmbeddingParams& p, ShapeInfer& s) {
 }
 
 void embedding_type(const EmbeddingParams& p, TypeInfer& t) {
-  if (t.out(0) != DType::unknown) t.set_in(1, t.out(0));
-  if (t.in(1) == DType::unknown) t.set_in(1, p.dtype);
+  t.tie({1});
+  t.default_in(1, p.dtype);
   t.set_out(0, t.in(1));
   t.default_in(0);
 }
@@ -76,9 +75,8 @@ OpBuilder<EmbeddingParams> add_embedding(OpTable& table, const char* name, const
 }
 
 void embedding_gradient(bool sparse, GradBuilder& g) {
-  if (!g.wants(1)) return;
-  const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-  g.set(1, g.call(sparse ? "_backward_SparseEmbedding" : "_backward_Embedding", inputs, g.attrs())[0]);
+  const char* const op = sparse ? "_backward_SparseEmbedding" : "_backward_Embedding";
+  if (g.wants(1)) g.set(1, g.call1(op, {g.grad_of(0), g.in(0)}, g.attrs()));
 }
 
 void pick_shape(const PickParams& p, ShapeInfer& s) {

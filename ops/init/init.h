@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/kernel.h"
+#include "ops/elemwise/elemwise.h"
 
 // Operators that make arrays from their attributes alone.
 namespace loomix::ops {
 
-inline constexpr std::initializer_list<DType> kInitTypes = {DType::float32, DType::float64,  DType::float16,
-                                                            DType::uint8,   DType::int32,    DType::int8,
-                                                            DType::int64,   DType::bfloat16, DType::boolean};
-inline constexpr std::initializer_list<DType> kArrayTypes = {DType::float32, DType::float64, DType::float16,
-                                                             DType::uint8,   DType::int32,   DType::int8,
-                                                             DType::int64,   DType::bfloat16};
 inline constexpr std::initializer_list<DType> kEyeTypes = {
     DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64};
 
@@ -23,7 +17,7 @@ struct FillParams {
   static void fields(FieldList<FillParams>& f) {
     f("shape", &FillParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.");
     f("ctx", &FillParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
-    f("dtype", &FillParams::dtype, "Type of the output.").dtypes(kInitTypes);
+    f("dtype", &FillParams::dtype, "Type of the output.");
   }
 };
 
@@ -47,7 +41,7 @@ struct FullParams {
     f("shape", &FullParams::shape, "Shape of the output; 0 stands for a size that is to be inferred.")
         .type("Shape(tuple)");
     f("ctx", &FullParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
-    f("dtype", &FullParams::dtype, "Type of the output.").dtypes(kInitTypes);
+    f("dtype", &FullParams::dtype, "Type of the output.");
     f("value", &FullParams::value, "Value of every element.").required("1");
   }
 };
@@ -68,7 +62,7 @@ struct RangeParams {
     f("repeat", &RangeParams::repeat, "How many times each value stands in the output.").at_least(1);
     f("infer_range", &RangeParams::infer_range, "The number of values follows from the consumer's shape.");
     f("ctx", &RangeParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
-    f("dtype", &RangeParams::dtype, "Type of the output.").dtypes(kArrayTypes);
+    f("dtype", &RangeParams::dtype, "Type of the output.").dtypes(kArrayDTypes);
   }
 };
 
@@ -85,7 +79,7 @@ struct LinspaceParams {
     f("num", &LinspaceParams::num, "Number of values.").required("5").at_least(0);
     f("endpoint", &LinspaceParams::endpoint, "Whether `stop` is the last value.");
     f("ctx", &LinspaceParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
-    f("dtype", &LinspaceParams::dtype, "Type of the output.").dtypes(kArrayTypes);
+    f("dtype", &LinspaceParams::dtype, "Type of the output.").dtypes(kArrayDTypes);
   }
 };
 

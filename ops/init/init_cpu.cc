@@ -5,40 +5,29 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/parallel_for.h"
+#include "ops/elemwise/apply.h"
 
 namespace loomix::ops {
 namespace {
-
-constexpr int64_t kGrain = 32768;
-
-void fill(const KernelArgs& args, double value) {
-  const TensorView& out = args.out[0];
-  dispatch_all(out.dtype, "_full", [&]<class T>(Type<T>) {
-    T* const data = out.mutable_as<T>();
-    const T element = static_cast<T>(value);
-    engine::parallel_for(*args.context, out.size(), kGrain,
-                         [=](int64_t begin, int64_t end) { std::fill(data + begin, data + end, element); });
-  });
-}
 
 // Element i is value(i / repeat).
 template <class Value>
 void progression(const KernelArgs& args, int repeat, Value value) {
   const TensorView& out = args.out[0];
-  dispatch_numeric(out.dtype, "_arange", [&]<class T>(Type<T>) {
-    T* const data = out.mutable_as<T>();
-    engine::parallel_for(*args.context, out.size(), kGrain, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) data[i] = static_cast<T>(value(i / repeat));
-    });
+  parallel_blocks(args, out.size(), [&](int64_t begin, int64_t end) {
+    double block[kLoopBlock];
+    for (int64_t first = begin; first < end; first += kLoopBlock) {
+      const int64_t count = std::min(kLoopBlock, end - first);
+      for (int64_t i = 0; i < count; ++i) block[i] = value((first + i) / repeat);
+      convert_row(DType::float64, block, out.dtype, mutable_element(out, first), count);
+    }
   });
 }
 
-void zeros_cpu(const FillParams&, const KernelArgs& args) { fill(args, 0); }
-void ones_cpu(const FillParams&, const KernelArgs& args) { fill(args, 1); }
-void set_value_cpu(const SetValueParams& p, const KernelArgs& args) { fill(args, double(*p.src)); }
-void zeros_without_dtype_cpu(const ZerosWithoutDtypeParams&, const KernelArgs& args) { fill(args, 0); }
-void full_cpu(const FullParams& p, const KernelArgs& args) { fill(args, p.value); }
+void set_value_cpu(const SetValueParams& p, const KernelArgs& args) {
+  apply_fill(double(*p.src), args.out[0], args);
+}
+void full_cpu(const FullParams& p, const KernelArgs& args) { apply_fill(p.value, args.out[0], args); }
 
 void arange_cpu(const RangeParams& p, const KernelArgs& args) {
   const double begin = p.stop || p.infer_range ? p.start : 0.0;
@@ -72,9 +61,8 @@ void eye_cpu(const EyeParams& p, const KernelArgs& args) {
 }  // namespace
 
 void kernels_init(OpTable& table) {
-  table.kernel<zeros_cpu>("_zeros", "zeros_cpu");
-  table.kernel<ones_cpu>("_ones", "ones_cpu");
-  table.kernel<zeros_without_dtype_cpu>("_zeros_without_dtype", "zeros_without_dtype_cpu");
+  for (const char* op : {"_zeros", "_zeros_without_dtype"}) table.kernel<fill_cpu<0>>(op, "fill_cpu");
+  table.kernel<fill_cpu<1>>("_ones", "fill_cpu");
   table.kernel<full_cpu>("_full", "full_cpu");
   table.kernel<arange_cpu>("_arange", "arange_cpu");
   table.kernel<linspace_cpu>("_linspace", "linspace_cpu");

@@ -44,6 +44,7 @@ struct Blas;
 template <>
 struct Blas<float> {
   static constexpr auto gemm = cblas_sgemm;
+  static constexpr auto gemv = cblas_sgemv;
   static constexpr auto trmm = cblas_strmm;
   static constexpr auto trsm = cblas_strsm;
   static constexpr auto potrf = spotrf_;
@@ -58,6 +59,7 @@ struct Blas<float> {
 template <>
 struct Blas<double> {
   static constexpr auto gemm = cblas_dgemm;
+  static constexpr auto gemv = cblas_dgemv;
   static constexpr auto trmm = cblas_dtrmm;
   static constexpr auto trsm = cblas_dtrsm;
   static constexpr auto potrf = dpotrf_;

@@ -75,9 +75,8 @@ void register_determinants(OpTable& table) {
   table.add_hidden<NoParams>("_linalg_inverse_of_lu", {"A", "LU", "pivots"})
       .shape_only(0)
       .infer_shape([](const NoParams&, ShapeInfer& s) {
-        for (int i : {0, 1}) s.set_out(0, s.in(i));
-        s.set_out(0, square(s, s.out(0), "A"));
-        for (int i : {0, 1}) s.set_in(i, s.out(0));
+        s.tie({0, 1});
+        tie_squares(s);
         s.set_in(2, vectors_of(s.out(0)));
       })
       .infer_type([](const NoParams&, TypeInfer& t) {

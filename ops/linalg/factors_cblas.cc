@@ -10,8 +10,8 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kPanel =
-    64;  // columns that LAPACK's blocked routines work on at once, for their scratch memory
+// Columns that LAPACK's blocked routines work on at once, for their scratch memory.
+constexpr int64_t kPanel = 64;
 
 double cube(int64_t n) { return double(n) * double(n) * double(n); }
 
@@ -106,9 +106,9 @@ void invert_lu(T* lu, const blasint* pivots, T* work, int64_t n) {
 }
 
 // Memory of the inverse of one matrix of order n: pivots, then work.
-size_t pivot_bytes(int64_t n) { return (static_cast<size_t>(n) * sizeof(blasint) + 63) / 64 * 64; }
+size_t pivot_bytes(int64_t n) { return aligned(static_cast<size_t>(n) * sizeof(blasint)); }
 size_t inverse_bytes(int64_t n, DType dtype) {
-  return (pivot_bytes(n) + static_cast<size_t>(n * kPanel * size_of(dtype)) + 63) / 64 * 64;
+  return pivot_bytes(n) + aligned(static_cast<size_t>(n * kPanel * size_of(dtype)));
 }
 
 // sign and log|det| from the factors.
@@ -149,7 +149,7 @@ void factor_all(const KernelArgs& args, T* lu, int32_t* pivots, Put&& put) {
 
 // An output, or room in the scratch memory where nobody wants it but the routine writes to it.
 size_t room_bytes(const KernelSpec& spec, size_t output) {
-  return spec.req[output] == Req::null ? (static_cast<size_t>(spec.out[output].bytes()) + 63) / 64 * 64 : 0;
+  return spec.req[output] == Req::null ? aligned(static_cast<size_t>(spec.out[output].bytes())) : 0;
 }
 
 class Outputs {
@@ -159,7 +159,7 @@ class Outputs {
   T* take(size_t output) {
     if (args_.req[output] != Req::null) return args_.out[output].mutable_as<T>();
     T* room = reinterpret_cast<T*>(rest_.data());
-    rest_ = rest_.subspan((static_cast<size_t>(args_.out[output].bytes()) + 63) / 64 * 64);
+    rest_ = rest_.subspan(aligned(static_cast<size_t>(args_.out[output].bytes())));
     return room;
   }
   std::span<std::byte> rest() const { return rest_; }
@@ -169,19 +169,14 @@ class Outputs {
   std::span<std::byte> rest_;
 };
 
-// The largest share of a batch that threads work on at once.
-int slots_for(int cores) { return std::clamp(cores, 1, ScratchSlots::kMost); }
-
 // --- eigenvectors and LQ ----------------------------------------------------------------------------------------
 
 struct EigenScratch {
   int64_t reals, integers;
   explicit EigenScratch(int64_t n) : reals(1 + 6 * n + 2 * n * n), integers(3 + 5 * n) {}
-  size_t real_bytes(DType dtype) const {
-    return (static_cast<size_t>(reals * size_of(dtype)) + 63) / 64 * 64;
-  }
+  size_t real_bytes(DType dtype) const { return aligned(static_cast<size_t>(reals * size_of(dtype))); }
   size_t bytes(DType dtype) const {
-    return real_bytes(dtype) + (static_cast<size_t>(integers) * sizeof(blasint) + 63) / 64 * 64;
+    return real_bytes(dtype) + aligned(static_cast<size_t>(integers) * sizeof(blasint));
   }
 };
 
@@ -194,14 +189,14 @@ void fix_sign(T* vector, int64_t n) {
 }
 
 size_t lq_bytes(int64_t rows, DType dtype) {  // tau and work
-  return (static_cast<size_t>(rows * (1 + kPanel) * size_of(dtype)) + 63) / 64 * 64;
+  return aligned(static_cast<size_t>(rows * (1 + kPanel) * size_of(dtype)));
 }
 
-void linalg_potrf_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_potrf_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   FirstFailure failure;
-  dispatch_matrix(args.out[0].dtype, "linalg_potrf", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_potrf", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
     if (n > kLargeCholesky) {
@@ -221,11 +216,11 @@ void linalg_potrf_cblas(const NoParams&, const KernelArgs& args) {
   failure.check("_linalg_potrf", "not positive definite", a.count);
 }
 
-void linalg_potri_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_potri_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   FirstFailure failure;
-  dispatch_matrix(args.out[0].dtype, "linalg_potri", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_potri", [&]<class T>(Type<T>) {
     each_matrix(args, a.count, cube(n), [&](int64_t item) {
       T* matrix = args.out[0].mutable_as<T>() + item * a.size();
       copy_lower(args.in[0].as<T>() + item * a.size(), matrix, n);
@@ -233,28 +228,26 @@ void linalg_potri_cblas(const NoParams&, const KernelArgs& args) {
       blasint info = 0;
       Blas<T>::potri("U", &order, matrix, &lda, &info, 1);
       if (info != 0) failure.note(item);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < i; ++j) matrix[j * n + i] = matrix[i * n + j];
-      }
+      mirror_lower(matrix, n);
     });
   });
   failure.check("_linalg_potri", "singular: its diagonal holds a zero, so it is no Cholesky factor", a.count);
 }
 
-size_t linalg_gelqf_scratch(const NoParams&, const KernelSpec& spec) {
+size_t linalg_gelqf_scratch(const KernelSpec& spec) {
   return room_bytes(spec, 0) + lq_bytes(Matrices(spec.in[0].shape).rows, spec.in[0].dtype) *
                                    static_cast<size_t>(slots_for(spec.cores));
 }
 
 // A row-major matrix is its transpose to LAPACK, whose QR factors are Q^T and L^T.
-void linalg_gelqf_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_gelqf_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t m = a.rows, n = a.columns;
   if (a.count * m == 0) return;
-  dispatch_matrix(args.in[0].dtype, "linalg_gelqf", [&]<class T>(Type<T>) {
+  dispatch_real(args.in[0].dtype, "linalg_gelqf", [&]<class T>(Type<T>) {
     Outputs outputs(args);
     T* const all_q = outputs.take<T>(0);
-    T* const all_l = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* const all_l = args.wanted<T>(1);
     ScratchSlots slots(outputs.rest(), lq_bytes(m, dtype_of<T>()), slots_for(args.context->cores));
     std::copy_n(args.in[0].as<T>(), a.count * a.size(), all_q);
     each_matrix(args, a.count, 4 * double(m) * double(m) * double(n), [&](int64_t item) {
@@ -275,18 +268,18 @@ void linalg_gelqf_cblas(const NoParams&, const KernelArgs& args) {
   });
 }
 
-size_t linalg_syevd_scratch(const NoParams&, const KernelSpec& spec) {
+size_t linalg_syevd_scratch(const KernelSpec& spec) {
   return room_bytes(spec, 0) + room_bytes(spec, 1) +
          EigenScratch(Matrices(spec.in[0].shape).rows).bytes(spec.in[0].dtype) *
              static_cast<size_t>(slots_for(spec.cores));
 }
 
-void linalg_syevd_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_syevd_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   if (a.count * n == 0) return;
   FirstFailure failure;
-  dispatch_matrix(args.in[0].dtype, "linalg_syevd", [&]<class T>(Type<T>) {
+  dispatch_real(args.in[0].dtype, "linalg_syevd", [&]<class T>(Type<T>) {
     const EigenScratch need(n);
     Outputs outputs(args);
     T* const all_vectors = outputs.take<T>(0);
@@ -311,17 +304,16 @@ void linalg_syevd_cblas(const NoParams&, const KernelArgs& args) {
   failure.check("_linalg_syevd", "one whose eigenvalues did not converge; is it finite?", a.count);
 }
 
-size_t linalg_inverse_scratch(const NoParams&, const KernelSpec& spec) {
+size_t linalg_inverse_scratch(const KernelSpec& spec) {
   return inverse_bytes(Matrices(spec.in[0].shape).rows, spec.in[0].dtype) *
          static_cast<size_t>(slots_for(spec.cores));
 }
 
-void linalg_inverse_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_inverse_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
-  if (a.count * n == 0) return;
   FirstFailure failure;
-  dispatch_matrix(args.out[0].dtype, "linalg_inverse", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_inverse", [&]<class T>(Type<T>) {
     ScratchSlots slots(args.scratch, inverse_bytes(n, dtype_of<T>()), slots_for(args.context->cores));
     each_matrix(args, a.count, 2 * cube(n), [&](int64_t item) {
       const ScratchSlots::Use memory(slots);
@@ -337,32 +329,28 @@ void linalg_inverse_cblas(const NoParams&, const KernelArgs& args) {
   failure.check("_linalg_inverse", "singular", a.count);
 }
 
-size_t linalg_det_scratch(const NoParams&, const KernelSpec& spec) {
-  return room_bytes(spec, 1) + room_bytes(spec, 2);
-}
-size_t linalg_slogdet_scratch(const NoParams&, const KernelSpec& spec) {
-  return room_bytes(spec, 2) + room_bytes(spec, 3);
-}
+size_t linalg_det_scratch(const KernelSpec& spec) { return room_bytes(spec, 1) + room_bytes(spec, 2); }
+size_t linalg_slogdet_scratch(const KernelSpec& spec) { return room_bytes(spec, 2) + room_bytes(spec, 3); }
 
-void linalg_det_cblas(const NoParams&, const KernelArgs& args) {
-  dispatch_matrix(args.in[0].dtype, "linalg_det", [&]<class T>(Type<T>) {
+void linalg_det_cblas(const KernelArgs& args) {
+  dispatch_real(args.in[0].dtype, "linalg_det", [&]<class T>(Type<T>) {
     Outputs outputs(args);
     T* factors = outputs.take<T>(1);
     int32_t* order = outputs.take<int32_t>(2);
-    T* det = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
+    T* det = args.wanted<T>(0);
     factor_all<T>(args, factors, order, [&](int64_t item, const T* lu, const int32_t* pivots, int64_t n) {
       if (det) det[item] = determinant(lu, pivots, n);
     });
   });
 }
 
-void linalg_slogdet_cblas(const NoParams&, const KernelArgs& args) {
-  dispatch_matrix(args.in[0].dtype, "linalg_slogdet", [&]<class T>(Type<T>) {
+void linalg_slogdet_cblas(const KernelArgs& args) {
+  dispatch_real(args.in[0].dtype, "linalg_slogdet", [&]<class T>(Type<T>) {
     Outputs outputs(args);
     T* factors = outputs.take<T>(2);
     int32_t* order = outputs.take<int32_t>(3);
-    T* sign = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* log = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* sign = args.wanted<T>(0);
+    T* log = args.wanted<T>(1);
     factor_all<T>(args, factors, order, [&](int64_t item, const T* lu, const int32_t* pivots, int64_t n) {
       const LogDeterminant<T> result(lu, pivots, n);
       if (sign) sign[item] = result.sign;
@@ -372,12 +360,11 @@ void linalg_slogdet_cblas(const NoParams&, const KernelArgs& args) {
 }
 
 // Zeros for a singular matrix.
-void linalg_inverse_of_lu_cblas(const NoParams&, const KernelArgs& args) {
+void linalg_inverse_of_lu_cblas(const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
-  if (a.count * n == 0) return;
   FirstFailure failure;
-  dispatch_matrix(args.out[0].dtype, "linalg_inverse_of_lu", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_inverse_of_lu", [&]<class T>(Type<T>) {
     ScratchSlots slots(args.scratch, inverse_bytes(n, dtype_of<T>()), slots_for(args.context->cores));
     each_matrix(args, a.count, 2 * cube(n), [&](int64_t item) {
       const ScratchSlots::Use memory(slots);

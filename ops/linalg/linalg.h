@@ -14,25 +14,18 @@ struct Gemm2Params {
   bool transpose_b = false;
   double alpha = 1;
   int axis = -2;
-  static void fields(FieldList<Gemm2Params>& f) {
-    using P = Gemm2Params;
+  template <class P>
+  static void fields(FieldList<P>& f) {
     f("transpose_a", &P::transpose_a, "Multiplies the transpose of A.");
     f("transpose_b", &P::transpose_b, "Multiplies by the transpose of B.");
     f("alpha", &P::alpha, "Factor of the product.");
+    if constexpr (requires { &P::beta; }) f("beta", &P::beta, "Factor of C.");
     f("axis", &P::axis, "Axis of the rows; the columns are the last one.");
   }
 };
 
 struct GemmParams : Gemm2Params {
   double beta = 1;
-  static void fields(FieldList<GemmParams>& f) {
-    using P = GemmParams;
-    f("transpose_a", &P::transpose_a, "Multiplies the transpose of A.");
-    f("transpose_b", &P::transpose_b, "Multiplies by the transpose of B.");
-    f("alpha", &P::alpha, "Factor of the product.");
-    f("beta", &P::beta, "Factor of C.");
-    f("axis", &P::axis, "Axis of the rows; the columns are the last one.");
-  }
 };
 
 // trmm and trsm.

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <limits>
 
 #include "base/error.h"
 #include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
+#include "ops/first_noted.h"
 #include "ops/kernel.h"
 
 // Batches of matrices, as kernels walk them.
@@ -37,28 +36,17 @@ void each_matrix(const KernelArgs& args, int64_t count, double flops, Fn&& fn) {
 }
 
 // The first matrix for which a loop over a batch failed, whichever thread saw it.
-class FirstFailure {
- public:
-  void note(int64_t item) {
-    int64_t first = item_.load(std::memory_order_relaxed);
-    while (item < first && !item_.compare_exchange_weak(first, item, std::memory_order_relaxed)) {}
-  }
+struct FirstFailure : FirstNoted {
   void check(const char* who, const char* what, int64_t count) const {
-    const int64_t item = item_.load(std::memory_order_relaxed);
-    LOOMIX_CHECK(item == kNone, ValueError, "[{}] matrix {} of a batch of {} is {}.", who, item, count, what);
+    LOOMIX_CHECK(!any(), ValueError, "[{}] matrix {} of a batch of {} is {}.", who, value(), count, what);
   }
-
- private:
-  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  std::atomic<int64_t> item_{kNone};
 };
 
-template <class Fn>
-void dispatch_matrix(DType dtype, const char* who, Fn&& fn) {
-  dispatch_floating(dtype, who, [&]<class T>(Type<T>) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) fn(Type<T>{});
-    else detail::throw_bad_dtype(dtype_of<T>(), who, "float32, float64");
-  });
+template <class T>
+void mirror_lower(T* matrix, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < i; ++j) matrix[j * n + i] = matrix[i * n + j];
+  }
 }
 
 }  // namespace loomix::ops

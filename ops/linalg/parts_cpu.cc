@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
@@ -24,7 +26,6 @@ struct Triangle {
         distance(std::abs(int64_t{p.offset})),
         length(n - distance),
         n(n) {}
-  int64_t size() const { return length * (length + 1) / 2; }
   // Calls fn(place in the vector, place in the matrix).
   template <class Fn>
   void each(Fn&& fn) const {
@@ -37,13 +38,17 @@ struct Triangle {
   }
 };
 
+// Calls fn(a, in, out, item) for each matrix of a batch like `matrices`: what input and output 0 have for it.
 template <class Fn>
 void each_of(const char* who, const KernelArgs& args, const TensorView& matrices, Fn&& fn) {
   const Matrices a(matrices.shape);
-  dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+  const int64_t count = std::max<int64_t>(1, a.count);
+  const int64_t in_size = args.in[0].size() / count, out_size = args.out[0].size() / count;
+  dispatch_real(args.out[0].dtype, who, [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
-    each_matrix(args, a.count, double(a.size()), [&](int64_t item) { fn(a, item, in, out); });
+    each_matrix(args, a.count, double(a.size()),
+                [&](int64_t item) { fn(a, in + item * in_size, out + item * out_size, item); });
   });
 }
 
@@ -75,59 +80,45 @@ void triangle(const T* from, T* to, int64_t n, bool lower) {
   }
 }
 
-void linalg_sumlogdiag_cpu(const NoParams&, const KernelArgs& args) {
-  each_of("linalg_sumlogdiag", args, args.in[0],
-          [](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            std::remove_reference_t<decltype(out[0])> sum = 0;
-            for (int64_t i = 0; i < a.rows; ++i) sum += std::log(in[item * a.size() + i * (a.rows + 1)]);
-            out[item] = sum;
-          });
+void linalg_sumlogdiag_cpu(const KernelArgs& args) {
+  each_of("linalg_sumlogdiag", args, args.in[0], [](const Matrices& a, const auto* in, auto* out, int64_t) {
+    *out = 0;
+    for (int64_t i = 0; i < a.rows; ++i) *out += std::log(in[i * (a.rows + 1)]);
+  });
 }
 
 void linalg_extractdiag_cpu(const DiagonalParams& p, const KernelArgs& args) {
-  each_of("linalg_extractdiag", args, args.in[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            const Diagonal d(a.rows, p.offset);
-            for (int64_t i = 0; i < d.length; ++i)
-              out[item * d.length + i] = in[item * a.size() + d.first + i * d.step];
-          });
+  each_of("linalg_extractdiag", args, args.in[0], [&](const Matrices& a, const auto* in, auto* out, int64_t) {
+    const Diagonal d(a.rows, p.offset);
+    for (int64_t i = 0; i < d.length; ++i) out[i] = in[d.first + i * d.step];
+  });
 }
 
 void linalg_makediag_cpu(const DiagonalParams& p, const KernelArgs& args) {
-  each_of("linalg_makediag", args, args.out[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            const Diagonal d(a.rows, p.offset);
-            auto* matrix = out + item * a.size();
-            std::fill_n(matrix, a.size(), 0);
-            for (int64_t i = 0; i < d.length; ++i) matrix[d.first + i * d.step] = in[item * d.length + i];
-          });
+  each_of("linalg_makediag", args, args.out[0], [&](const Matrices& a, const auto* in, auto* out, int64_t) {
+    const Diagonal d(a.rows, p.offset);
+    std::fill_n(out, a.size(), 0);
+    for (int64_t i = 0; i < d.length; ++i) out[d.first + i * d.step] = in[i];
+  });
 }
 
 void linalg_extracttrian_cpu(const TriangleParams& p, const KernelArgs& args) {
   each_of("linalg_extracttrian", args, args.in[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            const Triangle t(p, a.rows);
-            t.each([&](int64_t packed, int64_t place) {
-              out[item * t.size() + packed] = in[item * a.size() + place];
-            });
+          [&](const Matrices& a, const auto* in, auto* out, int64_t) {
+            Triangle(p, a.rows).each([&](int64_t packed, int64_t place) { out[packed] = in[place]; });
           });
 }
 
 void linalg_maketrian_cpu(const TriangleParams& p, const KernelArgs& args) {
-  each_of("linalg_maketrian", args, args.out[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            const Triangle t(p, a.rows);
-            auto* matrix = out + item * a.size();
-            std::fill_n(matrix, a.size(), 0);
-            t.each([&](int64_t packed, int64_t place) { matrix[place] = in[item * t.size() + packed]; });
-          });
+  each_of("linalg_maketrian", args, args.out[0], [&](const Matrices& a, const auto* in, auto* out, int64_t) {
+    std::fill_n(out, a.size(), 0);
+    Triangle(p, a.rows).each([&](int64_t packed, int64_t place) { out[place] = in[packed]; });
+  });
 }
 
 void linalg_triangle_part_cpu(const TrianglePartParams& p, const KernelArgs& args) {
   each_of("linalg_triangle_part", args, args.in[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-            in += item * a.size();
-            out += item * a.size();
+          [&](const Matrices& a, const auto* in, auto* out, int64_t) {
             switch (p.part) {
               case TrianglePart::mirrored: return mirrored(in, out, a.rows);
               case TrianglePart::folded: return folded(in, out, a.rows);
@@ -136,30 +127,28 @@ void linalg_triangle_part_cpu(const TrianglePartParams& p, const KernelArgs& arg
           });
 }
 
-void linalg_scale_cpu(const NoParams&, const KernelArgs& args) {
-  each_of("linalg_scale", args, args.in[0], [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+void linalg_scale_cpu(const KernelArgs& args) {
+  each_of("linalg_scale", args, args.in[0], [&](const Matrices& a, const auto* in, auto* out, int64_t item) {
     const auto factor = static_cast<decltype(in)>(args.in[1].data)[item];
-    for (int64_t i = item * a.size(); i < (item + 1) * a.size(); ++i) out[i] = in[i] * factor;
+    for (int64_t i = 0; i < a.size(); ++i) out[i] = in[i] * factor;
   });
 }
 
-void linalg_inner_cpu(const NoParams&, const KernelArgs& args) {
-  each_of("linalg_inner", args, args.in[0], [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
-    const auto* other = static_cast<decltype(in)>(args.in[1].data);
-    std::remove_reference_t<decltype(out[0])> sum = 0;
-    for (int64_t i = item * a.size(); i < (item + 1) * a.size(); ++i) sum += in[i] * other[i];
-    out[item] = sum;
+void linalg_inner_cpu(const KernelArgs& args) {
+  each_of("linalg_inner", args, args.in[0], [&](const Matrices& a, const auto* in, auto* out, int64_t item) {
+    const auto* other = static_cast<decltype(in)>(args.in[1].data) + item * a.size();
+    *out = std::inner_product(in, in + a.size(), other, std::remove_pointer_t<decltype(out)>{0});
   });
 }
 
-void linalg_gap_quotient_cpu(const NoParams&, const KernelArgs& args) {
+void linalg_gap_quotient_cpu(const KernelArgs& args) {
   each_of("linalg_gap_quotient", args, args.in[0],
-          [&](const Matrices& a, int64_t item, const auto* in, auto* out) {
+          [&](const Matrices& a, const auto* in, auto* out, int64_t item) {
             const auto* values = static_cast<decltype(in)>(args.in[1].data) + item * a.rows;
             for (int64_t i = 0; i < a.rows; ++i) {
               for (int64_t j = 0; j < a.rows; ++j) {
                 const auto gap = values[i] - values[j];
-                const int64_t place = item * a.size() + i * a.rows + j;
+                const int64_t place = i * a.rows + j;
                 out[place] = gap == 0 ? 0 : in[place] / gap;
               }
             }

@@ -142,6 +142,12 @@ double product_cost(const Shape& out, int64_t inner) {
   return 100 + 0.05 * double(out.size()) * double(inner);
 }
 
+template <class P>
+double gemm_cost(const P& p, const KernelSpec& spec) {
+  const Shape& a = spec.in[0].shape;
+  return product_cost(spec.out[0].shape, a[p.transpose_a ? row_axis(p, "linalg_gemm", a) : a.ndim() - 1]);
+}
+
 }  // namespace
 
 void register_linalg_products(OpTable& table) {
@@ -153,12 +159,7 @@ void register_linalg_products(OpTable& table) {
         s.set_in(2, s.out(0));
       })
       .inplace(2, 0)
-      .cost([](const GemmParams& p, const KernelSpec& spec) {
-        const Shape& a = spec.in[0].shape;
-        return product_cost(
-            spec.out[0].shape,
-            a[p.transpose_a ? normalize_axis(p.axis, a.ndim(), "linalg_gemm") : a.ndim() - 1]);
-      })
+      .cost(gemm_cost<GemmParams>)
       .gradient([](const GemmParams& p, GradBuilder& g) {
         product_gradient(p, g);
         if (g.wants(2))
@@ -169,12 +170,7 @@ void register_linalg_products(OpTable& table) {
       .infer_shape(
           [](const Gemm2Params& p, ShapeInfer& s) { s.set_out(0, product_shape(p, s, s.in(0), s.in(1))); })
       .accumulates()
-      .cost([](const Gemm2Params& p, const KernelSpec& spec) {
-        const Shape& a = spec.in[0].shape;
-        return product_cost(
-            spec.out[0].shape,
-            a[p.transpose_a ? normalize_axis(p.axis, a.ndim(), "linalg_gemm2") : a.ndim() - 1]);
-      })
+      .cost(gemm_cost<Gemm2Params>)
       .gradient(product_gradient);
   const auto triangular = [&](const char* name, const char* doc,
                               void (*gradient)(const TriangularParams&, GradBuilder&)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
+#include "ops/elemwise/apply.h"
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
@@ -38,7 +37,6 @@ void multiply(const Gemm2Params& p, double beta, const TensorView& left, const T
   const int64_t k = p.transpose_a ? a.rows : a.columns;
   const int64_t blocks = blocks_of(c.rows);
   const double flops = 2.0 * double(std::min(c.rows, kBlock)) * double(c.columns) * double(k);
-  if (out.size() == 0) return;
   each_matrix(args, c.count() * blocks, flops, [&](int64_t piece) {
     const int64_t item = piece / blocks;
     const int64_t top = piece % blocks * kBlock;
@@ -52,18 +50,12 @@ void multiply(const Gemm2Params& p, double beta, const TensorView& left, const T
   });
 }
 
-void copy_bytes(const TensorView& from, const TensorView& to) {
-  if (from.data != to.data && from.size() > 0)
-    std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
-}
-
 // trmm or trsm: the other matrix is worked on in place, in blocks of what A does not mix.
 template <auto Float, auto Double>
 void triangular(const char* who, const TriangularParams& p, const KernelArgs& args) {
-  copy_bytes(args.in[1], args.out[0]);
-  dispatch_matrix(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+  apply_convert(args.in[1], args.out[0], args);
+  dispatch_real(args.out[0].dtype, who, [&]<class T>(Type<T>) {
     const Matrices b(args.out[0].shape);
-    if (args.out[0].size() == 0) return;
     const int64_t n = p.rightside ? b.columns : b.rows;
     const int64_t free = p.rightside ? b.rows : b.columns;
     const int64_t blocks = blocks_of(free);
@@ -112,22 +104,14 @@ void solve_few_rows(const TriangularParams& p, const T* a, T* x, int64_t n, int6
   }
 }
 
-template <class T>
-void mirror_lower(T* c, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < i; ++j) c[j * n + i] = c[i * n + j];
-  }
-}
-
 void linalg_gemm_cblas(const GemmParams& p, const KernelArgs& args) {
-  copy_bytes(args.in[2], args.out[0]);
-  dispatch_matrix(args.out[0].dtype, "linalg_gemm", [&]<class T>(Type<T>) {
-    multiply<T>(p, p.beta, args.in[0], args.in[1], args.out[0], args);
-  });
+  apply_convert(args.in[2], args.out[0], args);
+  dispatch_real(args.out[0].dtype, "linalg_gemm",
+                [&]<class T>(Type<T>) { multiply<T>(p, p.beta, args.in[0], args.in[1], args.out[0], args); });
 }
 
 void linalg_gemm2_cblas(const Gemm2Params& p, const KernelArgs& args) {
-  dispatch_matrix(args.out[0].dtype, "linalg_gemm2", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_gemm2", [&]<class T>(Type<T>) {
     multiply<T>(p, args.req[0] == Req::add ? 1 : 0, args.in[0], args.in[1], args.out[0], args);
   });
 }
@@ -139,9 +123,9 @@ void linalg_trmm_cblas(const TriangularParams& p, const KernelArgs& args) {
 void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args) {
   constexpr int64_t kFewRows = 16, kFewColumns = 64;
   const Matrices b(args.out[0].shape);
-  if (!p.rightside && b.rows <= kFewRows && b.columns <= kFewColumns && args.req[0] != Req::null) {
-    copy_bytes(args.in[1], args.out[0]);
-    return dispatch_matrix(args.out[0].dtype, "linalg_trsm", [&]<class T>(Type<T>) {
+  if (!p.rightside && b.rows <= kFewRows && b.columns <= kFewColumns) {
+    apply_convert(args.in[1], args.out[0], args);
+    return dispatch_real(args.out[0].dtype, "linalg_trsm", [&]<class T>(Type<T>) {
       each_matrix(args, b.count, double(b.rows * b.size()), [&](int64_t item) {
         solve_few_rows(p, args.in[0].as<T>() + item * b.rows * b.rows,
                        args.out[0].mutable_as<T>() + item * b.size(), b.rows, b.columns);
@@ -152,8 +136,7 @@ void linalg_trsm_cblas(const TriangularParams& p, const KernelArgs& args) {
 }
 
 void linalg_syrk_cblas(const SyrkParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
-  dispatch_matrix(args.out[0].dtype, "linalg_syrk", [&]<class T>(Type<T>) {
+  dispatch_real(args.out[0].dtype, "linalg_syrk", [&]<class T>(Type<T>) {
     const Matrices a(args.in[0].shape);
     const int64_t n = p.transpose ? a.columns : a.rows;
     const int64_t k = p.transpose ? a.rows : a.columns;

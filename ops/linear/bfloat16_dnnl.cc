@@ -81,13 +81,11 @@ class PreparedProduct : public KernelState {
   PreparedProduct(const Product& product, bool with_bias, bool add, int cores)
       : product_(product),
         blocks_(product.shape),
-        slots_(static_cast<int>(
-            std::min<int64_t>(std::clamp(cores, 1, ScratchSlots::kMost), product.batch * blocks_.count))) {
+        slots_(static_cast<int>(std::min<int64_t>(slots_for(cores), product.batch * blocks_.count))) {
     plans_.emplace_back(product.shape, blocks_, blocks_.length, with_bias, add);
     if (blocks_.last != blocks_.length)
       plans_.emplace_back(product.shape, blocks_, blocks_.last, with_bias, add);
-    for (const Plan& plan : plans_)
-      slot_bytes_ = std::max(slot_bytes_, (plan.scratchpad.get_size() + 63) / 64 * 64);
+    for (const Plan& plan : plans_) slot_bytes_ = std::max(slot_bytes_, aligned(plan.scratchpad.get_size()));
     scratch_bytes = slot_bytes_ * static_cast<size_t>(slots_);
   }
 

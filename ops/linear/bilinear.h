@@ -37,10 +37,6 @@ class BilinearShapes {
   int a_, b_, out_;
 };
 
-inline GradValue call_with(GradBuilder& g, const char* op, std::initializer_list<GradValue> inputs) {
-  return g.call(op, std::span(inputs.begin(), inputs.size()), g.attrs())[0];
-}
-
 // The attributes that were given; no_bias is on where there is such a field.
 template <class P>
 TextPairs without_bias(const AttrsBase& attrs) {
@@ -73,10 +69,10 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
        if (!p.no_bias) s.set_in(2, bias_shape(p));
      }
    }).gradient([](const P&, GradBuilder& g) {
-    if (g.wants(0)) g.set(0, call_with(g, ops.fa, {g.grad_of(0), g.in(1), g.in(0)}));
-    if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.grad_of(0), g.in(0), g.in(1)}));
+    if (g.wants(0)) g.set(0, g.call1(ops.fa, {g.grad_of(0), g.in(1), g.in(0)}, g.attrs()));
+    if (g.wants(1)) g.set(1, g.call1(ops.fb, {g.grad_of(0), g.in(0), g.in(1)}, g.attrs()));
     if constexpr (with_bias) {
-      if (g.num_in() > 2 && g.wants(2)) g.set(2, call_with(g, ops.bias, {g.grad_of(0)}));
+      if (g.num_in() > 2 && g.wants(2)) g.set(2, g.call1(ops.bias, {g.grad_of(0)}, g.attrs()));
     }
   });
   auto fa = table.add_hidden<P>(ops.fa, {"grad", b, a});
@@ -88,7 +84,7 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
     }).gradient([](const P&, GradBuilder& g) {
     const GradValue head = g.grad_of(0);
     if (g.wants(0)) g.set(0, g.call1(ops.f, {head, g.in(1)}, without_bias<P>(*g.attrs())));
-    if (g.wants(1)) g.set(1, call_with(g, ops.fb, {g.in(0), head, g.in(1)}));
+    if (g.wants(1)) g.set(1, g.call1(ops.fb, {g.in(0), head, g.in(1)}, g.attrs()));
   });
   auto fb = table.add_hidden<P>(ops.fb, {"grad", a, b});
   fb.accumulates()
@@ -101,7 +97,7 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
       .gradient([](const P&, GradBuilder& g) {
         const GradValue head = g.grad_of(0);
         if (g.wants(0)) g.set(0, g.call1(ops.f, {g.in(1), head}, without_bias<P>(*g.attrs())));
-        if (g.wants(1)) g.set(1, call_with(g, ops.fa, {g.in(0), head, g.in(1)}));
+        if (g.wants(1)) g.set(1, g.call1(ops.fa, {g.in(0), head, g.in(1)}, g.attrs()));
       });
   fa.shape_only(2);
   fb.shape_only(2);

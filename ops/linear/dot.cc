@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/linear/bilinear.h"
+#include "ops/shape/shape.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -23,13 +24,8 @@ Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape&
                "[{}] axis {} of lhs {} has size {}, and axis {} of rhs {} size {}; expected the same, for "
                "they are summed over.",
                who, left, lhs.to_string(), lhs[left], right, rhs.to_string(), rhs[right]);
-  Shape out;
-  for (int axis = 0; axis < lhs.ndim(); ++axis) {
-    if (axis != left) out.push_back(lhs[axis]);
-  }
-  for (int axis = 0; axis < rhs.ndim(); ++axis) {
-    if (axis != right) out.push_back(rhs[axis]);
-  }
+  Shape out = without_axis(lhs, left);
+  for (const int64_t size : without_axis(rhs, right)) out.push_back(size);
   if (out.ndim() == 0) out.push_back(1);
   return out;
 }

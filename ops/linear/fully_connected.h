@@ -20,12 +20,10 @@ struct FullyConnectedParams {
 };
 
 // FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). Its kernels are matrix products
-// (fully_connected_kernels.h), but for two.
-// For batches of some dozen rows: the weight is read in place.
+// (fully_connected_kernels.h), but for the bias's gradient, and this one for batches of some dozen rows, which reads the
+// weight in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);
 Support fully_connected_panels_support(const FullyConnectedParams&, const KernelSpec&);
 size_t fully_connected_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
-// grad -> gradient of the bias.
-void fully_connected_bias_cpu(const FullyConnectedParams&, const KernelArgs&);
 
 }  // namespace loomix::ops

@@ -30,7 +30,6 @@ inline Product fully_connected_weight_product(const FullyConnectedParams& p, Vie
 template <MatMulFn matmul>
 void fully_connected_forward(const FullyConnectedParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
-  if (args.req[0] == Req::null || out.size() == 0) return;
   if (!p.no_bias) {
     const auto bytes = static_cast<size_t>(p.num_hidden * size_of(out.dtype));
     for (int64_t i = 0; i < out.size() / p.num_hidden; ++i)

@@ -22,6 +22,11 @@ inline constexpr double kFlopsForTeam = 400'000;  // smaller products are faster
 // one BLAS call wait for each other at every panel, which costs a multiple when something else wants a core.
 template <class T, class Gemm>
 void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunContext& context, Gemm&& gemm) {
+  if (s.m == 0 || s.n == 0) return;
+  if (s.k == 0) {
+    if (!s.add) std::fill_n(c, s.m * s.n, T{0});
+    return;
+  }
   constexpr int64_t kUnit = 32;          // blocks begin at full vectors
   constexpr int64_t kBlocksPerCore = 2;  // each packs its rows of A and columns of B
   const Leading ld{s.transpose_a ? s.m : s.k, s.transpose_b ? s.k : s.n, s.n};

@@ -35,7 +35,7 @@ void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b
     const T* left = static_cast<const T*>(a);
     const T* right = static_cast<const T*>(b);
     T* result = static_cast<T*>(c);
-    const int64_t grain = std::max<int64_t>(1, kFlopsPerThread / std::max<int64_t>(1, s.n * s.k));
+    const int64_t grain = kFlopsPerThread / std::max<int64_t>(1, s.n * s.k);
     engine::parallel_each(context, s.m, grain, [&](int64_t i) {
       for (int64_t j = 0; j < s.n; ++j) {
         Accum<T> sum = s.add ? static_cast<Accum<T>>(result[i * s.n + j]) : Accum<T>{0};
@@ -63,12 +63,11 @@ void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dty
     return;
   }
   const int64_t work = std::max<int64_t>(1, shape.m * shape.n * shape.k);
-  engine::parallel_for(context, count, std::max<int64_t>(1, kFlopsPerThread / work),
-                       [&](int64_t begin, int64_t end) {
-                         engine::RunContext alone = context;
-                         alone.cores = 1;
-                         for (int64_t i = begin; i < end; ++i) one(i, alone);
-                       });
+  engine::parallel_for(context, count, kFlopsPerThread / work, [&](int64_t begin, int64_t end) {
+    engine::RunContext alone = context;
+    alone.cores = 1;
+    for (int64_t i = begin; i < end; ++i) one(i, alone);
+  });
 }
 
 void sum_rows(int64_t rows, int64_t columns, DType dtype, const void* in, void* out, bool add,

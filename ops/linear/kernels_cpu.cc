@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/elemwise/loops.h"
 #include "ops/families.h"
 #include "ops/linear/dot_kernels.h"
 #include "ops/linear/fully_connected_kernels.h"
@@ -19,11 +20,17 @@ Support by_blas(const KernelSpec& spec) {
 
 template <class P, ProductOf<P> product_of>
 Support few_rows(const P& p, const KernelSpec& spec) {
-  const DType dtype = spec.out[0].dtype;
-  if (dtype != DType::float16 && dtype != DType::bfloat16) return Support::no("it is for halves");
+  if (!is_half(spec.out[0].dtype)) return Support::no("it is for halves");
   const MatMul shape = product_of(p, spec.in, spec.out).shape;
   if (shape.m > kFewRows || shape.transpose_a) return Support::no("there are too many rows");
   return Support::yes();
+}
+
+// grad -> gradient of the bias.
+void fully_connected_bias_cpu(const FC& p, const KernelArgs& args) {
+  const TensorView& grad = args.in[0];
+  sum_rows(grad.size() / p.num_hidden, p.num_hidden, grad.dtype, grad.data, args.out[0].data,
+           args.req[0] == Req::add, *args.context);
 }
 
 // By BLAS; halves as float32; the reference. `batched`: the inputs with rows, or matrices, along axis 0, a bit each.

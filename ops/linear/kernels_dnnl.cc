@@ -8,20 +8,13 @@
 namespace loomix::ops {
 namespace {
 
-template <class P>
-Support large_float(const P&, const KernelSpec& spec) {
-  if (spec.out[0].dtype != DType::float32) return Support::no("not float32");
-  return Support::yes();
-}
-
-template <class P, void (*run)(const P&, const KernelArgs&)>
-void add(OpTable& table, const char* op, const char* name) {
-  table.kernel<run, large_float<P>>(op, name);
+Support is_float(const KernelSpec& spec) {
+  return spec.out[0].dtype == DType::float32 ? Support::yes() : Support::no("not float32");
 }
 
 template <class P, ProductOf<P> product_of>
 void add_product(OpTable& table, const char* op, const char* name) {
-  add<P, product_kernel<P, product_of, matmul_dnnl>>(table, op, name);
+  table.kernel<product_kernel<P, product_of, matmul_dnnl>, is_float>(op, name);
 }
 
 }  // namespace
@@ -31,7 +24,7 @@ void kernels_linear_dnnl(OpTable& table) {
   kernels_bfloat16_dnnl(table);
   using FC = FullyConnectedParams;
   using Dot = DotParams;
-  add<FC, fully_connected_forward<matmul_dnnl>>(table, "FullyConnected", "fully_connected_dnnl");
+  table.kernel<fully_connected_forward<matmul_dnnl>, is_float>("FullyConnected", "fully_connected_dnnl");
   add_product<FC, fully_connected_data_product>(table, "_backward_FullyConnected_data",
                                                 "fully_connected_data_dnnl");
   add_product<FC, fully_connected_weight_product>(table, "_backward_FullyConnected_weight",

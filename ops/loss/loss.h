@@ -11,7 +11,7 @@ namespace loomix::ops {
 template <class P>
 void infer_loss_type(const P&, TypeInfer& t) {
   t.tie({0});
-  if (t.in(1) == DType::unknown) t.set_in(1, t.in(0));
+  t.default_in(1, t.in(0));
   if (t.num_in() > 2) t.set_in(2, t.in(0));
 }
 

@@ -13,9 +13,6 @@ struct RegressionOutputParams {
   }
 };
 
-// linear: x, gradient x - label; logistic: sigmoid(x), gradient y - label; mae: x, gradient sign(x - label).
-enum class Regression { linear, logistic, mae };
-
 struct SvmOutputParams {
   float margin = 1.0f;
   float regularization_coefficient = 1.0f;

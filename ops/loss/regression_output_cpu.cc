@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-#include <cstring>
+#include <algorithm>
 
-#include "engine/parallel_for.h"
+#include "ops/elemwise/apply.h"
+#include "ops/elemwise/unary.h"
 #include "ops/loss/label.h"
 #include "ops/loss/regression_output.h"
 #include "ops/table.h"
@@ -10,57 +10,34 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kGrain = 16384;
-
-void copy(const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].data == args.in[0].data || args.out[0].size() == 0) return;
-  std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.out[0].bytes()));
-}
-
-template <Regression kind>
-void regression_output_cpu(const RegressionOutputParams&, const KernelArgs& args) {
-  if constexpr (kind != Regression::logistic) return copy(args);
-  dispatch_floating(args.out[0].dtype, "RegressionOutput", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* x = args.in[0].as<T>();
-    T* y = args.out[0].mutable_as<T>();
-    engine::parallel_each(*args.context, args.out[0].size(), kGrain, [&](int64_t i) {
-      y[i] = static_cast<T>(1 / (1 + std::exp(-static_cast<A>(x[i]))));
-    });
-  });
-}
+// What the gradient is: that of the squared or absolute distance.
+enum class Regression { distance, sign };
 
 // output, label -> gradient of the data.
 template <Regression kind>
 void regression_output_backward_cpu(const RegressionOutputParams& p, const KernelArgs& args) {
-  const int64_t size = args.out[0].size();
-  if (args.req[0] == Req::null || size == 0) return;
-  dispatch_floating(args.out[0].dtype, "RegressionOutput", [&]<class T>(Type<T>) {
-    dispatch_numeric(args.in[1].dtype, "RegressionOutput", [&]<class L>(Type<L>) {
-      using A = Accum<T>;
-      const T* y = args.in[0].as<T>();
-      const L* label = args.in[1].as<L>();
-      T* out = args.out[0].mutable_as<T>();
-      const A scale = A(p.grad_scale) / A(size / args.out[0].shape[0]);
-      engine::parallel_each(*args.context, size, kGrain, [&](int64_t i) {
-        const A distance = static_cast<A>(y[i]) - static_cast<A>(static_cast<Accum<L>>(label[i]));
-        const A sign = distance > 0 ? A{1} : distance < 0 ? A{-1} : A{0};
-        out[i] = static_cast<T>(scale * (kind == Regression::mae ? sign : distance));
-      });
+  const TensorView &out = args.out[0], &label = args.in[1];
+  dispatch_floating(out.dtype, "RegressionOutput", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    const T* y = args.in[0].as<T>();
+    T* to = out.mutable_as<T>();
+    const A scale = A(p.grad_scale) / A(out.size() / out.shape[0]);
+    parallel_blocks(args, out.size(), [&](int64_t begin, int64_t end) {
+      A labels[kLoopBlock];
+      for (int64_t first = begin; first < end; first += kLoopBlock) {
+        const int64_t count = std::min(kLoopBlock, end - first);
+        convert_row(label.dtype, element(label, first), dtype_of<A>(), labels, count);
+        for (int64_t i = 0; i < count; ++i) {
+          const A distance = static_cast<A>(y[first + i]) - labels[i];
+          const A sign = distance > 0 ? A{1} : distance < 0 ? A{-1} : A{0};
+          to[first + i] = static_cast<T>(scale * (kind == Regression::sign ? sign : distance));
+        }
+      }
     });
   });
 }
 
-template <Regression kind>
-void add_regression(OpTable& table, const std::string& name) {
-  table.kernel<regression_output_cpu<kind>>(name, "regression_output_cpu");
-  table.kernel<regression_output_backward_cpu<kind>>("_backward_" + name, "regression_output_backward_cpu");
-}
-
-void svm_output_cpu(const SvmOutputParams&, const KernelArgs& args) { copy(args); }
-
 void svm_output_backward_cpu(const SvmOutputParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   dispatch_floating(args.out[0].dtype, "SVMOutput", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* x = args.in[0].as<T>();
@@ -85,10 +62,13 @@ void svm_output_backward_cpu(const SvmOutputParams& p, const KernelArgs& args) {
 }  // namespace
 
 void kernels_regression_output(OpTable& table) {
-  add_regression<Regression::linear>(table, "LinearRegressionOutput");
-  add_regression<Regression::logistic>(table, "LogisticRegressionOutput");
-  add_regression<Regression::mae>(table, "MAERegressionOutput");
-  table.kernel<svm_output_cpu>("SVMOutput", "svm_output_cpu");
+  for (const char* op : {"LinearRegressionOutput", "MAERegressionOutput", "SVMOutput"})
+    table.kernel<convert_cpu>(op, "copy_cpu");
+  table.kernel<unary_cpu<unary_code<fn::Sigmoid>>>("LogisticRegressionOutput", "unary_cpu");
+  for (const char* op : {"_backward_LinearRegressionOutput", "_backward_LogisticRegressionOutput"})
+    table.kernel<regression_output_backward_cpu<Regression::distance>>(op, "regression_output_backward_cpu");
+  table.kernel<regression_output_backward_cpu<Regression::sign>>("_backward_MAERegressionOutput",
+                                                                 "regression_output_backward_cpu");
   table.kernel<svm_output_backward_cpu>("_backward_SVMOutput", "svm_output_backward_cpu");
 }
 

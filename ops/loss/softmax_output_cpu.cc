@@ -42,7 +42,6 @@ void softmax_output_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
 
 // output, label -> gradient of the data.
 void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   const TensorView& label = args.in[1];
   const SoftmaxRows rows = rows_of(p, args.in[0].shape);
   dispatch_floating(args.out[0].dtype, "SoftmaxOutput", [&]<class T>(Type<T>) {
@@ -56,19 +55,16 @@ void softmax_output_backward_cpu(const SoftmaxOutputParams& p, const KernelArgs&
         rows.size != 1) {  // probabilities
       const T* wanted = label.as<T>();
       const A scale = A(p.grad_scale);
-      engine::parallel_for(*args.context, args.out[0].size(), kElementsPerThread,
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t i = begin; i < end; ++i)
-                               put(i, scale * (static_cast<A>(y[i]) - static_cast<A>(wanted[i])));
-                           });
-      return;
+      return engine::parallel_each(*args.context, args.out[0].size(), kElementsPerThread, [&](int64_t i) {
+        put(i, scale * (static_cast<A>(y[i]) - static_cast<A>(wanted[i])));
+      });
     }
     const Labels labels(label);
     const A scale = A(p.grad_scale / divisor(p, rows, label));
     const A smooth = rows.size > 1 ? A(p.smooth_alpha) / A(rows.size - 1) : A{0};
     const A on_label = A{1} - A(p.smooth_alpha);
     const auto ignored = static_cast<int64_t>(p.ignore_label);
-    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / rows.size);
+    const int64_t grain = kElementsPerThread / rows.size;
     engine::parallel_each(*args.context, rows.outer * rows.inner, grain, [&](int64_t row) {
       const int64_t first = row / rows.inner * rows.size * rows.inner + row % rows.inner;
       const int64_t wanted = labels[row];

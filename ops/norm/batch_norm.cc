@@ -63,36 +63,9 @@ void backward_type(const P&, TypeInfer& t) {
   for (int i = 1; i < 3; ++i) t.set_out(i, parameters);
 }
 
-template <class P>
-struct Names;
-template <>
-struct Names<BatchNormParams> {
-  static constexpr const char* forward = "BatchNorm";
-  static constexpr const char* backward = "_backward_BatchNorm";
-  static constexpr const char* backward_free = "_backward_BatchNorm_free_gamma";
-};
-template <>
-struct Names<BatchNormV1Params> {
-  static constexpr const char* forward = "BatchNorm_v1";
-  static constexpr const char* backward = "_backward_BatchNorm_v1";
-  static constexpr const char* backward_free = "_backward_BatchNorm_v1_free_gamma";
-};
-
-template <>
-struct Names<SyncBatchNormParams> {
-  static constexpr const char* forward = "_contrib_SyncBatchNorm";
-  static constexpr const char* backward = "_backward_SyncBatchNorm";
-  static constexpr const char* backward_free = "_backward_SyncBatchNorm_free_gamma";
-};
-template <>
-struct Names<BatchNormReluParams> {
-  static constexpr const char* forward = "_contrib_BatchNormWithReLU";
-  static constexpr const char* backward = "_backward_BatchNormWithReLU";
-  static constexpr const char* backward_free = "_backward_BatchNormWithReLU_free_gamma";
-};
 // A gamma that is fixed is set to 1, so it is a state then; the gradient does not need its value.
 template <class P>
-void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
+void add_backward(OpTable& table, const std::string& name, bool fixed_gamma) {
   auto builder = table.add_hidden<P>(name, {"grad", "data", "mean", "var"});
   if (fixed_gamma) builder.state("gamma");
   else builder.input("gamma");
@@ -107,8 +80,9 @@ void add_backward(OpTable& table, const char* name, bool fixed_gamma) {
 }
 
 template <class P>
-void add(OpTable& table, const char* doc) {
-  auto op = table.add<P>(Names<P>::forward, {"data", "gamma", "beta"}).doc(doc);
+void add(OpTable& table, const char* name, const std::string& backward, const char* doc) {
+  const std::string backward_free = backward + "_free_gamma";
+  auto op = table.add<P>(name, {"data", "gamma", "beta"}).doc(doc);
   op.state("moving_mean")
       .state("moving_var")
       .outputs({"output", "mean", "var"})
@@ -124,29 +98,31 @@ void add(OpTable& table, const char* doc) {
         return input == 3 ? R"(["zero", {}])" : input == 4 ? R"(["one", {}])" : nullptr;
       })
       .element_cost(0.3)
-      .gradient([](const P& p, GradBuilder& g) {
+      .gradient_by([backward, backward_free](const AttrsBase& attrs, GradBuilder& g) {
         const GradValue head = kRelu<P> ? g.call1("_backward_relu", {g.grad_of(0), g.out(0)}) : g.grad_of(0);
         const GradValue inputs[] = {head, g.in(0), g.out(1), g.out(2), g.in(1), g.in(3), g.in(4)};
-        const auto grads =
-            g.call(p.fix_gamma ? Names<P>::backward : Names<P>::backward_free, inputs, g.attrs());
+        const auto grads = g.call(attrs.as<P>().fix_gamma ? backward : backward_free, inputs, g.attrs());
         for (int i = 0; i < 3; ++i) {
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
   // As in MXNet, there is an output that says where the result is positive.
   if (kRelu<P>) op.output("mask").output_types(3, {DType::uint8});
-  add_backward<P>(table, Names<P>::backward, true);
-  add_backward<P>(table, Names<P>::backward_free, false);
+  add_backward<P>(table, backward, true);
+  add_backward<P>(table, backward_free, false);
 }
 
 }  // namespace
 
 void register_batch_norm(OpTable& table) {
-  add<BatchNormParams>(table, "Normalises each channel over the batch, then scales by gamma and adds beta.");
-  add<BatchNormV1Params>(table, "BatchNorm over axis 1, for old files.");
-  add<SyncBatchNormParams>(table,
+  add<BatchNormParams>(table, "BatchNorm", "_backward_BatchNorm",
+                       "Normalises each channel over the batch, then scales by gamma and adds beta.");
+  add<BatchNormV1Params>(table, "BatchNorm_v1", "_backward_BatchNorm_v1",
+                         "BatchNorm over axis 1, for old files.");
+  add<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "_backward_SyncBatchNorm",
                            "BatchNorm over axis 1 whose batch may lie on several devices; here, on one.");
-  add<BatchNormReluParams>(table, "BatchNorm, then max(x, 0).");
+  add<BatchNormReluParams>(table, "_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU",
+                           "BatchNorm, then max(x, 0).");
 }
 
 }  // namespace loomix::ops

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/parallel_for.h"
+#include "ops/axis_split.h"
 #include "ops/lane_sums.h"
 #include "ops/norm/batch_norm.h"
 #include "ops/table.h"
@@ -10,20 +11,14 @@
 namespace loomix::ops {
 namespace {
 
-// The data as (outer, channels, inner).
-struct Channels {
-  int64_t outer, count, inner;
-  Channels(const BatchNormParams& p, const Shape& shape) {
-    const int axis = normalize_axis(p.axis, shape.ndim(), "BatchNorm");
-    outer = shape.size_between(0, axis);
-    count = shape[axis];
-    inner = shape.size_between(axis + 1, shape.ndim());
-  }
-  int64_t items() const { return outer * inner; }
+// The data about the axis of its channels.
+struct Channels : AxisSplit {
+  Channels(const BatchNormParams& p, const Shape& shape) : AxisSplit(shape, p.axis, "BatchNorm") {}
+  int64_t items() const { return lines(); }
   // Calls fn(position, length) for each run of consecutive elements of channel c.
   template <class Fn>
   void each_run(int64_t c, Fn&& fn) const {
-    for (int64_t o = 0; o < outer; ++o) fn((o * count + c) * inner, inner);
+    for (int64_t o = 0; o < outer; ++o) fn((o * size + c) * inner, inner);
   }
 };
 
@@ -40,7 +35,7 @@ struct Strip {
   void each(Fn&& fn) const {
     if (channels.inner == 1) {
       for (int64_t o = 0; o < channels.outer; ++o) {
-        const int64_t row = o * channels.count + first;
+        const int64_t row = o * channels.size + first;
 #pragma omp simd
         for (int64_t c = 0; c < count; ++c) fn(row + c, c);
       }
@@ -67,9 +62,9 @@ struct Strip {
 
 template <class Fn>
 void each_strip(const Channels& channels, engine::RunContext& context, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, channels.items()));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, channels.items());
   const int64_t most = channels.inner == 1 ? kStrip : 1;
-  engine::parallel_for(context, channels.count, grain, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(context, channels.size, grain, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; c += most) fn(Strip{channels, c, std::min(most, end - c)});
   });
 }
@@ -96,8 +91,8 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
   const A* beta = args.in[2].as<A>();
   const A* moving_mean = args.in[3].as<A>();
   const A* moving_var = args.in[4].as<A>();
-  A* mean_out = args.out[1].data ? args.out[1].mutable_as<A>() : nullptr;
-  A* inverse_out = args.out[2].data ? args.out[2].mutable_as<A>() : nullptr;
+  A* mean_out = args.wanted<A>(1);
+  A* inverse_out = args.wanted<A>(2);
   const bool by_batch = args.training && !p.use_global_stats;
   each_strip(channels, *args.context, [&](const Strip& strip) {
     A means[kStrip], variances[kStrip], scales[kStrip], shifts[kStrip];
@@ -188,15 +183,12 @@ void positive_part_cpu(const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "BatchNormWithReLU", [&]<class T>(Type<T>) {
     T* y = args.out[0].mutable_as<T>();
-    uint8_t* mask = args.req[3] == Req::null ? nullptr : args.out[3].mutable_as<uint8_t>();
-    engine::parallel_for(*args.context, args.out[0].size(), kElementsPerThread,
-                         [=](int64_t begin, int64_t end) {
-                           for (int64_t i = begin; i < end; ++i) {
-                             const bool positive = static_cast<Accum<T>>(y[i]) > 0;
-                             if (!positive) y[i] = T{};
-                             if (mask) mask[i] = positive;
-                           }
-                         });
+    uint8_t* mask = args.wanted<uint8_t>(3);
+    engine::parallel_each(*args.context, args.out[0].size(), kElementsPerThread, [=](int64_t i) {
+      const bool positive = static_cast<Accum<T>>(y[i]) > 0;
+      if (!positive) y[i] = T{};
+      if (mask) mask[i] = positive;
+    });
   });
 }
 

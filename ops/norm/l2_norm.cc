@@ -22,16 +22,8 @@ void l2_shape(const L2NormalizationParams& p, ShapeInfer& s) {
 
 void lrn_shape(const LRNParams& p, ShapeInfer& s) {
   LOOMIX_CHECK(p.nsize % 2 == 1, ValueError, "[{}] nsize is {}; expected an odd number.", s.who(), p.nsize);
-  for (int i = 0; i < 2; ++i) s.set_out(i, s.in(0));
-  s.set_in(0, s.out(0));
-  const Shape& data = s.in(0);
-  s.expect(0, data.ndim() == 4, "4 axes");
-}
-
-// The gradient operator's output has the shape of its first input.
-template <class P>
-void shape_of_first(const P&, ShapeInfer& s) {
-  s.tie({0});
+  s.tie({0}, {0, 1});
+  s.expect(0, s.in(0).ndim() == 4, "4 axes");
 }
 
 }  // namespace
@@ -46,7 +38,7 @@ void register_l2_norm(OpTable& table) {
       .gradient_op("_backward_L2Normalization", {head(0), output(0), output(1)});
   table.add_hidden<L2NormalizationParams>("_backward_L2Normalization", {"grad", "output", "norm"})
       .output("data")
-      .infer_shape(shape_of_first<L2NormalizationParams>)
+      .shape_of(0)
       .types(kFloatingTypes);
   table.add<LRNParams>("LRN", {"data"})
       .doc("Divides each element by a power of the mean square of the channels around it.")
@@ -58,7 +50,7 @@ void register_l2_norm(OpTable& table) {
       .gradient_op("_backward_LRN", {head(0), input(0), output(0), output(1)});
   table.add_hidden<LRNParams>("_backward_LRN", {"grad", "data", "output", "denominator"})
       .output("data")
-      .infer_shape(shape_of_first<LRNParams>)
+      .shape_of(0)
       .types(kFloatingTypes)
       .element_cost(8);
 }

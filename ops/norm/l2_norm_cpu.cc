@@ -31,7 +31,7 @@ Groups groups_of(const L2NormalizationParams& p, const Shape& data) {
 
 template <class Fn>
 void each_group(const Groups& groups, const KernelArgs& args, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, groups.size));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, groups.size);
   engine::parallel_each(*args.context, groups.count, grain, [&](int64_t r) { fn(r, groups.first(r)); });
 }
 
@@ -46,7 +46,7 @@ void with_step(const Groups& groups, Fn&& fn) {
 template <class Fn>
 void each_channel(const Shape& data, const KernelArgs& args, Fn&& fn) {
   const int64_t places = data[2] * data[3];
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, places));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, places);
   engine::parallel_each(*args.context, data[0] * data[1], grain,
                         [&](int64_t r) { fn(r % data[1], r * places, places); });
 }
@@ -65,8 +65,8 @@ void l2_normalization_cpu(const L2NormalizationParams& p, const KernelArgs& args
   dispatch_floating(args.in[0].dtype, "L2Normalization", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* x = args.in[0].as<T>();
-    T* y = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* norms = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* y = args.wanted<T>(0);
+    T* norms = args.wanted<T>(1);
     with_step(groups, [&](auto step) {
       each_group(groups, args, [&](int64_t r, int64_t first) {
         const A squares = sum_run<A>(0, groups.size, [&](int64_t i) {
@@ -155,8 +155,8 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* x = args.in[0].as<T>();
-    T* y = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-    T* denominators = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+    T* y = args.wanted<T>(0);
+    T* denominators = args.wanted<T>(1);
     const A factor = static_cast<A>(p.alpha) / static_cast<A>(p.nsize);
     const int64_t plane = shape[2] * shape[3];
     each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {

@@ -7,19 +7,6 @@
 namespace loomix::ops {
 namespace {
 
-template <class P>
-constexpr const char* kName = "LayerNorm";
-template <>
-constexpr const char* kName<InstanceNormParams> = "InstanceNorm";
-template <>
-constexpr const char* kName<GroupNormParams> = "GroupNorm";
-template <class P>
-constexpr const char* kBackward = "_backward_LayerNorm";
-template <>
-constexpr const char* kBackward<InstanceNormParams> = "_backward_InstanceNorm";
-template <>
-constexpr const char* kBackward<GroupNormParams> = "_backward_GroupNorm";
-
 // Shapes of gamma (and beta) and of the statistics.
 struct Parts {
   int64_t parameters;
@@ -31,14 +18,16 @@ Parts parts(const LayerNormParams& p, const char* who, const Shape& data) {
   statistics[axis] = 1;
   return {data[axis], statistics};
 }
-Parts parts(const InstanceNormParams&, const char* who, const Shape& data) {
+void check_axes(const char* who, const Shape& data) {
   LOOMIX_CHECK(data.ndim() >= 3, ShapeError, "[{}] the data has shape {}; expected 3 axes or more.", who,
                data.to_string());
+}
+Parts parts(const InstanceNormParams&, const char* who, const Shape& data) {
+  check_axes(who, data);
   return {data[1], Shape{data[0], data[1]}};
 }
 Parts parts(const GroupNormParams& p, const char* who, const Shape& data) {
-  LOOMIX_CHECK(data.ndim() >= 3, ShapeError, "[{}] the data has shape {}; expected 3 axes or more.", who,
-               data.to_string());
+  check_axes(who, data);
   LOOMIX_CHECK(data[1] < 0 || data[1] % p.num_groups == 0, ShapeError,
                "[{}] the data has shape {}; its {} channels are no multiple of num_groups {}.", who,
                data.to_string(), data[1], p.num_groups);
@@ -70,16 +59,17 @@ void infer_backward(const P& p, ShapeInfer& s) {  // grad, data, gamma, mean, de
 }
 
 template <class P>
-void add(OpTable& table, const char* doc) {
-  table.add<P>(kName<P>, {"data", "gamma", "beta"})
+void add(OpTable& table, const std::string& name, const char* doc) {
+  const std::string backward = "_backward_" + name;
+  table.add<P>(name, {"data", "gamma", "beta"})
       .doc(doc)
       .outputs({"output", "mean", "std"})
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape(infer_forward<P>)
       .types(kFloatingTypes)
       .element_cost(0.5)
-      .gradient_op(kBackward<P>, {head(0), input(0), input(1), output(1), output(2)}, {0, 1, 2});
-  table.add_hidden<P>(kBackward<P>, {"grad", "data", "gamma", "mean", "std"})
+      .gradient_op(backward, {head(0), input(0), input(1), output(1), output(2)}, {0, 1, 2});
+  table.add_hidden<P>(backward, {"grad", "data", "gamma", "mean", "std"})
       .outputs({"data", "gamma", "beta"})
       .infer_shape(infer_backward<P>)
       .types(kFloatingTypes)
@@ -101,9 +91,10 @@ NormRows norm_rows(const GroupNormParams& p, const Shape& data) {
 }
 
 void register_row_norm(OpTable& table) {
-  add<LayerNormParams>(table, "Normalises along one axis, then scales by gamma and adds beta.");
-  add<InstanceNormParams>(table, "Normalises each channel of each item, then scales by gamma and adds beta.");
-  add<GroupNormParams>(table,
+  add<LayerNormParams>(table, "LayerNorm", "Normalises along one axis, then scales by gamma and adds beta.");
+  add<InstanceNormParams>(table, "InstanceNorm",
+                          "Normalises each channel of each item, then scales by gamma and adds beta.");
+  add<GroupNormParams>(table, "GroupNorm",
                        "Normalises each group of channels of each item; one gamma and one beta a group.");
 }
 

@@ -18,7 +18,7 @@ int64_t first_of(const NormRows& rows, int64_t row) {
 
 template <class Fn>
 void each_row(const NormRows& rows, engine::RunContext& context, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, rows.size);
   engine::parallel_each(context, rows.rows, grain, [&](int64_t row) { fn(row); });
 }
 
@@ -61,8 +61,8 @@ void forward(const NormRows& rows, double eps, const KernelArgs& args) {
   const T* gamma = args.in[1].as<T>();
   const T* beta = args.in[2].as<T>();
   T* y = args.out[0].mutable_as<T>();
-  T* means = args.out[1].data ? args.out[1].mutable_as<T>() : nullptr;
-  T* deviations = args.out[2].data ? args.out[2].mutable_as<T>() : nullptr;
+  T* means = args.wanted<T>(1);
+  T* deviations = args.wanted<T>(2);
   each_row(rows, *args.context, [&](int64_t index) {
     const Row row(rows, index);
     const A count = static_cast<A>(rows.size);
@@ -137,21 +137,20 @@ void to_parameters(const NormRows& rows, const KernelArgs& args) {
   if constexpr (std::is_same_v<Row, DenseRowOfOne>) {
     const int64_t elements =
         std::max<int64_t>(1, rows.rows * rows.size / std::max<int64_t>(1, rows.parameters));
-    engine::parallel_each(*args.context, rows.parameters, std::max<int64_t>(1, kElementsPerThread / elements),
-                          [&](int64_t k) {
-                            double to_gamma = 0, to_beta = 0;
-                            for (int64_t index = k; index < rows.rows; index += rows.parameters) {
-                              const Row row(rows, index);
-                              const A mean = b.mean(index), inverse = b.inverse(index);
-                              const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
-                              to_beta += static_cast<double>(sum_run<A>(0, rows.size, head));
-                              to_gamma += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
-                                return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
-                              }));
-                            }
-                            put(1, k, 1, &to_gamma);
-                            put(2, k, 1, &to_beta);
-                          });
+    engine::parallel_each(*args.context, rows.parameters, kElementsPerThread / elements, [&](int64_t k) {
+      double to_gamma = 0, to_beta = 0;
+      for (int64_t index = k; index < rows.rows; index += rows.parameters) {
+        const Row row(rows, index);
+        const A mean = b.mean(index), inverse = b.inverse(index);
+        const auto head = [&](int64_t i) { return static_cast<A>(b.grad[row.at(i)]); };
+        to_beta += static_cast<double>(sum_run<A>(0, rows.size, head));
+        to_gamma += static_cast<double>(sum_run<A>(0, rows.size, [&](int64_t i) {
+          return head(i) * (static_cast<A>(b.x[row.at(i)]) - mean) * inverse;
+        }));
+      }
+      put(1, k, 1, &to_gamma);
+      put(2, k, 1, &to_beta);
+    });
   } else {
     engine::parallel_for(*args.context, rows.size, kParametersPerThread, [&](int64_t begin, int64_t end) {
       for (int64_t first = begin; first < end; first += kStrip) {

@@ -19,12 +19,18 @@ inline float scalar_at(const TensorView& view, int64_t i) {
   });
 }
 
-// Applies the rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
-template <bool mixed, class Rule, class T, class S>
-void apply_range(const Rule& given, const T* weight, const T* grad, S* s0, S* s1, S* s2, float* weight32,
-                 T* out, int64_t begin, int64_t end) {
+// Applies a rule to elements [begin, end). With `mixed` the weight is kept in `weight32`, which changes with it.
+template <class Rule, class T, class S, bool mixed>
+void update_range(const UpdateArrays& arrays, int64_t begin, int64_t end) {
   using A = Accum<T>;
-  const Rule rule = given;  // a copy, which no store can change
+  const Rule rule = *static_cast<const Rule*>(arrays.rule);  // a copy, which no store can change
+  const T* const weight = static_cast<const T*>(arrays.weight);
+  const T* const grad = static_cast<const T*>(arrays.grad);
+  S* const s0 = static_cast<S*>(arrays.states[0]);
+  S* const s1 = static_cast<S*>(arrays.states[1]);
+  S* const s2 = static_cast<S*>(arrays.states[2]);
+  float* const weight32 = arrays.weight32;
+  T* const out = static_cast<T*>(arrays.out);
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     A s[3] = {};
@@ -41,6 +47,14 @@ void apply_range(const Rule& given, const T* weight, const T* grad, S* s0, S* s1
   }
 }
 
+template <class Rule, class T>
+UpdateLoop loop_for(bool mixed) {
+  if (mixed) return update_range<Rule, T, float, true>;
+  if constexpr (std::is_same_v<T, float> && loop_of<Rule> != nullptr)
+    return best_loops<UpdateLoops>().*loop_of<Rule>;
+  else return update_range<Rule, T, T, false>;
+}
+
 // Updates a whole weight. make(Type<A>) gives the rule that computes in A. The states have the weight's type, or
 // float32 where a float32 copy of the weight is kept.
 template <class Make>
@@ -49,38 +63,19 @@ void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::s
   // Loops round the last elements of a range in their own way, so ranges end where the whole does, or at a block.
   constexpr int64_t kBlock = 64;
   constexpr int64_t kGrain = 16384 / kBlock;
-  const auto in_ranges = [&](auto&& loop) {
+  UpdateArrays arrays{.weight = weight.data, .grad = grad.data, .out = out.data};
+  if (weight32) arrays.weight32 = weight32->mutable_as<float>();
+  for (size_t i = 0; i < states.size(); ++i) arrays.states[i] = states[i].data;
+  const auto run = [&](UpdateLoop loop, const void* rule) {
     const int64_t size = weight.size();
+    arrays.rule = rule;
     engine::parallel_for(context, (size + kBlock - 1) / kBlock, kGrain, [&](int64_t begin, int64_t end) {
-      loop(begin * kBlock, std::min(end * kBlock, size));
+      loop(arrays, begin * kBlock, std::min(end * kBlock, size));
     });
   };
-  void* state[3] = {};
-  for (size_t i = 0; i < states.size(); ++i) state[i] = states[i].data;
   dispatch_floating(weight.dtype, "update", [&]<class T>(Type<T>) {
     const auto rule = make(Type<Accum<T>>{});
-    const T* w = weight.as<T>();
-    const T* g = grad.as<T>();
-    T* to = out.mutable_as<T>();
-    using Rule = std::remove_const_t<decltype(rule)>;
-    if constexpr (std::is_same_v<T, float> && loop_of<Rule> != nullptr) {
-      if (weight32 == nullptr) {
-        float* const floats[3] = {static_cast<float*>(state[0]), static_cast<float*>(state[1]),
-                                  static_cast<float*>(state[2])};
-        const UpdateLoop loop = best_loops<UpdateLoops>().*loop_of<Rule>;
-        in_ranges([&](int64_t begin, int64_t end) { loop(&rule, w, g, floats, to, begin, end); });
-        return;
-      }
-    }
-    const auto run = [&]<class S, bool mixed>(Type<S>, std::bool_constant<mixed>) {
-      float* copy = mixed ? weight32->mutable_as<float>() : nullptr;
-      in_ranges([&](int64_t begin, int64_t end) {
-        apply_range<mixed>(rule, w, g, static_cast<S*>(state[0]), static_cast<S*>(state[1]),
-                           static_cast<S*>(state[2]), copy, to, begin, end);
-      });
-    };
-    if (weight32) run(Type<float>{}, std::true_type{});
-    else run(Type<T>{}, std::false_type{});
+    run(loop_for<std::remove_const_t<decltype(rule)>, T>(weight32 != nullptr), &rule);
   });
 }
 

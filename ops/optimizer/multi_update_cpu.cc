@@ -11,54 +11,58 @@
 namespace loomix::ops {
 namespace {
 
-// `stride` arrays for each weight: weight, grad, states, and weight32 if mixed.
-template <template <class> class Rule, bool mixed, class P, class Rates>
-void run_sgd(const P& p, const KernelArgs& args, Rates&& rates) {
-  constexpr size_t kStates = Rule<float>::kStates;
-  constexpr size_t kStride = 2 + kStates + (mixed ? 1 : 0);
-  for (size_t i = 0; i < static_cast<size_t>(p.num_weights); ++i) {
+// Calls fn(i, arrays of weight i, weight32 or null) for each weight that is wanted: its arrays are weight, grad, states, and
+// weight32 where one is kept.
+template <class Fn>
+void each_weight(const KernelArgs& args, std::span<const TensorView> arrays, size_t states, Fn&& fn) {
+  const size_t stride = arrays.size() / args.out.size();
+  for (size_t i = 0; i < args.out.size(); ++i) {
     if (args.req[i] == Req::null) continue;
-    const auto in = args.in.subspan(i * kStride, kStride);
-    const auto [lr, wd] = rates(i);
-    update::apply([&, lr = lr, wd = wd]<class A>(Type<A>) { return Rule<A>(p, A(lr), A(wd)); }, in[0], in[1],
-                  in.subspan(2, kStates), mixed ? &in[kStride - 1] : nullptr, args.out[i], *args.context);
+    const auto in = arrays.subspan(i * stride, stride);
+    fn(i, in, stride > 2 + states ? &in.back() : nullptr);
   }
 }
 
-template <template <class> class Rule, bool mixed, class P>
-void multi_sgd(const P& p, const KernelArgs& args) {
-  run_sgd<Rule, mixed>(p, args, [&](size_t i) { return std::pair(p.lrs[i], p.wds[i]); });
-}
-
-// The rates are arrays, behind all others.
-template <template <class> class Rule, bool mixed, class P>
-void preloaded_multi_sgd(const P& p, const KernelArgs& args) {
-  const TensorView& lrs = args.in[args.in.size() - 2];
-  const TensorView& wds = args.in[args.in.size() - 1];
-  run_sgd<Rule, mixed>(p, args, [&](size_t i) {
-    const auto at = static_cast<int64_t>(i);
-    return std::pair(update::scalar_at(lrs, at), update::scalar_at(wds, at));
+template <template <class> class Rule, class P, class Rates>
+void run_sgd(const P& p, const KernelArgs& args, std::span<const TensorView> arrays, Rates&& rates) {
+  constexpr size_t kStates = Rule<float>::kStates;
+  each_weight(args, arrays, kStates, [&](size_t i, const auto& in, const TensorView* weight32) {
+    const auto [lr, wd] = rates(i);
+    update::apply([&, lr = lr, wd = wd]<class A>(Type<A>) { return Rule<A>(p, A(lr), A(wd)); }, in[0], in[1],
+                  in.subspan(2, kStates), weight32, args.out[i], *args.context);
   });
 }
 
-template <bool mixed>
+template <template <class> class Rule, class P>
+void multi_sgd(const P& p, const KernelArgs& args) {
+  run_sgd<Rule>(p, args, args.in, [&](size_t i) { return std::pair(p.lrs[i], p.wds[i]); });
+}
+
+// The rates are arrays, behind all others.
+template <template <class> class Rule, class P>
+void preloaded_multi_sgd(const P& p, const KernelArgs& args) {
+  const size_t arrays = args.in.size() - 2;
+  run_sgd<Rule>(p, args, args.in.first(arrays), [&](size_t i) {
+    const auto at = static_cast<int64_t>(i);
+    return std::pair(update::scalar_at(args.in[arrays], at), update::scalar_at(args.in[arrays + 1], at));
+  });
+}
+
 void multi_adamw(const MultiAdamWParams& p, const KernelArgs& args) {
-  constexpr size_t kStride = mixed ? 5 : 4;
   const float scale = update::scalar_at(args.in.back(), 0);
   const bool skip = !std::isfinite(scale) || scale == 0;
-  for (size_t i = 0; i < static_cast<size_t>(p.num_weights); ++i) {
-    if (args.req[i] == Req::null) continue;
-    const auto in = args.in.subspan(i * kStride, kStride);
+  const auto arrays = args.in.first(args.in.size() - 1);
+  each_weight(args, arrays, 2, [&](size_t i, const auto& in, const TensorView* weight32) {
     if (skip) {
       if (in[0].size() > 0) std::memmove(args.out[i].data, in[0].data, static_cast<size_t>(in[0].bytes()));
-      continue;
+      return;
     }
     update::apply(
         [&]<class A>(Type<A>) {
           return update::AdamW<A>(p, A(p.lrs[i]), A(p.wds[i]), A(p.etas[i]), A(scale));
         },
-        in[0], in[1], in.subspan(2, 2), mixed ? &in[4] : nullptr, args.out[i], *args.context);
-  }
+        in[0], in[1], in.subspan(2, 2), weight32, args.out[i], *args.context);
+  });
 }
 
 template <bool mixed>
@@ -156,24 +160,16 @@ void reset_arrays(const NumArraysParams&, const KernelArgs& args) {
 void kernels_multi_update(OpTable& table) {
   using update::Sgd;
   using update::SgdMom;
-  using Multi = MultiSgdParams;
-  using MultiMom = MultiSgdMomParams;
-  using Loaded = PreloadedSgdParams;
-  using LoadedMom = PreloadedSgdMomParams;
-  table.kernel<multi_sgd<Sgd, false, Multi>>("multi_sgd_update", "multi_sgd_cpu");
-  table.kernel<multi_sgd<Sgd, true, Multi>>("multi_mp_sgd_update", "multi_mp_sgd_cpu");
-  table.kernel<multi_sgd<SgdMom, false, MultiMom>>("multi_sgd_mom_update", "multi_sgd_mom_cpu");
-  table.kernel<multi_sgd<SgdMom, true, MultiMom>>("multi_mp_sgd_mom_update", "multi_mp_sgd_mom_cpu");
-  table.kernel<preloaded_multi_sgd<Sgd, false, Loaded>>("preloaded_multi_sgd_update",
-                                                        "preloaded_multi_sgd_cpu");
-  table.kernel<preloaded_multi_sgd<Sgd, true, Loaded>>("preloaded_multi_mp_sgd_update",
-                                                       "preloaded_multi_mp_sgd_cpu");
-  table.kernel<preloaded_multi_sgd<SgdMom, false, LoadedMom>>("preloaded_multi_sgd_mom_update",
-                                                              "preloaded_multi_sgd_mom_cpu");
-  table.kernel<preloaded_multi_sgd<SgdMom, true, LoadedMom>>("preloaded_multi_mp_sgd_mom_update",
-                                                             "preloaded_multi_mp_sgd_mom_cpu");
-  table.kernel<multi_adamw<false>>("_multi_adamw_update", "multi_adamw_cpu");
-  table.kernel<multi_adamw<true>>("_multi_mp_adamw_update", "multi_mp_adamw_cpu");
+  for (const char* op : {"multi_sgd_update", "multi_mp_sgd_update"})
+    table.kernel<multi_sgd<Sgd, MultiSgdParams>>(op, "multi_sgd_cpu");
+  for (const char* op : {"multi_sgd_mom_update", "multi_mp_sgd_mom_update"})
+    table.kernel<multi_sgd<SgdMom, MultiSgdMomParams>>(op, "multi_sgd_mom_cpu");
+  for (const char* op : {"preloaded_multi_sgd_update", "preloaded_multi_mp_sgd_update"})
+    table.kernel<preloaded_multi_sgd<Sgd, PreloadedSgdParams>>(op, "preloaded_multi_sgd_cpu");
+  for (const char* op : {"preloaded_multi_sgd_mom_update", "preloaded_multi_mp_sgd_mom_update"})
+    table.kernel<preloaded_multi_sgd<SgdMom, PreloadedSgdMomParams>>(op, "preloaded_multi_sgd_mom_cpu");
+  for (const char* op : {"_multi_adamw_update", "_multi_mp_adamw_update"})
+    table.kernel<multi_adamw>(op, "multi_adamw_cpu");
   table.kernel<multi_lamb<false>>("_multi_lamb_update", "multi_lamb_cpu");
   table.kernel<multi_lamb<true>>("_multi_mp_lamb_update", "multi_mp_lamb_cpu");
   table.kernel<multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu");

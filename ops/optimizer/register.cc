@@ -12,17 +12,14 @@ namespace {
 template <class P>
 OpBuilder<P> add_update(OpTable& table, const char* name, std::vector<const char*> states, const char* doc) {
   auto op = table.add<P>(name, {"weight", "grad"}).doc(doc);
-  op.output("output");
   for (const char* state : states) op.state(state);
   op.one_shape().types(kFloatingTypes).inplace(0, 0).no_symbol().element_cost(0.1);
   return op;
 }
 
 // Weight, gradient and output have one type; the states are float32.
-template <class P>
-void mixed_type(const P&, TypeInfer& t) {
-  t.tie({0, 1}, {});
-  t.set_out(0, t.in(0));
+void mixed_type(TypeInfer& t) {
+  t.tie({0, 1});
   for (int i = 2; i < t.num_in(); ++i) t.set_in(i, DType::float32);
 }
 
@@ -31,25 +28,17 @@ OpBuilder<P> add_mixed_update(OpTable& table, const char* name, std::vector<cons
                               const char* doc) {
   states.push_back("weight32");
   auto op = add_update<P>(table, name, std::move(states), doc);
-  op.infer_type(mixed_type<P>);
+  op.infer_type([](const P&, TypeInfer& t) { mixed_type(t); });
   return op;
 }
 
 // All arguments but the last `scalars` are shaped alike; those have one element.
-template <class P, int scalars>
-void shape_with_scalars(const P&, ShapeInfer& s) {
-  Shape common = s.out(0);
+void shape_with_scalars(ShapeInfer& s, int scalars) {
   const int arrays = s.num_in() - scalars;
-  for (int i = 0; i < arrays; ++i) {
-    s.set_in(i, common);
-    common = s.in(i);
-  }
-  for (int i = 0; i < arrays; ++i) s.set_in(i, common);
-  s.set_out(0, common);
+  s.tie_inputs(0, arrays);
   for (int i = arrays; i < s.num_in(); ++i) {
     if (!s.in(i).ndim_known()) s.set_in(i, Shape{1});
-    LOOMIX_CHECK(!s.in(i).is_known() || s.in(i).size() == 1, ShapeError,
-                 "[{}] input {} has shape {}; expected one element.", s.who(), i, s.in(i).to_string());
+    s.expect(i, !s.in(i).is_known() || s.in(i).size() == 1, "one element");
   }
 }
 
@@ -60,41 +49,28 @@ int count_of(const P& p) {
 }
 
 // `stride` arrays for each of the weights, then `shared` ones.
-template <class P, int stride, int shared>
-void multi_shape(const P& p, ShapeInfer& s) {
-  for (int i = 0; i < count_of(p); ++i) {
-    Shape common = s.out(i);
-    for (int pass = 0; pass < 2; ++pass) {
-      for (int j = 0; j < stride; ++j) {
-        s.set_in(i * stride + j, common);
-        common = s.in(i * stride + j);
-      }
-    }
-    s.set_out(i, common);
-  }
+void multi_shape(ShapeInfer& s, int stride, int shared) {
+  const int count = s.num_out();
+  for (int i = 0; i < count; ++i) s.tie_inputs(i * stride, (i + 1) * stride, {i});
   for (int i = s.num_in() - shared; i < s.num_in(); ++i) {
-    if (!s.in(i).ndim_known()) s.set_in(i, Shape{shared == 1 ? 1 : count_of(p)});
+    if (!s.in(i).ndim_known()) s.set_in(i, Shape{shared == 1 ? 1 : count});
   }
 }
 
-template <class P, int stride, int shared, bool mixed>
-void multi_type(const P& p, TypeInfer& t) {
-  for (int i = 0; i < count_of(p); ++i) {
-    const DType dtype = t.in(i * stride);
-    t.set_in(i * stride + 1, dtype);
-    t.set_out(i, dtype);
-    for (int j = 2; j < stride; ++j) t.set_in(i * stride + j, mixed ? DType::float32 : dtype);
+void multi_type(TypeInfer& t, int stride, int shared, bool mixed) {
+  for (int i = 0; i < t.num_out(); ++i) {
+    const int first = i * stride;
+    t.tie_inputs(first, first + (mixed ? 2 : stride), {i});
+    for (int j = 2; mixed && j < stride; ++j) t.set_in(first + j, DType::float32);
   }
-  for (int i = t.num_in() - shared; i < t.num_in(); ++i) {
-    t.default_in(i);
-  }
+  for (int i = t.num_in() - shared; i < t.num_in(); ++i) t.default_in(i);
 }
 
 constexpr int kMostInPlace = 64;  // of more weights the further ones are updated by way of copies
 
 // Lists of rates must have one value for each weight; shape inference is the first place that can tell.
-template <class P, int stride, int shared>
-void checked_multi_shape(const P& p, ShapeInfer& s) {
+template <class P>
+void check_lists(const P& p, const ShapeInfer& s) {
   const auto check = [&](const char* name, size_t size) {
     LOOMIX_CHECK(size == static_cast<size_t>(count_of(p)), ValueError,
                  "[{}] {} has {} values; expected {}, one for each weight.", s.who(), name, size,
@@ -105,7 +81,6 @@ void checked_multi_shape(const P& p, ShapeInfer& s) {
   if constexpr (requires { p.etas; }) check("etas", p.etas.size());
   if constexpr (requires { p.learning_rates; }) check("learning_rates", p.learning_rates.size());
   if constexpr (requires { p.step_count; }) check("step_count", p.step_count.size());
-  multi_shape<P, stride, shared>(p, s);
 }
 
 template <class P, int stride, int shared, bool mixed>
@@ -127,8 +102,11 @@ void add_multi(OpTable& table, const char* name, const char* doc) {
       .num_inputs([](const P& p) { return stride * count_of(p) + shared; })
       .output("output")
       .num_outputs([](const P& p) { return count_of(p); })
-      .infer_shape(checked_multi_shape<P, stride, shared>)
-      .infer_type(multi_type<P, stride, shared, mixed>)
+      .infer_shape([](const P& p, ShapeInfer& s) {
+        check_lists(p, s);
+        multi_shape(s, stride, shared);
+      })
+      .infer_type([](const P&, TypeInfer& t) { multi_type(t, stride, shared, mixed); })
       .types(kFloatingTypes)
       .no_symbol();
 }
@@ -184,7 +162,7 @@ void register_lamb_adamw(OpTable& table) {
       });
   table.add<Two>("lamb_update_phase2", {"weight", "g", "r1", "r2"})
       .doc("LAMB's step, its length scaled by the norms r1 of the weight and r2 of the direction g.")
-      .infer_shape(shape_with_scalars<Two, 2>)
+      .infer_shape([](const Two&, ShapeInfer& s) { shape_with_scalars(s, 2); })
       .types(kFloatingTypes)
       .no_symbol();
   table.add<Two>("mp_lamb_update_phase2", {"weight", "g", "r1", "r2"})
@@ -203,43 +181,27 @@ void register_lamb_adamw(OpTable& table) {
       .types(kFloatingTypes)
       .no_symbol();
   using W = AdamWParams;
-  const auto scalar_last_type = [](const W&, TypeInfer& t) {
-    for (int i : {1, 2, 3}) t.set_in(i, t.in(0));
-    t.set_out(0, t.in(0));
-    t.default_in(4);
+  const auto add_adamw = [&](const char* name, std::vector<const char*> states, const char* doc) {
+    auto op = table.add<W>(name, {"weight", "grad"}).doc(doc);
+    for (const char* state : states) op.state(state);
+    return op.input("rescale_grad")
+        .infer_shape([](const W&, ShapeInfer& s) { shape_with_scalars(s, 1); })
+        .types(kFloatingTypes)
+        .no_symbol();
   };
-  table.add<W>("_adamw_update", {"weight", "grad"})
-      .doc(
-          "Adam with decoupled weight decay; `rescale_grad` is an array of one number, which skips the step "
-          "if not finite.")
-      .state("mean")
-      .state("var")
-      .input("rescale_grad")
-      .infer_shape(shape_with_scalars<W, 1>)
-      .infer_type(scalar_last_type)
-      .types(kFloatingTypes)
-      .no_symbol();
-  table.add<W>("_mp_adamw_update", {"weight", "grad"})
-      .doc("_adamw_update for a weight of a half type with a float32 copy.")
-      .state("mean")
-      .state("var")
-      .state("weight32")
-      .input("rescale_grad")
-      .infer_shape(shape_with_scalars<W, 1>)
-      .infer_type([](const W&, TypeInfer& t) {
-        t.set_in(1, t.in(0));
-        t.set_out(0, t.in(0));
-        for (int i : {2, 3, 4}) t.set_in(i, DType::float32);
-        t.default_in(5);
-      })
-      .types(kFloatingTypes)
-      .no_symbol();
+  add_adamw(
+      "_adamw_update", {"mean", "var"},
+      "Adam with decoupled weight decay; `rescale_grad` is an array of one number, which skips the step "
+      "if not finite.")
+      .infer_type([](const W&, TypeInfer& t) { multi_type(t, 4, 1, false); });
+  add_adamw("_mp_adamw_update", {"mean", "var", "weight32"},
+            "_adamw_update for a weight of a half type with a float32 copy.")
+      .infer_type([](const W&, TypeInfer& t) { multi_type(t, 5, 1, true); });
 }
 
 template <class P>
 void finite_rules(OpBuilder<P> op) {
-  op.output("output")
-      .infer_shape([](const P&, ShapeInfer& s) { s.set_out(0, Shape{1}); })
+  op.infer_shape([](const P&, ShapeInfer& s) { s.set_out(0, Shape{1}); })
       .infer_type([](const P&, TypeInfer& t) { t.set_out(0, DType::float32); })
       .types(kFloatingTypes)
       .zero_gradient();

@@ -9,6 +9,7 @@
 #include "ops/kernel_choice.h"
 #include "ops/optimizer/update_params.h"
 #include "ops/scratch_slots.h"
+#include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
 // Updates of only those rows of a weight that a row_sparse gradient has. A block of rows at a time is gathered into scratch
@@ -23,7 +24,7 @@ enum : size_t { kWeight = 0, kGrad = 1 };
 
 // Makes a row_sparse array of `rows` rows keep those with these ids, too; new ones are zero.
 void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t rows, int64_t row_bytes) {
-  const std::span<const int64_t> present{storage.indices(), static_cast<size_t>(storage.count())};
+  const std::span<const int64_t> present = stored_ids(storage);
   if (storage.count() == rows) return;
   if (std::includes(present.begin(), present.end(), ids.begin(), ids.end())) return;
   const std::vector<int64_t> own(present.begin(), present.end());  // resizing drops what is there
@@ -64,14 +65,14 @@ class RowUpdate final : public KernelState {
  public:
   RowUpdate(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec)
       : width_(spec.in[kGrad].shape.size_between(1, spec.in[kGrad].shape.ndim())),
-        slots_(std::clamp(spec.cores, 1, ScratchSlots::kMost)) {
+        slots_(slots_for(spec.cores)) {
     int64_t widest = 1;
     for (const TensorView& view : spec.in) {
       types_.push_back(view.dtype);
       widest = std::max(widest, width_ * size_of(view.dtype));
     }
     rows_ = std::max<int64_t>(1, kBlockBytes / widest);
-    for (const DType dtype : types_) slot_bytes_ += aligned(rows_ * width_ * size_of(dtype));
+    for (const DType dtype : types_) slot_bytes_ += block_bytes(dtype);
     scratch_bytes = static_cast<size_t>(slots_) * slot_bytes_;
     const Views views = block(nullptr, rows_);
     const Req req = Req::write;
@@ -81,7 +82,7 @@ class RowUpdate final : public KernelState {
 
   void run(const AttrsBase& attrs, const KernelArgs& args) const {
     const Storage& grad = *args.storages[kGrad];
-    const std::span<const int64_t> ids{grad.indices(), static_cast<size_t>(grad.count())};
+    const std::span<const int64_t> ids = stored_ids(grad);
     if (ids.empty() || args.req[0] == Req::null) return;
     for (size_t i = 0; i < args.in.size(); ++i) {
       Storage& storage = *args.storages[i];
@@ -102,7 +103,9 @@ class RowUpdate final : public KernelState {
 
  private:
   using Views = InlineVector<TensorView, 6>;
-  static size_t aligned(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
+  size_t block_bytes(DType dtype) const {
+    return aligned(static_cast<size_t>(rows_ * width_ * size_of(dtype)));
+  }
   int64_t row_bytes(size_t i) const { return width_ * size_of(types_[i]); }
 
   // Views of one block of every array, one behind the other.
@@ -110,7 +113,7 @@ class RowUpdate final : public KernelState {
     Views views;
     for (const DType dtype : types_) {
       views.push_back({memory, dtype, Shape{rows, width_}});
-      if (memory) memory += aligned(rows_ * width_ * size_of(dtype));
+      if (memory) memory += block_bytes(dtype);
     }
     return views;
   }
@@ -169,11 +172,7 @@ Support accepts(const AttrsBase& attrs, const KernelSpec& spec) {
 
 template <Rule rule>
 void add(OpTable& table, const char* op, const char* name) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.device = DeviceType::cpu;
-  kernel.sparse = true;
-  kernel.updates = true;
+  Kernel kernel{.name = name, .sparse = true, .updates = true};
   kernel.support = accepts<rule>;
   kernel.prepare = [](const OpDef& def, const AttrsBase& attrs, const KernelSpec& spec) {
     return Ref<const KernelState>(make_ref<RowUpdate>(def, attrs, spec));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/elemwise/apply.h"
 #include "ops/optimizer/apply.h"
 #include "ops/optimizer/update_rules.h"
 #include "ops/table.h"
@@ -8,26 +9,15 @@
 namespace loomix::ops {
 namespace {
 
-// weight, grad, states -> new weight.
+// weight, grad, states, (weight32) -> new weight.
 template <class P, template <class> class Rule>
 void run_update(const P& p, const KernelArgs& args) {
-  update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1], args.in.subspan(2),
-                nullptr, args.out[0], *args.context);
+  const auto states = args.in.subspan(2, Rule<float>::kStates);
+  update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1], states,
+                args.in.size() > 2 + states.size() ? &args.in.back() : nullptr, args.out[0], *args.context);
 }
 
-// weight, grad, states, weight32 -> new weight.
-template <class P, template <class> class Rule>
-void run_mixed_update(const P& p, const KernelArgs& args) {
-  const auto states = args.in.subspan(2);
-  update::apply([&]<class A>(Type<A>) { return Rule<A>(p); }, args.in[0], args.in[1],
-                states.first(states.size() - 1), &states.back(), args.out[0], *args.context);
-}
-
-// The direction of the step, in float32 for the mixed form; weight32 is only read.
-void lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
-  run_update<LambPhase1Params, update::LambDirection>(p, args);
-}
-
+// The direction of the step in float32; weight32 is only read.
 void mp_lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "mp_lamb_update_phase1", [&]<class T>(Type<T>) {
     const update::LambDirection<float> rule(p);
@@ -65,24 +55,16 @@ void lamb_phase2(const LambPhase2Params& p, const KernelArgs& args) {
 }
 
 // weight, grad, mean, var, (weight32), rescale_grad. A scale that is not finite, or zero, skips the step.
-template <bool mixed>
 void adamw(const AdamWParams& p, const KernelArgs& args) {
   const float scale = update::scalar_at(args.in.back(), 0);
-  if (!std::isfinite(scale) || scale == 0) {
-    if (args.out[0].data != args.in[0].data) {
-      std::copy_n(static_cast<const char*>(args.in[0].data), args.in[0].bytes(),
-                  static_cast<char*>(args.out[0].data));
-    }
-    return;
-  }
+  if (!std::isfinite(scale) || scale == 0) return convert_cpu(args);
   update::apply([&]<class A>(Type<A>) { return update::AdamW<A>(p, A(p.lr), A(p.wd), A(p.eta), A(scale)); },
-                args.in[0], args.in[1], args.in.subspan(2, 2), mixed ? &args.in[4] : nullptr, args.out[0],
-                *args.context);
+                args.in[0], args.in[1], args.in.subspan(2, 2), args.in.size() > 5 ? &args.in[4] : nullptr,
+                args.out[0], *args.context);
 }
 
 // One history value a row.
 void group_adagrad(const GroupAdagradParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   dispatch_floating(args.in[0].dtype, "_contrib_group_adagrad_update", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const update::Rescale<A> rescale(p);
@@ -112,9 +94,12 @@ void group_adagrad(const GroupAdagradParams& p, const KernelArgs& args) {
 
 void kernels_single_update(OpTable& table) {
   using namespace update;
-  table.kernel<run_update<SgdParams, Sgd>>("sgd_update", "sgd_cpu");
-  table.kernel<run_update<SgdMomParams, SgdMom>>("sgd_mom_update", "sgd_mom_cpu");
-  table.kernel<run_update<NagParams, Nag>>("nag_mom_update", "nag_cpu");
+  for (const char* op : {"sgd_update", "mp_sgd_update"})
+    table.kernel<run_update<SgdParams, Sgd>>(op, "sgd_cpu");
+  for (const char* op : {"sgd_mom_update", "mp_sgd_mom_update"})
+    table.kernel<run_update<SgdMomParams, SgdMom>>(op, "sgd_mom_cpu");
+  for (const char* op : {"nag_mom_update", "mp_nag_mom_update"})
+    table.kernel<run_update<NagParams, Nag>>(op, "nag_cpu");
   table.kernel<run_update<AdamParams, Adam>>("adam_update", "adam_cpu");
   table.kernel<run_update<RmsPropParams, RmsProp>>("rmsprop_update", "rmsprop_cpu");
   table.kernel<run_update<RmsPropAlexParams, RmsPropAlex>>("rmspropalex_update", "rmspropalex_cpu");
@@ -124,15 +109,11 @@ void kernels_single_update(OpTable& table) {
   table.kernel<run_update<SignumParams, Signum>>("signum_update", "signum_cpu");
   table.kernel<run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu");
   table.kernel<group_adagrad>("_contrib_group_adagrad_update", "group_adagrad_cpu");
-  table.kernel<run_mixed_update<SgdParams, Sgd>>("mp_sgd_update", "mp_sgd_cpu");
-  table.kernel<run_mixed_update<SgdMomParams, SgdMom>>("mp_sgd_mom_update", "mp_sgd_mom_cpu");
-  table.kernel<run_mixed_update<NagParams, Nag>>("mp_nag_mom_update", "mp_nag_cpu");
-  table.kernel<lamb_phase1>("lamb_update_phase1", "lamb_phase1_cpu");
+  table.kernel<run_update<LambPhase1Params, LambDirection>>("lamb_update_phase1", "lamb_phase1_cpu");
   table.kernel<lamb_phase2<false>>("lamb_update_phase2", "lamb_phase2_cpu");
   table.kernel<mp_lamb_phase1>("mp_lamb_update_phase1", "mp_lamb_phase1_cpu");
   table.kernel<lamb_phase2<true>>("mp_lamb_update_phase2", "mp_lamb_phase2_cpu");
-  table.kernel<adamw<false>>("_adamw_update", "adamw_cpu");
-  table.kernel<adamw<true>>("_mp_adamw_update", "mp_adamw_cpu");
+  for (const char* op : {"_adamw_update", "_mp_adamw_update"}) table.kernel<adamw>(op, "adamw_cpu");
 }
 
 }  // namespace loomix::ops

@@ -8,9 +8,15 @@
 // The float32 loops of the common update rules, compiled once per instruction set.
 namespace loomix::ops::update {
 
-// Applies a rule, an object of the type that the loop is for, to elements [begin, end); out may be weight.
-using UpdateLoop = void (*)(const void* rule, const float* weight, const float* grad, float* const* states,
-                            float* out, int64_t begin, int64_t end);
+struct UpdateArrays {
+  const void* rule = nullptr;  // an object of the type that the loop is for
+  const void *weight, *grad;
+  void* states[3] = {};
+  float* weight32 = nullptr;  // where the weight is kept, or null
+  void* out;                  // may be weight
+};
+// Applies the rule to elements [begin, end).
+using UpdateLoop = void (*)(const UpdateArrays& arrays, int64_t begin, int64_t end);
 
 struct UpdateLoops {
   UpdateLoop sgd, sgd_mom, nag, adam, adamw, rmsprop;

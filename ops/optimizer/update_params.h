@@ -15,38 +15,42 @@ void rescale_fields(FieldList<P>& f) {
   f("clip_gradient", &P::clip_gradient, "Clips the gradient to [-c, c]; off if negative.");
 }
 
-// Declares the fields that P has of those that rules share, in MXNet's order.
-template <class P>
-void update_fields(FieldList<P>& f) {
-  if constexpr (requires { &P::lr; }) f("lr", &P::lr, "Learning rate.").required("0.1");
-  if constexpr (requires { &P::lrs; }) f("lrs", &P::lrs, "Learning rates.").required("(0.1,)");
-  if constexpr (requires { &P::wds; }) f("wds", &P::wds, "Weight decays.").required("(0.01,)");
-  if constexpr (requires { &P::momentum; }) f("momentum", &P::momentum, "How much of the last step is kept.");
-  if constexpr (requires { &P::beta1; }) f("beta1", &P::beta1, "Decay of the mean.");
-  if constexpr (requires { &P::beta2; }) f("beta2", &P::beta2, "Decay of the variance.");
-  if constexpr (requires { &P::gamma2; }) {
-    f("gamma1", &P::gamma1, "Decay of the mean and the mean square.");
-    f("gamma2", &P::gamma2, "Decay of the step.");
-  } else if constexpr (requires { &P::gamma1; }) {
-    f("gamma1", &P::gamma1, "Decay of the mean square.");
+// Attributes made of members that rules share.
+struct UpdateFields {
+  // Declares those that P has, in MXNet's order.
+  template <class P>
+  static void fields(FieldList<P>& f) {
+    if constexpr (requires { &P::lr; }) f("lr", &P::lr, "Learning rate.").required("0.1");
+    if constexpr (requires { &P::lrs; }) f("lrs", &P::lrs, "Learning rates.").required("(0.1,)");
+    if constexpr (requires { &P::wds; }) f("wds", &P::wds, "Weight decays.").required("(0.01,)");
+    if constexpr (requires { &P::momentum; })
+      f("momentum", &P::momentum, "How much of the last step is kept.");
+    if constexpr (requires { &P::beta1; }) f("beta1", &P::beta1, "Decay of the mean.");
+    if constexpr (requires { &P::beta2; }) f("beta2", &P::beta2, "Decay of the variance.");
+    if constexpr (requires { &P::gamma2; }) {
+      f("gamma1", &P::gamma1, "Decay of the mean and the mean square.");
+      f("gamma2", &P::gamma2, "Decay of the step.");
+    } else if constexpr (requires { &P::gamma1; }) {
+      f("gamma1", &P::gamma1, "Decay of the mean square.");
+    }
+    if constexpr (requires { &P::lamda1; }) f("lamda1", &P::lamda1, "Weight of the L1 penalty.");
+    if constexpr (requires { &P::beta; }) f("beta", &P::beta, "Damps the learning rate of each coordinate.");
+    if constexpr (requires { &P::epsilon; }) f("epsilon", &P::epsilon, "Avoids a division by zero.");
+    if constexpr (requires { &P::wd; }) f("wd", &P::wd, "Weight decay.");
+    if constexpr (requires { &P::eta; }) f("eta", &P::eta, "Multiplies the whole step.").required("1");
+    rescale_fields(f);
+    if constexpr (requires { &P::clip_weights; })
+      f("clip_weights", &P::clip_weights, "Clips the weights to [-c, c]; off if negative.");
+    if constexpr (requires { &P::wd_lh; })
+      f("wd_lh", &P::wd_lh, "Weight decay that does not pass through the momentum.");
+    if constexpr (requires { &P::lazy_update; })
+      f("lazy_update", &P::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
+    if constexpr (requires { &P::num_weights; })
+      f("num_weights", &P::num_weights, "Number of weights.").at_least(1);
   }
-  if constexpr (requires { &P::lamda1; }) f("lamda1", &P::lamda1, "Weight of the L1 penalty.");
-  if constexpr (requires { &P::beta; }) f("beta", &P::beta, "Damps the learning rate of each coordinate.");
-  if constexpr (requires { &P::epsilon; }) f("epsilon", &P::epsilon, "Avoids a division by zero.");
-  if constexpr (requires { &P::wd; }) f("wd", &P::wd, "Weight decay.");
-  if constexpr (requires { &P::eta; }) f("eta", &P::eta, "Multiplies the whole step.").required("1");
-  rescale_fields(f);
-  if constexpr (requires { &P::clip_weights; })
-    f("clip_weights", &P::clip_weights, "Clips the weights to [-c, c]; off if negative.");
-  if constexpr (requires { &P::wd_lh; })
-    f("wd_lh", &P::wd_lh, "Weight decay that does not pass through the momentum.");
-  if constexpr (requires { &P::lazy_update; })
-    f("lazy_update", &P::lazy_update, "For row_sparse gradients: updates only the rows that are there.");
-  if constexpr (requires { &P::num_weights; })
-    f("num_weights", &P::num_weights, "Number of weights.").at_least(1);
-}
+};
 
-struct RescaleFields {
+struct RescaleFields : UpdateFields {
   float rescale_grad = 1, clip_gradient = -1;
 };
 
@@ -56,44 +60,36 @@ struct RateFields : RescaleFields {
 
 struct SgdParams : RateFields {
   bool lazy_update = true;
-  static void fields(FieldList<SgdParams>& f) { update_fields(f); }
 };
 
 struct SgdMomParams : RateFields {
   float momentum = 0;
   bool lazy_update = true;
-  static void fields(FieldList<SgdMomParams>& f) { update_fields(f); }
 };
 
 struct NagParams : RateFields {
   float momentum = 0;
-  static void fields(FieldList<NagParams>& f) { update_fields(f); }
 };
 
 struct AdamParams : RateFields {
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
   bool lazy_update = true;
-  static void fields(FieldList<AdamParams>& f) { update_fields(f); }
 };
 
-struct AdamWParams {
+struct AdamWParams : UpdateFields {
   float lr = 0, wd = 0, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, eta = 0, clip_gradient = -1;
-  static void fields(FieldList<AdamWParams>& f) { update_fields(f); }
 };
 
 struct RmsPropParams : RateFields {
   float gamma1 = 0.95f, epsilon = 1e-8f, clip_weights = -1;
-  static void fields(FieldList<RmsPropParams>& f) { update_fields(f); }
 };
 
 struct RmsPropAlexParams : RateFields {
   float gamma1 = 0.95f, gamma2 = 0.9f, epsilon = 1e-8f, clip_weights = -1;
-  static void fields(FieldList<RmsPropAlexParams>& f) { update_fields(f); }
 };
 
 struct FtrlParams : RateFields {
   float lamda1 = 0.01f, beta = 1;
-  static void fields(FieldList<FtrlParams>& f) { update_fields(f); }
 };
 
 struct FtmlParams {
@@ -113,13 +109,10 @@ struct FtmlParams {
   }
 };
 
-struct SignSgdParams : RateFields {
-  static void fields(FieldList<SignSgdParams>& f) { update_fields(f); }
-};
+struct SignSgdParams : RateFields {};
 
 struct SignumParams : RateFields {
   float momentum = 0, wd_lh = 0;
-  static void fields(FieldList<SignumParams>& f) { update_fields(f); }
 };
 
 struct LambPhase1Params : RescaleFields {
@@ -150,7 +143,6 @@ struct LambPhase2Params {
 
 struct AdagradParams : RateFields {
   float epsilon = 1e-7f;
-  static void fields(FieldList<AdagradParams>& f) { update_fields(f); }
 };
 
 struct GroupAdagradParams : RescaleFields {
@@ -166,25 +158,21 @@ struct GroupAdagradParams : RescaleFields {
 struct MultiSgdParams : RescaleFields {
   std::vector<float> lrs, wds;
   int num_weights = 1;
-  static void fields(FieldList<MultiSgdParams>& f) { update_fields(f); }
 };
 
 struct MultiSgdMomParams : RescaleFields {
   std::vector<float> lrs, wds;
   float momentum = 0;
   int num_weights = 1;
-  static void fields(FieldList<MultiSgdMomParams>& f) { update_fields(f); }
 };
 
 struct PreloadedSgdParams : RescaleFields {
   int num_weights = 1;
-  static void fields(FieldList<PreloadedSgdParams>& f) { update_fields(f); }
 };
 
 struct PreloadedSgdMomParams : RescaleFields {
   float momentum = 0;
   int num_weights = 1;
-  static void fields(FieldList<PreloadedSgdMomParams>& f) { update_fields(f); }
 };
 
 struct MultiAdamWParams {
@@ -251,18 +239,17 @@ struct NumArraysParams {
 
 struct AllFiniteParams {
   bool init_output = true;
-  static void fields(FieldList<AllFiniteParams>& f) {
+  template <class P>
+  static void fields(FieldList<P>& f) {
     f("init_output", &AllFiniteParams::init_output, "Starts from true; else from what the output holds.");
   }
 };
 
-struct MultiAllFiniteParams {
+struct MultiAllFiniteParams : AllFiniteParams {
   int num_arrays = 1;
-  bool init_output = true;
   static void fields(FieldList<MultiAllFiniteParams>& f) {
     f("num_arrays", &MultiAllFiniteParams::num_arrays, "Number of arrays.").at_least(1);
-    f("init_output", &MultiAllFiniteParams::init_output,
-      "Starts from true; else from what the output holds.");
+    AllFiniteParams::fields(f);
   }
 };
 

@@ -6,11 +6,13 @@ namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
 template <class Rule>
-void run(const void* given, const float* weight, const float* grad, float* const* states, float* out,
-         int64_t begin, int64_t end) {
-  const Rule rule = *static_cast<const Rule*>(given);  // a copy, which no store can change
-  float* const s0 = states[0];
-  float* const s1 = states[1];
+void run(const update::UpdateArrays& arrays, int64_t begin, int64_t end) {
+  const Rule rule = *static_cast<const Rule*>(arrays.rule);  // a copy, which no store can change
+  const float* const weight = static_cast<const float*>(arrays.weight);
+  const float* const grad = static_cast<const float*>(arrays.grad);
+  float* const s0 = static_cast<float*>(arrays.states[0]);
+  float* const s1 = static_cast<float*>(arrays.states[1]);
+  float* const out = static_cast<float*>(arrays.out);
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     float s[2] = {};

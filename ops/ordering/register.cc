@@ -21,7 +21,10 @@ Shape order_shape(const std::optional<int>& axis, const Shape& data, const char*
   return data;
 }
 
-std::string axis_text(const std::optional<int>& axis) { return axis ? std::to_string(*axis) : "None"; }
+void back(const std::optional<int>& axis, GradBuilder& g) {
+  g.set(0, g.call1("_backward_order", {g.grad_of(0), g.out(1), g.in(0)},
+                   {{"axis", axis ? std::to_string(*axis) : "None"}}));
+}
 
 }  // namespace
 
@@ -39,10 +42,7 @@ void register_ordering(OpTable& table) {
         t.set_out(1, DType::int32);
       })
       .types(kNumericTypes)
-      .gradient([](const SortParams& p, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
-        g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
-      });
+      .gradient([](const SortParams& p, GradBuilder& g) { back(p.axis, g); });
   table.add<ArgsortParams>("argsort", {"data"})
       .doc("Gives the indices that would sort the input along an axis.")
       .infer_shape([](const ArgsortParams& p, ShapeInfer& s) {
@@ -64,16 +64,12 @@ void register_ordering(OpTable& table) {
       })
       .infer_type([](const TopkParams& p, TypeInfer& t) {
         const bool values = t.num_out() == 2 || p.ret_typ == TopkReturn::mask;
-        if (values) {
-          t.tie({0});
-        }
+        if (values) t.tie({0});
         if (!values || t.num_out() == 2) t.set_out(t.num_out() - 1, p.dtype);
       })
       .types(kNumericTypes)
       .gradient([](const TopkParams& p, GradBuilder& g) {
-        if (p.ret_typ == TopkReturn::indices || p.ret_typ == TopkReturn::mask) return;
-        const GradValue inputs[] = {g.grad_of(0), g.out(1), g.in(0)};
-        g.set(0, g.call("_backward_order", inputs, {{"axis", axis_text(p.axis)}})[0]);
+        if (p.ret_typ != TopkReturn::indices && p.ret_typ != TopkReturn::mask) back(p.axis, g);
       });
   table.add_hidden<SortParams>("_backward_order", {"grad", "indices", "like"})
       .shape_only(2)

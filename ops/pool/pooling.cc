@@ -15,8 +15,6 @@ int64_t windows(const PoolingParams& p, int64_t size, int64_t kernel, int64_t st
   return 1 + (p.pooling_convention == PoolConvention::full ? (room + stride - 1) / stride : room / stride);
 }
 
-bool is_channels_last(const PoolingParams& p) { return p.layout && channels_last(*p.layout); }
-
 void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   const int spatial = data.ndim() - 2;
   LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.",
@@ -46,7 +44,7 @@ void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
 Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   check(p, s, data);
   Shape out = data;
-  const int first = is_channels_last(p) ? 1 : 2;
+  const int first = channels_last(p.layout) ? 1 : 2;
   for (int i = 0; i < data.ndim() - 2; ++i) {
     int64_t& size = out[first + i];
     if (p.global_pool) {
@@ -79,28 +77,25 @@ void infer_backward(const PoolingParams& p, ShapeInfer& s) {  // grad, data, out
   if (s.num_in() > 2) s.set_in(2, out);
 }
 
-void gradient(GradBuilder& g, const char* backward) {
-  const GradValue inputs[] = {g.grad_of(0), g.in(0), g.out(0)};
-  g.set(0, g.call(backward, inputs, g.attrs())[0]);
-}
-
-template <class P, class Full, class Rule>
-void add(OpTable& table, const std::string& name, const char* doc, Full, Rule) {
+template <class P>
+void add(OpTable& table, const std::string& name, const char* doc) {
+  const std::string backward = "_backward_" + name;
   table.add<P>(name, {"data"})
       .doc(doc)
-      .infer_shape([](const P& p, ShapeInfer& s) { infer(Full{}(p), s); })
+      .infer_shape([](const P& p, ShapeInfer& s) { infer(full(p), s); })
       .types(kFloatingTypes)
       .element_cost(2)
-      .gradient([](const P&, GradBuilder& g) { Rule{}(g); });
-  table.add_hidden<P>("_backward_" + name, {"grad", "data", "output"})
-      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(Full{}(p), s); })
+      .gradient_op(backward, {head(0), input(0), output(0)});
+  table.add_hidden<P>(backward, {"grad", "data", "output"})
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full(p), s); })
       .types(kFloatingTypes)
       .element_cost(2);
 }
 
 }  // namespace
 
-PoolGeometry::PoolGeometry(const PoolingParams& p, const Shape& data) : channels_last(is_channels_last(p)) {
+PoolGeometry::PoolGeometry(const PoolingParams& p, const Shape& data)
+    : channels_last(ops::channels_last(p.layout)) {
   const int spatial = data.ndim() - 2;
   const int first = channels_last ? 1 : 2;
   batch = data[0];
@@ -124,14 +119,9 @@ PoolGeometry::PoolGeometry(const PoolingParams& p, const Shape& data) : channels
 }
 
 void register_pool(OpTable& table) {
-  using Full = PoolingParams;
-  using V1 = PoolingV1Params;
-  add<Full>(
-      table, "Pooling", "The maximum, average, sum or p-norm of each window that moves over the data.",
-      [](const Full& p) { return p; }, [](GradBuilder& g) { gradient(g, "_backward_Pooling"); });
-  add<V1>(
-      table, "Pooling_v1", "Pooling with fewer attributes, for old files.",
-      [](const V1& p) { return p.full(); }, [](GradBuilder& g) { gradient(g, "_backward_Pooling_v1"); });
+  add<PoolingParams>(table, "Pooling",
+                     "The maximum, average, sum or p-norm of each window that moves over the data.");
+  add<PoolingV1Params>(table, "Pooling_v1", "Pooling with fewer attributes, for old files.");
 }
 
 }  // namespace loomix::ops

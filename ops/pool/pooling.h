@@ -2,6 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/params.h"
 #include "ops/conv/layout.h"
@@ -13,41 +17,7 @@ enum class PoolType { max, avg, sum, lp };
 // How many windows fit: rounded down, rounded up, or as many as input positions over the stride.
 enum class PoolConvention { valid, full, same };
 
-struct PoolingParams {
-  Shape kernel;
-  PoolType pool_type = PoolType::max;
-  bool global_pool = false;
-  bool cudnn_off = false;
-  PoolConvention pooling_convention = PoolConvention::valid;
-  Shape stride;
-  Shape pad;
-  std::optional<int> p_value;
-  std::optional<bool> count_include_pad;
-  std::optional<Layout> layout;
-
-  static void fields(FieldList<PoolingParams>& f) {
-    using P = PoolingParams;
-    f("kernel", &P::kernel, "Size of the window, one number an axis.");
-    f("pool_type", &P::pool_type, "What is taken of a window.")
-        .options(
-            {{"avg", PoolType::avg}, {"lp", PoolType::lp}, {"max", PoolType::max}, {"sum", PoolType::sum}});
-    f("global_pool", &P::global_pool,
-      "One window over everything; kernel, stride and pad are not looked at.");
-    f("cudnn_off", &P::cudnn_off, "Has no effect.");
-    f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
-        .options({{"full", PoolConvention::full},
-                  {"same", PoolConvention::same},
-                  {"valid", PoolConvention::valid}});
-    f("stride", &P::stride, "Distance of windows; 1 by default.");
-    f("pad", &P::pad, "Positions added at each side; 0 by default.");
-    f("p_value", &P::p_value, "The exponent of pool type lp.");
-    f("count_include_pad", &P::count_include_pad,
-      "Whether averages count positions that were added; yes by default.");
-    f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(kPoolLayouts);
-  }
-};
-
-// Pooling_v1: the same for fewer attributes.
+// Pooling_v1: fewer attributes.
 struct PoolingV1Params {
   Shape kernel;
   PoolType pool_type = PoolType::max;
@@ -56,29 +26,49 @@ struct PoolingV1Params {
   Shape stride;
   Shape pad;
 
-  static void fields(FieldList<PoolingV1Params>& f) {
-    using P = PoolingV1Params;
+  template <class P>
+  static void fields(FieldList<P>& f) {
+    constexpr bool all = !std::is_same_v<P, PoolingV1Params>;
+    std::vector<std::pair<std::string_view, PoolType>> types = {
+        {"avg", PoolType::avg}, {"max", PoolType::max}, {"sum", PoolType::sum}};
+    std::vector<std::pair<std::string_view, PoolConvention>> conventions = {{"full", PoolConvention::full},
+                                                                            {"valid", PoolConvention::valid}};
+    if constexpr (all) {
+      types.emplace_back("lp", PoolType::lp);
+      conventions.emplace_back("same", PoolConvention::same);
+    }
     f("kernel", &P::kernel, "Size of the window, one number an axis.");
-    f("pool_type", &P::pool_type, "What is taken of a window.")
-        .options({{"avg", PoolType::avg}, {"max", PoolType::max}, {"sum", PoolType::sum}});
+    f("pool_type", &P::pool_type, "What is taken of a window.").options(types);
     f("global_pool", &P::global_pool,
       "One window over everything; kernel, stride and pad are not looked at.");
+    if constexpr (all) f("cudnn_off", &P::cudnn_off, "Has no effect.");
     f("pooling_convention", &P::pooling_convention, "How the number of windows is rounded.")
-        .options({{"full", PoolConvention::full}, {"valid", PoolConvention::valid}});
+        .options(conventions);
     f("stride", &P::stride, "Distance of windows; 1 by default.");
     f("pad", &P::pad, "Positions added at each side; 0 by default.");
-  }
-  PoolingParams full() const {
-    PoolingParams p;
-    p.kernel = kernel;
-    p.pool_type = pool_type;
-    p.global_pool = global_pool;
-    p.pooling_convention = pooling_convention;
-    p.stride = stride;
-    p.pad = pad;
-    return p;
+    if constexpr (all) {
+      f("p_value", &P::p_value, "The exponent of pool type lp.");
+      f("count_include_pad", &P::count_include_pad,
+        "Whether averages count positions that were added; yes by default.");
+      f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(kPoolLayouts);
+    }
   }
 };
+
+struct PoolingParams : PoolingV1Params {
+  bool cudnn_off = false;
+  std::optional<int> p_value;
+  std::optional<bool> count_include_pad;
+  std::optional<Layout> layout;
+};
+
+// The attributes of both as those of Pooling.
+inline const PoolingParams& full(const PoolingParams& p) { return p; }
+inline PoolingParams full(const PoolingV1Params& p) {
+  PoolingParams all;
+  static_cast<PoolingV1Params&>(all) = p;
+  return all;
+}
 
 // A pooling in numbers; missing spatial axes have size one.
 struct PoolGeometry {

@@ -208,34 +208,34 @@ void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, cons
   });
 }
 
-// `whole_windows`: see PoolGeometry.
-void run_forward(const PoolingParams& p, const KernelArgs& args, bool whole_windows) {
-  if (args.req[0] == Req::null) return;
-  PoolGeometry g(p, args.in[0].shape);
-  g.whole_windows = whole_windows;
+template <class P>
+PoolGeometry geometry_of(const P& p, const Shape& data) {
+  PoolGeometry g(full(p), data);
+  g.whole_windows = std::is_same_v<P, PoolingV1Params>;
+  return g;
+}
+
+template <class P>
+void run_forward(const P& p, const KernelArgs& args) {
+  const PoolGeometry g = geometry_of(p, args.in[0].shape);
   dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    forward(p, g, args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
+    forward(full(p), g, args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
   });
 }
 
-void run_backward(const PoolingParams& p, const KernelArgs& args, bool whole_windows) {
-  if (args.req[0] == Req::null) return;
-  PoolGeometry g(p, args.in[1].shape);
-  g.whole_windows = whole_windows;
+template <class P>
+void run_backward(const P& p, const KernelArgs& args) {
+  const PoolGeometry g = geometry_of(p, args.in[1].shape);
   dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    backward(p, g, args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(), args.out[0].mutable_as<T>(),
-             *args.context);
+    backward(full(p), g, args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(),
+             args.out[0].mutable_as<T>(), *args.context);
   });
 }
 
 }  // namespace
 
-void pooling_cpu(const PoolingParams& p, const KernelArgs& args) { run_forward(p, args, false); }
-void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_backward(p, args, false); }
-void pooling_v1_cpu(const PoolingV1Params& p, const KernelArgs& args) { run_forward(p.full(), args, true); }
-void pooling_v1_backward_cpu(const PoolingV1Params& p, const KernelArgs& args) {
-  run_backward(p.full(), args, true);
-}
+void pooling_cpu(const PoolingParams& p, const KernelArgs& args) { run_forward(p, args); }
+void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_backward(p, args); }
 
 void kernels_pool(OpTable& table) {
   using P = PoolingParams;
@@ -243,8 +243,8 @@ void kernels_pool(OpTable& table) {
   add_rearranged<P, 0b111>(table, "_backward_Pooling", "pooling_backward_rearranged");
   table.kernel<pooling_cpu>("Pooling", "pooling_cpu");
   table.kernel<pooling_backward_cpu>("_backward_Pooling", "pooling_backward_cpu");
-  table.kernel<pooling_v1_cpu>("Pooling_v1", "pooling_v1_cpu");
-  table.kernel<pooling_v1_backward_cpu>("_backward_Pooling_v1", "pooling_v1_backward_cpu");
+  table.kernel<run_forward<PoolingV1Params>>("Pooling_v1", "pooling_v1_cpu");
+  table.kernel<run_backward<PoolingV1Params>>("_backward_Pooling_v1", "pooling_v1_backward_cpu");
 }
 
 }  // namespace loomix::ops

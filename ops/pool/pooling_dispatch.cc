@@ -29,9 +29,7 @@ Support supports(const PoolingParams& p, const TensorView& data) {
   return Support::yes();
 }
 
-int64_t grain(const PoolGeometry& g) {
-  return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, g.in_size()));
-}
+int64_t grain(const PoolGeometry& g) { return kElementsPerThread / std::max<int64_t>(1, g.in_size()); }
 
 // Maxima of 2x2 windows with stride 2, float32, channels first.
 Support pooling_max2_support(const PoolingParams& p, const KernelSpec& spec) {

@@ -251,7 +251,7 @@ class PoolingBackwardDnnl final : public PreparedPooling {
 template <int data>
 Support accepts(const PoolingParams& p, const KernelSpec& spec) {
   if (spec.in[data].dtype != DType::float32) return Support::no("it is for float32");
-  if (p.layout && channels_last(*p.layout)) return Support::no("it is for channels first");
+  if (channels_last(p.layout)) return Support::no("it is for channels first");
   if (p.pool_type != PoolType::max && p.pool_type != PoolType::avg) {
     return Support::no("it is for maxima and averages");
   }

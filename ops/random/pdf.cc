@@ -13,12 +13,7 @@ namespace {
 // end in an axis of components.
 void infer_block(ShapeInfer& s, int sample, bool vectors) {
   const int first = sample + 1;
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int i = first; i < s.num_in(); ++i) {
-      s.set_in(first, s.in(i));
-      s.set_in(i, s.in(first));
-    }
-  }
+  s.tie_inputs(first, s.num_in(), {});
   const Shape& samples = s.in(sample);
   const Shape& parameters = s.in(first);
   if (!samples.ndim_known() || !parameters.ndim_known()) return;
@@ -67,14 +62,7 @@ void add(OpTable& table, const std::string& name, const Names& parameters) {
       .types(kFloatingTypes)
       .element_cost(30);
   const std::string backward = "_backward_random_pdf_" + name;
-  op.gradient_by([backward](const AttrsBase&, GradBuilder& g) {
-    std::vector<GradValue> inputs = {g.grad_of(0)};
-    for (int i = 0; i < g.num_in(); ++i) inputs.push_back(g.in(i));
-    const auto grads = g.call(backward, inputs, g.attrs());
-    for (int i = 0; i < g.num_in(); ++i) {
-      if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
-    }
-  });
+  op.gradient_op(backward, {head(0), input(0), input(1), input_if_any(2)}, {0, 1, 2});
   auto back = table.add_hidden<PdfParams>(backward, {"grad", "sample"});
   back.output("sample").infer_shape(infer_backward<vectors>).types(kFloatingTypes).element_cost(60);
   for (const char* parameter : parameters) {

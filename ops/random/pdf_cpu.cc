@@ -31,11 +31,6 @@ double chain(double head, double log, bool is_log) {
   return is_log ? head : head * std::exp(log);
 }
 
-template <class T>
-T* wanted(const KernelArgs& args, size_t i) {
-  return i < args.out.size() && args.req[i] != Req::null ? args.out[i].mutable_as<T>() : nullptr;
-}
-
 struct Vectors {  // of the Dirichlet distribution
   int64_t elements, block, size;
   Vectors(const Shape& sample, const Shape& alpha)
@@ -58,7 +53,6 @@ double dirichlet_log(const T* x, const T* alpha, int64_t size) {
 
 template <class D>
 void pdf_cpu(const PdfParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   constexpr bool two = D::parameters.size() == 2;
   const int64_t elements = args.in[1].size(), block = args.in[0].size() / elements;
   dispatch_floating(args.out[0].dtype, D::name, [&]<class T>(Type<T>) {
@@ -85,9 +79,9 @@ void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, D::name, [&]<class T>(Type<T>) {
     const T* head = args.in[0].as<T>();
     const T* sample = args.in[1].as<T>();
-    T* const to_sample = wanted<T>(args, 0);
-    T* const to_first = wanted<T>(args, 1);
-    T* const to_second = wanted<T>(args, 2);
+    T* const to_sample = args.wanted<T>(0);
+    T* const to_first = args.wanted<T>(1);
+    T* const to_second = two ? args.wanted<T>(2) : nullptr;
     each_element(args, elements, block, [&](int64_t i) {
       const double first = number(args.in[2].as<T>(), i);
       const double second = two ? number(args.in[two ? 3 : 2].as<T>(), i) : 0;
@@ -107,7 +101,6 @@ void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
 }
 
 void pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   const Vectors v(args.in[0].shape, args.in[1].shape);
   dispatch_floating(args.out[0].dtype, "dirichlet", [&]<class T>(Type<T>) {
     const T* sample = args.in[0].as<T>();
@@ -126,8 +119,8 @@ void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
   const Vectors v(args.in[1].shape, args.in[2].shape);
   if (v.elements * v.size == 0) return;
   dispatch_floating(args.in[1].dtype, "dirichlet", [&]<class T>(Type<T>) {
-    T* const to_sample = wanted<T>(args, 0);
-    T* const to_alpha = wanted<T>(args, 1);
+    T* const to_sample = args.wanted<T>(0);
+    T* const to_alpha = args.wanted<T>(1);
     each_element(args, v.elements, v.block * v.size, [&](int64_t i) {
       const T* alpha = args.in[2].as<T>() + i * v.size;
       const auto factor = [&](int64_t j) {

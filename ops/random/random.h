@@ -31,13 +31,12 @@ struct LikeParams {
   float second = D::parameters[kLast].initial;
 
   template <class P>
-  static void parameter_fields(FieldList<P>& f) {
+  static void fields(FieldList<P>& f) {
     limit(f(D::parameters[0].name, &P::first, D::parameters[0].doc), D::parameters[0]);
     if constexpr (kLast == 1) {
       limit(f(D::parameters[1].name, &P::second, D::parameters[1].doc), D::parameters[1]);
     }
   }
-  static void fields(FieldList<LikeParams>& f) { parameter_fields(f); }
 
  private:
   template <class Rule>
@@ -51,13 +50,12 @@ struct LikeParams {
 template <class D>
 struct DrawParams : LikeParams<D>, RandomTarget {
   static void fields(FieldList<DrawParams>& f) {
-    LikeParams<D>::parameter_fields(f);
+    LikeParams<D>::fields(f);
     target_fields(f, {DType::bfloat16, DType::float16, DType::float32, DType::float64});
   }
 };
 
 // The attributes of `_sample_x`.
-template <class D>
 struct SampleParams {
   Shape shape;
   std::optional<DType> dtype;

@@ -4,53 +4,59 @@
 #include <numeric>
 
 #include "engine/parallel_for.h"
+#include "ops/elemwise/apply.h"
 #include "ops/random/random.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kGrain = 2048;
+constexpr int64_t kNumbersPerThread = 2048;
 
 // Element i of the output is draw(stream of i, i).
 template <class Draw>
-void fill_by_stream(const KernelArgs& args, const char* who, const Draw& draw) {
+void fill_by_stream(const KernelArgs& args, const Draw& draw) {
   const TensorView& out = args.out[0];
-  dispatch_floating(out.dtype, who, [&]<class T>(Type<T>) {
-    T* const data = out.mutable_as<T>();
-    engine::parallel_for(*args.context, out.size(), kGrain, [&, data](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        PhiloxStream stream(args.random, i);
-        data[i] = static_cast<T>(draw(stream, i));
+  engine::parallel_for(*args.context, out.size(), kNumbersPerThread, [&](int64_t begin, int64_t end) {
+    using Drawn = std::invoke_result_t<Draw, PhiloxStream&, int64_t>;
+    Drawn block[kLoopBlock];
+    for (int64_t first = begin; first < end; first += kLoopBlock) {
+      const int64_t count = std::min(kLoopBlock, end - first);
+      for (int64_t i = 0; i < count; ++i) {
+        PhiloxStream stream(args.random, first + i);
+        block[i] = draw(stream, first + i);
       }
-    });
+      convert_row(dtype_of<Drawn>(), block, out.dtype, mutable_element(out, first), count);
+    }
   });
 }
 
 template <class T>
 void fill_uniform(const KernelArgs& args, float low, float high) {
   T* const data = args.out[0].mutable_as<T>();
-  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&, data](int64_t begin, int64_t end) {
-    philox_words(args.random, begin, end, [=](int64_t i, uint32_t word) {
-      data[i] = static_cast<T>(low + (high - low) * unit_float(word));
-    });
-  });
+  engine::parallel_for(*args.context, args.out[0].size(), kNumbersPerThread,
+                       [&, data](int64_t begin, int64_t end) {
+                         philox_words(args.random, begin, end, [=](int64_t i, uint32_t word) {
+                           data[i] = static_cast<T>(low + (high - low) * unit_float(word));
+                         });
+                       });
 }
 
 // Box and Muller's transform of words 2i and 2i + 1.
 template <class T>
 void fill_normal(const KernelArgs& args, float mean, float deviation) {
   T* const data = args.out[0].mutable_as<T>();
-  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [&, data](int64_t begin, int64_t end) {
-    float radius = 0;
-    philox_words(args.random, 2 * begin, 2 * end, [&](int64_t i, uint32_t word) {
-      if (i % 2 == 0) {
-        radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(word)));
-      } else {
-        data[i / 2] = static_cast<T>(mean + deviation * radius * std::cos(6.2831853f * unit_float(word)));
-      }
-    });
-  });
+  engine::parallel_for(
+      *args.context, args.out[0].size(), kNumbersPerThread, [&, data](int64_t begin, int64_t end) {
+        float radius = 0;
+        philox_words(args.random, 2 * begin, 2 * end, [&](int64_t i, uint32_t word) {
+          if (i % 2 == 0) {
+            radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(word)));
+          } else {
+            data[i / 2] = static_cast<T>(mean + deviation * radius * std::cos(6.2831853f * unit_float(word)));
+          }
+        });
+      });
 }
 
 template <class D>
@@ -64,8 +70,7 @@ void fill(const KernelArgs& args, float first, float second) {
       });
     }
   }
-  fill_by_stream(args, D::name,
-                 [=](PhiloxStream& stream, int64_t) { return D::draw(stream, first, second); });
+  fill_by_stream(args, [=](PhiloxStream& stream, int64_t) { return D::draw(stream, first, second); });
 }
 
 double read_as_double(const TensorView& view, int64_t i) {
@@ -73,20 +78,14 @@ double read_as_double(const TensorView& view, int64_t i) {
                           [&]<class T>(Type<T>) { return static_cast<double>(view.as<T>()[i]); });
 }
 
-template <class D>
-void draw_cpu(const DrawParams<D>& p, const KernelArgs& args) {
+template <class D, class P>
+void draw_cpu(const P& p, const KernelArgs& args) {
   fill<D>(args, p.first, p.second);
 }
 
 template <class D>
-void draw_like_cpu(const LikeParams<D>& p, const KernelArgs& args) {
-  fill<D>(args, p.first, p.second);
-}
-
-template <class D>
-void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
+void sample_cpu(const KernelArgs& args) {
   const int64_t sets = args.in[0].size();
-  if (sets == 0) return;
   const int64_t block = args.out[0].size() / sets;
   const TensorView& second = args.in[args.in.size() - 1];
   for (size_t k = 0; k < args.in.size(); ++k) {
@@ -98,7 +97,7 @@ void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
                    info.open ? "above" : "at least", info.least);
     }
   }
-  fill_by_stream(args, D::name, [&](PhiloxStream& stream, int64_t i) {
+  fill_by_stream(args, [&](PhiloxStream& stream, int64_t i) {
     return D::draw(stream, read_as_double(args.in[0], i / block), read_as_double(second, i / block));
   });
 }
@@ -106,33 +105,25 @@ void sample_cpu(const SampleParams<D>&, const KernelArgs& args) {
 template <class D>
 void distribution(OpTable& table) {
   const std::string name = D::name;
-  table.kernel<draw_cpu<D>>("_random_" + name, "draw_cpu");
-  table.kernel<draw_like_cpu<D>>("_random_" + name + "_like", "draw_like_cpu");
+  table.kernel<draw_cpu<D, DrawParams<D>>>("_random_" + name, "draw_cpu");
+  table.kernel<draw_cpu<D, LikeParams<D>>>("_random_" + name + "_like", "draw_cpu");
   table.kernel<sample_cpu<D>>("_sample_" + name, "sample_cpu");
 }
 
 void randint_cpu(const RandintParams& p, const KernelArgs& args) {
-  const TensorView& out = args.out[0];
-  const auto range =
-      static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low));
-  dispatch_numeric(out.dtype, "randint", [&]<class T>(Type<T>) {
-    T* const data = out.mutable_as<T>();
-    engine::parallel_for(*args.context, out.size(), kGrain, [&, data](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        PhiloxStream stream(args.random, i);
-        const auto step = static_cast<uint64_t>((range * stream.next64()) >> 64);
-        data[i] = static_cast<T>(static_cast<int64_t>(static_cast<uint64_t>(p.low) + step));
-      }
-    });
+  const auto low = static_cast<uint64_t>(p.low);
+  const auto range = static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - low);
+  fill_by_stream(args, [=](PhiloxStream& stream, int64_t) {
+    return static_cast<int64_t>(low + static_cast<uint64_t>((range * stream.next64()) >> 64));
   });
 }
 
-size_t multinomial_scratch(const MultinomialParams&, const KernelSpec& spec) {
+size_t multinomial_scratch(const KernelSpec& spec) {
   const Shape& data = spec.in[0].shape;
   return static_cast<size_t>(data[data.ndim() - 1]) * sizeof(double);
 }
 
-void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
+void multinomial_cpu(const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const int64_t choices = data.shape[data.shape.ndim() - 1];
   LOOMIX_CHECK(choices > 0, ValueError, "[sample_multinomial] data of shape {} has no choices.",
@@ -162,11 +153,10 @@ void multinomial_cpu(const MultinomialParams&, const KernelArgs& args) {
   });
 }
 
-void backward_multinomial_cpu(const NoParams&, const KernelArgs& args) {
+void backward_multinomial_cpu(const KernelArgs& args) {
   const TensorView& out = args.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
   const int64_t choices = out.shape[out.shape.ndim() - 1];
-  if (out.size() == 0) return;
   const int64_t block = args.in[0].size() / (out.size() / choices);
   dispatch_floating(out.dtype, "sample_multinomial", [&]<class T>(Type<T>) {
     for (int64_t k = 0; k < args.in[0].size(); ++k) {
@@ -177,14 +167,13 @@ void backward_multinomial_cpu(const NoParams&, const KernelArgs& args) {
   });
 }
 
-size_t shuffle_scratch(const NoParams&, const KernelSpec& spec) {
+size_t shuffle_scratch(const KernelSpec& spec) {
   const Shape& data = spec.in[0].shape;
   return static_cast<size_t>(data.ndim() == 0 ? 1 : data[0]) * sizeof(int64_t);
 }
 
-void shuffle_cpu(const NoParams&, const KernelArgs& args) {
+void shuffle_cpu(const KernelArgs& args) {
   const TensorView& data = args.in[0];
-  if (data.size() == 0) return;
   const int64_t rows = data.shape.ndim() == 0 ? 1 : data.shape[0];
   int64_t* const order = reinterpret_cast<int64_t*>(args.scratch.data());
   std::iota(order, order + rows, int64_t{0});

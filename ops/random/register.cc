@@ -14,6 +14,11 @@ uint64_t counters(const P&, const KernelSpec& spec) {
 }
 
 template <class P>
+void draws(OpBuilder<P> op) {
+  op.types(kFloatingTypes).uses_rng(counters<P>).element_cost(20).zero_gradient();
+}
+
+template <class P>
 void target_shape(const P& p, ShapeInfer& s) {
   s.set_out(0, shape_of_attribute(p.shape.value_or(Shape{1})));
 }
@@ -24,53 +29,40 @@ Shape joined(const Shape& outer, const Shape& block) {
   return shape;
 }
 
+void sample_shape(const SampleParams& p, ShapeInfer& s) {
+  s.tie_inputs(0, s.num_in(), {});
+  if (s.in(0).ndim_known()) s.set_out(0, joined(s.in(0), p.shape));
+}
+
+void sample_type(const SampleParams& p, TypeInfer& t) {
+  t.tie_inputs(0, t.num_in(), {});
+  if (p.dtype || t.in(0) != DType::unknown) t.set_out(0, p.dtype.value_or(t.in(0)));
+}
+
+template <class P>
+void target_type(const P& p, TypeInfer& t) {
+  if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));
+}
+
 template <class D>
-void register_distribution(OpTable& table, std::initializer_list<std::string_view> aliases, const char* first,
-                           const char* second) {
+void register_distribution(OpTable& table, std::initializer_list<std::string_view> aliases,
+                           std::initializer_list<std::string_view> parameters) {
   const std::string name = D::name;
-  table.add<DrawParams<D>>("_random_" + name)
-      .doc(D::doc)
-      .aliases(aliases)
-      .aliases({"random_" + name})
-      .infer_shape(target_shape<DrawParams<D>>)
-      .infer_type([](const DrawParams<D>& p, TypeInfer& t) {
-        if (p.dtype || t.out(0) == DType::unknown) t.set_out(0, p.dtype.value_or(DType::float32));
-      })
-      .types(kFloatingTypes)
-      .uses_rng(counters<DrawParams<D>>)
-      .element_cost(20)
-      .zero_gradient();
-  table.add<LikeParams<D>>("_random_" + name + "_like", {"data"})
-      .doc(std::string(D::doc) + " Shape and type are those of `data`.")
-      .shape_only(0)
-      .one_shape()
-      .types(kFloatingTypes)
-      .uses_rng(counters<LikeParams<D>>)
-      .element_cost(20)
-      .zero_gradient();
-  auto sample = table.add<SampleParams<D>>("_sample_" + name);
-  sample.aliases({"sample_" + name})
-      .doc(std::string(D::doc) + " Each element of the parameters gives a block of `shape`.")
-      .input(first)
-      .infer_shape([](const SampleParams<D>& p, ShapeInfer& s) {
-        for (int i = 1; i < s.num_in(); ++i) {
-          s.set_in(0, s.in(i));
-          s.set_in(i, s.in(0));
-        }
-        if (s.in(0).ndim_known()) s.set_out(0, joined(s.in(0), p.shape));
-      })
-      .infer_type([](const SampleParams<D>& p, TypeInfer& t) {
-        for (int i = 1; i < t.num_in(); ++i) {
-          t.set_in(0, t.in(i));
-          t.set_in(i, t.in(0));
-        }
-        if (p.dtype || t.in(0) != DType::unknown) t.set_out(0, p.dtype.value_or(t.in(0)));
-      })
-      .types(kFloatingTypes)
-      .uses_rng(counters<SampleParams<D>>)
-      .element_cost(20)
-      .zero_gradient();
-  if (second) sample.input(second);
+  draws(table.add<DrawParams<D>>("_random_" + name)
+            .doc(D::doc)
+            .aliases(aliases)
+            .aliases({"random_" + name})
+            .infer_shape(target_shape<DrawParams<D>>)
+            .infer_type(target_type<DrawParams<D>>));
+  draws(table.add<LikeParams<D>>("_random_" + name + "_like", {"data"})
+            .doc(std::string(D::doc) + " Shape and type are those of `data`.")
+            .shape_only(0)
+            .one_shape());
+  draws(table.add<SampleParams>("_sample_" + name, parameters)
+            .doc(std::string(D::doc) + " Each element of the parameters gives a block of `shape`.")
+            .aliases({"sample_" + name})
+            .infer_shape(sample_shape)
+            .infer_type(sample_type));
 }
 
 Shape multinomial_shape(const MultinomialParams& p, const Shape& data, const char* who) {
@@ -84,13 +76,13 @@ Shape multinomial_shape(const MultinomialParams& p, const Shape& data, const cha
 }  // namespace
 
 void register_random(OpTable& table) {
-  register_distribution<Uniform>(table, {"uniform"}, "low", "high");
-  register_distribution<Normal>(table, {"normal"}, "mu", "sigma");
-  register_distribution<Gamma>(table, {}, "alpha", "beta");
-  register_distribution<Exponential>(table, {}, "lam", nullptr);
-  register_distribution<Poisson>(table, {}, "lam", nullptr);
-  register_distribution<NegativeBinomial>(table, {}, "k", "p");
-  register_distribution<GeneralizedNegativeBinomial>(table, {}, "mu", "alpha");
+  register_distribution<Uniform>(table, {"uniform"}, {"low", "high"});
+  register_distribution<Normal>(table, {"normal"}, {"mu", "sigma"});
+  register_distribution<Gamma>(table, {}, {"alpha", "beta"});
+  register_distribution<Exponential>(table, {}, {"lam"});
+  register_distribution<Poisson>(table, {}, {"lam"});
+  register_distribution<NegativeBinomial>(table, {}, {"k", "p"});
+  register_distribution<GeneralizedNegativeBinomial>(table, {}, {"mu", "alpha"});
   table.add<RandintParams>("_random_randint")
       .doc("Draws integers uniformly from [low, high).")
       .aliases({"random_randint"})
@@ -127,9 +119,7 @@ void register_random(OpTable& table) {
   table.add_hidden<NoParams>("_backward_sample_multinomial", {"grad", "data", "sample"})
       .shape_of(1)
       .infer_type([](const NoParams&, TypeInfer& t) {
-        t.set_in(1, t.in(0));
-        t.set_in(0, t.in(1));
-        t.set_out(0, t.in(1));
+        t.tie({0, 1});
       })
       .types(kFloatingTypes)
       .input_types(2, kNumericTypes)
@@ -158,9 +148,7 @@ void register_random(OpTable& table) {
       .infer_type([](const ZipfianParams&, TypeInfer& t) {
         for (int i : {0, 1}) t.set_out(i, DType::int64);
       })
-      .uses_rng([](const ZipfianParams&, const KernelSpec& spec) {
-        return 2 * static_cast<uint64_t>(spec.out[0].size());
-      })
+      .uses_rng(counters<ZipfianParams>)
       .zero_gradient();
 }
 

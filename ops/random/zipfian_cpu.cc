@@ -43,21 +43,20 @@ void unique_zipfian_cpu(const ZipfianParams& p, const KernelArgs& args) {
   const double log_range = std::log(double(p.range_max) + 1);
   const auto wanted = [&](size_t i) { return args.req[i] != Req::null; };
   auto* memory = reinterpret_cast<int64_t*>(args.scratch.data());
-  engine::parallel_each(
-      *args.context, rows, std::max<int64_t>(1, 512 / std::max<int64_t>(1, length)), [&](int64_t row) {
-        PhiloxStream stream(args.random, row);
-        Seen seen(memory + row * Seen::capacity(length), Seen::capacity(length));
-        int64_t* out = wanted(0) ? args.out[0].mutable_as<int64_t>() + row * length : nullptr;
-        int64_t tries = 0;
-        for (int64_t i = 0; i < length; ++tries) {
-          const auto drawn = static_cast<int64_t>(std::exp(stream.uniform() * log_range)) - 1;
-          const int64_t number = std::clamp<int64_t>(drawn, 0, p.range_max - 1);
-          if (!seen.add(number)) continue;
-          if (out) out[i] = number;
-          ++i;
-        }
-        if (wanted(1)) args.out[1].mutable_as<int64_t>()[row] = tries;
-      });
+  engine::parallel_each(*args.context, rows, 512 / std::max<int64_t>(1, length), [&](int64_t row) {
+    PhiloxStream stream(args.random, row);
+    Seen seen(memory + row * Seen::capacity(length), Seen::capacity(length));
+    int64_t* out = wanted(0) ? args.out[0].mutable_as<int64_t>() + row * length : nullptr;
+    int64_t tries = 0;
+    for (int64_t i = 0; i < length; ++tries) {
+      const auto drawn = static_cast<int64_t>(std::exp(stream.uniform() * log_range)) - 1;
+      const int64_t number = std::clamp<int64_t>(drawn, 0, p.range_max - 1);
+      if (!seen.add(number)) continue;
+      if (out) out[i] = number;
+      ++i;
+    }
+    if (wanted(1)) args.out[1].mutable_as<int64_t>()[row] = tries;
+  });
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
+
+#include "ops/axis_split.h"
 #include "ops/elemwise/apply.h"
 #include "ops/reduce/reduce.h"
 
@@ -10,30 +13,17 @@ bool is_nan(T value) {
   return value != value;
 }
 
-struct Greater {
-  template <class T>
-  static bool better(T x, T best) {
-    return x > best || (is_nan(x) && !is_nan(best));
-  }
-};
-struct Less {
-  template <class T>
-  static bool better(T x, T best) {
-    return x < best || (is_nan(x) && !is_nan(best));
-  }
-};
-
-// x as (outer, axis, inner); the first of equal elements wins, and NaN wins over numbers.
+// The first of equal elements wins, and NaN wins over numbers.
 template <class Order, class T>
-void search(const T* x, int64_t outer, int64_t size, int64_t inner, T* y, const KernelArgs& args) {
+void search(const T* x, const AxisSplit& split, T* y, const KernelArgs& args) {
   using Value = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
-  engine::parallel_each(*args.context, outer * inner, std::max<int64_t>(1, kGrain / size), [&](int64_t i) {
-    const T* line = x + i / inner * size * inner + i % inner;
+  engine::parallel_each(*args.context, split.lines(), kGrain / split.size, [&](int64_t i) {
+    const T* line = x + split.start(i, split.size);
     int64_t found = 0;
     Value best = static_cast<Value>(line[0]);
-    for (int64_t k = 1; k < size; ++k) {
-      const Value value = static_cast<Value>(line[k * inner]);
-      if (Order::template better<Value>(value, best)) {
+    for (int64_t k = 1; k < split.size; ++k) {
+      const Value value = static_cast<Value>(line[k * split.inner]);
+      if (Order()(value, best) || (is_nan(value) && !is_nan(best))) {
         best = value;
         found = k;
       }
@@ -46,29 +36,21 @@ template <class Order>
 void search_axis(std::optional<int> axis, const KernelArgs& args, const char* who) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.size() == 0) return;
   LOOMIX_CHECK(x.size() > 0, ShapeError, "[{}] data of shape {} has no element to find.", who,
                x.shape.to_string());
-  int64_t outer = 1;
-  int64_t size = x.size();
-  int64_t inner = 1;
-  if (axis) {
-    const int i = normalize_axis(*axis, x.shape.ndim(), who);
-    outer = x.shape.size_between(0, i);
-    size = x.shape[i];
-    inner = x.shape.size_between(i + 1, x.shape.ndim());
-  }
-  dispatch_all(x.dtype, who, [&]<class T>(Type<T>) {
-    search<Order, T>(x.as<T>(), outer, size, inner, y.mutable_as<T>(), args);
-  });
+  const AxisSplit split(x.shape, axis, who);
+  dispatch_all(x.dtype, who,
+               [&]<class T>(Type<T>) { search<Order>(x.as<T>(), split, y.mutable_as<T>(), args); });
 }
 
 }  // namespace
 
-void argmax_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Greater>(p.axis, args, "argmax"); }
-void argmin_cpu(const ArgParams& p, const KernelArgs& args) { search_axis<Less>(p.axis, args, "argmin"); }
-void argmax_channel_cpu(const NoParams&, const KernelArgs& args) {
-  search_axis<Greater>(1, args, "argmax_channel");
+void argmax_cpu(const ArgParams& p, const KernelArgs& args) {
+  search_axis<std::greater<>>(p.axis, args, "argmax");
 }
+void argmin_cpu(const ArgParams& p, const KernelArgs& args) {
+  search_axis<std::less<>>(p.axis, args, "argmin");
+}
+void argmax_channel_cpu(const KernelArgs& args) { search_axis<std::greater<>>(1, args, "argmax_channel"); }
 
 }  // namespace loomix::ops

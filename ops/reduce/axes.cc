@@ -3,6 +3,7 @@
 #include "ops/reduce/reduce.h"
 
 namespace loomix::ops {
+namespace {
 
 AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, const char* who) {
   AxisSet axes;
@@ -20,6 +21,21 @@ AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, c
     for (int i = 0; i < ndim; ++i) axes.flip(i);
   }
   return axes;
+}
+
+}  // namespace
+
+AxisSet axes_of(const ReduceParams& p, const Shape& data, const char* who) {
+  return reduced_axes(p.axis, p.exclude, data.ndim(), who);
+}
+AxisSet axes_of(const NormParams& p, const Shape& data, const char* who) {
+  return reduced_axes(p.axis, false, data.ndim(), who);
+}
+AxisSet axes_of(const MomentsParams& p, const Shape& data, const char* who) {
+  return reduced_axes(p.axes, false, data.ndim(), who);
+}
+AxisSet axes_of(const ArgParams& p, const Shape& data, const char* who) {
+  return reduced_axes(p.axis ? std::optional(Shape{*p.axis}) : std::nullopt, false, data.ndim(), who);
 }
 
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {

@@ -5,7 +5,9 @@
 namespace loomix::ops {
 namespace {
 
-void sum_back(GradBuilder& g) { g.set(0, g.call1("_broadcast_reduce_to_like", {g.grad_of(0), g.in(0)})); }
+void sum_back(const AttrsBase&, GradBuilder& g) {
+  g.set(0, g.call1("_broadcast_reduce_to_like", {g.grad_of(0), g.in(0)}));
+}
 
 void check_repeats(int64_t size, int64_t wanted, int axis, const ShapeInfer& s) {
   LOOMIX_CHECK(size == 1 || size < 0 || wanted < 0 || size == wanted, ShapeError,
@@ -77,17 +79,17 @@ void register_broadcasts(OpTable& table) {
       .doc("Repeats data along axes of size 1.")
       .aliases({"broadcast_axes"})
       .infer_shape(axis_shape)
-      .gradient([](const BroadcastAxisParams&, GradBuilder& g) { sum_back(g); });
+      .gradient_by(sum_back);
   table.add<BroadcastToParams>("broadcast_to", {"data"})
       .doc("Repeats data along axes of size 1 to reach a shape.")
       .infer_shape(to_shape)
-      .gradient([](const BroadcastToParams&, GradBuilder& g) { sum_back(g); });
+      .gradient_by(sum_back);
   table.add<BroadcastLikeParams>("broadcast_like", {"lhs", "rhs"})
       .doc("Repeats lhs along axes of size 1 to reach the shape of rhs.")
       .infer_shape(like_shape)
       .type_of(0)
       .shape_only(1)
-      .gradient([](const BroadcastLikeParams&, GradBuilder& g) { sum_back(g); });
+      .gradient_by(sum_back);
   // (data, like): data summed over the axes in which like, aligned at the last axis, is smaller or lacking.
   table.add_hidden<NoParams>("_broadcast_reduce_to_like", {"data", "like"})
       .shape_of(1)
@@ -101,7 +103,7 @@ void register_broadcasts(OpTable& table) {
       .type_of(0)
       .inplace(0, 0)
       .shape_only(1)
-      .gradient([](const NoParams&, GradBuilder& g) { sum_back(g); });
+      .gradient_by(sum_back);
 }
 
 }  // namespace loomix::ops

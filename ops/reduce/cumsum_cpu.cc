@@ -2,38 +2,26 @@
 #include "ops/reduce/cumsum.h"
 
 #include "engine/parallel_for.h"
+#include "ops/axis_split.h"
 #include "ops/elemwise/apply.h"
 
 namespace loomix::ops {
 namespace {
 
-// The array as (outer, length, inner), summed along the middle.
-struct Lines {
-  int64_t outer = 1, length, inner = 1;
-  Lines(const CumsumParams& p, const Shape& shape) : length(shape.size()) {
-    if (!p.axis) return;
-    const int axis = normalize_axis(*p.axis, shape.ndim(), "cumsum");
-    outer = shape.size_between(0, axis);
-    length = shape[axis];
-    inner = shape.size_between(axis + 1, shape.ndim());
-  }
-};
-
 // Strips of neighbouring lines at once, with their sums in registers or in cache. `to` may be `from`.
 template <class T>
-void cumulate(const Lines& lines, const T* from, T* to, bool backwards, engine::RunContext& context) {
+void cumulate(const AxisSplit& lines, const T* from, T* to, bool backwards, engine::RunContext& context) {
   constexpr int64_t kStrip = 64;
   constexpr int64_t kElementsPerThread = 16384;
   const int64_t strips = (lines.inner + kStrip - 1) / kStrip;
-  const int64_t grain =
-      std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, lines.length * kStrip));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, lines.size * kStrip);
   engine::parallel_each(context, lines.outer * strips, grain, [&](int64_t strip) {
     const int64_t left = strip % strips * kStrip;
     const int64_t width = std::min(kStrip, lines.inner - left);
-    const int64_t first = strip / strips * lines.length * lines.inner + left;
+    const int64_t first = strip / strips * lines.size * lines.inner + left;
     Accum<T> sums[kStrip] = {};
-    for (int64_t i = 0; i < lines.length; ++i) {
-      const int64_t at = first + (backwards ? lines.length - 1 - i : i) * lines.inner;
+    for (int64_t i = 0; i < lines.size; ++i) {
+      const int64_t at = first + (backwards ? lines.size - 1 - i : i) * lines.inner;
       for (int64_t j = 0; j < width; ++j) {
         sums[j] += static_cast<Accum<T>>(from[at + j]);
         to[at + j] = static_cast<T>(sums[j]);
@@ -44,12 +32,11 @@ void cumulate(const Lines& lines, const T* from, T* to, bool backwards, engine::
 
 void run(const CumsumParams& p, const KernelArgs& args, const Shape& shape, bool backwards) {
   const TensorView& out = args.out[0];
-  if (args.req[0] == Req::null || out.size() == 0) return;
   const bool converts = args.in[0].dtype != out.dtype;
   if (converts) apply_convert(args.in[0], out, args);
   dispatch_numeric(out.dtype, "cumsum", [&]<class T>(Type<T>) {
-    cumulate(Lines(p, shape), converts ? out.as<T>() : args.in[0].as<T>(), out.mutable_as<T>(), backwards,
-             *args.context);
+    cumulate(AxisSplit(shape, p.axis, "cumsum"), converts ? out.as<T>() : args.in[0].as<T>(),
+             out.mutable_as<T>(), backwards, *args.context);
   });
 }
 

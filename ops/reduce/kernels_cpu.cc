@@ -9,14 +9,6 @@
 namespace loomix::ops {
 namespace {
 
-AxisSet axes_of(const ReduceParams& p, const Shape& x) {
-  return reduced_axes(p.axis, p.exclude, x.ndim(), "reduce");
-}
-AxisSet axes_of(const NormParams& p, const Shape& x) { return reduced_axes(p.axis, false, x.ndim(), "norm"); }
-AxisSet axes_of(const MomentsParams& p, const Shape& x) {
-  return reduced_axes(p.axes, false, x.ndim(), "moments");
-}
-
 template <class P>
 size_t scratch(const P& p, const KernelSpec& spec) {
   return reduce_scratch(spec.in[0].shape, axes_of(p, spec.in[0].shape));
@@ -59,19 +51,14 @@ void backward_sum_cpu(const ReduceParams& p, const KernelArgs& args) {
 void backward_mean_cpu(const ReduceParams& p, const KernelArgs& args) {
   const TensorView grad = with_kept_axes(p, args);
   const TensorView& y = args.out[0];
-  if (y.size() == 0) return;
   apply_broadcast_scalar(binary_code<fn::Div>, grad, static_cast<double>(y.size() / grad.size()), y, args);
 }
 
 void backward_square_sum_cpu(const ReduceParams& p, const KernelArgs& args) {
-  if (args.out[0].size() == 0) return;
   apply_broadcast(binary_code<fn::BackwardSquare>, with_kept_axes(p, args), args.in[1], args.out[0], args);
 }
 
-template <class P>
-void broadcast_copy_cpu(const P&, const KernelArgs& args) {
-  apply_broadcast_copy(args.in[0], args.out[0], args);
-}
+void broadcast_copy_cpu(const KernelArgs& args) { apply_broadcast_copy(args.in[0], args.out[0], args); }
 
 // The axes along which y was repeated to the shape of x.
 AxisSet repeated_axes(const Shape& x, const Shape& y) {
@@ -83,7 +70,7 @@ AxisSet repeated_axes(const Shape& x, const Shape& y) {
   return axes;
 }
 
-void reduce_to_like_cpu(const NoParams&, const KernelArgs& args) {
+void reduce_to_like_cpu(const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
   const AxisSet axes = repeated_axes(x.shape, y.shape);
@@ -91,7 +78,7 @@ void reduce_to_like_cpu(const NoParams&, const KernelArgs& args) {
   reduce_array(reduction_code<fn::Sum>, Finish::none, x, axes, y, args);
 }
 
-size_t reduce_to_like_scratch(const NoParams&, const KernelSpec& spec) {
+size_t reduce_to_like_scratch(const KernelSpec& spec) {
   return reduce_scratch(spec.in[0].shape, repeated_axes(spec.in[0].shape, spec.out[0].shape));
 }
 
@@ -108,10 +95,8 @@ void kernels_reduce_cpu(OpTable& table) {
   table.kernel<argmax_cpu>("argmax", "argmax_cpu");
   table.kernel<argmin_cpu>("argmin", "argmin_cpu");
   table.kernel<argmax_channel_cpu>("argmax_channel", "argmax_cpu");
-  table.kernel<broadcast_copy_cpu<BroadcastAxisParams>>("broadcast_axis", "broadcast_copy_cpu");
-  table.kernel<broadcast_copy_cpu<BroadcastToParams>>("broadcast_to", "broadcast_copy_cpu");
-  table.kernel<broadcast_copy_cpu<BroadcastLikeParams>>("broadcast_like", "broadcast_copy_cpu");
-  table.kernel<broadcast_copy_cpu<NoParams>>("_broadcast_to_like", "broadcast_copy_cpu");
+  for (const char* op : {"broadcast_axis", "broadcast_to", "broadcast_like", "_broadcast_to_like"})
+    table.kernel<broadcast_copy_cpu>(op, "broadcast_copy_cpu");
   table.kernel<reduce_to_like_cpu, reduce_to_like_scratch>("_broadcast_reduce_to_like", "reduce_cpu");
   table.kernel<cumsum_cpu>("_np_cumsum", "cumsum_cpu");
   table.kernel<backward_cumsum_cpu>("_backward_np_cumsum", "backward_cumsum_cpu");

@@ -86,7 +86,10 @@ struct BroadcastLikeParams {
 using AxisSet = std::bitset<Shape::kMaxDims>;
 
 // The axes that are reduced; errors name `who`.
-AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, const char* who);
+AxisSet axes_of(const ReduceParams& p, const Shape& data, const char* who = "reduce");
+AxisSet axes_of(const NormParams& p, const Shape& data, const char* who = "norm");
+AxisSet axes_of(const MomentsParams& p, const Shape& data, const char* who = "moments");
+AxisSet axes_of(const ArgParams& p, const Shape& data, const char* who);
 // Without the axes, or with size 1 there; never without any axis.
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims);
 
@@ -101,6 +104,6 @@ void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& m
 
 void argmax_cpu(const ArgParams& p, const KernelArgs& args);
 void argmin_cpu(const ArgParams& p, const KernelArgs& args);
-void argmax_channel_cpu(const NoParams& p, const KernelArgs& args);
+void argmax_channel_cpu(const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -130,8 +130,7 @@ class Pass {
   // In the type that loses nothing of the result. Whole numbers wrap around, as in NumPy.
   static Pass exact(Reduction op, DType dtype) {
     if (!is_floating(dtype)) return Pass(op, dtype, DType::int64);
-    const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
-    return Pass(op, dtype, half ? DType::float32 : dtype);
+    return Pass(op, dtype, is_half(dtype) ? DType::float32 : dtype);
   }
   // In a type whose accumulators are doubles.
   static Pass floating(Reduction op, DType dtype) {
@@ -197,11 +196,10 @@ class Reducer {
     const int64_t work = std::max<int64_t>(1, plan_.items * plan_.width);
     const int64_t units_a_block =
         plan_.inner_kept ? std::max<int64_t>(1, kColumns / plan_.inner) : kLoopBlock;
-    engine::parallel_for(*args_.context, plan_.units, std::max<int64_t>(1, kGrain / work),
-                         [&](int64_t begin, int64_t end) {
-                           for (int64_t unit = begin; unit < end; unit += units_a_block)
-                             run_block(unit, std::min(end, unit + units_a_block), finish);
-                         });
+    engine::parallel_for(*args_.context, plan_.units, kGrain / work, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; unit += units_a_block)
+        run_block(unit, std::min(end, unit + units_a_block), finish);
+    });
   }
 
  private:

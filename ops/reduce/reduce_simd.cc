@@ -13,18 +13,18 @@ constexpr int64_t kLongRow = 512;  // is seen as so many rows, whose results are
 
 template <class F, class A>
 constexpr bool kHasOrigin = requires(A x) {
-  F::template fold<Math>(x, x, x);
+  F::fold(Math{}, x, x, x);
 };
 
 template <class F, class A>
 A fold(A acc, A x, [[maybe_unused]] A origin) {
-  if constexpr (kHasOrigin<F, A>) return F::template fold<Math>(acc, x, origin);
-  else return F::template fold<Math>(acc, x);
+  if constexpr (kHasOrigin<F, A>) return F::fold(Math{}, acc, x, origin);
+  else return F::fold(Math{}, acc, x);
 }
 
 template <class F, class A>
 void init(void* acc, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) static_cast<A*>(acc)[i] = F::template init<Math, A>();
+  for (int64_t i = 0; i < count; ++i) static_cast<A*>(acc)[i] = F::init(Math{}, A{});
 }
 
 // Folds some rows, `step` elements apart, into an accumulator each; the vectors of a row are `next` elements apart.
@@ -33,7 +33,7 @@ void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t st
   A lanes[abreast][kLanes], from[abreast] = {};
   for (int r = 0; r < abreast; ++r) {
     if constexpr (kHasOrigin<F, A>) from[r] = origin[r];
-    for (int lane = 0; lane < kLanes; ++lane) lanes[r][lane] = F::template init<Math, A>();
+    for (int lane = 0; lane < kLanes; ++lane) lanes[r][lane] = F::init(Math{}, A{});
   }
   int64_t left = count;
   for (; left >= kLanes; left -= kLanes, x += next) {
@@ -46,11 +46,11 @@ void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t st
   }
 #pragma GCC unroll 4
   for (int r = 0; r < abreast; ++r) {
-    A sum = F::template init<Math, A>();
+    A sum = F::init(Math{}, A{});
     for (int64_t i = 0; i < left; ++i) sum = fold<F>(sum, static_cast<A>(x[r * step + i]), from[r]);
 #pragma GCC unroll 8
-    for (int lane = 0; lane < kLanes; ++lane) sum = F::template merge<Math>(sum, lanes[r][lane]);
-    acc[r] = F::template merge<Math>(acc[r], sum);
+    for (int lane = 0; lane < kLanes; ++lane) sum = F::merge(Math{}, sum, lanes[r][lane]);
+    acc[r] = F::merge(Math{}, acc[r], sum);
   }
 }
 
@@ -65,12 +65,12 @@ void rows(void* totals, const void* data, const void* origins, int64_t count, in
     const int64_t part = count / (kAbreast * kLanes) * kLanes, rest = part * kAbreast;
     A parts[kAbreast], from[kAbreast] = {};
     for (int i = 0; i < kAbreast; ++i) {
-      parts[i] = F::template init<Math, A>();
+      parts[i] = F::init(Math{}, A{});
       if constexpr (kHasOrigin<F, A>) from[i] = origin[row];
     }
     rows_abreast<F, A, T, kAbreast>(parts, x + row * step, from, part, kLanes, kAbreast * kLanes);
     rows_abreast<F, A, T, 1>(acc + row, x + row * step + rest, origin_of(row), count - rest, 0);
-    for (A more : parts) acc[row] = F::template merge<Math>(acc[row], more);
+    for (A more : parts) acc[row] = F::merge(Math{}, acc[row], more);
   }
   for (; row + kAbreast <= rows; row += kAbreast)
     rows_abreast<F, A, T, kAbreast>(acc + row, x + row * step, origin_of(row), count, step);
@@ -103,7 +103,7 @@ template <class F, class A>
 void merge(void* acc, const void* other, int64_t count) {
   A* total = static_cast<A*>(acc);
   const A* more = static_cast<const A*>(other);
-  for (int64_t i = 0; i < count; ++i) total[i] = F::template merge<Math>(total[i], more[i]);
+  for (int64_t i = 0; i < count; ++i) total[i] = F::merge(Math{}, total[i], more[i]);
 }
 
 template <class T, class A, class... F>

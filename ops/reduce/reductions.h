@@ -20,14 +20,14 @@ struct ReduceOp {
   static constexpr Finish kFinish = finish;
   const char* name;  // "" for a part of other operators
   Aliases aliases;
-  Gradient gradient;  // to the input, from the ReduceTerms of reduce.cc
   const char* doc;
+  Gradient gradient;  // to the input, from the ReduceTerms of reduce.cc
 };
 
 template <class F, Finish finish = Finish::none, class Gradient>
-constexpr ReduceOp<F, finish, Gradient> reduction(const char* name, Aliases aliases, Gradient gradient,
-                                                  const char* doc) {
-  return {name, aliases, gradient, doc};
+constexpr ReduceOp<F, finish, Gradient> reduction(const char* name, Aliases aliases, const char* doc,
+                                                  Gradient gradient) {
+  return {name, aliases, doc, gradient};
 }
 
 // Every element that equals the extremum gets the whole gradient.
@@ -36,24 +36,21 @@ inline constexpr auto kExtremumGradient = [](auto r) {
 };
 
 inline constexpr std::tuple kReductions{
-    reduction<fn::Sum>(
-        "sum", {"_sparse_sum", "sum_axis"}, [](auto r) { return r.spread(r.g); }, "Sum over axes."),
-    reduction<fn::Sum, Finish::mean>(
-        "mean", {"_sparse_mean"}, [](auto r) { return r.spread_mean(r.g); }, "Mean over axes."),
-    reduction<fn::SquareSum>(
-        "_square_sum", {}, [](auto r) { return r.spread_squares(r.g); }, "Sum of squares over axes."),
-    reduction<fn::Prod>(
-        "prod", {}, [](auto r) { return r.spread(r.g * r.y) / r.x; }, "Product over axes."),
-    reduction<fn::NanSum>(
-        "nansum", {}, [](auto r) { return r.spread(r.g) * r.x.call("_not_nan"); },
-        "Sum over axes; NaN counts as 0."),
-    reduction<fn::NanProd>(
-        "nanprod", {}, [](auto r) { return r.only_numbers(r.spread(r.g * r.y) / r.x); },
-        "Product over axes; NaN counts as 1."),
-    reduction<fn::Max>("max", {"max_axis"}, kExtremumGradient, "Maximum over axes."),
-    reduction<fn::Min>("min", {"min_axis"}, kExtremumGradient, "Minimum over axes."),
-    reduction<fn::AbsSum>("", {}, kNoGradient, ""),
-    reduction<fn::SquareDistanceSum>("", {}, kNoGradient, "")};
+    reduction<fn::Sum>("sum", {"_sparse_sum", "sum_axis"}, "Sum over axes.",
+                       [](auto r) { return r.spread(r.g); }),
+    reduction<fn::Sum, Finish::mean>("mean", {"_sparse_mean"}, "Mean over axes.",
+                                     [](auto r) { return r.spread_mean(r.g); }),
+    reduction<fn::SquareSum>("_square_sum", {}, "Sum of squares over axes.",
+                             [](auto r) { return r.spread_squares(r.g); }),
+    reduction<fn::Prod>("prod", {}, "Product over axes.", [](auto r) { return r.spread(r.g * r.y) / r.x; }),
+    reduction<fn::NanSum>("nansum", {}, "Sum over axes; NaN counts as 0.",
+                          [](auto r) { return r.spread(r.g) * r.x.call("_not_nan"); }),
+    reduction<fn::NanProd>("nanprod", {}, "Product over axes; NaN counts as 1.",
+                           [](auto r) { return r.only_numbers(r.spread(r.g * r.y) / r.x); }),
+    reduction<fn::Max>("max", {"max_axis"}, "Maximum over axes.", kExtremumGradient),
+    reduction<fn::Min>("min", {"min_axis"}, "Minimum over axes.", kExtremumGradient),
+    reduction<fn::AbsSum>("", {}, "", kNoGradient),
+    reduction<fn::SquareDistanceSum>("", {}, "", kNoGradient)};
 
 using ReduceFunctors = decltype(functors_of(kReductions));
 

@@ -109,8 +109,7 @@ void pack_panels(int64_t depth, int64_t columns, const C* from, int64_t k_step, 
   constexpr int64_t kLeast = 16384;  // elements that are worth another core
   const RnnLoops<C>& loops = best_loops<RnnLoops<C>>();
   engine::parallel_for(context, (columns + loops.width - 1) / loops.width,
-                       std::max<int64_t>(1, kLeast / std::max<int64_t>(1, loops.width * depth)),
-                       [&](int64_t begin, int64_t end) {
+                       kLeast / std::max<int64_t>(1, loops.width * depth), [&](int64_t begin, int64_t end) {
                          loops.pack(depth, columns, from, k_step, j_step, begin, end, panels);
                        });
 }

@@ -8,8 +8,7 @@ namespace {
 
 // data (time, batch, classes), label (batch, longest label), lengths (batch) -> loss (batch), slope like the data.
 void infer_shapes(const CtcParams&, ShapeInfer& s) {
-  s.set_out(1, s.in(0));
-  s.set_in(0, s.out(1));
+  s.tie({0}, {1});
   const Shape& data = s.in(0);
   s.expect(0, data.ndim() == 3, "three axes: time, batch, classes");
   s.expect(1, s.in(1).ndim() == 2, "two axes: batch, and room for the longest label");
@@ -22,11 +21,8 @@ void infer_shapes(const CtcParams&, ShapeInfer& s) {
 }
 
 void infer_types(const CtcParams&, TypeInfer& t) {
-  for (int i : {0, 1}) t.set_in(0, t.out(i));
-  for (int i : {0, 1}) t.set_out(i, t.in(0));
-  for (int i = 1; i < t.num_in(); ++i) {
-    t.default_in(i);
-  }
+  t.tie({0}, {0, 1});
+  for (int i = 1; i < t.num_in(); ++i) t.default_in(i);
 }
 
 }  // namespace

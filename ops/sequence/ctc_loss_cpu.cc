@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "engine/parallel_for.h"
+#include "ops/first_noted.h"
 #include "ops/loss/label.h"
 #include "ops/scratch_slots.h"
 #include "ops/sequence/sequence.h"
@@ -38,13 +38,12 @@ struct CtcSizes {
   size_t bytes(size_t number) const {
     const auto count = [](int64_t n) { return static_cast<size_t>(n); };
     const size_t numbers = count(time) * count(states()) + 2 * count(states()) + count(time) + count(classes);
-    return (numbers * number + 63) / 64 * 64 + (count(states()) * sizeof(int64_t) + 63) / 64 * 64;
+    return aligned(numbers * number) + class_bytes();
   }
+  size_t class_bytes() const { return aligned(static_cast<size_t>(states()) * sizeof(int64_t)); }
 };
 
 size_t number_bytes(DType data) { return data == DType::float64 ? sizeof(double) : sizeof(float); }
-int slots_for(int cores) { return std::clamp(cores, 1, ScratchSlots::kMost); }
-
 // One sequence of the batch.
 template <class T>
 class Ctc {
@@ -60,9 +59,7 @@ class Ctc {
     beta_ = alpha_ + sizes.time * sizes.states();
     log_sums_ = beta_ + 2 * sizes.states();
     mass_ = log_sums_ + sizes.time;
-    state_class_ =
-        reinterpret_cast<int64_t*>(memory + sizes.bytes(sizeof(A)) -
-                                   (static_cast<size_t>(sizes.states()) * sizeof(int64_t) + 63) / 64 * 64);
+    state_class_ = reinterpret_cast<int64_t*>(memory + sizes.bytes(sizeof(A)) - sizes.class_bytes());
   }
 
   // `label(i)` for i < length; false if a class is none.
@@ -166,16 +163,11 @@ class Ctc {
 class Complaint {
  public:
   enum What : int64_t { time, length, label };
-  void note(int64_t n, What what) {
-    const int64_t code = n * 4 + what;
-    int64_t first = code_.load(std::memory_order_relaxed);
-    while (code < first && !code_.compare_exchange_weak(first, code, std::memory_order_relaxed)) {}
-  }
+  void note(int64_t n, What what) { code_.note(n * 4 + what); }
   void check(const CtcSizes& s) const {
-    const int64_t code = code_.load(std::memory_order_relaxed);
-    if (code == kNone) return;
-    const int64_t n = code / 4;
-    switch (static_cast<What>(code % 4)) {
+    if (!code_.any()) return;
+    const int64_t n = code_.value() / 4;
+    switch (static_cast<What>(code_.value() % 4)) {
       case time:
         detail::throw_error<ValueError>("[CTCLoss] the data length of sequence {} is none; expected 0 to {}.",
                                         n, s.time);
@@ -190,8 +182,7 @@ class Complaint {
   }
 
  private:
-  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  std::atomic<int64_t> code_{kNone};
+  FirstNoted code_;
 };
 
 template <class T>
@@ -204,8 +195,8 @@ void run(const CtcParams& p, const KernelArgs& args) {
   std::optional<Labels> data_lengths, label_lengths;
   if (p.use_data_lengths) data_lengths.emplace(args.in[2]);
   if (p.use_label_lengths) label_lengths.emplace(args.in[p.use_data_lengths ? 3 : 2]);
-  T* loss = args.req[0] == Req::null ? nullptr : args.out[0].mutable_as<T>();
-  T* slope = args.req[1] == Req::null ? nullptr : args.out[1].mutable_as<T>();
+  T* loss = args.wanted<T>(0);
+  T* slope = args.wanted<T>(1);
   if (slope) std::fill_n(slope, args.out[1].size(), T{});
   ScratchSlots slots(args.scratch, s.bytes(sizeof(Accum<T>)), slots_for(args.context->cores));
   Complaint complaint;
@@ -240,7 +231,7 @@ void run(const CtcParams& p, const KernelArgs& args) {
   complaint.check(s);
 }
 
-size_t ctc_loss_scratch(const CtcParams&, const KernelSpec& spec) {
+size_t ctc_loss_scratch(const KernelSpec& spec) {
   return CtcSizes(spec.in[0].shape, spec.in[1].shape).bytes(number_bytes(spec.in[0].dtype)) *
          static_cast<size_t>(slots_for(spec.cores));
 }
@@ -251,8 +242,7 @@ void ctc_loss_cpu(const CtcParams& p, const KernelArgs& args) {
 }
 
 // head, slope -> slope times the head of each sequence.
-void backward_ctc_loss_cpu(const NoParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void backward_ctc_loss_cpu(const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "CTCLoss", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const Shape& shape = args.out[0].shape;
@@ -260,7 +250,7 @@ void backward_ctc_loss_cpu(const NoParams&, const KernelArgs& args) {
     const T* slope = args.in[1].as<T>();
     T* out = args.out[0].mutable_as<T>();
     const int64_t classes = shape[2];
-    const int64_t grain = std::max<int64_t>(1, 16384 / classes);
+    const int64_t grain = 16384 / classes;
     engine::parallel_each(*args.context, shape[0] * shape[1], grain, [&](int64_t row) {
       const A factor = static_cast<A>(head[row % shape[1]]);
       for (int64_t i = row * classes; i < (row + 1) * classes; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/sequence/sequence.h"
 
-#include "base/error.h"
 #include "ops/families.h"
+#include "ops/shape/shape.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -13,43 +13,28 @@ bool has_lengths(const P& p) {
   return p.use_sequence_length;
 }
 
-// The data is (time, batch, ...) or (batch, time, ...); one length for each sequence.
-void check_data(const ShapeInfer& s, const Shape& data) {
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() >= 2, ShapeError,
-               "[{}] data has shape {}; expected two axes or more, time and batch.", s.who(),
-               data.to_string());
-}
-
-void infer_lengths(const SequenceParams& p, ShapeInfer& s, const Shape& data, int position) {
-  if (p.use_sequence_length && data.ndim_known()) s.set_in(position, Shape{data[1 - p.axis]});
+// Input `data` is (time, batch, ...) or (batch, time, ...); the next one has a length for each sequence.
+void infer_lengths(const SequenceParams& p, ShapeInfer& s, int data) {
+  const Shape& shape = s.in(data);
+  s.expect(data, shape.ndim() >= 2, "two axes or more, time and batch");
+  if (p.use_sequence_length && shape.ndim_known()) s.set_in(data + 1, Shape{shape[1 - p.axis]});
 }
 
 template <class P>
 void same_as_data(const P& p, ShapeInfer& s) {
   s.tie({0});
-  check_data(s, s.in(0));
-  infer_lengths(p, s, s.in(0), 1);
+  infer_lengths(p, s, 0);
 }
 
 // The data without the axis of time.
 Shape without_time(const SequenceParams& p, const Shape& data) {
-  if (!data.ndim_known()) return data;
-  Shape out{data[1 - p.axis]};
-  for (int axis = 2; axis < data.ndim(); ++axis) out.push_back(data[axis]);
-  return out;
+  return data.ndim_known() ? without_axis(data, p.axis) : data;
 }
 
 template <class P>
 void data_type(const P&, TypeInfer& t) {
   t.tie({0});
   if (t.num_in() > 1) t.default_in(1, t.in(0));
-}
-
-// Calls the operator with the gradient in place of the data.
-template <class P>
-GradValue on_gradient(GradBuilder& g, const char* op, const P& p, Ref<const AttrsBase> attrs) {
-  const GradValue inputs[] = {g.grad_of(0), p.use_sequence_length ? g.in(1) : GradValue{}};
-  return g.call(op, std::span(inputs).first(p.use_sequence_length ? 2 : 1), std::move(attrs))[0];
 }
 
 template <class P>
@@ -62,35 +47,24 @@ OpBuilder<P> add(OpTable& table, const char* name, const char* doc) {
 void register_last(OpTable& table) {
   add<SequenceParams>(table, "SequenceLast", "The last element of each sequence.")
       .infer_shape([](const SequenceParams& p, ShapeInfer& s) {
-        check_data(s, s.in(0));
+        infer_lengths(p, s, 0);
         s.set_out(0, without_time(p, s.in(0)));
-        infer_lengths(p, s, s.in(0), 1);
       })
-      .gradient([](const SequenceParams& p, GradBuilder& g) {
-        if (!g.wants(0)) return;
-        std::vector<GradValue> inputs = {g.grad_of(0), g.in(0)};
-        if (p.use_sequence_length) inputs.push_back(g.in(1));
-        g.set(0, g.call("_backward_SequenceLast", inputs, g.attrs())[0]);
-      });
+      .gradient_op("_backward_SequenceLast", {head(0), input(0), input_if_any(1)});
   table.add_hidden<SequenceParams>("_backward_SequenceLast", {"grad", "data", "sequence_length"})
       .last_input_if(has_lengths<SequenceParams>)
       .shape_only(1)
       .infer_shape([](const SequenceParams& p, ShapeInfer& s) {
         s.tie({1});
-        check_data(s, s.in(1));
+        infer_lengths(p, s, 1);
         s.set_in(0, without_time(p, s.in(1)));
-        infer_lengths(p, s, s.in(1), 2);
       })
       .infer_type([](const SequenceParams&, TypeInfer& t) {
         t.tie({0, 1});
-        if (t.num_in() > 2 && t.in(2) == DType::unknown) t.set_in(2, DType::float32);
+        if (t.num_in() > 2) t.default_in(2);
       })
       .input_types(2, kNumericTypes)
-      .gradient([](const SequenceParams& p, GradBuilder& g) {
-        const GradValue inputs[] = {g.grad_of(0), p.use_sequence_length ? g.in(2) : GradValue{}};
-        g.set(0,
-              g.call("SequenceLast", std::span(inputs).first(p.use_sequence_length ? 2 : 1), g.attrs())[0]);
-      });
+      .gradient_op("SequenceLast", {head(0), input_if_any(2)});
 }
 
 }  // namespace
@@ -99,9 +73,7 @@ void register_sequence(OpTable& table) {
   register_last(table);
   add<SequenceParams>(table, "SequenceReverse", "Reverses each sequence; what stands behind its end stays.")
       .infer_shape(same_as_data<SequenceParams>)
-      .gradient([](const SequenceParams& p, GradBuilder& g) {
-        if (g.wants(0)) g.set(0, on_gradient(g, "SequenceReverse", p, g.attrs()));
-      });
+      .gradient_op("SequenceReverse", {head(0), input_if_any(1)});
   add<SequenceMaskParams>(table, "SequenceMask",
                           "Sets what stands behind the end of each sequence to a value.")
       .infer_shape(same_as_data<SequenceMaskParams>)
@@ -110,7 +82,9 @@ void register_sequence(OpTable& table) {
         if (!g.wants(0)) return;
         SequenceMaskParams to_zero = p;
         to_zero.value = 0;
-        g.set(0, on_gradient(g, "SequenceMask", p, make_attrs(to_zero)));
+        std::vector<GradValue> inputs = {g.grad_of(0)};
+        if (p.use_sequence_length) inputs.push_back(g.in(1));
+        g.set(0, g.call("SequenceMask", inputs, make_attrs(to_zero))[0]);
       });
 }
 

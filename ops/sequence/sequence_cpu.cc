@@ -51,7 +51,7 @@ class Lengths {
 // Calls fn(n) for each sequence, in parallel where they are long.
 template <class Fn>
 void each_sequence(const KernelArgs& args, const Sequences& s, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, s.time * s.inner));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, s.time * s.inner);
   engine::parallel_each(*args.context, s.batch, grain, [&](int64_t n) { fn(n); });
 }
 

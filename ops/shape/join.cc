@@ -65,33 +65,11 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
   }
 }
 
-Shape with_axis(const Shape& shape, int axis, int64_t size) {
-  Shape out;
-  for (int i = 0; i <= shape.ndim(); ++i) {
-    if (i == axis) out.push_back(size);
-    if (i < shape.ndim()) out.push_back(shape[i]);
-  }
-  return out;
-}
-
-Shape without_axis(const Shape& shape, int axis) {
-  Shape out;
-  for (int i = 0; i < shape.ndim(); ++i) {
-    if (i != axis) out.push_back(shape[i]);
-  }
-  return out;
-}
-
 void stack_shape(const StackParams& p, ShapeInfer& s) {
-  Shape common = Shape::unknown();
   if (s.out(0).ndim_known())
-    common = without_axis(s.out(0), normalize_axis(p.axis, s.out(0).ndim(), s.who()));
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int i = 0; i < s.num_in(); ++i) {
-      s.set_in(i, common);
-      common = s.in(i);
-    }
-  }
+    s.set_in(0, without_axis(s.out(0), normalize_axis(p.axis, s.out(0).ndim(), s.who())));
+  s.tie_inputs(0, s.num_in(), {});
+  const Shape& common = s.in(0);
   if (!common.ndim_known()) return;
   s.set_out(0, with_axis(common, normalize_axis(p.axis, common.ndim() + 1, s.who()), p.num_args));
 }
@@ -219,7 +197,6 @@ void register_joins(OpTable& table) {
   table.add<StackParams>("stack")
       .doc("Joins arrays along a new axis.")
       .variadic("data", "num_args", &StackParams::num_args)
-      .output("output")
       .infer_shape(stack_shape)
       .gradient([](const StackParams& p, GradBuilder& g) {
         const GradValue grad = g.grad_of(0);

@@ -23,7 +23,7 @@ void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, i
     });
     return;
   }
-  engine::parallel_each(*args.context, rows, std::max<int64_t>(1, kBytesACore / bytes), [&](int64_t row) {
+  engine::parallel_each(*args.context, rows, kBytesACore / bytes, [&](int64_t row) {
     std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
   });
 }

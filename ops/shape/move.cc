@@ -185,37 +185,26 @@ void diag_shape(const DiagParams& p, ShapeInfer& s) {
   s.set_out(0, out);
 }
 
-template <class P>
-OpBuilder<P> describe(OpTable& table, const char* name, const char* doc,
-                      void (*shape)(const P&, ShapeInfer&)) {
-  auto builder = table.add<P>(name, {"data"}).doc(doc);
-  builder.output("output").infer_shape(shape);
-  return builder;
-}
-
 // The gradient is another operator, with the same attributes.
 template <class P>
-void gradient_is(OpBuilder<P>& builder, const char* op) {
-  builder.gradient_by([op](const AttrsBase&, GradBuilder& g) {
-    const GradValue grad = g.grad_of(0);
-    g.set(0, g.call(op, std::span(&grad, 1), g.attrs())[0]);
-  });
+OpBuilder<P> add(OpTable& table, const char* name, const char* gradient, const char* doc,
+                 void (*shape)(const P&, ShapeInfer&)) {
+  return table.add<P>(name, {"data"}).doc(doc).infer_shape(shape).gradient_op(gradient, {head(0)});
 }
 
 // The gradient is a hidden operator of (gradient, data), whose own gradient is the operator again.
 template <class P>
-void gradient_by_backward(OpTable& table, OpBuilder<P>& builder, const char* backward, const char* op) {
-  builder.gradient_by([backward](const AttrsBase&, GradBuilder& g) {
-    const GradValue inputs[] = {g.grad_of(0), g.in(0)};
-    g.set(0, g.call(backward, inputs, g.attrs())[0]);
-  });
-  auto hidden = table.add_hidden<P>(backward, {"grad", "data"});
-  hidden.output("output").shape_of(1).shape_only(1);
-  gradient_is(hidden, op);
+void add_with_backward(OpTable& table, const char* name, const char* doc,
+                       void (*shape)(const P&, ShapeInfer&)) {
+  const std::string backward = std::string("_backward_") + name;
+  table.add<P>(name, {"data"}).doc(doc).infer_shape(shape).gradient_op(backward, {head(0), input(0)});
+  table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(name, {head(0)});
 }
 
 void register_permutations(OpTable& table) {
-  describe<TransposeParams>(table, "transpose", "Permutes the axes.", transpose_shape)
+  table.add<TransposeParams>("transpose", {"data"})
+      .doc("Permutes the axes.")
+      .infer_shape(transpose_shape)
       .gradient(transpose_gradient)
       .axes_order([](const TransposeParams& p, int ndim) {
         std::vector<int> order;
@@ -224,31 +213,25 @@ void register_permutations(OpTable& table) {
         }
         return order;
       });
-  auto swap = describe<SwapAxisParams>(table, "SwapAxis", "Exchanges two axes.", swap_axis_shape);
-  swap.aliases({"swapaxes"});
-  gradient_is(swap, "SwapAxis");
-  auto reverse = describe<ReverseParams>(table, "reverse", "Reverses the order along axes.", reverse_shape);
-  reverse.aliases({"flip"});
-  gradient_is(reverse, "reverse");
-  auto depth = describe<BlockParams>(table, "depth_to_space", "Moves channels into blocks of pixels.",
-                                     depth_to_space_shape);
-  gradient_is(depth, "space_to_depth");
-  auto space = describe<BlockParams>(table, "space_to_depth", "Moves blocks of pixels into channels.",
-                                     space_to_depth_shape);
-  gradient_is(space, "depth_to_space");
+  add(table, "SwapAxis", "SwapAxis", "Exchanges two axes.", swap_axis_shape).aliases({"swapaxes"});
+  add(table, "reverse", "reverse", "Reverses the order along axes.", reverse_shape).aliases({"flip"});
+  add(table, "depth_to_space", "space_to_depth", "Moves channels into blocks of pixels.",
+      depth_to_space_shape);
+  add(table, "space_to_depth", "depth_to_space", "Moves blocks of pixels into channels.",
+      space_to_depth_shape);
 }
 
 }  // namespace
 
 void register_moves(OpTable& table) {
   register_permutations(table);
-  auto tile = describe<TileParams>(table, "tile", "Repeats data as a whole along axes.", tile_shape);
-  gradient_by_backward(table, tile, "_backward_tile", "tile");
-  auto repeat = describe<RepeatParams>(table, "repeat", "Repeats each element.", repeat_shape);
-  gradient_by_backward(table, repeat, "_backward_repeat", "repeat");
-  auto pad = describe<PadParams>(table, "Pad", "Puts a border around data.", pad_shape);
-  pad.aliases({"pad"});
-  pad.gradient_op("_backward_pad", {head(0), input(0)});
+  add_with_backward(table, "tile", "Repeats data as a whole along axes.", tile_shape);
+  add_with_backward(table, "repeat", "Repeats each element.", repeat_shape);
+  table.add<PadParams>("Pad", {"data"})
+      .doc("Puts a border around data.")
+      .aliases({"pad"})
+      .infer_shape(pad_shape)
+      .gradient_op("_backward_pad", {head(0), input(0)});
   table.add_hidden<PadParams>("_backward_pad", {"grad", "data"})
       .shape_of(1)
       .shape_only(1)
@@ -258,9 +241,7 @@ void register_moves(OpTable& table) {
                                                        : "reflect";
         g.set(0, g.call1("Pad", {g.grad_of(0)}, {{"mode", mode}, {"pad_width", p.pad_width.to_string()}}));
       });
-  auto diag = describe<DiagParams>(table, "diag", "The diagonal of a matrix, or the matrix with a diagonal.",
-                                   diag_shape);
-  gradient_by_backward(table, diag, "_backward_diag", "diag");
+  add_with_backward(table, "diag", "The diagonal of a matrix, or the matrix with a diagonal.", diag_shape);
 
   const auto register_query = [&](const char* name, const char* doc,
                                   void (*shape)(const NoParams&, ShapeInfer&)) {

@@ -56,7 +56,6 @@ void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const Te
               const KernelArgs& args) {
   TensorView view = grad;
   view.shape = std::move(shape);
-  if (y.size() == 0) return;
   if (view.size() == 0) return apply_fill(0, y, args);
   reduce_array(reduction_code<fn::Sum>, Finish::none, view, axes, y, args);
 }
@@ -214,15 +213,13 @@ size_t backward_repeat_scratch(const RepeatParams& p, const KernelSpec& spec) {
 void pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.size() == 0) return;
   if (y.shape.ndim() == 0) return apply_convert(x, y, args);
   const int last = y.shape.ndim() - 1;
   const int64_t width = y.shape[last];
-  alignas(8) char number[8];
-  convert_row(DType::float64, &p.constant_value, y.dtype, number, 1);
+  const Number number(p.constant_value, y.dtype);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     T constant;
-    std::copy_n(number, sizeof(T), reinterpret_cast<char*>(&constant));
+    std::copy_n(number.bytes, sizeof(T), reinterpret_cast<char*>(&constant));
     const int64_t before = p.pad_width[2 * last], size = x.shape[last];
     const auto fill_row = [&](int64_t padded, int64_t inner) {
       T* to = static_cast<T*>(y.data) + padded;
@@ -241,16 +238,15 @@ void pad_cpu(const PadParams& p, const KernelArgs& args) {
       std::copy_n(from, size, to + before);
       fill_border(before + size, width);
     };
-    engine::parallel_for(
-        *args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
-        [&](int64_t begin, int64_t end) { for_pad_rows(p, x.shape, y.shape, begin, end, fill_row); });
+    engine::parallel_for(*args.context, y.size() / width, kGrain / width, [&](int64_t begin, int64_t end) {
+      for_pad_rows(p, x.shape, y.shape, begin, end, fill_row);
+    });
   });
 }
 
 void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.size() == 0) return;
   if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
   if (p.mode == PadMode::constant) {
     const Strides to(y.shape), from(grad.shape);
@@ -269,25 +265,23 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
     using Wide = std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, double>, Sum, float>;
     const T* const from = grad.as<T>();
     T* const to = y.mutable_as<T>();
-    engine::parallel_each(*args.context, y.size() / width, std::max<int64_t>(1, kGrain / width),
-                          [&](int64_t row) {
-                            for (int64_t first = 0; first < width; first += kLoopBlock) {
-                              const int64_t count = std::min(kLoopBlock, width - first);
-                              Sum sums[kLoopBlock] = {};
-                              places.each_row(row, [&](int64_t padded) {
-                                const T* const line = from + padded * grad.shape[last];
-                                const T* const own = line + before + first;
+    engine::parallel_each(*args.context, y.size() / width, kGrain / width, [&](int64_t row) {
+      for (int64_t first = 0; first < width; first += kLoopBlock) {
+        const int64_t count = std::min(kLoopBlock, width - first);
+        Sum sums[kLoopBlock] = {};
+        places.each_row(row, [&](int64_t padded) {
+          const T* const line = from + padded * grad.shape[last];
+          const T* const own = line + before + first;
 #pragma omp simd
-                                for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
-                                places.each_border(last, [&](int64_t index, int64_t place) {
-                                  if (index >= first && index < first + count)
-                                    sums[index - first] += static_cast<Sum>(line[place]);
-                                });
-                              });
-                              for (int64_t i = 0; i < count; ++i)
-                                to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));
-                            }
-                          });
+          for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
+          places.each_border(last, [&](int64_t index, int64_t place) {
+            if (index >= first && index < first + count) sums[index - first] += static_cast<Sum>(line[place]);
+          });
+        });
+        for (int64_t i = 0; i < count; ++i)
+          to[row * width + first + i] = static_cast<T>(static_cast<Wide>(sums[i]));
+      }
+    });
   });
 }
 
@@ -321,12 +315,8 @@ StridedCopy diagonal_plan(const DiagParams& p, const Shape& matrix, bool reads_m
   const auto add = [&](int64_t size, int64_t in_line, int64_t in_matrix) {
     plan.add_axis(size, reads_matrix ? in_line : in_matrix, reads_matrix ? in_matrix : in_line);
   };
-  int at = 0;
-  for (int axis = 0; axis < matrix.ndim(); ++axis) {
-    if (axis != rows && axis != columns) {
-      add(matrix[axis], dense[at], strides[axis]);
-      ++at;
-    }
+  for (int axis = 0, at = 0; axis < matrix.ndim(); ++axis) {
+    if (axis != rows && axis != columns) add(matrix[axis], dense[at++], strides[axis]);
   }
   add(diagonal.count, 1, strides[rows] + strides[columns]);
   (reads_matrix ? plan.from_offset : plan.to_offset) =
@@ -353,26 +343,18 @@ void backward_diag_cpu(const DiagParams& p, const KernelArgs& args) {
   take_diagonal({p.k, 0, 1}, args);
 }
 
-void shape_array_cpu(const NoParams&, const KernelArgs& args) {
+void shape_array_cpu(const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   std::copy(shape.begin(), shape.end(), args.out[0].mutable_as<int64_t>());
 }
 
-void size_array_cpu(const NoParams&, const KernelArgs& args) {
-  *args.out[0].mutable_as<int64_t>() = args.in[0].shape.size();
-}
-
-// The elements in the same order.
-void view_cpu(const KernelArgs& args) { apply_convert(args.in[0], args.out[0], args); }
+void size_array_cpu(const KernelArgs& args) { *args.out[0].mutable_as<int64_t>() = args.in[0].shape.size(); }
 
 }  // namespace
 
 void kernels_shape_move(OpTable& table) {
-  table.kernel<view_cpu>("Reshape", "copy_cpu");
-  table.kernel<view_cpu>("Flatten", "copy_cpu");
-  table.kernel<view_cpu>("reshape_like", "copy_cpu");
-  table.kernel<view_cpu>("expand_dims", "copy_cpu");
-  table.kernel<view_cpu>("squeeze", "copy_cpu");
+  for (const char* op : {"Reshape", "Flatten", "reshape_like", "expand_dims", "squeeze"})
+    table.kernel<convert_cpu>(op, "copy_cpu");
   table.kernel<transpose_cpu>("transpose", "permute_cpu");
   table.kernel<swap_axis_cpu>("SwapAxis", "permute_cpu");
   table.kernel<reverse_cpu>("reverse", "reverse_cpu");

@@ -6,6 +6,24 @@
 
 // Operators whose output is the input's memory under another shape.
 namespace loomix::ops {
+
+Shape with_axis(const Shape& shape, int axis, int64_t size) {
+  Shape out;
+  for (int i = 0; i <= shape.ndim(); ++i) {
+    if (i == axis) out.push_back(size);
+    if (i < shape.ndim()) out.push_back(shape[i]);
+  }
+  return out;
+}
+
+Shape without_axis(const Shape& shape, int axis) {
+  Shape out;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    if (i != axis) out.push_back(shape[i]);
+  }
+  return out;
+}
+
 namespace {
 
 int64_t times(int64_t a, int64_t b) { return a < 0 || b < 0 ? kUnknownDim : a * b; }
@@ -179,23 +197,10 @@ void reshape_like_shape(const ReshapeLikeParams& p, ShapeInfer& s) {
 }
 
 void expand_dims_shape(const ExpandDimsParams& p, ShapeInfer& s) {
-  if (s.in(0).ndim_known()) {
-    const int axis = normalize_axis(p.axis, s.in(0).ndim() + 1, s.who());
-    Shape out;
-    for (int i = 0; i <= s.in(0).ndim(); ++i) {
-      if (i == axis) out.push_back(1);
-      if (i < s.in(0).ndim()) out.push_back(s.in(0)[i]);
-    }
-    s.set_out(0, out);
-  }
-  if (s.out(0).ndim_known()) {
-    const int axis = normalize_axis(p.axis, s.out(0).ndim(), s.who());
-    Shape in;
-    for (int i = 0; i < s.out(0).ndim(); ++i) {
-      if (i != axis) in.push_back(s.out(0)[i]);
-    }
-    s.set_in(0, in);
-  }
+  const Shape& in = s.in(0);
+  if (in.ndim_known()) s.set_out(0, with_axis(in, normalize_axis(p.axis, in.ndim() + 1, s.who()), 1));
+  const Shape& out = s.out(0);
+  if (out.ndim_known()) s.set_in(0, without_axis(out, normalize_axis(p.axis, out.ndim(), s.who())));
 }
 
 void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
@@ -220,9 +225,10 @@ void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
 }
 
 template <class P>
-OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
-  auto builder = table.add<P>(name).doc(doc);
-  builder.output("output").inplace(0, 0).identity(0, 0).type_of(0);
+OpBuilder<P> add(OpTable& table, const char* name, const char* doc,
+                 std::initializer_list<std::string_view> inputs = {"data"}) {
+  auto builder = table.add<P>(name, inputs).doc(doc);
+  builder.inplace(0, 0).identity(0, 0).type_of(0);
   builder.gradient_by([](const AttrsBase&, GradBuilder& g) {
     g.set(0, g.call1("reshape_like", {g.grad_of(0), g.in(0)}));
   });
@@ -232,22 +238,17 @@ OpBuilder<P> describe(OpTable& table, const char* name, const char* doc) {
 }  // namespace
 
 void register_reshapes(OpTable& table) {
-  describe<ReshapeParams>(table, "Reshape", "The same elements under another shape.")
+  add<ReshapeParams>(table, "Reshape", "The same elements under another shape.")
       .aliases({"reshape"})
-      .input("data")
       .infer_shape(reshape_shape);
-  describe<NoParams>(table, "Flatten", "Joins all axes but the first.")
+  add<NoParams>(table, "Flatten", "Joins all axes but the first.")
       .aliases({"flatten"})
-      .input("data")
       .infer_shape(flatten_shape);
-  describe<ReshapeLikeParams>(table, "reshape_like", "The elements of lhs under the shape of rhs.")
-      .inputs({"lhs", "rhs"})
+  add<ReshapeLikeParams>(table, "reshape_like", "The elements of lhs under the shape of rhs.", {"lhs", "rhs"})
       .shape_only(1)
       .infer_shape(reshape_like_shape);
-  describe<ExpandDimsParams>(table, "expand_dims", "Adds an axis of size 1.")
-      .input("data")
-      .infer_shape(expand_dims_shape);
-  describe<SqueezeParams>(table, "squeeze", "Drops axes of size 1.").input("data").infer_shape(squeeze_shape);
+  add<ExpandDimsParams>(table, "expand_dims", "Adds an axis of size 1.").infer_shape(expand_dims_shape);
+  add<SqueezeParams>(table, "squeeze", "Drops axes of size 1.").infer_shape(squeeze_shape);
 }
 
 }  // namespace loomix::ops

@@ -72,7 +72,8 @@ struct SliceParams {
   Bounds begin;
   Bounds end;
   Bounds step;
-  static void fields(FieldList<SliceParams>& f) {
+  template <class P>
+  static void fields(FieldList<P>& f) {
     f("begin", &SliceParams::begin, "First index along each axis; None is the start.").required("(0,)");
     f("end", &SliceParams::end, "End index along each axis, not included; None is the end.").required("(1,)");
     f("step", &SliceParams::step, "Step along each axis; may be negative.");
@@ -82,11 +83,8 @@ struct SliceParams {
 struct SliceAssignScalarParams : SliceParams {
   double scalar = 0;
   static void fields(FieldList<SliceAssignScalarParams>& f) {
-    using P = SliceAssignScalarParams;
-    f("scalar", &P::scalar, "The number to write.");
-    f("begin", &P::begin, "First index along each axis; None is the start.").required("(0,)");
-    f("end", &P::end, "End index along each axis, not included; None is the end.").required("(1,)");
-    f("step", &P::step, "Step along each axis; may be negative.");
+    f("scalar", &SliceAssignScalarParams::scalar, "The number to write.");
+    SliceParams::fields(f);
   }
 };
 
@@ -216,6 +214,9 @@ struct DiagParams {
   }
 };
 
+// The shape with an axis more, or less.
+Shape with_axis(const Shape& shape, int axis, int64_t size);
+Shape without_axis(const Shape& shape, int axis);
 // Along one axis: `count` indices from `begin` on, `step` apart.
 struct SliceRange {
   int64_t begin, step, count;

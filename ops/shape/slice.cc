@@ -104,34 +104,30 @@ void slice_like_shape(const SliceLikeParams& p, ShapeInfer& s) {
   s.set_out(0, out);
 }
 
-// Back into zeros of the input's shape: one hidden operator `backward` for each way of cutting, and its opposite.
+// The gradient puts the part back into zeros of the input's shape, and that operator's own one cuts again.
 template <class P>
-void add_back(OpTable& table, OpBuilder<P>& builder, const char* op,
-              std::initializer_list<GradOperand> cut_again) {
-  const std::string backward = std::string("_backward_") + op;
-  builder.gradient_op(backward, {head(0), input(0)});
-  table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(op, cut_again);
+OpBuilder<P> add(OpTable& table, const char* name, std::initializer_list<std::string_view> inputs,
+                 std::initializer_list<GradOperand> cut_again) {
+  const std::string backward = std::string("_backward_") + name;
+  table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(name, cut_again);
+  return table.add<P>(name, inputs).gradient_op(backward, {head(0), input(0)});
 }
 
 }  // namespace
 
 void register_slices(OpTable& table) {
-  auto slice = table.add<SliceParams>("slice");
-  slice.aliases({"_sparse_slice", "crop"})
+  add<SliceParams>(table, "slice", {"data"}, {head(0)})
       .doc("A region of data, as Python's slices along each axis.")
-      .input("data")
+      .aliases({"_sparse_slice", "crop"})
       .infer_shape(slice_shape);
-  add_back<SliceParams>(table, slice, "slice", {head(0)});
-
-  auto slice_axis = table.add<SliceAxisParams>("slice_axis", {"data"}).doc("A range of data along one axis.");
-  slice_axis.infer_shape(slice_axis_shape);
-  add_back<SliceAxisParams>(table, slice_axis, "slice_axis", {head(0)});
-
-  auto slice_like = table.add<SliceLikeParams>("slice_like", {"data", "shape_like"})
-                        .doc("The beginning of data, as long along the axes as another array.");
-  slice_like.infer_shape(slice_like_shape).type_of(0).shape_only(1);
-  add_back<SliceLikeParams>(table, slice_like, "slice_like", {head(0), input(0)});
-
+  add<SliceAxisParams>(table, "slice_axis", {"data"}, {head(0)})
+      .doc("A range of data along one axis.")
+      .infer_shape(slice_axis_shape);
+  add<SliceLikeParams>(table, "slice_like", {"data", "shape_like"}, {head(0), input(0)})
+      .doc("The beginning of data, as long along the axes as another array.")
+      .infer_shape(slice_like_shape)
+      .type_of(0)
+      .shape_only(1);
   table.add<SliceParams>("_slice_assign", {"lhs", "rhs"})
       .doc("lhs, with a region replaced by rhs.")
       .aliases({"_crop_assign"})
@@ -139,10 +135,9 @@ void register_slices(OpTable& table) {
       .inplace(0, 0)
       .gradient([](const SliceParams&, GradBuilder& g) {
         const GradValue grad = g.grad_of(0);
-        if (g.wants(1)) g.set(1, g.call("slice", std::span(&grad, 1), g.attrs())[0]);
+        if (g.wants(1)) g.set(1, g.call1("slice", {grad}, g.attrs()));
         if (!g.wants(0)) return;
-        const GradValue inputs[] = {grad, g.call1("zeros_like", {g.in(1)})};
-        g.set(0, g.call("_slice_assign", inputs, g.attrs())[0]);
+        g.set(0, g.call1("_slice_assign", {grad, g.call1("zeros_like", {g.in(1)})}, g.attrs()));
       });
   table.add<SliceAssignScalarParams>("_slice_assign_scalar", {"data"})
       .doc("data, with a region filled with a number.")

@@ -56,79 +56,70 @@ Strides region_strides(const Region& region) {
   return Strides(shape);
 }
 
-void read_region(const Region& region, const TensorView& whole, const TensorView& part,
-                 const KernelArgs& args) {
+void read_region(const Region& region, const KernelArgs& args) {
   const Strides dense = region_strides(region);
   StridedCopy plan;
   plan.from_offset = region.offset;
   for (int axis = 0; axis < region.ndim; ++axis)
     plan.add_axis(region.size[axis], dense[axis], region.stride[axis]);
-  copy_strided(plan, whole, part, args);
+  copy_strided(plan, args.in[0], args.out[0], args);
 }
 
-void write_region(const Region& region, const TensorView& part, const TensorView& whole,
-                  const KernelArgs& args) {
+void write_region(const Region& region, const TensorView& part, const KernelArgs& args) {
   const Strides dense = region_strides(region);
   StridedCopy plan;
   plan.to_offset = region.offset;
   for (int axis = 0; axis < region.ndim; ++axis)
     plan.add_axis(region.size[axis], region.stride[axis], dense[axis]);
-  copy_strided(plan, part, whole, args);
+  copy_strided(plan, part, args.out[0], args);
 }
 
 void scatter(const Region& region, const KernelArgs& args) {
   apply_fill(0, args.out[0], args);
-  write_region(region, args.in[0], args.out[0], args);
+  write_region(region, args.in[0], args);
 }
 
-void slice_cpu(const SliceParams& p, const KernelArgs& args) {
-  read_region(region_of(p, args.in[0].shape), args.in[0], args.out[0], args);
+template <class P>
+void slice_cpu(const P& p, const KernelArgs& args) {
+  read_region(region_of(p, args.in[0].shape), args);
 }
 
-void backward_slice_cpu(const SliceParams& p, const KernelArgs& args) {
+template <class P>
+void backward_slice_cpu(const P& p, const KernelArgs& args) {
   scatter(region_of(p, args.out[0].shape), args);
 }
 
-void slice_axis_cpu(const SliceAxisParams& p, const KernelArgs& args) {
-  read_region(region_of(p, args.in[0].shape), args.in[0], args.out[0], args);
+void slice_like_cpu(const KernelArgs& args) {
+  read_region(region_of(args.out[0].shape, args.in[0].shape), args);
 }
 
-void backward_slice_axis_cpu(const SliceAxisParams& p, const KernelArgs& args) {
-  scatter(region_of(p, args.out[0].shape), args);
-}
-
-void slice_like_cpu(const SliceLikeParams&, const KernelArgs& args) {
-  read_region(region_of(args.out[0].shape, args.in[0].shape), args.in[0], args.out[0], args);
-}
-
-void backward_slice_like_cpu(const SliceLikeParams&, const KernelArgs& args) {
+void backward_slice_like_cpu(const KernelArgs& args) {
   scatter(region_of(args.in[0].shape, args.out[0].shape), args);
 }
 
 void slice_assign_cpu(const SliceParams& p, const KernelArgs& args) {
   apply_convert(args.in[0], args.out[0], args);
-  write_region(region_of(p, args.out[0].shape), args.in[1], args.out[0], args);
+  write_region(region_of(p, args.out[0].shape), args.in[1], args);
 }
 
 void slice_assign_scalar_cpu(const SliceAssignScalarParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
   apply_convert(args.in[0], y, args);
-  alignas(8) char number[8];
-  convert_row(DType::float64, &p.scalar, y.dtype, number, 1);
+  Number number(p.scalar, y.dtype);
   const Region region = region_of(p, y.shape);
   StridedCopy plan;
   plan.to_offset = region.offset;
   for (int axis = 0; axis < region.ndim; ++axis) plan.add_axis(region.size[axis], region.stride[axis], 0);
-  copy_strided(plan, TensorView{number, y.dtype, Shape{}}, y, args);
+  copy_strided(plan, TensorView{number.bytes, y.dtype, Shape{}}, y, args);
 }
 
 }  // namespace
 
 void kernels_shape_slice(OpTable& table) {
-  table.kernel<slice_cpu>("slice", "slice_cpu");
-  table.kernel<backward_slice_cpu>("_backward_slice", "scatter_cpu");
-  table.kernel<slice_axis_cpu>("slice_axis", "slice_cpu");
-  table.kernel<backward_slice_axis_cpu>("_backward_slice_axis", "scatter_cpu");
+  table.kernel<slice_cpu<SliceParams>>("slice", "slice_cpu");
+  table.kernel<backward_slice_cpu<SliceParams>>("_backward_slice", "scatter_cpu");
+  table.kernel<slice_cpu<SliceAxisParams>>("slice_axis", "slice_cpu");
+  table.kernel<backward_slice_cpu<SliceAxisParams>>("_backward_slice_axis", "scatter_cpu");
   table.kernel<slice_like_cpu>("slice_like", "slice_cpu");
   table.kernel<backward_slice_like_cpu>("_backward_slice_like", "scatter_cpu");
   table.kernel<slice_assign_cpu>("_slice_assign", "slice_assign_cpu");

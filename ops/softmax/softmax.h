@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/params.h"
+#include "ops/axis_split.h"
 #include "ops/kernel.h"
 
 namespace loomix::ops {
@@ -26,17 +27,10 @@ struct SoftmaxParams {
 // Which function: y = softmax(x / t), softmax(-x / t) or log(softmax(x / t)).
 enum class SoftmaxKind { softmax, softmin, log_softmax };
 
-// An array seen as (outer, size, inner), the functions running along the middle.
-struct SoftmaxRows {
-  int64_t outer = 1;
-  int64_t size = 1;
-  int64_t inner = 1;
-  SoftmaxRows(const Shape& shape, int axis)
-      : outer(shape.size_between(0, axis)),
-        size(shape[axis]),
-        inner(shape.size_between(axis + 1, shape.ndim())) {}
-  SoftmaxRows(int64_t rows, int64_t columns) : outer(rows), size(columns) {}
-  SoftmaxRows(int64_t o, int64_t s, int64_t i) : outer(o), size(s), inner(i) {}
+// The lines along which the functions run.
+struct SoftmaxRows : AxisSplit {
+  using AxisSplit::AxisSplit;
+  SoftmaxRows(int64_t rows, int64_t columns) : SoftmaxRows(Shape{rows, columns}, 1) {}
 };
 
 // data, length -> output. The readable kernels, for all types and axes.

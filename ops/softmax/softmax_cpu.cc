@@ -25,7 +25,7 @@ SoftmaxRows rows_of(const SoftmaxParams& p, const Shape& shape) {
 // Calls fn(row number, position of its first element) for every row, in parallel.
 template <class Fn>
 void each_row(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, rows.size);
   engine::parallel_each(context, rows.outer * rows.inner, grain, [&](int64_t row) {
     fn(row, row / rows.inner * rows.size * rows.inner + row % rows.inner);
   });

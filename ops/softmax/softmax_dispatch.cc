@@ -13,16 +13,14 @@ constexpr int64_t kElementsPerThread = 16384;
 
 const SoftmaxKernels& kernels() { return best_loops<SoftmaxKernels>(); }
 
-int64_t grain(const SoftmaxRows& rows) {
-  return std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size));
-}
+int64_t grain(const SoftmaxRows& rows) { return kElementsPerThread / std::max<int64_t>(1, rows.size); }
 
 // Rows along an axis with others after it: calls fn(first element, columns) for strips of neighbouring ones.
 template <class Fn>
 void each_strip(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
   const int64_t width = std::min(rows.inner, kSoftmaxColumns);
   const int64_t strips = (rows.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
-  const int64_t most = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, rows.size * width));
+  const int64_t most = kElementsPerThread / std::max<int64_t>(1, rows.size * width);
   engine::parallel_each(context, rows.outer * strips, most, [&](int64_t i) {
     const int64_t column = i % strips * kSoftmaxColumns;
     fn(i / strips * rows.size * rows.inner + column, std::min(kSoftmaxColumns, rows.inner - column));

@@ -73,28 +73,24 @@ void rows_with_rows(Binary op, bool joint, const KernelArgs& args) {
 
 void csr_with_csr(Binary op, bool joint, const KernelArgs& args) {
   const TensorView& out = args.out[0];
-  Storage& to = output_storage(args, 0);
   dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
     const CsrView<T> a = csr_of<T>(input_storage(args, 0), out.shape);
     const CsrView<T> b = csr_of<T>(input_storage(args, 1), out.shape);
-    std::vector<int64_t> starts{0}, columns;
-    std::vector<T> left, right;
+    CsrRows<T> rows;  // with the values of `a` at first
+    std::vector<T> right;
     const auto columns_of = [](const CsrView<T>& m, int64_t row) {
       return std::span(m.columns + m.starts[row], static_cast<size_t>(m.starts[row + 1] - m.starts[row]));
     };
     for (int64_t row = 0; row < out.shape[0]; ++row) {
       merge(columns_of(a, row), columns_of(b, row), joint, [&](int64_t column, int64_t i, int64_t j) {
-        columns.push_back(column);
-        left.push_back(i < 0 ? T(0) : a.values[a.starts[row] + i]);
+        rows.add(column, i < 0 ? T(0) : a.values[a.starts[row] + i]);
         right.push_back(j < 0 ? T(0) : b.values[b.starts[row] + j]);
       });
-      starts.push_back(static_cast<int64_t>(columns.size()));
+      rows.end_row();
     }
-    const auto count = static_cast<int64_t>(columns.size());
-    to.resize_sparse(count, size_of(out.dtype), out.shape[0] + 1);
-    std::copy(starts.begin(), starts.end(), to.indptr());
-    std::copy(columns.begin(), columns.end(), to.indices());
-    if (count > 0) binary_row(op, out.dtype, Spread::none, left.data(), right.data(), to.data(), count);
+    binary_row(op, out.dtype, Spread::none, rows.values.data(), right.data(), rows.values.data(),
+               static_cast<int64_t>(right.size()));
+    rows.store(output_storage(args, 0));
   });
 }
 
@@ -110,7 +106,7 @@ void dense_with_sparse(Binary op, const KernelArgs& args) {
   const auto apply = [&](const void* whole, const void* part, void* y, int64_t count) {
     combine(op, out.dtype, sparse ? whole : part, sparse ? part : whole, y, count);
   };
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(size, 1));
+  const int64_t grain = kGrain / std::max<int64_t>(size, 1);
   engine::parallel_for(*args.context, out.shape[0], grain, [&](int64_t begin, int64_t end) {
     std::vector<std::byte> kept;
     const int64_t* id = stored.indices();
@@ -182,14 +178,14 @@ bool same_shapes(const KernelSpec& spec) {
 }
 
 template <Binary op>
-void sum_sparse(const NoParams&, const KernelArgs& args) {
+void sum_sparse(const KernelArgs& args) {
   const StorageType a = input_storage(args, 0).stype();
   if (a != input_storage(args, 1).stype()) dense_with_sparse(op, args);
   else if (a == csr) csr_with_csr(op, false, args);
   else rows_with_rows(op, false, args);
 }
 
-Support sums(const NoParams&, const KernelSpec& spec) {
+Support sums(const KernelSpec& spec) {
   if (!same_shapes(spec)) return Support::no("the shapes differ");
   if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
   if (one_of_each(spec, row_sparse) || one_of_each(spec, csr))
@@ -201,14 +197,14 @@ Support sums(const NoParams&, const KernelSpec& spec) {
 }
 
 template <Binary op>
-void product_sparse(const NoParams&, const KernelArgs& args) {
+void product_sparse(const KernelArgs& args) {
   const StorageType a = input_storage(args, 0).stype();
   if (a != input_storage(args, 1).stype()) product_with_dense(op, args);
   else if (a == csr) csr_with_csr(op, true, args);
   else rows_with_rows(op, true, args);
 }
 
-Support products(const NoParams&, const KernelSpec& spec) {
+Support products(const KernelSpec& spec) {
   if (!same_shapes(spec)) return Support::no("the shapes differ");
   if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
   for (const StorageType stype : {row_sparse, csr}) {
@@ -219,12 +215,12 @@ Support products(const NoParams&, const KernelSpec& spec) {
 }
 
 template <Binary op>
-void scaled_csr(const NoParams&, const KernelArgs& args) {
+void scaled_csr(const KernelArgs& args) {
   product_with_dense(op, args);
 }
 
 // As in MXNet: a csr matrix with a dense array that broadcasts to it.
-Support scales(const NoParams&, const KernelSpec& spec) {
+Support scales(const KernelSpec& spec) {
   if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
   if (spec.in_stype(0) != csr || spec.in_stype(1) != dense || spec.out_stype(0) != csr)
     return Support::no("it takes a csr matrix and a dense array");
@@ -234,7 +230,7 @@ Support scales(const NoParams&, const KernelSpec& spec) {
   return Support::yes();
 }
 
-void add_rows(const AddNParams&, const KernelArgs& args) {
+void add_rows(const KernelArgs& args) {
   const TensorView& out = args.out[0];
   std::vector<int64_t> ids;
   for (size_t i = 0; i < args.in.size(); ++i) {
@@ -257,7 +253,7 @@ void add_rows(const AddNParams&, const KernelArgs& args) {
   }
 }
 
-Support adds_rows(const AddNParams&, const KernelSpec& spec) {
+Support adds_rows(const KernelSpec& spec) {
   if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
   for (size_t i = 0; i < spec.in.size(); ++i) {
     if (spec.in_stype(i) != row_sparse) return Support::no("not all inputs are row_sparse");

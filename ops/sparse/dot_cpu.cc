@@ -39,7 +39,7 @@ class Source {
       : size_(row_size(view.shape)), data_(static_cast<const T*>(view.data)) {
     if (storage.stype() == dense) return;
     data_ = static_cast<const T*>(storage.data());
-    const std::span<const int64_t> ids{storage.indices(), static_cast<size_t>(storage.count())};
+    const std::span<const int64_t> ids = stored_ids(storage);
     if (storage.count() == view.shape[0]) return;  // every row is there, in order
     if (look_ups > storage.count()) rows_.emplace_back(ids, view.shape[0]);
     ids_ = ids;
@@ -138,10 +138,6 @@ struct Columns {
   }
 };
 
-std::span<const int64_t> columns_of(const Storage& storage) {
-  return {storage.indices(), static_cast<size_t>(storage.count())};
-}
-
 // y = m . x
 template <class T>
 void multiply(const CsrView<T>& m, const Source<T>& x, T* y, bool add, engine::RunContext& context) {
@@ -190,7 +186,7 @@ void product(const KernelArgs& args, size_t m, size_t x, bool transpose) {
     const Columns<T> columns(matrix, matrix.width, [](int64_t column) { return column; });
     return multiply_columns(columns, source, add, *args.context, [=](int64_t i) { return y + i * size; });
   }
-  const RowSet touched(columns_of(stored), matrix.width);
+  const RowSet touched(stored_ids(stored), matrix.width);
   to.resize_sparse(touched.count(), size * size_of(out.dtype), 0);
   touched.write(to.indices());
   auto* const y = static_cast<T*>(to.data());
@@ -248,7 +244,7 @@ void dense_product(const KernelArgs& args, bool transpose) {
     for (int64_t row = 0; row < m.rows; ++row)
       if (m.starts[row] < m.starts[row + 1]) ids.push_back(row);
   } else if (to.stype() == csr) {
-    const RowSet set(columns_of(input_storage(args, 1)), width);
+    const RowSet set(stored_ids(input_storage(args, 1)), width);
     ids.resize(static_cast<size_t>(set.count()));
     set.write(ids.data());
   }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/parallel_for.h"
-#include "ndarray/copy.h"
 #include "ops/index/index.h"
 #include "ops/sparse/row_set.h"
 #include "ops/sparse/sparse.h"
@@ -17,8 +16,7 @@ namespace {
 constexpr int64_t kGrainElements = 16384;
 
 std::vector<int64_t> clipped_ids(const TensorView& data, int64_t limit) {
-  std::vector<int64_t> ids(static_cast<size_t>(data.size()));
-  convert_elements(data.data, data.dtype, ids.data(), DType::int64, data.size());
+  std::vector<int64_t> ids = integers_of(data);
   for (int64_t& id : ids) id = std::clamp<int64_t>(id, 0, limit - 1);
   return ids;
 }
@@ -28,7 +26,7 @@ void embedding_rows(const EmbeddingParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   const Storage& weight = input_storage(args, 1);
   const auto bytes = static_cast<size_t>(p.output_dim * size_of(out.dtype));
-  const RowSet rows({weight.indices(), static_cast<size_t>(weight.count())}, p.input_dim);
+  const RowSet rows(stored_ids(weight), p.input_dim);
   auto* to = static_cast<std::byte*>(out.data);
   for (const int64_t id : ids) {
     const int64_t place = rows.find(id);
@@ -66,7 +64,7 @@ void embedding_gradient(const EmbeddingParams& p, const KernelArgs& args) {
   dispatch_numeric(out.dtype, "_backward_SparseEmbedding", [&]<class T>(Type<T>) {
     const T* const grad = args.in[0].as<T>();
     T* const sums = static_cast<T*>(to.data());
-    const int64_t grain = std::max<int64_t>(1, kGrainElements / size);
+    const int64_t grain = kGrainElements / size;
     engine::parallel_for(*args.context, rows.count(), grain, [&](int64_t begin, int64_t end) {
       std::vector<Accum<T>> sum(static_cast<size_t>(size));
       for (int64_t row = begin; row < end; ++row) {
@@ -89,21 +87,20 @@ Support gives_rows(const EmbeddingParams&, const KernelSpec& spec) {
   return Support::yes();
 }
 
-template <class P, int kInput>
-size_t index_scratch(const P&, const KernelSpec& spec) {
-  return static_cast<size_t>(spec.in[kInput].size()) * sizeof(int64_t);
+template <int input>
+size_t index_scratch(const KernelSpec& spec) {
+  return static_cast<size_t>(spec.in[input].size()) * sizeof(int64_t);
 }
 
 }  // namespace
 
 void kernels_sparse_embedding(OpTable& table) {
-  using P = EmbeddingParams;
   add_sparse<embedding_rows, embeds_rows>(table, "Embedding", "embedding_rows_cpu");
-  table.kernel<embedding_cpu, index_scratch<P, 0>>("_contrib_SparseEmbedding", "embedding_cpu");
+  table.kernel<embedding_cpu, index_scratch<0>>("_contrib_SparseEmbedding", "embedding_cpu");
   add_sparse<embedding_rows, embeds_rows>(table, "_contrib_SparseEmbedding", "embedding_rows_cpu");
   add_sparse<embedding_gradient, gives_rows>(table, "_backward_SparseEmbedding", "embedding_gradient_cpu");
-  table.kernel<backward_embedding_cpu, index_scratch<P, 1>>("_backward_SparseEmbedding",
-                                                            "backward_embedding_cpu");
+  table.kernel<backward_embedding_cpu, index_scratch<1>>("_backward_SparseEmbedding",
+                                                         "backward_embedding_cpu");
 }
 
 }  // namespace loomix::ops

@@ -4,15 +4,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ndarray/copy.h"
-#include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 
-std::vector<int64_t> vertices_of(const TensorView& view, int64_t count, int64_t limit, const char* who) {
-  std::vector<int64_t> ids(static_cast<size_t>(count));
-  convert_elements(view.data, view.dtype, ids.data(), DType::int64, count);
+std::vector<int64_t> vertices_of(const TensorView& view, int64_t limit, const char* who) {
+  std::vector<int64_t> ids = integers_of(view);
   for (const int64_t id : ids) {
     LOOMIX_CHECK(id >= 0 && id < limit, IndexError,
                  "[{}] vertex {} is out of range; the graph has vertices 0 to {}.", who, id, limit - 1);
@@ -20,9 +17,25 @@ std::vector<int64_t> vertices_of(const TensorView& view, int64_t count, int64_t 
   return ids;
 }
 
-namespace {
+Support takes_graphs(const KernelSpec& spec, size_t graphs, size_t first, size_t last) {
+  constexpr auto csr = StorageType::csr;
+  for (size_t i = 0; i < spec.in.size(); ++i) {
+    if (i < graphs && spec.in_stype(i) != csr) return Support::no("a graph is not csr");
+    if (i >= graphs && spec.in_stype(i) != StorageType::dense) return Support::no("vertices are not dense");
+  }
+  for (size_t i = 0; i < spec.out.size(); ++i) {
+    if ((spec.out_stype(i) == csr) != (i >= first && i < last))
+      return Support::no("of its outputs graphs are csr");
+  }
+  return Support::yes();
+}
 
-constexpr auto csr = StorageType::csr;
+void refuse_dense(const KernelArgs&) {
+  detail::throw_error<TypeError>(
+      "[dgl] a graph is no csr matrix; expected one, whose stored values are the edges.");
+}
+
+namespace {
 
 int count_graphs(const SubgraphParams& p) { return p.num_args - 1; }
 
@@ -31,9 +44,7 @@ void subgraph_shape(const SubgraphParams& p, ShapeInfer& s) {
   s.expect(0, graph.ndim() == 2 && graph[0] == graph[1], "a square matrix");
   for (int i = 0; i < count_graphs(p); ++i) {
     const Shape& vertices = s.in(i + 1);
-    if (!vertices.ndim_known()) continue;
-    LOOMIX_CHECK(vertices.ndim() == 1, ShapeError, "[{}] vertices have shape {}; expected one axis.", s.who(),
-                 vertices.to_string());
+    if (!s.has_axes(i + 1, 1, "one axis")) continue;
     for (int out = i; out < s.num_out(); out += count_graphs(p))
       s.set_out(out, Shape{vertices[0], vertices[0]});
   }
@@ -41,13 +52,11 @@ void subgraph_shape(const SubgraphParams& p, ShapeInfer& s) {
 
 void subgraph_type(const SubgraphParams& p, TypeInfer& t) {
   for (int i = 0; i < t.num_out(); ++i) t.set_out(i, t.in(0));
-  for (int i = 0; i < count_graphs(p); ++i) {
-    if (t.in(i + 1) == DType::unknown) t.set_in(i + 1, DType::int64);
-  }
+  for (int i = 0; i < count_graphs(p); ++i) t.default_in(i + 1, DType::int64);
 }
 
 std::vector<int64_t> sorted_vertices(const TensorView& view, int64_t limit) {
-  std::vector<int64_t> ids = vertices_of(view, view.size(), limit, "dgl_subgraph");
+  std::vector<int64_t> ids = vertices_of(view, limit, "dgl_subgraph");
   for (size_t i = 1; i < ids.size(); ++i) {
     LOOMIX_CHECK(ids[i - 1] < ids[i], ValueError, "[dgl_subgraph] vertex {} follows {}; they must increase.",
                  ids[i], ids[i - 1]);
@@ -61,7 +70,7 @@ void subgraph_cpu(const SubgraphParams& p, const KernelArgs& args) {
     const CsrView<T> graph = csr_of<T>(input_storage(args, 0), args.in[0].shape);
     for (int i = 0; i < count_graphs(p); ++i) {
       const std::vector<int64_t> ids = sorted_vertices(args.in[static_cast<size_t>(i) + 1], graph.rows);
-      EdgeRows<T> rows;
+      CsrRows<T> rows;
       for (const int64_t id : ids) {
         for (int64_t k = graph.starts[id]; k < graph.starts[id + 1]; ++k) {
           const auto at = std::lower_bound(ids.begin(), ids.end(), graph.columns[k]);
@@ -69,40 +78,17 @@ void subgraph_cpu(const SubgraphParams& p, const KernelArgs& args) {
         }
         rows.end_row();
       }
-      for (int mapping = 0; mapping < (p.return_mapping ? 2 : 1); ++mapping) {
-        const auto out = static_cast<size_t>(i + mapping * count_graphs(p));
-        if (args.req[out] != Req::null) rows.store(output_storage(args, out), mapping == 0);
-      }
+      store_graph(rows, args, static_cast<size_t>(i), static_cast<size_t>(count_graphs(p)));
     }
   });
 }
 
-Support takes_graph(const SubgraphParams&, const KernelSpec& spec) {
-  if (spec.in_stype(0) != csr) return Support::no("the graph is not csr");
-  for (size_t i = 1; i < spec.in.size(); ++i) {
-    if (spec.in_stype(i) != StorageType::dense) return Support::no("vertices are not dense");
-  }
-  for (size_t i = 0; i < spec.out.size(); ++i) {
-    if (spec.out_stype(i) != csr) return Support::no("its outputs are csr");
-  }
-  return Support::yes();
-}
+Support takes_graph(const KernelSpec& spec) { return takes_graphs(spec, 1, 0, spec.out.size()); }
 
-void adjacency_cpu(const NoParams&, const KernelArgs& args) {
+void adjacency_cpu(const KernelArgs& args) {
   Storage& to = output_storage(args, 0);
   copy_places(input_storage(args, 0), to, args.out[0].shape, args.out[0].dtype);
   std::fill_n(static_cast<float*>(to.data()), to.count(), 1.0f);
-}
-
-Support takes_csr(const NoParams&, const KernelSpec& spec) {
-  return spec.in_stype(0) == csr && spec.out_stype(0) == csr ? Support::yes()
-                                                             : Support::no("it takes and gives csr matrices");
-}
-
-template <class P>
-void refuse_dense(const P&, const KernelArgs&) {
-  detail::throw_error<TypeError>(
-      "[dgl] the graph is no csr matrix; expected one, whose stored values are the edges.");
 }
 
 }  // namespace
@@ -123,9 +109,9 @@ void register_graph(OpTable& table) {
 }
 
 void kernels_sparse_graph(OpTable& table) {
-  table.kernel<refuse_dense<NoParams>>("_contrib_dgl_adjacency", "refuse_dense_cpu");
-  add_sparse<adjacency_cpu, takes_csr>(table, "_contrib_dgl_adjacency", "adjacency_cpu");
-  table.kernel<refuse_dense<SubgraphParams>>("_contrib_dgl_subgraph", "refuse_dense_cpu");
+  table.kernel<refuse_dense>("_contrib_dgl_adjacency", "refuse_dense_cpu");
+  add_sparse<adjacency_cpu, takes_graph>(table, "_contrib_dgl_adjacency", "adjacency_cpu");
+  table.kernel<refuse_dense>("_contrib_dgl_subgraph", "refuse_dense_cpu");
   add_sparse<subgraph_cpu, takes_graph>(table, "_contrib_dgl_subgraph", "subgraph_cpu");
 }
 

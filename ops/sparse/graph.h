@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
-#include "ndarray/storage.h"
-#include "ops/op.h"
+#include "ops/sparse/sparse.h"
 
 // Operators on graphs: csr matrices whose stored values number the edges, one row a vertex.
 namespace loomix::ops {
 
-// A csr matrix in the making.
+// Stores graph i of `graphs`: in output i with the edges' numbers there, and in output graphs + i, if there is one, with
+// those that they came with.
 template <class T>
-struct EdgeRows {
-  std::vector<int64_t> starts{0}, columns;
-  std::vector<T> edges;
-
-  void add(int64_t column, T edge) {
-    columns.push_back(column);
-    edges.push_back(edge);
-  }
-  void end_row() { starts.push_back(static_cast<int64_t>(columns.size())); }
-  // Into `to`: with the edges' numbers here, or those that they came with.
-  void store(Storage& to, bool renumbered) const {
-    to.resize_sparse(static_cast<int64_t>(columns.size()), sizeof(T), static_cast<int64_t>(starts.size()));
-    std::copy(starts.begin(), starts.end(), to.indptr());
-    std::copy(columns.begin(), columns.end(), to.indices());
-    T* const values = static_cast<T*>(to.data());
-    for (size_t k = 0; k < edges.size(); ++k)
-      values[k] = renumbered ? static_cast<T>(static_cast<Accum<T>>(k)) : edges[k];
-  }
-};
+void store_graph(CsrRows<T>& rows, const KernelArgs& args, size_t i, size_t graphs) {
+  const auto wanted = [&](size_t out) { return out < args.out.size() && args.req[out] != Req::null; };
+  if (wanted(graphs + i)) rows.store(output_storage(args, graphs + i));
+  if (!wanted(i)) return;
+  for (size_t k = 0; k < rows.values.size(); ++k) rows.values[k] = static_cast<T>(static_cast<Accum<T>>(k));
+  rows.store(output_storage(args, i));
+}
 
 // The numbers of vertices in `view`, all below `limit`.
-std::vector<int64_t> vertices_of(const TensorView& view, int64_t count, int64_t limit, const char* who);
+std::vector<int64_t> vertices_of(const TensorView& view, int64_t limit, const char* who);
+
+// The first `graphs` inputs are csr, others dense; of the outputs, those from `first` to `last` are csr.
+Support takes_graphs(const KernelSpec& spec, size_t graphs, size_t first, size_t last);
+// The kernel for graphs that are not csr.
+void refuse_dense(const KernelArgs& args);
 
 struct SubgraphParams {
   int num_args = 2;

@@ -2,20 +2,20 @@
 #include "ops/sparse/graph_sample.h"
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "ndarray/copy.h"
+#include "ops/elemwise/apply.h"
 #include "ops/random/philox.h"
 #include "ops/sparse/graph.h"
-#include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
-constexpr auto csr = StorageType::csr;
+constexpr const char* kWho = "dgl_csr_neighbor_sample";
 using Uniform = NeighborSampleParams<false>;
 using Weighted = NeighborSampleParams<true>;
 
@@ -44,6 +44,11 @@ void draw_weighted(std::vector<int64_t>& places, int64_t wanted, PhiloxStream& r
   for (int64_t i = 0; i < wanted; ++i) places.push_back(keys[static_cast<size_t>(i)].second);
 }
 
+double weight_of(const KernelArgs& args, int64_t vertex) {
+  return dispatch_floating(args.in[1].dtype, kWho,
+                           [&]<class W>(Type<W>) { return static_cast<double>(args.in[1].as<W>()[vertex]); });
+}
+
 struct Sample {
   std::vector<int64_t> order;                              // vertices as they were found
   std::unordered_map<int64_t, int64_t> layer;              // of each: steps from the nearest seed
@@ -55,17 +60,27 @@ struct Sample {
   }
 };
 
-// Breadth first from the seeds, with some edges of each vertex. Ends at the first neighbour for which there is no room.
-template <class P, class T, class Draw>
-Sample sample(const P& p, const CsrView<T>& graph, const std::vector<int64_t>& seeds, Draw&& draw_some) {
+// Breadth first from the seeds of sample i, with some edges of each vertex. Ends at the first neighbour for which there is
+// no room.
+template <class T>
+Sample sample(const NeighborSample& p, const KernelArgs& args, int i, const CsrView<T>& graph) {
+  const TensorView& seeds = args.in[static_cast<size_t>(p.fixed_inputs() + i)];
   Sample found;
-  for (const int64_t seed : seeds) found.find(seed, 0);
+  for (const int64_t seed : vertices_of(seeds, graph.rows, kWho)) found.find(seed, 0);
   for (size_t next = 0; next < found.order.size(); ++next) {
     const int64_t vertex = found.order[next], steps = found.layer[vertex];
     if (steps >= p.num_hops) break;
     std::vector<int64_t> places(static_cast<size_t>(graph.starts[vertex + 1] - graph.starts[vertex]));
     std::iota(places.begin(), places.end(), graph.starts[vertex]);
-    if (static_cast<int64_t>(places.size()) > p.num_neighbor) draw_some(places, vertex);
+    if (static_cast<int64_t>(places.size()) > p.num_neighbor) {
+      PhiloxStream random(args.random, i * graph.rows + vertex);  // each vertex has one of its own
+      if (p.weighted) {
+        draw_weighted(places, p.num_neighbor, random,
+                      [&](int64_t place) { return weight_of(args, graph.columns[place]); });
+      } else {
+        draw(places, p.num_neighbor, random);
+      }
+    }
     std::sort(places.begin(), places.end());
     std::vector<int64_t>& kept = found.kept[vertex];
     for (const int64_t place : places) {
@@ -79,32 +94,10 @@ Sample sample(const P& p, const CsrView<T>& graph, const std::vector<int64_t>& s
   return found;
 }
 
-template <class P>
-Sample sample_from(const P& p, const KernelArgs& args, int i, const auto& graph) {
-  const TensorView& view = args.in[static_cast<size_t>(P::kFixedInputs + i)];
-  const std::vector<int64_t> seeds = vertices_of(view, view.size(), graph.rows, "dgl_csr_neighbor_sample");
-  // Each vertex that is looked at has a stream of its own.
-  const auto stream = [&](int64_t vertex) { return PhiloxStream(args.random, i * graph.rows + vertex); };
-  if constexpr (P::kFixedInputs == 1) {
-    return sample(p, graph, seeds, [&](std::vector<int64_t>& places, int64_t vertex) {
-      PhiloxStream random = stream(vertex);
-      draw(places, p.num_neighbor, random);
-    });
-  } else {
-    return dispatch_floating(args.in[1].dtype, "dgl_csr_neighbor_non_uniform_sample", [&]<class W>(Type<W>) {
-      const W* weights = args.in[1].template as<W>();
-      return sample(p, graph, seeds, [&](std::vector<int64_t>& places, int64_t vertex) {
-        PhiloxStream random = stream(vertex);
-        draw_weighted(places, p.num_neighbor, random,
-                      [&](int64_t place) { return static_cast<double>(weights[graph.columns[place]]); });
-      });
-    });
-  }
-}
-
 // The vertices in order of their numbers, then zeros, and at last how many there are; what belongs to them likewise.
-template <class P, class T>
-void write_sample(const P& p, const KernelArgs& args, int i, const CsrView<T>& graph, Sample& found) {
+template <class T>
+void write_sample(const NeighborSample& p, const KernelArgs& args, int i, const CsrView<T>& graph,
+                  Sample& found) {
   const auto out = [&](int kind) { return static_cast<size_t>(kind * p.samples() + i); };
   const auto wanted = [&](int kind) { return args.req[out(kind)] != Req::null; };
   const auto limit = static_cast<size_t>(p.max_num_vertices);
@@ -116,37 +109,36 @@ void write_sample(const P& p, const KernelArgs& args, int i, const CsrView<T>& g
     to[limit] = static_cast<int64_t>(ids.size());
   }
   if (wanted(1)) {
-    EdgeRows<T> rows;
+    CsrRows<T> rows;
     for (size_t row = 0; row < limit; ++row) {
       if (row < ids.size()) {
         for (const int64_t place : found.kept[ids[row]]) rows.add(graph.columns[place], graph.values[place]);
       }
       rows.end_row();
     }
-    rows.store(output_storage(args, out(1)), false);
+    rows.store(output_storage(args, out(1)));
   }
-  if constexpr (P::kFixedInputs == 2) {
-    if (wanted(2)) {
-      dispatch_floating(args.in[1].dtype, "dgl_csr_neighbor_non_uniform_sample", [&]<class W>(Type<W>) {
-        auto* to = args.out[out(2)].template mutable_as<W>();
-        for (size_t row = 0; row < limit; ++row)
-          to[row] = row < ids.size() ? args.in[1].template as<W>()[ids[row]] : W{};
-      });
+  if (p.weighted && wanted(2)) {
+    const TensorView& to = args.out[out(2)];
+    std::memset(to.data, 0, static_cast<size_t>(to.bytes()));
+    for (size_t row = 0; row < ids.size(); ++row) {
+      convert_row(to.dtype, element(args.in[1], ids[row]), to.dtype,
+                  mutable_element(to, static_cast<int64_t>(row)), 1);
     }
   }
-  constexpr int kLayers = P::kOutputs - 1;
-  if (wanted(kLayers)) {
-    auto* to = args.out[out(kLayers)].template mutable_as<int64_t>();
+  const int layers = p.outputs() - 1;
+  if (wanted(layers)) {
+    auto* to = args.out[out(layers)].template mutable_as<int64_t>();
     for (size_t row = 0; row < limit; ++row) to[row] = row < ids.size() ? found.layer[ids[row]] : 0;
   }
 }
 
 template <class P>
 void sample_cpu(const P& p, const KernelArgs& args) {
-  dispatch_numeric(args.in[0].dtype, "dgl_csr_neighbor_sample", [&]<class T>(Type<T>) {
+  dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
     const CsrView<T> graph = csr_of<T>(input_storage(args, 0), args.in[0].shape);
     for (int i = 0; i < p.samples(); ++i) {
-      Sample found = sample_from(p, args, i, graph);
+      Sample found = sample(p, args, i, graph);
       write_sample(p, args, i, graph, found);
     }
   });
@@ -158,13 +150,14 @@ void compact_cpu(const GraphCompactParams& p, const KernelArgs& args) {
       const auto at = static_cast<size_t>(i);
       const CsrView<T> graph = csr_of<T>(input_storage(args, at), args.in[at].shape);
       const int64_t size = p.graph_sizes[at];
-      const std::vector<int64_t> ids =
-          vertices_of(args.in[static_cast<size_t>(p.graphs() + i)], size, graph.width, "dgl_graph_compact");
+      TensorView vertices = args.in[static_cast<size_t>(p.graphs() + i)];
+      vertices.shape = Shape{size};
+      const std::vector<int64_t> ids = vertices_of(vertices, graph.width, "dgl_graph_compact");
       std::unordered_map<int64_t, int64_t> place;
       for (const int64_t id : ids) place.emplace(id, static_cast<int64_t>(place.size()));
       LOOMIX_CHECK(static_cast<int64_t>(place.size()) == size, ValueError,
                    "[dgl_graph_compact] the {} vertices of graph {} are not all different.", size, i);
-      EdgeRows<T> rows;
+      CsrRows<T> rows;
       for (int64_t row = 0; row < size; ++row) {
         for (int64_t k = graph.starts[row]; k < graph.starts[row + 1]; ++k) {
           const auto found = place.find(graph.columns[k]);
@@ -176,25 +169,9 @@ void compact_cpu(const GraphCompactParams& p, const KernelArgs& args) {
         }
         rows.end_row();
       }
-      for (int mapping = 0; mapping < (p.return_mapping ? 2 : 1); ++mapping) {
-        const auto out = static_cast<size_t>(i + mapping * p.graphs());
-        if (args.req[out] != Req::null) rows.store(output_storage(args, out), mapping == 0);
-      }
+      store_graph(rows, args, at, static_cast<size_t>(p.graphs()));
     }
   });
-}
-
-// The first `graphs` inputs are csr, others dense; of the outputs, those from `first` to `last` are csr.
-Support takes_graphs(const KernelSpec& spec, size_t graphs, size_t first, size_t last) {
-  for (size_t i = 0; i < spec.in.size(); ++i) {
-    if (i < graphs && spec.in_stype(i) != csr) return Support::no("a graph is not csr");
-    if (i >= graphs && spec.in_stype(i) != StorageType::dense) return Support::no("vertices are not dense");
-  }
-  for (size_t i = 0; i < spec.out.size(); ++i) {
-    if ((spec.out_stype(i) == csr) != (i >= first && i < last))
-      return Support::no("of its outputs graphs are csr");
-  }
-  return Support::yes();
 }
 
 template <class P>
@@ -207,26 +184,19 @@ Support takes_compact(const GraphCompactParams& p, const KernelSpec& spec) {
   return takes_graphs(spec, static_cast<size_t>(p.graphs()), 0, spec.out.size());
 }
 
-void check_vector(const ShapeInfer& s, const Shape& shape, const char* what) {
-  LOOMIX_CHECK(!shape.ndim_known() || shape.ndim() == 1, ShapeError,
-               "[{}] {} have shape {}; expected one axis.", s.who(), what, shape.to_string());
-}
-
-template <class P>
-void sample_shape(const P& p, ShapeInfer& s) {
+void sample_shape(const NeighborSample& p, ShapeInfer& s) {
   const Shape& graph = s.in(0);
-  LOOMIX_CHECK(!graph.ndim_known() || (graph.ndim() == 2 && graph[0] == graph[1]), ShapeError,
-               "[{}] csr_matrix has shape {}; expected a square matrix.", s.who(), graph.to_string());
-  if (P::kFixedInputs == 2) {
-    check_vector(s, s.in(1), "probabilities");
+  s.expect(0, graph.ndim() == 2 && graph[0] == graph[1], "a square matrix");
+  if (p.weighted) {
+    s.expect(1, s.in(1).ndim() == 1, "one axis");
     if (graph.ndim_known()) s.set_in(1, Shape{graph[0]});
   }
   for (int i = 0; i < p.samples(); ++i) {
-    const Shape& seeds = s.in(P::kFixedInputs + i);
-    check_vector(s, seeds, "seeds");
+    const Shape& seeds = s.in(p.fixed_inputs() + i);
+    s.expect(p.fixed_inputs() + i, seeds.ndim() == 1, "one axis");
     LOOMIX_CHECK(!seeds.ndim_known() || seeds[0] <= p.max_num_vertices, ValueError,
                  "[{}] {} seeds are more than max_num_vertices={}.", s.who(), seeds[0], p.max_num_vertices);
-    for (int kind = 0; kind < P::kOutputs; ++kind) {
+    for (int kind = 0; kind < p.outputs(); ++kind) {
       const int out = kind * p.samples() + i;
       if (kind != 1) s.set_out(out, Shape{p.max_num_vertices + (kind == 0 ? 1 : 0)});
       if (kind == 1 && graph.ndim_known()) s.set_out(out, Shape{p.max_num_vertices, graph[1]});
@@ -234,13 +204,12 @@ void sample_shape(const P& p, ShapeInfer& s) {
   }
 }
 
-template <class P>
-void sample_type(const P& p, TypeInfer& t) {
-  if (P::kFixedInputs == 2 && t.in(1) == DType::unknown) t.set_in(1, DType::float32);
+void sample_type(const NeighborSample& p, TypeInfer& t) {
+  if (p.weighted) t.default_in(1);
   for (int i = 0; i < p.samples(); ++i) {
-    if (t.in(P::kFixedInputs + i) == DType::unknown) t.set_in(P::kFixedInputs + i, DType::int64);
-    for (int kind = 0; kind < P::kOutputs; ++kind) {
-      const bool weights = kind == 2 && P::kFixedInputs == 2;
+    t.default_in(p.fixed_inputs() + i, DType::int64);
+    for (int kind = 0; kind < p.outputs(); ++kind) {
+      const bool weights = kind == 2 && p.weighted;
       t.set_out(kind * p.samples() + i, kind == 1 ? t.in(0) : weights ? t.in(1) : DType::int64);
     }
   }
@@ -255,9 +224,8 @@ void compact_shape(const GraphCompactParams& p, ShapeInfer& s) {
   for (int i = 0; i < p.graphs(); ++i) {
     const int64_t size = p.graph_sizes[static_cast<size_t>(i)];
     const Shape &graph = s.in(i), &vertices = s.in(p.graphs() + i);
-    LOOMIX_CHECK(!graph.ndim_known() || graph.ndim() == 2, ShapeError,
-                 "[{}] graph {} has shape {}; expected a matrix.", s.who(), i, graph.to_string());
-    check_vector(s, vertices, "vertices");
+    s.expect(i, graph.ndim() == 2, "a matrix");
+    s.expect(p.graphs() + i, vertices.ndim() == 1, "one axis");
     const auto fits = [&](const Shape& shape) { return !shape.ndim_known() || size <= shape[0]; };
     LOOMIX_CHECK(size >= 0 && fits(graph) && fits(vertices), ValueError,
                  "[{}] graph_sizes[{}] is {}; graph and vertices have shapes {} and {}.", s.who(), i, size,
@@ -269,27 +237,21 @@ void compact_shape(const GraphCompactParams& p, ShapeInfer& s) {
 void compact_type(const GraphCompactParams& p, TypeInfer& t) {
   for (int i = 0; i < p.graphs(); ++i) {
     t.set_in(i, t.in(0));
-    if (t.in(p.graphs() + i) == DType::unknown) t.set_in(p.graphs() + i, DType::int64);
+    t.default_in(p.graphs() + i, DType::int64);
     for (int out = i; out < t.num_out(); out += p.graphs()) t.set_out(out, t.in(0));
   }
 }
 
 template <class P>
-void refuse_dense(const P&, const KernelArgs&) {
-  detail::throw_error<TypeError>(
-      "[dgl] a graph is no csr matrix; expected one, whose stored values are the edges.");
-}
-
-template <class P>
-OpBuilder<P> add_sample(OpTable& table, const char* name, const char* doc) {
-  OpBuilder<P> op = table.add<P>(name);
-  op.doc(doc).input("csr_matrix");
-  if (P::kFixedInputs == 2) op.input("probability");
-  return op.variadic("seed_arrays", "num_args", &P::num_args)
+OpBuilder<P> add_sample(OpTable& table, const char* name, std::initializer_list<std::string_view> inputs,
+                        const char* doc) {
+  return table.add<P>(name, inputs)
+      .doc(doc)
+      .variadic("seed_arrays", "num_args", &P::num_args)
       .output("output")
-      .num_outputs([](const P& p) { return p.samples() * P::kOutputs; })
-      .infer_shape(sample_shape<P>)
-      .infer_type(sample_type<P>)
+      .num_outputs([](const P& p) { return p.samples() * p.outputs(); })
+      .infer_shape([](const P& p, ShapeInfer& s) { sample_shape(p, s); })
+      .infer_type([](const P& p, TypeInfer& t) { sample_type(p, t); })
       .types(kNumericTypes)
       .uses_rng([](const P& p, const KernelSpec& spec) {
         return static_cast<uint64_t>(p.samples() * spec.in[0].shape[0]);
@@ -298,7 +260,7 @@ OpBuilder<P> add_sample(OpTable& table, const char* name, const char* doc) {
 
 template <class P>
 void sample_kernels(OpTable& table, const char* name) {
-  table.kernel<refuse_dense<P>>(name, "refuse_dense_cpu");
+  table.kernel<refuse_dense>(name, "refuse_dense_cpu");
   add_sparse<sample_cpu<P>, takes_sample<P>>(table, name, "sample_cpu");
 }
 
@@ -306,12 +268,12 @@ void sample_kernels(OpTable& table, const char* name) {
 
 void register_graph_sample(OpTable& table) {
   add_sample<Uniform>(
-      table, "_contrib_dgl_csr_neighbor_uniform_sample",
+      table, "_contrib_dgl_csr_neighbor_uniform_sample", {"csr_matrix"},
       "Samples the neighbourhood of some vertices of a graph, for each array of seeds: the vertices' numbers "
       "with their count at the end; a matrix with the sampled edges of vertex i in row i; the vertices' "
       "distances from the seeds.");
   add_sample<Weighted>(
-      table, "_contrib_dgl_csr_neighbor_non_uniform_sample",
+      table, "_contrib_dgl_csr_neighbor_non_uniform_sample", {"csr_matrix", "probability"},
       "Samples the neighbourhood of some vertices by probabilities of all vertices, for each array of seeds: "
       "the vertices' numbers with their count at the end; a matrix with the sampled edges of vertex i in row "
       "i; the vertices' probabilities; their distances from the seeds.")
@@ -331,7 +293,7 @@ void register_graph_sample(OpTable& table) {
 void kernels_graph_sample(OpTable& table) {
   sample_kernels<Uniform>(table, "_contrib_dgl_csr_neighbor_uniform_sample");
   sample_kernels<Weighted>(table, "_contrib_dgl_csr_neighbor_non_uniform_sample");
-  table.kernel<refuse_dense<GraphCompactParams>>("_contrib_dgl_graph_compact", "refuse_dense_cpu");
+  table.kernel<refuse_dense>("_contrib_dgl_graph_compact", "refuse_dense_cpu");
   add_sparse<compact_cpu, takes_compact>(table, "_contrib_dgl_graph_compact", "compact_cpu");
 }
 

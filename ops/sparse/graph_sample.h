@@ -5,21 +5,27 @@
 
 namespace loomix::ops {
 
-// `Weighted`: vertices are drawn by probabilities, which are an input of their own.
-template <bool Weighted>
-struct NeighborSampleParams {
-  static constexpr int kFixedInputs = Weighted ? 2 : 1;  // before the arrays of seeds
-  static constexpr int kOutputs = Weighted ? 4 : 3;      // of each array of seeds
-  int num_args = kFixedInputs + 1;
+struct NeighborSample {
+  bool weighted;  // vertices are drawn by probabilities, which are an input of their own
+  int num_args;
   int64_t num_hops = 1;
   int64_t num_neighbor = 2;
   int64_t max_num_vertices = 100;
-  int samples() const { return num_args - kFixedInputs; }
+
+  explicit NeighborSample(bool by_weights) : weighted(by_weights), num_args(fixed_inputs() + 1) {}
+  int fixed_inputs() const { return weighted ? 2 : 1; }  // before the arrays of seeds
+  int samples() const { return num_args - fixed_inputs(); }
+  int outputs() const { return weighted ? 4 : 3; }  // of each array of seeds
+};
+
+template <bool Weighted>
+struct NeighborSampleParams : NeighborSample {
+  NeighborSampleParams() : NeighborSample(Weighted) {}
   static void fields(FieldList<NeighborSampleParams>& f) {
     using P = NeighborSampleParams;
     f("num_args", &P::num_args, "Number of inputs.")
         .required(Weighted ? "3" : "2")
-        .at_least(kFixedInputs + 1)
+        .at_least(Weighted ? 3 : 2)
         .type("int");
     f("num_hops", &P::num_hops, "How far from the seeds a vertex may be.").at_least(0).type("long");
     f("num_neighbor", &P::num_neighbor, "The most edges of a vertex that are followed.")

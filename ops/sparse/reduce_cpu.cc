@@ -18,10 +18,6 @@ constexpr auto row_sparse = StorageType::row_sparse;
 bool sums_rows(const AxisSet& axes) { return axes.test(1); }     // one result a row, or for all
 bool sums_columns(const AxisSet& axes) { return axes.test(0); }  // one result a column, or for all
 
-AxisSet axes_of(const ReduceParams& p, const Shape& shape) {
-  return reduced_axes(p.axis, p.exclude, shape.ndim(), "sum");
-}
-
 template <bool mean>
 void sum_csr(const ReduceParams& p, const KernelArgs& args) {
   const TensorView& x = args.in[0];
@@ -69,8 +65,7 @@ Support takes_norm(const NormParams& p, const KernelSpec& spec) {
     return Support::no("it takes a sparse array and gives a dense one");
   if (!is_floating(spec.in[0].dtype) || spec.out[0].dtype != spec.in[0].dtype)
     return Support::no("it takes floating types, and gives the same one");
-  if (reduced_axes(p.axis, false, spec.in[0].shape.ndim(), "norm").count() !=
-      static_cast<size_t>(spec.in[0].shape.ndim()))
+  if (axes_of(p, spec.in[0].shape).count() != static_cast<size_t>(spec.in[0].shape.ndim()))
     return Support::no("not all axes are reduced");
   return Support::yes();
 }
@@ -142,7 +137,7 @@ void square_sum_gradient(const ReduceParams& p, const KernelArgs& args) {
   dispatch_floating(out.dtype, "_backward_square_sum", [&]<class T>(Type<T>) {
     const RowsView<const T> x = rows_of<const T>(input_storage(args, 1), out.shape);
     T* const y = static_cast<T*>(to.data());
-    const std::span<const int64_t> ids{grad.indices(), static_cast<size_t>(grad.count())};
+    const std::span<const int64_t> ids = stored_ids(grad);
     const T* const grads = static_cast<const T*>(
         grad.stype() == dense ? args.in[0].data : static_cast<const void*>(grad.data()));
     size_t next = 0;

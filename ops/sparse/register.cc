@@ -19,26 +19,23 @@ void cast_shape(const CastStorageParams& p, ShapeInfer& s) {
 
 void retain_shape(const NoParams&, ShapeInfer& s) {
   s.tie({0});
-  const Shape& ids = s.in(1);
-  LOOMIX_CHECK(!ids.ndim_known() || ids.ndim() == 1, ShapeError,
-               "[{}] indices have shape {}; expected one axis.", s.who(), ids.to_string());
+  s.expect(1, s.in(1).ndim() == 1, "one axis");
   s.expect(0, s.in(0).ndim() >= 1, "rows");
 }
 
 void typed_by_first(const NoParams&, TypeInfer& t) {
   t.tie({0});
-  if (t.in(1) == DType::unknown) t.set_in(1, DType::int64);
+  t.default_in(1, DType::int64);
 }
 
 }  // namespace
 
 void register_sparse(OpTable& table) {
   table.add<CastStorageParams>("cast_storage", {"data"})
-      .aliases({"_sparse_cast_storage"})
       .doc("The same values in another storage type: 'default', 'row_sparse' or 'csr'.")
       .aliases({"_sparse_cast_storage"})
       .infer_shape(cast_shape)
-      .gradient([](const CastStorageParams&, GradBuilder& g) { g.set(0, g.grad_of(0)); });
+      .gradient_by(pass_gradient);
   table.add<NoParams>("_sparse_retain", {"data", "indices"})
       .doc("The rows of a row_sparse array whose numbers are in `indices`; all others are zero.")
       .infer_shape(retain_shape)

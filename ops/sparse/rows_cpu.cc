@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "ndarray/copy.h"
 #include "ops/index/index.h"
 #include "ops/shape/shape.h"
 #include "ops/sparse/sparse.h"
@@ -14,34 +13,14 @@ namespace {
 
 constexpr auto csr = StorageType::csr;
 
-// Makes a csr matrix row by row.
+// Appends the part of a row that lies in [begin, end) of the columns.
 template <class T>
-class CsrBuilder {
- public:
-  explicit CsrBuilder(int64_t rows) { starts_.reserve(static_cast<size_t>(rows) + 1); }
-
-  // The part of a row that lies in [begin, end) of the columns.
-  void add_row(const CsrView<T>& from, int64_t row, int64_t begin, int64_t end) {
-    const int64_t* const last = from.columns + from.starts[row + 1];
-    const int64_t* at = std::lower_bound(from.columns + from.starts[row], last, begin);
-    for (; at != last && *at < end; ++at) {
-      columns_.push_back(*at - begin);
-      values_.push_back(from.values[at - from.columns]);
-    }
-    starts_.push_back(static_cast<int64_t>(columns_.size()));
-  }
-  void finish(Storage& to) const {
-    to.resize_sparse(static_cast<int64_t>(columns_.size()), sizeof(T), static_cast<int64_t>(starts_.size()));
-    std::copy(starts_.begin(), starts_.end(), to.indptr());
-    std::copy(columns_.begin(), columns_.end(), to.indices());
-    std::copy(values_.begin(), values_.end(), static_cast<T*>(to.data()));
-  }
-
- private:
-  std::vector<int64_t> starts_{0};
-  std::vector<int64_t> columns_;
-  std::vector<T> values_;
-};
+void add_row(CsrRows<T>& rows, const CsrView<T>& from, int64_t row, int64_t begin, int64_t end) {
+  const int64_t* const last = from.columns + from.starts[row + 1];
+  const int64_t* at = std::lower_bound(from.columns + from.starts[row], last, begin);
+  for (; at != last && *at < end; ++at) rows.add(*at - begin, from.values[at - from.columns]);
+  rows.end_row();
+}
 
 void slice_csr(const SliceParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
@@ -49,10 +28,10 @@ void slice_csr(const SliceParams& p, const KernelArgs& args) {
   const SliceRange columns = slice_range(p.begin, p.end, p.step, 1, shape[1], "slice");
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     const CsrView<T> from = csr_of<T>(input_storage(args, 0), shape);
-    CsrBuilder<T> builder(rows.count);
+    CsrRows<T> kept;
     for (int64_t i = 0; i < rows.count; ++i)
-      builder.add_row(from, rows.begin + i * rows.step, columns.begin, columns.begin + columns.count);
-    builder.finish(output_storage(args, 0));
+      add_row(kept, from, rows.begin + i * rows.step, columns.begin, columns.begin + columns.count);
+    kept.store(output_storage(args, 0));
   });
 }
 
@@ -65,14 +44,13 @@ Support slices(const SliceParams& p, const KernelSpec& spec) {
 }
 
 void concat_csr(const ConcatParams&, const KernelArgs& args) {
-  const TensorView& out = args.out[0];
-  dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
-    CsrBuilder<T> builder(out.shape[0]);
+  dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
+    CsrRows<T> joined;
     for (size_t i = 0; i < args.in.size(); ++i) {
       const CsrView<T> from = csr_of<T>(input_storage(args, i), args.in[i].shape);
-      for (int64_t row = 0; row < from.rows; ++row) builder.add_row(from, row, 0, from.width);
+      for (int64_t row = 0; row < from.rows; ++row) add_row(joined, from, row, 0, from.width);
     }
-    builder.finish(output_storage(args, 0));
+    joined.store(output_storage(args, 0));
   });
 }
 
@@ -86,9 +64,7 @@ Support concatenates(const ConcatParams& p, const KernelSpec& spec) {
 
 void take_csr(const TakeParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
-  const TensorView& ids = args.in[1];
-  std::vector<int64_t> rows(static_cast<size_t>(ids.size()));
-  convert_elements(ids.data, ids.dtype, rows.data(), DType::int64, ids.size());
+  std::vector<int64_t> rows = integers_of(args.in[1]);
   LOOMIX_CHECK(rows.empty() || shape[0] > 0, IndexError, "[take] cannot take from shape {}, which is empty.",
                shape.to_string());
   for (int64_t& row : rows) {
@@ -97,9 +73,9 @@ void take_csr(const TakeParams& p, const KernelArgs& args) {
   }
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     const CsrView<T> from = csr_of<T>(input_storage(args, 0), shape);
-    CsrBuilder<T> builder(ids.size());
-    for (const int64_t row : rows) builder.add_row(from, row, 0, from.width);
-    builder.finish(output_storage(args, 0));
+    CsrRows<T> taken;
+    for (const int64_t row : rows) add_row(taken, from, row, 0, from.width);
+    taken.store(output_storage(args, 0));
   });
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <vector>
 
 #include "ndarray/storage.h"
 #include "ops/table.h"
@@ -24,6 +26,14 @@ struct CastStorageParams {
 // Elements of one row of an array.
 inline int64_t row_size(const Shape& shape) { return shape.size_between(1, shape.ndim()); }
 
+// Whole numbers of any type.
+std::vector<int64_t> integers_of(const TensorView& view);
+
+// The numbers of the stored rows, or the columns of stored values.
+inline std::span<const int64_t> stored_ids(const Storage& storage) {
+  return {storage.indices(), static_cast<size_t>(storage.count())};
+}
+
 // The stored part of a row_sparse array.
 template <class T>
 struct RowsView {
@@ -35,9 +45,7 @@ struct RowsView {
 
 template <class T>
 RowsView<T> rows_of(const Storage& storage, const Shape& shape) {
-  return {{storage.indices(), static_cast<size_t>(storage.count())},
-          static_cast<T*>(storage.data()),
-          row_size(shape)};
+  return {stored_ids(storage), static_cast<T*>(storage.data()), row_size(shape)};
 }
 
 // A csr matrix.
@@ -54,6 +62,25 @@ template <class T>
 CsrView<T> csr_of(const Storage& storage, const Shape& shape) {
   return {storage.indptr(), storage.indices(), static_cast<const T*>(storage.data()), shape[0], shape[1]};
 }
+
+// A csr matrix in the making.
+template <class T>
+struct CsrRows {
+  std::vector<int64_t> starts{0}, columns;
+  std::vector<T> values;
+
+  void add(int64_t column, T value) {
+    columns.push_back(column);
+    values.push_back(value);
+  }
+  void end_row() { starts.push_back(static_cast<int64_t>(columns.size())); }
+  void store(Storage& to) const {
+    to.resize_sparse(static_cast<int64_t>(columns.size()), sizeof(T), static_cast<int64_t>(starts.size()));
+    std::copy(starts.begin(), starts.end(), to.indptr());
+    std::copy(columns.begin(), columns.end(), to.indices());
+    std::copy(values.begin(), values.end(), static_cast<T*>(to.data()));
+  }
+};
 
 // Input i, output i.
 inline Storage& input_storage(const KernelArgs& args, size_t i) { return *args.storages[i]; }
@@ -72,9 +99,11 @@ template <auto Run, auto Accepts>
 void add_sparse(KernelList& table, std::string_view op, const char* name) {
   using P = typename registration::KernelParams<decltype(Run)>::type;
   Kernel kernel{.name = name, .sparse = true};
-  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) { Run(attrs.as<P>(), args); };
+  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
+    registration::call_typed<P, Run>(attrs, args);
+  };
   kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
-    return Accepts(attrs.as<P>(), spec);
+    return registration::call_typed<P, Accepts>(attrs, spec);
   };
   table.add_kernel(op, kernel);
 }

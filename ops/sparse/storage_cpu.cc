@@ -5,7 +5,7 @@
 
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
-#include "ops/elemwise/elemwise.h"
+#include "ops/elemwise/apply.h"
 #include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
@@ -18,6 +18,12 @@ void copy_places(const Storage& from, Storage& to, const Shape& shape, DType dty
   to.resize_sparse(from.count(), (csr ? 1 : row_size(shape)) * size_of(dtype), starts);
   std::copy_n(from.indices(), from.count(), to.indices());
   std::copy_n(from.indptr(), starts, to.indptr());
+}
+
+std::vector<int64_t> integers_of(const TensorView& view) {
+  std::vector<int64_t> numbers(static_cast<size_t>(view.size()));
+  convert_elements(view.data, view.dtype, numbers.data(), DType::int64, view.size());
+  return numbers;
 }
 
 void store_nothing(Storage& to, const Shape& shape, DType dtype) {
@@ -51,16 +57,11 @@ Support casts_to(const CastStorageParams& p, const KernelSpec& spec) {
   return Support::yes();
 }
 
-void copy_dense(const CastStorageParams&, const KernelArgs& args) {
-  const TensorView& x = args.in[0];
-  convert_elements(x.data, x.dtype, args.out[0].data, args.out[0].dtype, x.size());
-}
-
-void retain_cpu(const NoParams&, const KernelArgs& args) {
+void retain_cpu(const KernelArgs& args) {
   retain_rows(args.in[0], input_storage(args, 0), args.in[1], output_storage(args, 0));
 }
 
-Support retains(const NoParams&, const KernelSpec& spec) {
+Support retains(const KernelSpec& spec) {
   if (spec.in_stype(0) != StorageType::row_sparse || spec.in_stype(1) != StorageType::dense ||
       spec.out_stype(0) != StorageType::row_sparse)
     return Support::no("it keeps rows of a row_sparse array, by dense indices");
@@ -68,31 +69,28 @@ Support retains(const NoParams&, const KernelSpec& spec) {
 }
 
 // Of dense arrays: the same rows, all others zero.
-void retain_dense(const NoParams&, const KernelArgs& args) {
+void retain_dense(const KernelArgs& args) {
   const TensorView& x = args.in[0];
-  const TensorView& ids = args.in[1];
   std::memset(args.out[0].data, 0, static_cast<size_t>(args.out[0].bytes()));
   const auto bytes = static_cast<size_t>(row_size(x.shape) * size_of(x.dtype));
-  std::vector<int64_t> rows(static_cast<size_t>(ids.size()));
-  convert_elements(ids.data, ids.dtype, rows.data(), DType::int64, ids.size());
-  for (const int64_t row : rows) {
+  for (const int64_t row : integers_of(args.in[1])) {
     if (row < 0 || row >= x.shape[0]) continue;
     std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(row) * bytes,
                 static_cast<const std::byte*>(x.data) + static_cast<size_t>(row) * bytes, bytes);
   }
 }
 
-Support keeps_storage(const NoParams&, const KernelSpec& spec) {
+Support keeps_storage(const KernelSpec& spec) {
   if (spec.in_stype(0) == StorageType::dense || spec.out_stype(0) != spec.in_stype(0))
     return Support::no("input and output differ in storage type");
   return Support::yes();
 }
 
-void copy_sparse_cpu(const NoParams&, const KernelArgs& args) {
+void copy_sparse_cpu(const KernelArgs& args) {
   convert_storage(args.in[0], input_storage(args, 0), args.out[0], output_storage(args, 0));
 }
 
-void zeros_sparse_cpu(const NoParams&, const KernelArgs& args) {
+void zeros_sparse_cpu(const KernelArgs& args) {
   store_nothing(output_storage(args, 0), args.out[0].shape, args.out[0].dtype);
 }
 
@@ -100,7 +98,7 @@ void zeros_sparse_cpu(const NoParams&, const KernelArgs& args) {
 
 void kernels_sparse_storage(OpTable& table) {
   add_sparse<cast_storage_cpu, casts_to>(table, "cast_storage", "cast_storage_cpu");
-  table.kernel<copy_dense>("cast_storage", "copy_cpu");
+  table.kernel<convert_cpu>("cast_storage", "copy_cpu");
   add_sparse<retain_cpu, retains>(table, "_sparse_retain", "retain_cpu");
   table.kernel<retain_dense>("_sparse_retain", "retain_dense_cpu");
   for (const char* op : {"_copy", "BlockGrad", "make_loss"})

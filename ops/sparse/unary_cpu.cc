@@ -50,11 +50,11 @@ Support keeps(const KernelSpec& spec, bool zero_at_zero) {
 }
 
 template <Unary op>
-void unary_sparse(const NoParams&, const KernelArgs& args) {
+void unary_sparse(const KernelArgs& args) {
   each_stored(args, [&](const TensorView& x, const TensorView& y) { apply_unary(op, x, y, args); });
 }
 
-Support unary_keeps(const NoParams&, const KernelSpec& spec) { return keeps(spec, true); }
+Support unary_keeps(const KernelSpec& spec) { return keeps(spec, true); }
 
 template <class F>
 bool zero_at_zero() {

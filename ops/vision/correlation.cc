@@ -60,10 +60,7 @@ void register_correlation(OpTable& table) {
   table.add_hidden<Params>("_backward_Correlation", {"grad", "data1", "data2"})
       .outputs({"data1", "data2"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
-        for (int i = 0; i < 2; ++i) {
-          s.set_out(i, s.in(i + 1));
-          s.set_in(i + 1, s.out(i));
-        }
+        for (int i = 0; i < 2; ++i) s.tie({i + 1}, {i});
         grad_like_output(p, s, infer);
       })
       .types(kFloatingTypes)

@@ -11,13 +11,9 @@ namespace {
 using Resize = BilinearResizeParams;
 using Pool = AdaptivePoolParams;
 
-Shape check_image(ShapeInfer& s, const Shape& data) {
-  LOOMIX_CHECK(data.ndim() == 4, ShapeError, "[{}] data has shape {}; expected 4 axes.", s.who(),
-               data.to_string());
-  for (int axis = 2; axis < 4; ++axis) {
-    LOOMIX_CHECK(data[axis] != 0, ShapeError, "[{}] data has shape {}; there is nothing to compute from.",
-                 s.who(), data.to_string());
-  }
+const Shape& check_image(ShapeInfer& s, int input) {
+  const Shape& data = s.in(input);
+  s.expect(input, data.ndim() == 4 && data[2] != 0 && data[3] != 0, "4 axes, and images with elements");
   return data;
 }
 
@@ -47,10 +43,10 @@ void resize_shape(const Resize& p, ShapeInfer& s) {
   LOOMIX_CHECK(!p.scale_height || p.mode == ResizeMode::size || p.mode == ResizeMode::odd_scale, ValueError,
                "[{}] scale_height and scale_width are for the modes 'size' and 'odd_scale'.", s.who());
   if (!s.in(0).is_known()) return;
-  Shape out = check_image(s, s.in(0));
+  Shape out = check_image(s, 0);
   if (p.mode == ResizeMode::like) {
     if (!s.in(1).is_known()) return;
-    const Shape like = check_image(s, s.in(1));
+    const Shape& like = check_image(s, 1);
     out[2] = like[2];
     out[3] = like[3];
   } else {
@@ -72,23 +68,21 @@ void pool_shape(const Pool& p, ShapeInfer& s) {
                  size.to_string());
   }
   if (!s.in(0).is_known()) return;
-  Shape out = check_image(s, s.in(0));
+  Shape out = check_image(s, 0);
   out[2] = size.ndim() > 0 ? size[0] : 1;
   out[3] = size.ndim() > 1 ? size[1] : out[2];
   s.set_out(0, out);
 }
 
-// (grad, data): the shape of data.
-void like_data(ShapeInfer& s) { s.tie({1}); }
-
+// Those of backward operators are for (grad, data), and give the shape of data.
 void resize_backward_shape(const Resize& p, ShapeInfer& s) {
-  like_data(s);
+  s.tie({1});
   if (p.mode != ResizeMode::like) return grad_like_output(p, s, resize_shape);
   if (s.in(1).ndim() == 4) s.set_in(0, Shape{s.in(1)[0], s.in(1)[1], kUnknownDim, kUnknownDim});
 }
 
 void pool_backward_shape(const Pool& p, ShapeInfer& s) {
-  like_data(s);
+  s.tie({1});
   grad_like_output(p, s, pool_shape);
 }
 

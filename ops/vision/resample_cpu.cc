@@ -14,7 +14,7 @@ constexpr int64_t kElementsPerThread = 8192;
 // Calls fn(plane) for each of the planes, which need `work` steps each.
 template <class Fn>
 void each_plane(const KernelArgs& args, int64_t planes, int64_t work, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, work));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, work);
   engine::parallel_each(*args.context, planes, grain, [&](int64_t plane) { fn(plane); });
 }
 
@@ -58,7 +58,7 @@ struct Span {
 };
 Span window(int64_t i, int64_t in, int64_t out) { return {i * in / out, ((i + 1) * in + out - 1) / out}; }
 
-size_t bilinear_resize_scratch(const BilinearResizeParams&, const KernelSpec& spec) {
+size_t bilinear_resize_scratch(const KernelSpec& spec) {
   // Taps of the new image, which is the output, or backward the gradient; there, sums of the old one.
   const int64_t rows = std::max(spec.in[0].shape[2], spec.out[0].shape[2]);
   const int64_t columns = std::max(spec.in[0].shape[3], spec.out[0].shape[3]);
@@ -70,7 +70,6 @@ size_t bilinear_resize_scratch(const BilinearResizeParams&, const KernelSpec& sp
 void bilinear_resize_cpu(const BilinearResizeParams& p, const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   dispatch_floating(args.out[0].dtype, "BilinearResize2D", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const Taps<A> taps(args, in, out, p.align_corners);
@@ -99,7 +98,6 @@ void bilinear_resize_cpu(const BilinearResizeParams& p, const KernelArgs& args) 
 void bilinear_resize_backward_cpu(const BilinearResizeParams& p, const KernelArgs& args) {
   const Shape& big = args.in[0].shape;  // of the gradient
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   dispatch_floating(args.out[0].dtype, "BilinearResize2D", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const Taps<A> taps(args, out, big, p.align_corners);
@@ -128,17 +126,16 @@ void bilinear_resize_backward_cpu(const BilinearResizeParams& p, const KernelArg
   });
 }
 
-size_t adaptive_pool_scratch(const AdaptivePoolParams&, const KernelSpec& spec) {
+size_t adaptive_pool_scratch(const KernelSpec& spec) {
   // Forward: a row of sums; backward: sums of the plane.
   const int64_t width = std::max(spec.in[0].shape[3], spec.out[0].shape[3]);
   return slots_bytes(spec, width, accum_size(spec.out[0].dtype)) +
          plane_sums_bytes(spec, spec.out[0].dtype, spec.out[0].shape[2] * spec.out[0].shape[3]);
 }
 
-void adaptive_pool_cpu(const AdaptivePoolParams&, const KernelArgs& args) {
+void adaptive_pool_cpu(const KernelArgs& args) {
   const Shape& in = args.in[0].shape;
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   dispatch_floating(args.out[0].dtype, "AdaptiveAvgPooling2D", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const data = args.in[0].as<T>();
@@ -173,10 +170,9 @@ void adaptive_pool_cpu(const AdaptivePoolParams&, const KernelArgs& args) {
   });
 }
 
-void adaptive_pool_backward_cpu(const AdaptivePoolParams&, const KernelArgs& args) {
+void adaptive_pool_backward_cpu(const KernelArgs& args) {
   const Shape& from = args.in[0].shape;  // of the gradient
   const Shape& out = args.out[0].shape;
-  if (args.req[0] == Req::null || out.size() == 0) return;
   dispatch_floating(args.out[0].dtype, "AdaptiveAvgPooling2D", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const grad = args.in[0].as<T>();

@@ -15,12 +15,6 @@ using Grid = GridGeneratorParams;
 using Sampler = BilinearSamplerParams;
 using Transformer = SpatialTransformerParams;
 
-void check_ndim(ShapeInfer& s, int input, int ndim, const char* what) {
-  const Shape& shape = s.in(input);
-  LOOMIX_CHECK(!shape.ndim_known() || shape.ndim() == ndim, ShapeError,
-               "[{}] {} has shape {}; expected {} axes.", s.who(), what, shape.to_string(), ndim);
-}
-
 void check_target(const Shape& target, const char* who) {
   LOOMIX_CHECK(target.ndim() == 2 && target[0] > 0 && target[1] > 0, ValueError,
                "[{}] target_shape is {}; expected two positive numbers.", who, target.to_string());
@@ -29,14 +23,14 @@ void check_target(const Shape& target, const char* who) {
 void grid_shape(const Grid& p, ShapeInfer& s) {
   if (p.transform_type == Transform::affine) {
     check_target(p.target_shape, s.who());
-    check_ndim(s, 0, 2, "data");
+    s.has_axes(0, 2, "2 axes");
     s.set_in(0, Shape{kUnknownDim, 6});
     s.set_out(0, Shape{s.in(0)[0], 2, p.target_shape[0], p.target_shape[1]});
     s.set_in(0, Shape{s.out(0)[0], 6});
     return;
   }
   s.unify_all();
-  check_ndim(s, 0, 4, "data");
+  s.has_axes(0, 4, "4 axes");
   if (!s.in(0).is_known()) return;
   const Shape& data = s.in(0);
   LOOMIX_CHECK(data[1] == 2 && data[2] > 1 && data[3] > 1, ShapeError,
@@ -49,8 +43,8 @@ void grid_shape(const Grid& p, ShapeInfer& s) {
 }
 
 void sampler_shape(const Sampler&, ShapeInfer& s) {
-  check_ndim(s, 0, 4, "data");
-  check_ndim(s, 1, 4, "grid");
+  s.has_axes(0, 4, "4 axes");
+  s.has_axes(1, 4, "4 axes");
   if (s.out(0).ndim() == 4) s.set_in(1, Shape{s.out(0)[0], 2, s.out(0)[2], s.out(0)[3]});
   if (s.in(1).ndim_known() && s.in(0).ndim_known())
     s.set_in(1, Shape{s.in(0)[0], 2, kUnknownDim, kUnknownDim});
@@ -70,9 +64,9 @@ void sampler_backward_shape(const Sampler& p, ShapeInfer& s) {
 
 void transformer_shape(const Transformer& p, ShapeInfer& s) {
   check_target(p.target_shape, s.who());
-  check_ndim(s, 0, 4, "data");
+  s.has_axes(0, 4, "4 axes");
   if (!s.in(0).ndim_known()) return;
-  check_ndim(s, 1, 2, "loc");
+  s.has_axes(1, 2, "2 axes");
   s.set_in(1, Shape{s.in(0)[0], 6});
   const Shape& data = s.in(0);
   LOOMIX_CHECK(data[2] != 0 && data[3] != 0, ShapeError,

@@ -85,28 +85,25 @@ void sample(const Places& places, const KernelArgs& args) {
 
 }  // namespace
 
-void bilinear_sampler_cpu(const BilinearSamplerParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void bilinear_sampler_cpu(const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "BilinearSampler", [&]<class T>(Type<T>) {
     sample<T>(FromGrid<T>{args.in[1].as<T>(), args.out[0].shape[2] * args.out[0].shape[3]}, args);
   });
 }
 
-void spatial_transformer_cpu(const SpatialTransformerParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void spatial_transformer_cpu(const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "SpatialTransformer", [&]<class T>(Type<T>) {
     sample<T>(FromTransform<T>{args.in[1].as<T>(), args.out[0].shape[2], args.out[0].shape[3]}, args);
   });
 }
 
-size_t bilinear_sampler_data_scratch(const BilinearSamplerParams&, const KernelSpec& spec) {
+size_t bilinear_sampler_data_scratch(const KernelSpec& spec) {
   const Shape& out = spec.out[0].shape;
   return plane_sums_bytes(spec, spec.out[0].dtype, std::min(kChannels, out[1]) * out[2] * out[3]);
 }
 
 // Some planes of an image are added to by one thread, in order.
-void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void bilinear_sampler_data_cpu(const KernelArgs& args) {
   const Shape& out = args.out[0].shape;
   const int64_t pixels = args.in[0].shape[2] * args.in[0].shape[3], size = out[2] * out[3];
   dispatch_floating(args.out[0].dtype, "BilinearSampler", [&]<class T>(Type<T>) {
@@ -136,8 +133,7 @@ void bilinear_sampler_data_cpu(const BilinearSamplerParams&, const KernelArgs& a
   });
 }
 
-void bilinear_sampler_grid_cpu(const BilinearSamplerParams&, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
+void bilinear_sampler_grid_cpu(const KernelArgs& args) {
   const Shape& in = args.in[1].shape;
   const Shape& out = args.out[0].shape;
   const int64_t pixels = out[2] * out[3], blocks = (pixels + kPixels - 1) / kPixels;
@@ -147,34 +143,31 @@ void bilinear_sampler_grid_cpu(const BilinearSamplerParams&, const KernelArgs& a
     const T* const grad = args.in[0].as<T>();
     const T* const data = args.in[1].as<T>();
     T* const result = args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, in[0] * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t n = unit / blocks, first = unit % blocks * kPixels;
-        const int64_t count = std::min(kPixels, pixels - first);
-        Corners<A> around[kPixels];
-        A to_x[kPixels] = {}, to_y[kPixels] = {};
-        for (int64_t i = 0; i < count; ++i) around[i] = corners_at<T>(places, n, first + i, in);
-        for (int64_t c = 0; c < in[1]; ++c) {
-          const T* const plane = data + (n * in[1] + c) * in[2] * in[3];
-          const T* const head = grad + (n * in[1] + c) * pixels + first;
-          for (int64_t i = 0; i < count; ++i) {
-            const Slope<A> slope = around[i].slope(plane);
-            to_x[i] += static_cast<A>(head[i]) * slope.x;
-            to_y[i] += static_cast<A>(head[i]) * slope.y;
-          }
-        }
-        T* const to = result + n * 2 * pixels + first;
+    engine::parallel_each(*args.context, in[0] * blocks, 1, [&](int64_t unit) {
+      const int64_t n = unit / blocks, first = unit % blocks * kPixels;
+      const int64_t count = std::min(kPixels, pixels - first);
+      Corners<A> around[kPixels];
+      A to_x[kPixels] = {}, to_y[kPixels] = {};
+      for (int64_t i = 0; i < count; ++i) around[i] = corners_at<T>(places, n, first + i, in);
+      for (int64_t c = 0; c < in[1]; ++c) {
+        const T* const plane = data + (n * in[1] + c) * in[2] * in[3];
+        const T* const head = grad + (n * in[1] + c) * pixels + first;
         for (int64_t i = 0; i < count; ++i) {
-          to[i] = static_cast<T>(to_x[i] * static_cast<A>(in[3] - 1) / 2);
-          to[pixels + i] = static_cast<T>(to_y[i] * static_cast<A>(in[2] - 1) / 2);
+          const Slope<A> slope = around[i].slope(plane);
+          to_x[i] += static_cast<A>(head[i]) * slope.x;
+          to_y[i] += static_cast<A>(head[i]) * slope.y;
         }
+      }
+      T* const to = result + n * 2 * pixels + first;
+      for (int64_t i = 0; i < count; ++i) {
+        to[i] = static_cast<T>(to_x[i] * static_cast<A>(in[3] - 1) / 2);
+        to[pixels + i] = static_cast<T>(to_y[i] * static_cast<A>(in[2] - 1) / 2);
       }
     });
   });
 }
 
 void grid_generator_cpu(const GridGeneratorParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Shape& out = args.out[0].shape;
   const int64_t pixels = out[2] * out[3];
   dispatch_floating(args.out[0].dtype, "GridGenerator", [&]<class T>(Type<T>) {
@@ -182,55 +175,51 @@ void grid_generator_cpu(const GridGeneratorParams& p, const KernelArgs& args) {
     const T* const data = args.in[0].as<T>();
     T* const result = args.out[0].mutable_as<T>();
     const FromTransform<T> places{data, out[2], out[3]};
-    engine::parallel_for(*args.context, out[0] * out[2], 64, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t n = row / out[2], y = row % out[2];
-        const int64_t at = n * 2 * pixels + y * out[3];
-        for (int64_t x = 0; x < out[3]; ++x) {
-          A to_x, to_y;
-          if (p.transform_type == Transform::affine) {
-            places.at(n, y * out[3] + x, to_x, to_y);
-          } else {
-            to_x = (static_cast<A>(data[at + x]) + static_cast<A>(x)) * 2 / static_cast<A>(out[3] - 1) - 1;
-            to_y =
-                (static_cast<A>(data[at + pixels + x]) + static_cast<A>(y)) * 2 / static_cast<A>(out[2] - 1) -
-                1;
-          }
-          result[at + x] = static_cast<T>(to_x);
-          result[at + pixels + x] = static_cast<T>(to_y);
+    engine::parallel_each(*args.context, out[0] * out[2], 64, [&](int64_t row) {
+      const int64_t n = row / out[2], y = row % out[2];
+      const int64_t at = n * 2 * pixels + y * out[3];
+      for (int64_t x = 0; x < out[3]; ++x) {
+        A to_x, to_y;
+        if (p.transform_type == Transform::affine) {
+          places.at(n, y * out[3] + x, to_x, to_y);
+        } else {
+          const auto moved = [&](int64_t i, int64_t from, int64_t size) {
+            return (static_cast<A>(data[i]) + static_cast<A>(from)) * 2 / static_cast<A>(size - 1) - 1;
+          };
+          to_x = moved(at + x, x, out[3]);
+          to_y = moved(at + pixels + x, y, out[2]);
         }
+        result[at + x] = static_cast<T>(to_x);
+        result[at + pixels + x] = static_cast<T>(to_y);
       }
     });
   });
 }
 
 void grid_generator_backward_cpu(const GridGeneratorParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   const Shape& in = args.in[0].shape;
   const int64_t pixels = in[2] * in[3];
   dispatch_floating(args.out[0].dtype, "GridGenerator", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const grad = args.in[0].as<T>();
     T* const result = args.out[0].mutable_as<T>();
-    engine::parallel_for(*args.context, in[0] * 2, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const T* const head = grad + plane * pixels;
-        if (p.transform_type == Transform::warp) {
-          const A factor = A{2} / static_cast<A>((plane % 2 ? in[2] : in[3]) - 1);
-          for (int64_t i = 0; i < pixels; ++i) {
-            result[plane * pixels + i] = static_cast<T>(static_cast<A>(head[i]) * factor);
-          }
-          continue;
-        }
-        A sums[3] = {};
+    engine::parallel_each(*args.context, in[0] * 2, 1, [&](int64_t plane) {
+      const T* const head = grad + plane * pixels;
+      if (p.transform_type == Transform::warp) {
+        const A factor = A{2} / static_cast<A>((plane % 2 ? in[2] : in[3]) - 1);
         for (int64_t i = 0; i < pixels; ++i) {
-          const A g = static_cast<A>(head[i]);
-          sums[0] += g * coordinate<A>(i % in[3], in[3]);
-          sums[1] += g * coordinate<A>(i / in[3], in[2]);
-          sums[2] += g;
+          result[plane * pixels + i] = static_cast<T>(static_cast<A>(head[i]) * factor);
         }
-        for (int64_t i = 0; i < 3; ++i) result[plane * 3 + i] = static_cast<T>(sums[i]);
+        return;
       }
+      A sums[3] = {};
+      for (int64_t i = 0; i < pixels; ++i) {
+        const A g = static_cast<A>(head[i]);
+        sums[0] += g * coordinate<A>(i % in[3], in[3]);
+        sums[1] += g * coordinate<A>(i / in[3], in[2]);
+        sums[2] += g;
+      }
+      for (int64_t i = 0; i < 3; ++i) result[plane * 3 + i] = static_cast<T>(sums[i]);
     });
   });
 }

@@ -14,8 +14,7 @@ void crop_shape(const CropParams& p, ShapeInfer& s) {
                "[{}] num_args is {}; expected 1, or 2 with an array of the wanted size.", s.who(),
                p.num_args);
   for (int i = 0; i < s.num_in(); ++i) {
-    LOOMIX_CHECK(!s.in(i).ndim_known() || s.in(i).ndim() == 4, ShapeError,
-                 "[{}] input {} has shape {}; expected 4 axes.", s.who(), i, s.in(i).to_string());
+    s.expect(i, s.in(i).ndim() == 4, "4 axes");
     if (!s.in(i).is_known()) return;
   }
   Shape out = s.in(0);
@@ -39,19 +38,19 @@ void crop_backward_shape(const CropParams& p, ShapeInfer& s) {
   grad_like_output(p, s, crop_shape);
 }
 
-void check_unfold(const UnfoldParams& p, const char* who) {
+ConvolutionParams convolution_of(const UnfoldParams& p) {
   ConvolutionParams convolution;
   convolution.kernel = p.kernel;
   convolution.stride = p.stride;
   convolution.dilate = p.dilate;
   convolution.pad = p.pad;
   convolution.num_filter = 1;
-  check_window(convolution, who);
+  return convolution;
 }
 
 // The shape that an image of this shape has unfolded; unknown while it is.
 Shape unfolded(const UnfoldParams& p, const Shape& image, const char* who) {
-  check_unfold(p, who);
+  check_window(convolution_of(p), who);
   if (!image.ndim_known()) return Shape::unknown();
   const int spatial = p.kernel.ndim();
   LOOMIX_CHECK(image.ndim() == spatial + 2, ShapeError,
@@ -69,7 +68,7 @@ Shape unfolded(const UnfoldParams& p, const Shape& image, const char* who) {
 }
 
 void fold_shape(const FoldParams& p, ShapeInfer& s) {
-  check_unfold(p, s.who());
+  check_window(convolution_of(p), s.who());
   LOOMIX_CHECK(p.output_size.ndim() == p.kernel.ndim(), ValueError,
                "[{}] output_size is {}, kernel {}; expected as many numbers.", s.who(),
                p.output_size.to_string(), p.kernel.to_string());
@@ -102,13 +101,7 @@ void CropParams::fields(FieldList<CropParams>& f) {
 }
 
 ConvGeometry UnfoldParams::geometry(const Shape& image) const {
-  ConvolutionParams convolution;
-  convolution.kernel = kernel;
-  convolution.stride = stride;
-  convolution.dilate = dilate;
-  convolution.pad = pad;
-  convolution.num_filter = 1;
-  return ConvGeometry(convolution, image);
+  return ConvGeometry(convolution_of(*this), image);
 }
 
 void register_unfold(OpTable& table) {

@@ -14,7 +14,7 @@ constexpr int64_t kElementsPerThread = 16384;
 
 template <class Fn>
 void each(const KernelArgs& args, int64_t count, int64_t work, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, work));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, work);
   engine::parallel_each(*args.context, count, grain, [&](int64_t i) { fn(i); });
 }
 
@@ -123,27 +123,20 @@ void crop_backward_cpu(const CropParams& p, const KernelArgs& args) {
 }
 
 void im2col_cpu(const UnfoldParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     unfold(p.geometry(args.in[0].shape), static_cast<const T*>(args.in[0].data),
            static_cast<T*>(args.out[0].data), args);
   });
 }
 
-void im2col_backward_cpu(const UnfoldParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null || args.out[0].size() == 0) return;
+template <class P>
+void fold_cpu(const P& p, const KernelArgs& args) {
   fold(p.geometry(args.out[0].shape), args);
 }
 
-void col2im_cpu(const FoldParams& p, const KernelArgs& args) { im2col_backward_cpu(p, args); }
-
-size_t im2col_backward_scratch(const UnfoldParams&, const KernelSpec& spec) {
+size_t fold_scratch(const KernelSpec& spec) {
   const Shape& image = spec.out[0].shape;
   return plane_sums_bytes(spec, spec.out[0].dtype, image.size_between(2, image.ndim()));
-}
-
-size_t col2im_scratch(const FoldParams& p, const KernelSpec& spec) {
-  return im2col_backward_scratch(p, spec);
 }
 
 }  // namespace
@@ -152,8 +145,8 @@ void kernels_unfold(OpTable& table) {
   table.kernel<crop_cpu>("Crop", "crop_cpu");
   table.kernel<crop_backward_cpu>("_backward_Crop", "crop_backward_cpu");
   table.kernel<im2col_cpu>("im2col", "im2col_cpu");
-  table.kernel<im2col_backward_cpu, im2col_backward_scratch>("_backward_im2col", "im2col_backward_cpu");
-  table.kernel<col2im_cpu, col2im_scratch>("col2im", "col2im_cpu");
+  table.kernel<fold_cpu<UnfoldParams>, fold_scratch>("_backward_im2col", "im2col_backward_cpu");
+  table.kernel<fold_cpu<FoldParams>, fold_scratch>("col2im", "col2im_cpu");
 }
 
 }  // namespace loomix::ops

@@ -22,17 +22,11 @@ TextPairs deconvolution_attrs(const Params& p) {
           {"num_group", std::to_string(p.num_filter)}};
 }
 
-void check_data(ShapeInfer& s, int input) {
-  const Shape& data = s.in(input);
-  LOOMIX_CHECK(!data.ndim_known() || data.ndim() == 4, ShapeError,
-               "[{}] input {} has shape {}; expected 4 axes.", s.who(), input, data.to_string());
-}
-
 void bilinear_shape(const Params& p, ShapeInfer& s) {
   LOOMIX_CHECK(p.num_filter > 0, ValueError,
                "[{}] num_filter is {}; sample_type 'bilinear' needs the number of channels.", s.who(),
                p.num_filter);
-  check_data(s, 0);
+  s.expect(0, s.in(0).ndim() == 4, "4 axes");
   const Shape kernel = deconvolution_of(p).kernel;
   s.set_in(1, Shape{p.num_filter, 1, kernel[0], kernel[1]});
   s.set_in(0, Shape{kUnknownDim, p.num_filter, kUnknownDim, kUnknownDim});
@@ -42,7 +36,7 @@ void bilinear_shape(const Params& p, ShapeInfer& s) {
 }
 
 void nearest_shape(const Params& p, ShapeInfer& s) {
-  for (int i = 0; i < s.num_in(); ++i) check_data(s, i);
+  for (int i = 0; i < s.num_in(); ++i) s.expect(i, s.in(i).ndim() == 4, "4 axes");
   if (!s.in(0).is_known()) return;
   Shape out = s.in(0);
   for (int axis = 2; axis < 4; ++axis) out[axis] *= p.scale;
@@ -65,10 +59,7 @@ void nearest_shape(const Params& p, ShapeInfer& s) {
 
 // (gradient, inputs ...): the gradients of the inputs.
 void backward_shape(const Params& p, ShapeInfer& s) {
-  for (int i = 0; i < s.num_out(); ++i) {
-    s.set_out(i, s.in(i + 1));
-    s.set_in(i + 1, s.out(i));
-  }
+  for (int i = 0; i < s.num_out(); ++i) s.tie({i + 1}, {i});
   grad_like_output(p, s, nearest_shape);
 }
 

@@ -43,7 +43,7 @@ Part part_of(const UpSamplingParams& p, std::span<const TensorView> inputs, int6
 // Calls fn(plane of the part, plane of the output).
 template <class Fn>
 void each_plane(const Part& part, const Shape& out, const KernelArgs& args, Fn&& fn) {
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, out[2] * out[3]));
+  const int64_t grain = kElementsPerThread / std::max<int64_t>(1, out[2] * out[3]);
   engine::parallel_each(*args.context, out[0] * part.channels, grain, [&](int64_t i) {
     fn(i, i / part.channels * out[1] + part.first + i % part.channels);
   });
@@ -59,7 +59,6 @@ Support upsampling_gemm_support(const UpSamplingParams&, const KernelSpec& spec)
 
 void upsampling_nearest_cpu(const UpSamplingParams& p, const KernelArgs& args) {
   const Shape& shape = args.out[0].shape;
-  if (args.req[0] == Req::null || shape.size() == 0) return;
   dispatch_floating(args.out[0].dtype, "UpSampling", [&]<class T>(Type<T>) {
     for (int64_t i = 0; i < p.num_args; ++i) {
       const Part part = part_of(p, args.in, i, shape);
@@ -84,7 +83,6 @@ void upsampling_nearest_cpu(const UpSamplingParams& p, const KernelArgs& args) {
 }
 
 void upsampling_bilinear_cpu(const UpSamplingParams& p, const KernelArgs& args) {
-  if (args.req[0] == Req::null) return;
   conv_data_cpu(geometry_of(p, ConvPass::data, args.in, args.out), operands_of(p, ConvPass::data, args.in),
                 args);
 }

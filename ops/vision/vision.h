@@ -90,14 +90,12 @@ struct UnfoldParams {
   Shape pad;
 
   template <class P>
-  static void list_fields(FieldList<P>& f) {
-    f("kernel", static_cast<Shape P::*>(&P::kernel), "Size of the windows, one number an axis.")
-        .required("(2, 2)");
-    f("stride", static_cast<Shape P::*>(&P::stride), "Distance of the windows; 1 by default.");
-    f("dilate", static_cast<Shape P::*>(&P::dilate), "Distance of a window's own elements; 1 by default.");
-    f("pad", static_cast<Shape P::*>(&P::pad), "Zeros added at each side; 0 by default.");
+  static void fields(FieldList<P>& f) {
+    f("kernel", &P::kernel, "Size of the windows, one number an axis.").required("(2, 2)");
+    f("stride", &P::stride, "Distance of the windows; 1 by default.");
+    f("dilate", &P::dilate, "Distance of a window's own elements; 1 by default.");
+    f("pad", &P::pad, "Zeros added at each side; 0 by default.");
   }
-  static void fields(FieldList<UnfoldParams>& f) { list_fields(f); }
   ConvGeometry geometry(const Shape& image) const;
 };
 
@@ -105,7 +103,7 @@ struct FoldParams : UnfoldParams {
   Shape output_size;
   static void fields(FieldList<FoldParams>& f) {
     f("output_size", &FoldParams::output_size, "Size of the image, one number an axis.").required("(3, 3)");
-    list_fields(f);
+    UnfoldParams::fields(f);
   }
 };
 

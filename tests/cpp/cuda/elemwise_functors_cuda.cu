@@ -81,17 +81,17 @@ struct CudaMath {
 
 template <class F, class T>
 __host__ __device__ T apply(T a, T b) {
-  if constexpr (requires { F::template f<CudaMath>(a, b); }) return F::template f<CudaMath>(a, b);
-  else if constexpr (requires { F::template f<CudaMath>(a); }) return F::template f<CudaMath>(a);
+  constexpr CudaMath m{};
+  if constexpr (requires { F::f(m, a, b); }) return F::f(m, a, b);
+  else if constexpr (requires { F::f(m, a); }) return F::f(m, a);
   else return a;
 }
 
 // As a functor with one function, so that it is computed as the others are.
 template <class F>
 struct Derivatives {
-  template <class M, Real T>
-  static constexpr T f(T x, T slope) {
-    return F::template derivative<M>(x, slope) + F::template second_derivative<M>(x, slope);
+  static constexpr auto f(auto m, Real auto x, Real auto slope) {
+    return F::derivative(m, x, slope) + F::second_derivative(m, x, slope);
   }
 };
 template <class... F>
