@@ -4,27 +4,32 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "base/error.h"
+#include "memplan/place.h"
 #include "memplan/reach.h"
 
-// Values that share memory by in-place form a block; blocks are then placed in the arena of their device, the largest
-// first, each into the smallest gap that the blocks it conflicts with leave (best fit), else at the end of what they
-// occupy. Two blocks conflict unless every use of one comes before the writer of the other. Above kMaxBlocks blocks that
-// takes too long, and blocks are placed in push order into the smallest free piece.
+// Values that share memory by in-place form a block; blocks are then placed in the arena of their device. Two blocks
+// conflict if their uses overlap in the push order, or if they are near each other and nothing makes all uses of one come
+// before the writer of the other.
 namespace loomix::memplan {
 namespace {
 
-constexpr size_t kMaxBlocks = 6000;
+constexpr size_t kFewBlocks = 3000;         // more are placed by the methods for many
+constexpr int64_t kSpareBytes = 256 << 10;  // that no parallelism is given up for
 
 struct Block {
   int64_t bytes = 0;
   Device device;
   std::vector<int32_t> values;  // in the order in which they take over
   std::vector<int32_t> uses;    // steps, sorted, unique
+  size_t settled = 0;           // place in `uses` of the step that wrote the last value
   int64_t offset = -1;
   int32_t first() const { return uses.front(); }
   int32_t last() const { return uses.back(); }
+  // Those of the last value: what is done after them is done after all the others, too.
+  std::span<const int32_t> open_uses() const { return std::span(uses).subspan(settled); }
 };
 
 void check(std::span<const Value> values, std::span<const InplacePair> pairs) {
@@ -34,10 +39,14 @@ void check(std::span<const Value> values, std::span<const InplacePair> pairs) {
                  value.bytes);
     LOOMIX_CHECK(value.pinned || value.writer >= 0, ValueError,
                  "[memplan] value {} has no writer and is not pinned.", i);
+    int32_t before = value.writer;
     for (int32_t reader : value.readers) {
-      LOOMIX_CHECK(reader > value.writer, ValueError,
-                   "[memplan] value {} is read at step {} but written at step {}; expected an earlier step.",
-                   i, reader, value.writer);
+      LOOMIX_CHECK(
+          reader > before, ValueError,
+          "[memplan] value {} is read at step {} after step {}; expected ascending steps, all behind "
+          "the writer.",
+          i, reader, before);
+      before = reader;
     }
   }
   for (const InplacePair& pair : pairs) {
@@ -46,17 +55,18 @@ void check(std::span<const Value> values, std::span<const InplacePair> pairs) {
                  "[memplan] in-place pair ({}, {}) names a value beyond the {} given.", pair.input,
                  pair.output, count);
     const auto& readers = values[pair.input].readers;
-    LOOMIX_CHECK(std::find(readers.begin(), readers.end(), values[pair.output].writer) != readers.end(),
-                 ValueError,
+    LOOMIX_CHECK(std::binary_search(readers.begin(), readers.end(), values[pair.output].writer), ValueError,
                  "[memplan] in-place pair ({}, {}): the writer of the second does not read the first.",
                  pair.input, pair.output);
   }
 }
 
+// Makes one plan in which steps that are more than `window` apart may have to wait for each other.
 class Planner {
  public:
-  Planner(std::span<const Value> values, const Options& options)
-      : values_(values), options_(options), reach_(values), block_of_(values.size(), -1) {
+  Planner(std::span<const Value> values, const Options& options, const Reach& reach, int32_t window)
+      : values_(values), options_(options), reach_(reach), block_of_(values.size(), -1) {
+    plan_.window = window;
     plan_.offset.assign(values.size(), -1);
     plan_.inplace_of.assign(values.size(), -1);
   }
@@ -68,16 +78,12 @@ class Planner {
       if (!block.values.empty()) by_device[block.device].push_back(&block);
     }
     for (auto& [device, blocks] : by_device) {
-      Arena arena{device, 0, 0, lower_bound(blocks)};
-      if (!options_.co_share) {
-        place_apart(blocks);
-      } else if (blocks.size() <= kMaxBlocks) {
-        place_by_size(blocks);
-      } else if (options_.ordering == Ordering::extend) {
-        place_by_time(blocks);
-      } else {
-        place_apart(blocks);
-      }
+      std::sort(blocks.begin(), blocks.end(), [](const Block* a, const Block* b) {
+        return std::tuple(a->first(), a->values.front()) < std::tuple(b->first(), b->values.front());
+      });
+      Arena arena{device};
+      find_peak(blocks, arena);
+      place(blocks, arena.lower_bound);
       for (const Block* block : blocks) {
         arena.bytes = std::max(arena.bytes, block->offset + block->bytes);
         for (int32_t value : block->values) {
@@ -85,7 +91,7 @@ class Planner {
           plan_.offset[value] = block->offset;
         }
       }
-      if (options_.ordering == Ordering::extend) find_edges(blocks);
+      find_edges(blocks);
       plan_.arenas.push_back(arena);
     }
     std::sort(plan_.edges.begin(), plan_.edges.end(), [](const Edge& a, const Edge& b) {
@@ -100,13 +106,16 @@ class Planner {
     return (bytes + options_.alignment - 1) / options_.alignment * options_.alignment;
   }
 
-  // Every one of `uses` is done before `step` starts: surely, or by the push order where that may be relied on.
-  bool done_before(const Block& block, int32_t step) const {
-    if (options_.ordering == Ordering::extend) return block.last() < step;
-    for (auto use = block.uses.rbegin(); use != block.uses.rend(); ++use) {
-      if (!reach_.before(*use, step)) return false;
-    }
-    return true;
+  // `use` is done before `step` starts: surely, or with an edge, which may join steps that are far apart.
+  bool may_precede(int32_t use, int32_t step) const {
+    return step - use > plan_.window || reach_.before(use, step);
+  }
+
+  // Every use of the block may precede `step`.
+  bool may_end_before(const Block& block, int32_t step) const {
+    if (step - block.last() > plan_.window) return true;
+    return block.last() < step &&
+           std::ranges::all_of(block.open_uses(), [&](int32_t use) { return may_precede(use, step); });
   }
 
   void make_blocks(std::span<const InplacePair> pairs) {
@@ -118,10 +127,9 @@ class Planner {
       block.bytes = aligned(value.bytes);
       block.device = value.device;
       block.values = {static_cast<int32_t>(i)};
-      block.uses = value.readers;
+      block.uses.reserve(value.readers.size() + 1);
       block.uses.push_back(value.writer);
-      std::sort(block.uses.begin(), block.uses.end());
-      block.uses.erase(std::unique(block.uses.begin(), block.uses.end()), block.uses.end());
+      block.uses.insert(block.uses.end(), value.readers.begin(), value.readers.end());
       block_of_[i] = static_cast<int32_t>(i);
     }
     if (!options_.inplace) return;
@@ -138,149 +146,80 @@ class Planner {
     if (newer.values.front() != pair.output || older.values.back() != pair.input) return;
     const int32_t step = values_[pair.output].writer;
     if (older.device != newer.device || older.bytes < newer.bytes || older.last() != step) return;
-    std::vector<int32_t> others(older.uses.begin(), older.uses.end() - 1);
-    for (int32_t use : others) {
-      if (reach_.before(use, step)) continue;
-      if (options_.ordering == Ordering::keep) return;
-      for (int32_t value : older.values) {
-        if (uses(value, use)) plan_.edges.push_back({use, step, value});
-      }
-    }
+    const auto others = older.open_uses().first(older.open_uses().size() - 1);
+    if (!std::ranges::all_of(others, [&](int32_t use) { return may_precede(use, step); })) return;
+    for (int32_t use : others) add_edge(pair.input, use, step);
     plan_.inplace_of[pair.output] = pair.input;
     for (int32_t value : newer.values) block_of_[value] = into;
     older.values.insert(older.values.end(), newer.values.begin(), newer.values.end());
-    std::vector<int32_t> merged;
-    std::set_union(older.uses.begin(), older.uses.end(), newer.uses.begin(), newer.uses.end(),
-                   std::back_inserter(merged));
-    older.uses = std::move(merged);
+    older.settled = older.uses.size() - 1 + newer.settled;
+    older.uses.insert(older.uses.end(), newer.uses.begin() + 1, newer.uses.end());
     newer = Block();
-  }
-
-  bool uses(int32_t value, int32_t step) const {
-    const auto& readers = values_[value].readers;
-    return values_[value].writer == step || std::find(readers.begin(), readers.end(), step) != readers.end();
   }
 
   // Values that take over memory are alive together only within their writer, so a block's size counts from its first
   // to its last use.
-  int64_t lower_bound(const std::vector<Block*>& blocks) const {
-    std::vector<int64_t> change(reach_.steps() + 1, 0);
+  void find_peak(const std::vector<Block*>& blocks, Arena& arena) const {
+    std::vector<int64_t> change(static_cast<size_t>(reach_.steps()) + 1, 0);
     for (const Block* block : blocks) {
       change[block->first()] += block->bytes;
       change[block->last() + 1] -= block->bytes;
     }
-    int64_t alive = 0, most = 0;
-    for (int64_t c : change) most = std::max(most, alive += c);
-    return most;
-  }
-
-  static void place_apart(const std::vector<Block*>& blocks) {
-    int64_t end = 0;
-    for (Block* block : blocks) {
-      block->offset = end;
-      end += block->bytes;
+    int64_t alive = 0;
+    for (int32_t step = 0; step < reach_.steps(); ++step) {
+      alive += change[step];
+      if (alive <= arena.lower_bound) continue;
+      arena.lower_bound = alive;
+      arena.peak = step;
     }
   }
 
-  void place_by_size(std::vector<Block*> order) {
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Block* a, const Block* b) { return a->bytes > b->bytes; });
-    std::vector<const Block*> placed;  // sorted by offset
-    std::vector<const Block*> conflicting;
-    for (Block* block : order) {
-      conflicting.clear();
-      for (const Block* other : placed) {
-        if (!done_before(*other, block->first()) && !done_before(*block, other->first()))
-          conflicting.push_back(other);
+  void place(const std::vector<Block*>& blocks, int64_t lower_bound) const {
+    const int64_t bound = lower_bound + lower_bound / 256;  // less is not worth a search
+    std::vector<Item> items;
+    for (const Block* block : blocks) items.push_back({block->bytes, block->first(), block->last()});
+    std::vector<int64_t> offsets;
+    if (!options_.co_share) {
+      int64_t end = 0;
+      for (const Item& item : items) offsets.push_back(std::exchange(end, end + item.bytes));
+    } else if (blocks.size() <= kFewBlocks) {
+      offsets = place_few(items, find_conflicts(blocks), bound).offsets;
+    } else {
+      // From the first step on that is near and may run beside the block's first one, nothing may lie in its place.
+      for (Item& item : items) {
+        item.first = reach_.first_beside(std::max(0, item.first - plan_.window), item.first);
       }
-      block->offset = best_gap(conflicting, block->bytes);
-      const auto at = std::upper_bound(placed.begin(), placed.end(), block->offset,
-                                       [](int64_t offset, const Block* b) { return offset < b->offset; });
-      placed.insert(at, block);
+      offsets = place_many(items, bound).offsets;
     }
+    for (size_t i = 0; i < blocks.size(); ++i) blocks[i]->offset = offsets[i];
   }
 
-  // The start of the smallest gap of at least `bytes` between `blocks`, which are sorted by offset and may overlap.
-  static int64_t best_gap(const std::vector<const Block*>& blocks, int64_t bytes) {
-    int64_t end = 0, best = -1, best_size = 0;
-    for (const Block* block : blocks) {
-      const int64_t gap = block->offset - end;
-      if (gap >= bytes && (best < 0 || gap < best_size)) {
-        best = end;
-        best_size = gap;
+  Conflicts find_conflicts(const std::vector<Block*>& blocks) const {
+    Conflicts conflicts(blocks.size());
+    for (size_t later = 0; later < blocks.size(); ++later) {
+      for (size_t earlier = 0; earlier < later; ++earlier) {
+        if (!may_end_before(*blocks[earlier], blocks[later]->first())) conflicts.add(earlier, later);
       }
-      end = std::max(end, block->offset + block->bytes);
     }
-    return best >= 0 ? best : end;
-  }
-
-  void place_by_time(std::vector<Block*> order) {
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Block* a, const Block* b) { return a->first() < b->first(); });
-    std::map<int64_t, int64_t> free_at;            // offset -> size
-    std::multimap<int64_t, int64_t> free_by_size;  // size -> offset
-    std::multimap<int32_t, const Block*> alive;    // by last use
-    int64_t end = 0;
-    const auto forget = [&](int64_t offset, int64_t size) {
-      free_at.erase(offset);
-      auto [at, stop] = free_by_size.equal_range(size);
-      while (at != stop && at->second != offset) ++at;
-      free_by_size.erase(at);
-    };
-    const auto keep = [&](int64_t offset, int64_t size) {
-      free_at.emplace(offset, size);
-      free_by_size.emplace(size, offset);
-    };
-    for (Block* block : order) {
-      while (!alive.empty() && alive.begin()->first < block->first()) {
-        int64_t offset = alive.begin()->second->offset, size = alive.begin()->second->bytes;
-        alive.erase(alive.begin());
-        auto next = free_at.lower_bound(offset);
-        if (next != free_at.end() && next->first == offset + size) {
-          const auto [o, s] = *next;
-          forget(o, s);
-          size += s;
-        }
-        next = free_at.lower_bound(offset);
-        if (next != free_at.begin() && std::prev(next)->first + std::prev(next)->second == offset) {
-          const auto [o, s] = *std::prev(next);
-          forget(o, s);
-          offset = o;
-          size += s;
-        }
-        keep(offset, size);
-      }
-      const auto fit = free_by_size.lower_bound(block->bytes);
-      if (fit == free_by_size.end()) {
-        block->offset = end;
-        end += block->bytes;
-      } else {
-        const auto [size, offset] = *fit;
-        forget(offset, size);
-        block->offset = offset;
-        if (size > block->bytes) keep(offset + block->bytes, size - block->bytes);
-      }
-      alive.emplace(block->last(), block);
-    }
+    return conflicts;
   }
 
   // Sweeps the arena in push order: a block waits for the uses of what lay in its memory just before, as far as nothing
   // orders them already; what lay there earlier still was waited for then.
-  void find_edges(std::vector<Block*> order) {
-    std::sort(order.begin(), order.end(),
-              [](const Block* a, const Block* b) { return a->first() < b->first(); });
+  void find_edges(const std::vector<Block*>& blocks) {
     struct Piece {
       int64_t end;
       const Block* block;
     };
     std::map<int64_t, Piece> occupied;  // by offset
-    for (const Block* block : order) {
+    for (const Block* block : blocks) {
       const int64_t begin = block->offset, end = begin + block->bytes;
       auto at = occupied.upper_bound(begin);
       if (at != occupied.begin() && std::prev(at)->second.end > begin) --at;
       while (at != occupied.end() && at->first < end) {
         const auto [offset, piece] = *at;
-        add_edges(*piece.block, block->first());
+        for (int32_t use : piece.block->open_uses())
+          add_edge(piece.block->values.back(), use, block->first());
         at = occupied.erase(at);
         if (offset < begin) occupied.emplace(offset, Piece{begin, piece.block});
         if (piece.end > end) at = std::next(occupied.emplace(end, Piece{piece.end, piece.block}).first);
@@ -289,23 +228,32 @@ class Planner {
     }
   }
 
-  void add_edges(const Block& earlier, int32_t step) {
-    const auto add = [&](int32_t use, int32_t value) {
-      if (!reach_.before(use, step)) plan_.edges.push_back({use, step, value});
-    };
-    for (int32_t value : earlier.values) {
-      add(values_[value].writer, value);
-      for (int32_t reader : values_[value].readers) add(reader, value);
-    }
+  // `step` waits for `use` of the value, if nothing makes it wait already.
+  void add_edge(int32_t value, int32_t use, int32_t step) {
+    if (!reach_.before(use, step)) plan_.edges.push_back({use, step, value});
   }
 
   std::span<const Value> values_;
   const Options& options_;
-  Reach reach_;
+  const Reach& reach_;
   std::vector<int32_t> block_of_;
   std::vector<Block> blocks_;
   Plan plan_;
 };
+
+// Reuse among neighbours takes parallelism from them, so it is done only where it saves memory: of windows from the widest
+// on, the first whose plan is hardly larger than that without any.
+Plan balance(std::span<const Value> values, std::span<const InplacePair> pairs, const Options& options,
+             const Reach& reach) {
+  Plan least = Planner(values, options, reach, 0).run(pairs);
+  const int64_t enough = least.bytes() + least.lower_bound() / 100 + kSpareBytes;
+  for (int32_t window : {reach.span(), 256, 32, 4}) {
+    if (window > reach.span()) continue;
+    Plan plan = Planner(values, options, reach, window).run(pairs);
+    if (plan.bytes() <= enough) return plan;
+  }
+  return least;
+}
 
 int64_t total(const std::vector<Arena>& arenas, int64_t Arena::*member) {
   return std::accumulate(arenas.begin(), arenas.end(), int64_t{0},
@@ -320,7 +268,13 @@ int64_t Plan::lower_bound() const { return total(arenas, &Arena::lower_bound); }
 
 Plan plan(std::span<const Value> values, std::span<const InplacePair> pairs, const Options& options) {
   check(values, pairs);
-  return Planner(values, options).run(pairs);
+  const Reach reach(values);
+  switch (options.ordering) {
+    case Ordering::keep: return Planner(values, options, reach, reach.span()).run(pairs);
+    case Ordering::balance: return balance(values, pairs, options, reach);
+    case Ordering::extend: break;
+  }
+  return Planner(values, options, reach, 0).run(pairs);
 }
 
 }  // namespace loomix::memplan

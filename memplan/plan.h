@@ -16,9 +16,9 @@ namespace loomix::memplan {
 struct Value {
   int64_t bytes = 0;
   Device device;
-  int32_t writer = -1;  // -1: exists before the first step
-  std::vector<int32_t> readers;
-  bool pinned = false;  // memory of its own, not planned: arguments, results that users hold
+  int32_t writer = -1;           // -1: exists before the first step
+  std::vector<int32_t> readers;  // ascending
+  bool pinned = false;           // memory of its own, not planned: arguments, results that users hold
 };
 
 // `output` may take the memory of `input`, which its writer reads.
@@ -27,15 +27,17 @@ struct InplacePair {
   int32_t output;
 };
 
+// When two values whose uses do not overlap in the push order may share memory.
 enum class Ordering : uint8_t {
-  keep,  // values share only if one's last use already comes before the other's writer: no parallelism is lost
-  extend,  // the push order decides; Plan::edges says what must then wait for what
+  keep,  // if one's last use surely comes before the other's writer: no parallelism is lost
+  balance,  // as `keep` for steps that are near each other, as `extend` for others: near as far as it costs no memory
+  extend,  // always; Plan::edges says what must then wait for what
 };
 
 struct Options {
   bool inplace = true;
   bool co_share = true;
-  Ordering ordering = Ordering::keep;
+  Ordering ordering = Ordering::balance;
   int64_t alignment = 64;
 };
 
@@ -52,13 +54,17 @@ struct Arena {
   int64_t bytes = 0;        // planned
   int64_t naive = 0;        // every value in memory of its own
   int64_t lower_bound = 0;  // largest sum of values alive at one step of the push order
+  int32_t peak = 0;         // that step
 };
 
 struct Plan {
   std::vector<int64_t> offset;      // in the arena of the value's device; -1 for pinned and empty values
   std::vector<int32_t> inplace_of;  // the value whose memory this one took over, or -1
   std::vector<Arena> arenas;        // sorted by device
-  std::vector<Edge> edges;          // sorted; empty with Ordering::keep
+  std::vector<Edge> edges;          // sorted
+  // Steps that are no farther apart than this run side by side as if nothing were shared. With Ordering::keep as many as
+  // Reach sees: all of a graph of up to 16,384 steps, without any edges then.
+  int32_t window = 0;
 
   int64_t bytes() const;
   int64_t naive() const;

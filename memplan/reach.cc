@@ -2,8 +2,11 @@
 #include "memplan/reach.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace loomix::memplan {
+
+constexpr int64_t kMostWords = 4 << 20;
 
 Reach::Reach(std::span<const Value> values) {
   std::vector<std::pair<int32_t, int32_t>> arrows;  // (reader, writer)
@@ -14,18 +17,35 @@ Reach::Reach(std::span<const Value> values) {
       if (value.writer >= 0) arrows.emplace_back(reader, value.writer);
     }
   }
-  exact_ = steps_ <= kMaxSteps;
-  if (!exact_) return;
-  words_ = (static_cast<size_t>(steps_) + 63) / 64;
-  bits_.assign(words_ * static_cast<size_t>(steps_), 0);
+  const int64_t all = steps_ / 64 + 2;
+  words_ = static_cast<int32_t>(std::min(all, std::max<int64_t>(2, kMostWords / std::max(steps_, 1))));
+  bits_.assign(static_cast<size_t>(words_) * static_cast<size_t>(steps_), 0);
+  busy_.assign(static_cast<size_t>(all), 0);
+  const auto mark = [&](int32_t step) { busy_[step / 64] |= uint64_t{1} << (step % 64); };
+  for (const Value& value : values) {
+    if (value.pinned || value.bytes == 0) continue;
+    mark(value.writer);
+    std::for_each(value.readers.begin(), value.readers.end(), mark);
+  }
   std::sort(arrows.begin(), arrows.end());
   arrows.erase(std::unique(arrows.begin(), arrows.end()), arrows.end());
   for (const auto& [reader, writer] : arrows) {
-    uint64_t* row = &bits_[static_cast<size_t>(reader) * words_];
-    const uint64_t* earlier = &bits_[static_cast<size_t>(writer) * words_];
-    for (size_t word = 0; word <= static_cast<size_t>(writer) / 64; ++word) row[word] |= earlier[word];
-    row[writer / 64] |= uint64_t{1} << (writer % 64);
+    uint64_t* const row = &bits_[static_cast<size_t>(reader) * words_];
+    const uint64_t* const earlier = &bits_[static_cast<size_t>(writer) * words_];
+    const int32_t oldest = std::max(0, reader / 64 - words_ + 1);
+    if (writer / 64 < oldest) continue;
+    for (int32_t i = oldest; i <= writer / 64; ++i) row[i % words_] |= earlier[i % words_];
+    row[writer / 64 % words_] |= uint64_t{1} << (writer % 64);
   }
+}
+
+int32_t Reach::first_beside(int32_t from, int32_t b) const {
+  for (int32_t i = from / 64; i <= b / 64; ++i) {
+    uint64_t beside = busy_[i] & ~word(b, i);
+    if (i == from / 64) beside &= ~uint64_t{0} << (from % 64);
+    if (beside != 0) return std::min(b, i * 64 + std::countr_zero(beside));
+  }
+  return b;
 }
 
 }  // namespace loomix::memplan

@@ -9,23 +9,28 @@
 
 namespace loomix::memplan {
 
-// Answers "is step a done before step b starts, whatever the threads do?". One bit a pair of steps up to kMaxSteps
-// steps (32 MB, freed with the plan); beyond that only the push order is known and nothing counts as ordered.
+// Answers "is step a done before step b starts, whatever the threads do?" for steps that are at most span() apart. A path
+// from a to b passes only steps between them, so each step needs to know of no more than the span before it: one bit a
+// step, 32 MB in all, freed with the plan. Up to 16,384 steps the span is all of them.
 class Reach {
  public:
-  static constexpr int kMaxSteps = 16384;
-
   explicit Reach(std::span<const Value> values);
-  int steps() const { return steps_; }
+  int32_t steps() const { return steps_; }
+  // Of steps that are farther apart nothing is known.
+  int32_t span() const { return (words_ - 1) * 64; }
   bool before(int32_t a, int32_t b) const {
-    return a < b && exact_ && (bits_[static_cast<size_t>(b) * words_ + a / 64] >> (a % 64) & 1);
+    return a < b && b / 64 - a / 64 < words_ && (word(b, a / 64) >> (a % 64) & 1);
   }
+  // The earliest step of [from, b) that is not surely done before b; b if all are. `from` is at most span() before b.
+  int32_t first_beside(int32_t from, int32_t b) const;
 
  private:
-  int steps_ = 0;
-  bool exact_ = true;
-  size_t words_ = 0;
-  std::vector<uint64_t> bits_;  // row b: the steps that come before b
+  uint64_t word(int32_t b, int32_t i) const { return bits_[static_cast<size_t>(b) * words_ + i % words_]; }
+
+  int32_t steps_ = 0;
+  int32_t words_ = 1;
+  std::vector<uint64_t> bits_;  // row b: the steps that come before b, word i at i % words_
+  std::vector<uint64_t> busy_;  // steps that use memory to be planned
 };
 
 }  // namespace loomix::memplan
