@@ -28,7 +28,7 @@ Registrar register_graph_sample;
 Registrar kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice;
 Registrar kernels_shape_join, kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering;
 Registrar kernels_random, kernels_zipfian, kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu;
-Registrar kernels_deformable, kernels_pool_max2, kernels_pool_dnnl, kernels_pool, kernels_batch_norm;
+Registrar kernels_deformable, kernels_pool_max, kernels_pool_dnnl, kernels_pool, kernels_batch_norm;
 Registrar kernels_row_norm, kernels_l2_norm, kernels_activation, kernels_leaky_relu, kernels_softmax;
 Registrar kernels_softmax_output, kernels_regression_output, kernels_dropout, kernels_single_update;
 Registrar kernels_multi_update, kernels_row_update, kernels_linalg_products, kernels_linalg_factors;

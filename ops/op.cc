@@ -112,6 +112,11 @@ void OpDef::infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<D
   }
 }
 
+bool OpDef::is_repeatable() const {
+  return !random_numbers && !impure && !data_dependent && !runs_on_caller && !with_subgraphs && !signature &&
+         std::none_of(inputs.begin(), inputs.end(), [](const Argument& input) { return input.mutated; });
+}
+
 double OpDef::estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const {
   if (cost_ns) return cost_ns(attrs, spec);
   double elements = 0;
@@ -237,6 +242,10 @@ void OpBuilderBase::set_shape_of(int i) {
 
 void OpBuilderBase::set_type_of(int i) {
   op_.infer_type = [i](const AttrsBase&, TypeInfer& t) { t.tie({i}); };
+}
+
+void OpBuilderBase::set_again(std::string_view op, std::initializer_list<GradOperand> operands) {
+  op_.again = Again{std::string(op), operands};
 }
 
 void OpBuilderBase::set_gradient_op(std::string_view op, std::initializer_list<GradOperand> operands,

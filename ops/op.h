@@ -34,6 +34,13 @@ struct Signature {
   std::vector<std::string> outputs;
 };
 
+// How output 0 of a node is made once more, where the node itself cannot run again or takes longer: by an operator with the
+// same attributes, of values of the node.
+struct Again {
+  std::string op;
+  std::vector<GradOperand> operands;
+};
+
 class OpTable;
 
 using DispatchListener = std::function<void(const std::string& line)>;
@@ -113,6 +120,11 @@ class OpDef {
       first_value;  // of a parameter, as MXNet's JSON; or null
   // Of operators that move class numbers outside of the range into it, or pass over them; input -1: not here.
   std::function<ClassNumbers(const AttrsBase&, std::span<const TensorView> in)> class_numbers;
+  bool scales = false;  // each element of the output is that of input 0 times a function of that of input 1
+  // Of a gradient: output i holds the elements of input 0, which is the gradient of the forward node's output 0, where that
+  // took its elements from input i, and zeros elsewhere.
+  bool scatters = false;
+  std::optional<Again> again;
   bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
   // Of operators whose attributes name their arguments (those that users write): what holds instead of inputs, num_inputs and
   // the outputs; `inputs` has one then, as if variadic.
@@ -139,6 +151,8 @@ class OpDef {
   bool is_shape_only(const AttrsBase& attrs, int i) const;
   // Fills in what follows by infer_type. TypeError for a contradiction, or a type that the operator does not take.
   void infer_types(const AttrsBase& attrs, std::span<DType> in, std::span<DType> out) const;
+  // Whether a node that runs twice gives the same, and changes nothing else.
+  bool is_repeatable() const;
   // cost_ns, or by default the bytes of all inputs and outputs and element_ns.
   double estimate_ns(const AttrsBase& attrs, const KernelSpec& spec) const;
   // The first kernel for the device that accepts; null if all refuse. The listener, if any, gets a line for each kernel
@@ -191,6 +205,8 @@ class OpBuilderBase {
   void set_type_of(int i);
   void set_gradient_op(std::string_view op, std::initializer_list<GradOperand> operands,
                        std::initializer_list<int> to);
+
+  void set_again(std::string_view op, std::initializer_list<GradOperand> operands);
 
   OpDef& op_;
 };
@@ -298,6 +314,11 @@ class OpBuilder : OpBuilderBase {
   OpBuilder& complete(P (*join)(P)) {
     op_.complete = [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); };
     return *this;
+  }
+  OpBuilder& scales() { return op_.scales = true, *this; }
+  OpBuilder& scatters() { return op_.scatters = true, *this; }
+  OpBuilder& again(std::string_view op, std::initializer_list<GradOperand> operands) {
+    return set_again(op, operands), *this;
   }
   OpBuilder& impure() { return op_.impure = true, *this; }
   OpBuilder& instantiate(P (*own)(const P&)) {

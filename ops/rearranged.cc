@@ -76,8 +76,9 @@ Rearranged::Rearranged(const OpDef& op, const KernelSpec& spec, Rearrangement ho
     const bool batched =
         i < spec.in.size() ? (how_.batched >> i & 1) != 0 : how_.batched != 0 && !how_.sums_images;
     const bool shape_only = i < spec.in.size() && op.is_shape_only(*how_.attrs, static_cast<int>(i));
-    const bool permuted = how_.channels_last && is_images(view);
-    const bool brought = !shape_only && (permuted || view.dtype != dtype_);
+    const bool plain = i < spec.in.size() && (how_.plain >> i & 1) != 0;
+    const bool permuted = how_.channels_last && is_images(view) && !plain;
+    const bool brought = !shape_only && !plain && (permuted || view.dtype != dtype_);
     arrays_.push_back({brought ? 0 : -1, shape_only, batched, permuted});
     if (!batched) continue;
     batch_ = view.shape[0];
@@ -157,7 +158,15 @@ void Rearranged::run(const KernelArgs& args) const {
       }
       views.push_back(view);
     }
+    InlineVector<TensorView, 1> saved;
+    for (const TensorView& whole : args.saved) {
+      TensorView& part = saved.emplace_back(whole);
+      if (!whole.data || how_.batched == 0) continue;
+      part.shape[0] = piece.images;
+      part.data = at(whole, first * (whole.size() / batch_));
+    }
     KernelArgs inner = args;
+    inner.saved = saved;
     const std::span<const TensorView> all(views);
     inner.in = all.first(out);
     inner.out = all.subspan(out);

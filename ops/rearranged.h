@@ -18,9 +18,10 @@ struct Rearrangement {
   bool channels_last = false;  // arrays of three and more axes have them there
   uint32_t batched = 0;      // bit i: input i has images (or rows) along axis 0; none: all is brought at once
   bool sums_images = false;  // the output is a sum over images; else it has them along axis 0, too
+  uint32_t plain = 0;        // bit i: input i is taken as it is
 };
 
-// Some images at a time, so that the scratch memory does not grow with the batch. How many follows from the shapes alone,
+// Saved values have images along axis 0, and are the other kernel's own. Some images at a time, so that the scratch memory does not grow with the batch. How many follows from the shapes alone,
 // so results do not depend on the cores.
 class Rearranged final : public KernelState {
  public:
@@ -61,8 +62,8 @@ bool has_channels_last(const P& p) {
   else return false;
 }
 
-// For an operator with attributes P, which may have a layout. `batched` and `sums_images` as in Rearrangement.
-template <class P, uint32_t batched, bool sums_images = false>
+// For an operator with attributes P, which may have a layout. The numbers are those of Rearrangement.
+template <class P, uint32_t batched, bool sums_images = false, uint32_t plain = 0>
 void add_rearranged(KernelList& table, std::string_view op, const char* name) {
   Kernel kernel{.name = name};
   kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
@@ -72,8 +73,8 @@ void add_rearranged(KernelList& table, std::string_view op, const char* name) {
     P p = attrs.as<P>();
     const bool last = has_channels_last(p);
     if constexpr (requires { p.layout; }) p.layout.reset();
-    return Ref<const KernelState>(
-        make_ref<Rearranged>(op, spec, Rearrangement{make_attrs(std::move(p)), last, batched, sums_images}));
+    return Ref<const KernelState>(make_ref<Rearranged>(
+        op, spec, Rearrangement{make_attrs(std::move(p)), last, batched, sums_images, plain}));
   };
   kernel.run = [](const AttrsBase&, const KernelArgs& args) {
     static_cast<const Rearranged*>(args.state)->run(args);

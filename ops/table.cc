@@ -102,6 +102,10 @@ void validate_op(const OpTable& table, const OpDef& op) {
                         return kernel.device == DeviceType::cpu && !kernel.support && !kernel.sparse;
                       }),
           "no CPU kernel that accepts everything");
+  if (op.again) {
+    const OpDef* const maker = table.find(op.again->op);
+    require(maker != nullptr && maker->params == op.params, "outputs that an unknown operator makes again");
+  }
   if (op.gradient) {
     NameChecker checker(table, op, table.parse(op, op.params->example()));
     op.gradient(*checker.attrs(), checker);
@@ -199,7 +203,7 @@ void register_all(OpTable& table) {
       register_graph_sample);
   run(kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice, kernels_shape_join,
       kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering, kernels_random, kernels_zipfian,
-      kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu, kernels_deformable, kernels_pool_max2,
+      kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu, kernels_deformable, kernels_pool_max,
       kernels_pool_dnnl, kernels_pool, kernels_batch_norm, kernels_row_norm, kernels_l2_norm,
       kernels_activation, kernels_leaky_relu, kernels_softmax, kernels_softmax_output,
       kernels_regression_output, kernels_dropout, kernels_single_update, kernels_multi_update,

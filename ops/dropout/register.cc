@@ -32,7 +32,8 @@ void register_dropout(OpTable& table) {
         const bool drops = p.p > 0 && (spec.training || p.mode == DropoutMode::always);
         return drops ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
       })
-      .gradient_op("_backward_Dropout", {head(0), output(1)});
+      .gradient_op("_backward_Dropout", {head(0), output(1)})
+      .again("_backward_Dropout", {input(0), output(1)});
   table.add_hidden<Params>("_backward_Dropout", {"grad", "mask"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
         s.tie({0});

@@ -41,11 +41,20 @@ void set_gradient(GradBuilder& g, int i, const Rule& rule, bool broadcasts) {
   }
 }
 
+// Those that scale their first operand by a function of the second one.
+template <class F, class... Scaling>
+constexpr bool is_one_of(Functors<Scaling...>) {
+  return (std::is_same_v<F, Scaling> || ...);
+}
+using Scaling = Functors<fn::Mul, fn::BackwardRelu, fn::BackwardSigmoid, fn::BackwardTanh,
+                         fn::BackwardSoftrelu, fn::BackwardSoftsign, fn::BackwardAbs, fn::BackwardSquare>;
+
 template <class Op>
 void add_one(OpTable& table, const char* name, const Aliases& aliases, const Op& op, bool broadcasts) {
   auto builder = table.add<NoParams>(name, {"lhs", "rhs"});
   builder.one_shape().inplace(0, 0).inplace(1, 0).element_cost(op.element_ns);
   if (broadcasts) builder.infer_shape(broadcast_shape);
+  if (!broadcasts && is_one_of<typename Op::Functor>(Scaling{})) builder.scales();
   describe(builder, op.doc, aliases.names);
   if constexpr (is_rule<decltype(op.by_left)> || is_rule<decltype(op.by_right)>) {
     builder.gradient_by(

@@ -75,12 +75,15 @@ void add_backward(OpTable& table, const std::string& name, bool fixed_gamma) {
       .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full_params(p), s); })
       .infer_type(backward_type<P>)
       .types(kFloatingTypes)
+      .inplace(0, 0)
+      .inplace(1, 0)
       .training_matters()
       .element_cost(0.6);
 }
 
 template <class P>
-void add(OpTable& table, const char* name, const std::string& backward, const char* doc) {
+void add(OpTable& table, const char* name, const std::string& stem, const char* doc) {
+  const std::string again = "_" + stem + "_again", backward = "_backward_" + stem;
   const std::string backward_free = backward + "_free_gamma";
   auto op = table.add<P>(name, {"data", "gamma", "beta"}).doc(doc);
   op.state("moving_mean")
@@ -93,6 +96,7 @@ void add(OpTable& table, const char* name, const std::string& backward, const ch
       })
       .infer_type(forward_type<P>)
       .types(kFloatingTypes)
+      .inplace(0, 0)
       .training_matters()
       .first_value([](const P&, int input) {
         return input == 3 ? R"(["zero", {}])" : input == 4 ? R"(["one", {}])" : nullptr;
@@ -108,6 +112,20 @@ void add(OpTable& table, const char* name, const std::string& backward, const ch
       });
   // As in MXNet, there is an output that says where the result is positive.
   if (kRelu<P>) op.output("mask").output_types(3, {DType::uint8});
+  op.again(again, {input(0), input(1), input(2), output(1), output(2)});
+  table.add_hidden<P>(again, {"data", "gamma", "beta", "mean", "var"})
+      .infer_shape([](const P& p, ShapeInfer& s) {
+        s.tie({0});
+        const Shape channels{channels_of(full_params(p), s, s.in(0), 1, 5)};
+        for (int i = 1; i < 5; ++i) s.set_in(i, channels);
+      })
+      .infer_type([](const P&, TypeInfer& t) {
+        t.tie({0});
+        for (int i = 1; i < 5; ++i) t.set_in(i, parameter_type(t.in(0)));
+      })
+      .types(kFloatingTypes)
+      .inplace(0, 0)
+      .element_cost(0.05);
   add_backward<P>(table, backward, true);
   add_backward<P>(table, backward_free, false);
 }
@@ -115,13 +133,12 @@ void add(OpTable& table, const char* name, const std::string& backward, const ch
 }  // namespace
 
 void register_batch_norm(OpTable& table) {
-  add<BatchNormParams>(table, "BatchNorm", "_backward_BatchNorm",
+  add<BatchNormParams>(table, "BatchNorm", "BatchNorm",
                        "Normalises each channel over the batch, then scales by gamma and adds beta.");
-  add<BatchNormV1Params>(table, "BatchNorm_v1", "_backward_BatchNorm_v1",
-                         "BatchNorm over axis 1, for old files.");
-  add<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "_backward_SyncBatchNorm",
+  add<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm_v1", "BatchNorm over axis 1, for old files.");
+  add<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "SyncBatchNorm",
                            "BatchNorm over axis 1 whose batch may lie on several devices; here, on one.");
-  add<BatchNormReluParams>(table, "_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU",
+  add<BatchNormReluParams>(table, "_contrib_BatchNormWithReLU", "BatchNormWithReLU",
                            "BatchNorm, then max(x, 0).");
 }
 

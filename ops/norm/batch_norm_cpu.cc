@@ -81,21 +81,35 @@ A variance_of(A inverse, double eps) {
   return inverse == 0 ? A{0} : static_cast<A>(std::max(1 / (exact * exact) - eps, 0.0));
 }
 
+// y = gamma (x - mean) * inverse + beta, for a strip of channels.
+template <class T, class A>
+void normalize(const BatchNormParams& p, const KernelArgs& args, const Strip& strip, const A* mean,
+               const A* inverse) {
+  const T* x = args.in[0].as<T>();
+  T* y = args.out[0].mutable_as<T>();
+  const A* gamma = args.in[1].as<A>() + strip.first;
+  const A* beta = args.in[2].as<A>() + strip.first;
+  A scales[kStrip], shifts[kStrip];
+  for (int64_t c = 0; c < strip.count; ++c) {
+    scales[c] = (p.fix_gamma ? A{1} : gamma[c]) * inverse[c];
+    shifts[c] = beta[c] - mean[c] * scales[c];
+  }
+  strip.each(
+      [&](int64_t i, int64_t c) { y[i] = static_cast<T>(static_cast<A>(x[i]) * scales[c] + shifts[c]); });
+}
+
 template <class T>
 void forward(const BatchNormParams& p, const KernelArgs& args) {
   using A = Accum<T>;
   const Channels channels(p, args.in[0].shape);
   const T* x = args.in[0].as<T>();
-  T* y = args.out[0].mutable_as<T>();
-  const A* gamma = args.in[1].as<A>();
-  const A* beta = args.in[2].as<A>();
   const A* moving_mean = args.in[3].as<A>();
   const A* moving_var = args.in[4].as<A>();
   A* mean_out = args.wanted<A>(1);
   A* inverse_out = args.wanted<A>(2);
   const bool by_batch = args.training && !p.use_global_stats;
   each_strip(channels, *args.context, [&](const Strip& strip) {
-    A means[kStrip], variances[kStrip], scales[kStrip], shifts[kStrip];
+    A means[kStrip], variances[kStrip], inverses[kStrip];
     std::copy_n(moving_mean + strip.first, strip.count, means);
     std::copy_n(moving_var + strip.first, strip.count, variances);
     if (by_batch && channels.items() > 0) {
@@ -115,13 +129,22 @@ void forward(const BatchNormParams& p, const KernelArgs& args) {
     for (int64_t c = 0; c < strip.count; ++c) {
       const int64_t channel = strip.first + c;
       if (mean_out) mean_out[channel] = means[c];
-      const A inverse = inverse_deviation(variances[c], p.eps);
-      if (inverse_out) inverse_out[channel] = inverse;
-      scales[c] = (p.fix_gamma ? A{1} : gamma[channel]) * inverse;
-      shifts[c] = beta[channel] - means[c] * scales[c];
+      inverses[c] = inverse_deviation(variances[c], p.eps);
+      if (inverse_out) inverse_out[channel] = inverses[c];
     }
-    strip.each(
-        [&](int64_t i, int64_t c) { y[i] = static_cast<T>(static_cast<A>(x[i]) * scales[c] + shifts[c]); });
+    normalize<T>(p, args, strip, means, inverses);
+  });
+}
+
+// The same output once more, from the mean and 1 / sqrt(variance + eps) that were used.
+template <class T>
+void forward_again(const BatchNormParams& p, const KernelArgs& args) {
+  using A = Accum<T>;
+  const Channels channels(p, args.in[0].shape);
+  const A* mean = args.in[3].as<A>();
+  const A* inverse = args.in[4].as<A>();
+  each_strip(channels, *args.context, [&](const Strip& strip) {
+    normalize<T>(p, args, strip, mean + strip.first, inverse + strip.first);
   });
 }
 
@@ -178,12 +201,17 @@ void batch_norm_cpu(const BatchNormParams& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "BatchNorm", [&]<class T>(Type<T>) { forward<T>(p, args); });
 }
 
-// max(output, 0) in place, and where it is positive in output 3.
-void positive_part_cpu(const KernelArgs& args) {
+// data, gamma, beta, mean, var (as above) -> output.
+void batch_norm_again_cpu(const BatchNormParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.in[0].dtype, "BatchNorm", [&]<class T>(Type<T>) { forward_again<T>(p, args); });
+}
+
+// max(output, 0) in place, and where it is positive in `mask`, if that is not null.
+void positive_part_cpu(const KernelArgs& args, uint8_t* mask) {
   if (args.req[0] == Req::null) return;
   dispatch_floating(args.out[0].dtype, "BatchNormWithReLU", [&]<class T>(Type<T>) {
     T* y = args.out[0].mutable_as<T>();
-    uint8_t* mask = args.wanted<uint8_t>(3);
     engine::parallel_each(*args.context, args.out[0].size(), kElementsPerThread, [=](int64_t i) {
       const bool positive = static_cast<Accum<T>>(y[i]) > 0;
       if (!positive) y[i] = T{};
@@ -204,7 +232,15 @@ void batch_norm(const P& p, const KernelArgs& args) {
 }
 void batch_norm_relu(const BatchNormReluParams& p, const KernelArgs& args) {
   batch_norm_cpu(p, args);
-  positive_part_cpu(args);
+  positive_part_cpu(args, args.req[3] == Req::null ? nullptr : args.out[3].mutable_as<uint8_t>());
+}
+template <class P>
+void batch_norm_again(const P& p, const KernelArgs& args) {
+  batch_norm_again_cpu(full_params(p), args);
+}
+void batch_norm_relu_again(const BatchNormReluParams& p, const KernelArgs& args) {
+  batch_norm_again_cpu(p, args);
+  positive_part_cpu(args, nullptr);
 }
 template <class P>
 void batch_norm_backward(const P& p, const KernelArgs& args) {
@@ -220,6 +256,7 @@ void add_batch_norm_backward(OpTable& table, const std::string& name) {
 template <class P>
 void add_batch_norm(OpTable& table, const std::string& name, const std::string& base) {
   table.kernel<batch_norm<P>>(name, "batch_norm_cpu");
+  table.kernel<batch_norm_again<P>>("_" + base + "_again", "batch_norm_again_cpu");
   add_batch_norm_backward<P>(table, base);
 }
 
@@ -230,6 +267,7 @@ void kernels_batch_norm(OpTable& table) {
   add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm_v1");
   add_batch_norm<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "SyncBatchNorm");
   table.kernel<batch_norm_relu>("_contrib_BatchNormWithReLU", "batch_norm_relu_cpu");
+  table.kernel<batch_norm_relu_again>("_BatchNormWithReLU_again", "batch_norm_relu_again_cpu");
   add_batch_norm_backward<BatchNormReluParams>(table, "BatchNormWithReLU");
 }
 

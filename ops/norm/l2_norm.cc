@@ -35,11 +35,14 @@ void register_l2_norm(OpTable& table) {
       .num_visible_outputs([](const L2NormalizationParams&) { return 1; })
       .infer_shape(l2_shape)
       .types(kFloatingTypes)
+      .inplace(0, 0)
       .gradient_op("_backward_L2Normalization", {head(0), output(0), output(1)});
   table.add_hidden<L2NormalizationParams>("_backward_L2Normalization", {"grad", "output", "norm"})
       .output("data")
       .shape_of(0)
-      .types(kFloatingTypes);
+      .types(kFloatingTypes)
+      .inplace(0, 0)
+      .inplace(1, 0);
   table.add<LRNParams>("LRN", {"data"})
       .doc("Divides each element by a power of the mean square of the channels around it.")
       .outputs({"output", "denominator"})
@@ -47,11 +50,13 @@ void register_l2_norm(OpTable& table) {
       .infer_shape(lrn_shape)
       .types(kFloatingTypes)
       .element_cost(5)
-      .gradient_op("_backward_LRN", {head(0), input(0), output(0), output(1)});
-  table.add_hidden<LRNParams>("_backward_LRN", {"grad", "data", "output", "denominator"})
+      .gradient_op("_backward_LRN", {head(0), input(0)});
+  table.add_hidden<LRNParams>("_backward_LRN", {"grad", "data"})
       .output("data")
       .shape_of(0)
       .types(kFloatingTypes)
+      .inplace(0, 0)
+      .inplace(1, 0)
       .element_cost(8);
 }
 

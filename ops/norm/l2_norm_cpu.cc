@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/elemwise/binary.h"
@@ -149,6 +150,25 @@ void each_piece(const Shape& data, const KernelArgs& args, Fn&& fn) {
   });
 }
 
+// What elements of a channel are divided by, before the power. `x`: the same places in the first channel.
+template <class T, class A>
+void find_denominators(const LRNParams& p, const Shape& shape, const T* x, int64_t channel, int64_t places,
+                       A* denominators) {
+  const Window around = window(p, shape, channel);
+  const int64_t plane = shape[2] * shape[3];
+  std::fill_n(denominators, places, A{0});
+  for (int64_t c = around.begin; c < around.end; c += kAtOnce) {
+    const T* const from = x + c * plane;
+    if (c + kAtOnce <= around.end) add_squares<kAtOnce>(from, plane, denominators, places);
+    else
+      for (int64_t rest = 0; rest < around.end - c; ++rest)
+        add_squares<1>(from + rest * plane, plane, denominators, places);
+  }
+  const A constant = static_cast<A>(p.knorm), factor = static_cast<A>(p.alpha) / static_cast<A>(p.nsize);
+#pragma omp simd
+  for (int64_t i = 0; i < places; ++i) denominators[i] = constant + factor * denominators[i];
+}
+
 // data -> output, denominator before the power.
 void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
@@ -157,21 +177,10 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
     const T* x = args.in[0].as<T>();
     T* y = args.wanted<T>(0);
     T* denominators = args.wanted<T>(1);
-    const A factor = static_cast<A>(p.alpha) / static_cast<A>(p.nsize);
     const int64_t plane = shape[2] * shape[3];
     each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {
-      const Window around = window(p, shape, channel);
-      A denominator[kPlaces] = {}, power[kPlaces] = {};
-      for (int64_t c = around.begin; c < around.end; c += kAtOnce) {
-        const T* const from = x + first + (c - channel) * plane;
-        if (c + kAtOnce <= around.end) add_squares<kAtOnce>(from, plane, denominator, places);
-        else
-          for (int64_t rest = 0; rest < around.end - c; ++rest)
-            add_squares<1>(from + rest * plane, plane, denominator, places);
-      }
-      const A constant = static_cast<A>(p.knorm);
-#pragma omp simd
-      for (int64_t i = 0; i < places; ++i) denominator[i] = constant + factor * denominator[i];
+      A denominator[kPlaces], power[kPlaces];
+      find_denominators(p, shape, x + first - channel * plane, channel, places, denominator);
       for (int64_t i = 0; denominators && i < places; ++i)
         denominators[first + i] = static_cast<T>(denominator[i]);
       if (y == nullptr) return;
@@ -183,37 +192,68 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   });
 }
 
-// grad, data, output, denominator -> gradient of data.
-void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
-  const Shape& shape = args.in[0].shape;
-  dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* grad = args.in[0].as<T>();
-    const T* x = args.in[1].as<T>();
-    const T* y = args.in[2].as<T>();
-    const T* denominators = args.in[3].as<T>();
-    T* out = args.out[0].mutable_as<T>();
-    const A factor = 2 * static_cast<A>(p.alpha) * static_cast<A>(p.beta) / static_cast<A>(p.nsize);
-    const int64_t plane = shape[2] * shape[3];
-    each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {
-      const Window around = window(p, shape, channel);
-      A spread[kPlaces] = {}, power[kPlaces] = {};
-      for (int64_t c = around.begin; c < around.end; ++c) {
-        const int64_t from = first + (c - channel) * plane;
-#pragma omp simd
-        for (int64_t i = 0; i < places; ++i) {
-          spread[i] += static_cast<A>(grad[from + i]) * static_cast<A>(y[from + i]) /
-                       static_cast<A>(denominators[from + i]);
-        }
-      }
-      A denominator[kPlaces] = {};
-      for (int64_t i = 0; i < places; ++i) denominator[i] = static_cast<A>(denominators[first + i]);
+constexpr int64_t kKept = 4096;  // numbers of a kind on the stack
+
+// For some places of an image. With denominators d, the gradient is grad d^-beta - factor x (the sum of grad x d^(-beta - 1)
+// over the channels around). Both terms are kept of a window of channels, so that each is computed once, and nothing is
+// read behind what was written.
+template <class T, class A>
+void backward_lrn(const LRNParams& p, const Shape& shape, const T* grad, const T* x, T* out, int64_t places,
+                  int64_t kept, A* direct, A* spread) {
+  const int64_t channels = shape[1], plane = shape[2] * shape[3];
+  const A factor = 2 * static_cast<A>(p.alpha) * static_cast<A>(p.beta) / static_cast<A>(p.nsize);
+  A denominator[kPlaces], power[kPlaces], sum[kPlaces];
+  int64_t done = 0;  // channels whose terms were computed
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    const Window around = window(p, shape, channel);
+    for (; done < around.end; ++done) {
+      find_denominators(p, shape, x, done, places, denominator);
       power_row(p.beta, denominator, power, places);
+      A* const own_direct = direct + done % kept * places;
+      A* const own_spread = spread + done % kept * places;
+      const int64_t at = done * plane;
 #pragma omp simd
       for (int64_t i = 0; i < places; ++i) {
-        const A direct = static_cast<A>(grad[first + i]) * power[i];
-        out[first + i] = static_cast<T>(direct - factor * static_cast<A>(x[first + i]) * spread[i]);
+        own_direct[i] = static_cast<A>(grad[at + i]) * power[i];
+        own_spread[i] = own_direct[i] * static_cast<A>(x[at + i]) / denominator[i];
       }
+    }
+    std::fill_n(sum, places, A{0});
+    for (int64_t c = around.begin; c < around.end; ++c) {
+      const A* const term = spread + c % kept * places;
+#pragma omp simd
+      for (int64_t i = 0; i < places; ++i) sum[i] += term[i];
+    }
+    const A* const own_direct = direct + channel % kept * places;
+    const int64_t at = channel * plane;
+#pragma omp simd
+    for (int64_t i = 0; i < places; ++i)
+      out[at + i] = static_cast<T>(own_direct[i] - factor * static_cast<A>(x[at + i]) * sum[i]);
+  }
+}
+
+// grad, data -> gradient of data.
+void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
+  const Shape& shape = args.in[0].shape;
+  const int64_t plane = shape[2] * shape[3];
+  const int64_t kept = std::max<int64_t>(1, std::min<int64_t>(p.nsize, shape[1]));
+  const int64_t at_once = std::min(kPlaces, std::max<int64_t>(1, kKept / kept));
+  const int64_t pieces = (plane + at_once - 1) / at_once;
+  dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    engine::parallel_each(*args.context, shape[0] * pieces, 1, [&](int64_t piece) {
+      const int64_t place = piece % pieces * at_once;
+      const int64_t first = piece / pieces * shape[1] * plane + place;
+      A terms[2 * kKept];
+      std::vector<A> many;  // for windows of more than kKept channels
+      A* direct = terms;
+      if (kept > kKept) {
+        many.resize(static_cast<size_t>(2 * kept));
+        direct = many.data();
+      }
+      backward_lrn(p, shape, args.in[0].as<T>() + first, args.in[1].as<T>() + first,
+                   args.out[0].mutable_as<T>() + first, std::min(at_once, plane - place), kept, direct,
+                   direct + std::max(kept, kKept));
     });
   });
 }

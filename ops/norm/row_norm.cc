@@ -67,12 +67,15 @@ void add(OpTable& table, const std::string& name, const char* doc) {
       .num_visible_outputs([](const P& p) { return p.output_mean_var ? 3 : 1; })
       .infer_shape(infer_forward<P>)
       .types(kFloatingTypes)
+      .inplace(0, 0)
       .element_cost(0.5)
       .gradient_op(backward, {head(0), input(0), input(1), output(1), output(2)}, {0, 1, 2});
   table.add_hidden<P>(backward, {"grad", "data", "gamma", "mean", "std"})
       .outputs({"data", "gamma", "beta"})
       .infer_shape(infer_backward<P>)
       .types(kFloatingTypes)
+      .inplace(0, 0)
+      .inplace(1, 0)
       .element_cost(0.8);
 }
 

@@ -186,8 +186,8 @@ void row_norm_forward(const NormRows& rows, double eps, const KernelArgs& args) 
 void row_norm_backward(const NormRows& rows, const KernelArgs& args) {
   dispatch_floating(args.in[1].dtype, "LayerNorm", [&]<class T>(Type<T>) {
     with_rows(rows, [&]<class Row>() {
-      if (args.req[0] != Req::null) to_data<T, Row>(rows, args);
       if (args.req[1] != Req::null || args.req[2] != Req::null) to_parameters<T, Row>(rows, args);
+      if (args.req[0] != Req::null) to_data<T, Row>(rows, args);  // may overwrite what the other reads
     });
   });
 }

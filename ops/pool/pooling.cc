@@ -68,7 +68,30 @@ void infer(const PoolingParams& p, ShapeInfer& s) {
   }
 }
 
-void infer_backward(const PoolingParams& p, ShapeInfer& s) {  // grad, data, output
+DType places_type(const PoolingParams& p) { return has_wide_places(p) ? DType::int32 : DType::uint8; }
+
+// One a window; channels come first, whatever the layout.
+Shape places_shape(const PoolingParams& p, const Shape& data) {
+  const PoolGeometry g(p, data);
+  return {g.batch, g.channels, g.out[0], g.out[1], g.out[2]};
+}
+
+TensorView infer_places(const PoolingParams& p, const KernelSpec& spec) {
+  if (p.pool_type != PoolType::max) return {nullptr, DType::uint8, Shape{1}};
+  return {nullptr, places_type(p), places_shape(p, spec.in[0].shape)};
+}
+
+// grad, something of the output's size for each window, data
+void infer_max_backward(const PoolingParams& p, ShapeInfer& s) {
+  s.set_in(2, s.out(0));
+  s.set_out(0, s.in(2));
+  if (!s.in(2).ndim_known()) return;
+  s.set_in(0, pooled(p, s, s.in(2)));
+  if (s.in(2).is_known()) s.set_in(1, places_shape(p, s.in(2)));
+}
+
+// grad, data, and for lp the output
+void infer_backward(const PoolingParams& p, ShapeInfer& s) {
   s.set_in(1, s.out(0));
   s.set_out(0, s.in(1));
   if (!s.in(1).ndim_known()) return;
@@ -77,19 +100,46 @@ void infer_backward(const PoolingParams& p, ShapeInfer& s) {  // grad, data, out
   if (s.num_in() > 2) s.set_in(2, out);
 }
 
+// What is kept for the gradient: the places of maxima, nothing for means and sums, data and output for norms.
+void gradient(const PoolingParams& p, GradBuilder& g, const std::string& backward) {
+  std::vector<GradValue> inputs = {g.grad_of(0)};
+  const bool is_max = p.pool_type == PoolType::max, is_norm = p.pool_type == PoolType::lp;
+  if (is_max) inputs.push_back(g.saved(0));
+  inputs.push_back(g.in(0));
+  if (is_norm) inputs.push_back(g.out(0));
+  g.set(0, g.call(backward + (is_max ? "_max" : is_norm ? "_norm" : "_mean"), inputs, g.attrs())[0]);
+}
+
+template <class P>
+OpBuilder<P> add_backward(OpTable& table, const std::string& name,
+                          std::initializer_list<std::string_view> inputs) {
+  auto op = table.add_hidden<P>(name, inputs);
+  op.types(kFloatingTypes).element_cost(2);
+  op.infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full(p), s); });
+  return op;
+}
+
 template <class P>
 void add(OpTable& table, const std::string& name, const char* doc) {
   const std::string backward = "_backward_" + name;
   table.add<P>(name, {"data"})
       .doc(doc)
+      .saved({"places"}, [](const P& p, const KernelSpec& spec, int) { return infer_places(full(p), spec); })
       .infer_shape([](const P& p, ShapeInfer& s) { infer(full(p), s); })
       .types(kFloatingTypes)
       .element_cost(2)
-      .gradient_op(backward, {head(0), input(0), output(0)});
-  table.add_hidden<P>(backward, {"grad", "data", "output"})
-      .infer_shape([](const P& p, ShapeInfer& s) { infer_backward(full(p), s); })
-      .types(kFloatingTypes)
-      .element_cost(2);
+      .gradient_by(
+          [backward](const AttrsBase& attrs, GradBuilder& g) { gradient(full(attrs.as<P>()), g, backward); });
+  add_backward<P>(table, backward + "_max", {"grad", "places", "data"})
+      .shape_only(2)
+      .scatters()
+      .infer_shape([](const P& p, ShapeInfer& s) { infer_max_backward(full(p), s); })
+      .infer_type([](const P& p, TypeInfer& t) {
+        t.tie({0, 2}, {0});
+        t.set_in(1, places_type(full(p)));
+      })
+      .input_types(1, {DType::uint8, DType::int32});
+  add_backward<P>(table, backward + "_mean", {"grad", "data"}).shape_only(1);
 }
 
 }  // namespace
@@ -118,9 +168,14 @@ PoolGeometry::PoolGeometry(const PoolingParams& p, const Shape& data)
   }
 }
 
+bool has_wide_places(const PoolingParams& p) {
+  return p.global_pool || p.kernel.size() > kNoPlace<BytePlace>;
+}
+
 void register_pool(OpTable& table) {
   add<PoolingParams>(table, "Pooling",
                      "The maximum, average, sum or p-norm of each window that moves over the data.");
+  add_backward<PoolingParams>(table, "_backward_Pooling_norm", {"grad", "data", "output"});
   add<PoolingV1Params>(table, "Pooling_v1", "Pooling with fewer attributes, for old files.");
 }
 

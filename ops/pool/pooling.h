@@ -81,11 +81,15 @@ struct PoolGeometry {
   PoolGeometry(const PoolingParams& p, const Shape& data);
   int64_t in_size() const { return in[0] * in[1] * in[2]; }
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
+  int64_t window_size() const { return kernel[0] * kernel[1] * kernel[2]; }
 };
 
-// The readable kernels. data -> output.
-void pooling_cpu(const PoolingParams&, const KernelArgs&);
-// grad, data, output -> gradient of the data.
-void pooling_backward_cpu(const PoolingParams&, const KernelArgs&);
+// Where in its window a maximum lies, counted row by row; the largest number (-1) says that none of the data is it.
+using BytePlace = uint8_t;
+using WidePlace = int32_t;
+// Whether the places of windows are wide: where they have more than 255, or may have, since they are as large as the data.
+bool has_wide_places(const PoolingParams& p);
+template <class Place>
+inline constexpr Place kNoPlace = static_cast<Place>(-1);
 
 }  // namespace loomix::ops

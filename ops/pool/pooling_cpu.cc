@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/pool/pooling.h"
@@ -24,6 +25,7 @@ int64_t counted_along(const PoolGeometry& g, int axis, int64_t at, bool include_
 
 // The part of the data that one window covers, and how many positions an average divides by.
 struct Window {
+  int64_t first[3];  // may lie outside
   int64_t begin[3], end[3];
   int64_t counted = 1;
   bool padded = false;  // whether it covers positions that were added
@@ -31,18 +33,19 @@ struct Window {
   Window(const PoolGeometry& g, int64_t d, int64_t h, int64_t w, bool include_pad) {
     const int64_t at[3] = {d, h, w};
     for (int i = 0; i < 3; ++i) {
-      const int64_t first = at[i] * g.stride[i] - g.pad[i];
-      const int64_t last = std::min(first + g.kernel[i], g.in[i] + g.pad[i]);
-      begin[i] = std::max<int64_t>(first, 0);
+      first[i] = at[i] * g.stride[i] - g.pad[i];
+      const int64_t last = std::min(first[i] + g.kernel[i], g.in[i] + g.pad[i]);
+      begin[i] = std::max<int64_t>(first[i], 0);
       end[i] = std::max(begin[i], std::min(last, g.in[i]));
-      padded |= first < 0 || last > g.in[i];
+      padded |= first[i] < 0 || last > g.in[i];
       counted *= counted_along(g, i, at[i], include_pad);
     }
     counted = std::max<int64_t>(counted, 1);
   }
 };
 
-// Calls fn(window, first element of the plane in the data, output element) for every window.
+// Calls fn(window, first element of the plane in the data, output element, number of the window with channels first) for
+// every window.
 template <class Fn>
 void each_window(const PoolingParams& p, const PoolGeometry& g, engine::RunContext& context, Fn&& fn) {
   const bool include_pad = p.count_include_pad.value_or(true);
@@ -53,10 +56,11 @@ void each_window(const PoolingParams& p, const PoolGeometry& g, engine::RunConte
       const int64_t channel = plane % g.channels;
       const int64_t in_base = g.channels_last ? image * g.in_size() * step + channel : plane * g.in_size();
       const int64_t out_base = g.channels_last ? image * g.out_size() * step + channel : plane * g.out_size();
-      int64_t at = out_base;
+      int64_t at = out_base, number = plane * g.out_size();
       for (int64_t d = 0; d < g.out[0]; ++d) {
         for (int64_t h = 0; h < g.out[1]; ++h) {
-          for (int64_t w = 0; w < g.out[2]; ++w, at += step) fn(Window(g, d, h, w, include_pad), in_base, at);
+          for (int64_t w = 0; w < g.out[2]; ++w, at += step)
+            fn(Window(g, d, h, w, include_pad), in_base, at, number++);
         }
       }
     }
@@ -130,22 +134,67 @@ void forward_rows(const PoolingParams& p, const PoolGeometry& g, const T* data, 
       });
 }
 
-// The first maximum of a window takes its whole gradient.
-template <class T>
-void backward_max(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data,
-                  const T* output, T* out, engine::RunContext& context) {
+// Maxima and where they lie: the first one of a window. `zeros_count`: those of Pooling_v1 in the padding, too.
+template <class T, class Place>
+void forward_places(const PoolingParams& p, const PoolGeometry& g, bool zeros_count, const T* data, T* out,
+                    Place* places, engine::RunContext& context) {
   using A = Accum<T>;
-  std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
   const int64_t step = g.channels_last ? g.channels : 1;
-  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
-    const A y = static_cast<A>(output[from]);
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to, int64_t number) {
+    A best = -std::numeric_limits<A>::infinity();
+    Place place = kNoPlace<Place>;
     for (int64_t d = window.begin[0]; d < window.end[0]; ++d) {
       for (int64_t h = window.begin[1]; h < window.end[1]; ++h) {
-        const int64_t row = base + (d * g.in[1] + h) * g.in[2] * step;
-        for (int64_t at = row + window.begin[2] * step; at < row + window.end[2] * step; at += step) {
-          if (static_cast<A>(data[at]) != y) continue;
-          out[at] = static_cast<T>(static_cast<A>(out[at]) + static_cast<A>(grad[from]));
-          return;
+        for (int64_t w = window.begin[2]; w < window.end[2]; ++w) {
+          const A x = static_cast<A>(data[base + ((d * g.in[1] + h) * g.in[2] + w) * step]);
+          if (place != kNoPlace<Place> && !((x > best) | (x != x))) continue;
+          best = x;
+          place =
+              static_cast<Place>(((d - window.first[0]) * g.kernel[1] + h - window.first[1]) * g.kernel[2] +
+                                 w - window.first[2]);
+        }
+      }
+    }
+    if (zeros_count && window.padded && larger(best, A{0}) != best) {
+      best = A{0};
+      place = kNoPlace<Place>;
+    }
+    out[to] = static_cast<T>(best);
+    places[number] = place;
+  });
+}
+
+// Each gradient goes to the place of its window's maximum. Windows of one plane run on one thread, so that overlapping
+// ones may add to the same place.
+template <class T, class Place>
+void backward_max(const PoolGeometry& g, const T* grad, const Place* places, T* out,
+                  engine::RunContext& context) {
+  using A = Accum<T>;
+  const int64_t step = g.channels_last ? g.channels : 1;
+  std::vector<int64_t> distances;  // of a window's places from its first one, in elements
+  for (int64_t place = 0; place < g.window_size(); ++place) {
+    const int64_t d = place / (g.kernel[1] * g.kernel[2]), h = place / g.kernel[2] % g.kernel[1];
+    distances.push_back(((d * g.in[1] + h) * g.in[2] + place % g.kernel[2]) * step);
+  }
+  engine::parallel_for(context, g.batch * g.channels, 1, [&](int64_t from, int64_t to) {
+    for (int64_t plane = from; plane < to; ++plane) {
+      const int64_t image = plane / g.channels, channel = plane % g.channels;
+      const int64_t first = g.channels_last ? image * g.channels : plane, own = g.channels_last ? channel : 0;
+      T* const plane_out = out + first * g.in_size() + own;
+      const T* plane_grad = grad + first * g.out_size() + own;
+      const Place* place = places + plane * g.out_size();
+      if (step == 1) std::fill_n(plane_out, g.in_size(), T{});
+      else
+        for (int64_t i = 0; i < g.in_size(); ++i) plane_out[i * step] = T{};
+      for (int64_t d = 0; d < g.out[0]; ++d) {
+        for (int64_t h = 0; h < g.out[1]; ++h) {
+          const int64_t depth = d * g.stride[0] - g.pad[0], height = h * g.stride[1] - g.pad[1];
+          T* at = plane_out + ((depth * g.in[1] + height) * g.in[2] - g.pad[2]) * step;
+          for (int64_t w = 0; w < g.out[2]; ++w, at += g.stride[2] * step, plane_grad += step, ++place) {
+            if (*place == kNoPlace<Place>) continue;
+            T& target = at[distances[static_cast<size_t>(*place)]];
+            target = static_cast<T>(static_cast<A>(target) + static_cast<A>(*plane_grad));
+          }
         }
       }
     }
@@ -158,17 +207,20 @@ A root(A value, A power) {
   return value < 0 ? -std::pow(-value, 1 / power) : std::pow(value, 1 / power);
 }
 
+bool counts_zeros(const PoolingParams& p, const PoolGeometry& g) {
+  return p.pool_type == PoolType::max && g.whole_windows && (g.pad[0] > 0 || g.pad[1] > 0 || g.pad[2] > 0);
+}
+
 template <class T>
 void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* out,
              engine::RunContext& context) {
   using A = Accum<T>;
-  const bool zeros_count =
-      p.pool_type == PoolType::max && g.whole_windows && (g.pad[0] > 0 || g.pad[1] > 0 || g.pad[2] > 0);
+  const bool zeros_count = counts_zeros(p, g);
   if (p.pool_type != PoolType::lp && !zeros_count && !g.channels_last && g.kernel[2] <= kColumns) {
     return p.pool_type == PoolType::max ? forward_rows<T, true>(p, g, data, out, context)
                                         : forward_rows<T, false>(p, g, data, out, context);
   }
-  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to) {
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t to, int64_t) {
     A result = p.pool_type == PoolType::max ? -std::numeric_limits<A>::infinity() : A{0};
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
@@ -185,25 +237,30 @@ void forward(const PoolingParams& p, const PoolGeometry& g, const T* data, T* ou
   });
 }
 
-// Windows of one plane run on one thread in order, so that overlapping ones may add to the same place.
 template <class T>
-void backward(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data, const T* output,
-              T* out, engine::RunContext& context) {
+void backward_mean(const PoolingParams& p, const PoolGeometry& g, const T* grad, T* out,
+                   engine::RunContext& context) {
   using A = Accum<T>;
-  if (p.pool_type == PoolType::max) return backward_max(p, g, grad, data, output, out, context);
   std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
-  const auto add = [&](int64_t at, A value) { out[at] = static_cast<T>(static_cast<A>(out[at]) + value); };
-  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from) {
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from, int64_t) {
     const A head = static_cast<A>(grad[from]);
-    if (p.pool_type != PoolType::lp) {
-      const A share = p.pool_type == PoolType::avg ? head / A(window.counted) : head;
-      return each_position(g, window, base, [&](int64_t at) { add(at, share); });
-    }
-    const A y = static_cast<A>(output[from]), exponent = A(*p.p_value) - 1;
+    const A share = p.pool_type == PoolType::avg ? head / A(window.counted) : head;
+    each_position(g, window, base,
+                  [&](int64_t at) { out[at] = static_cast<T>(static_cast<A>(out[at]) + share); });
+  });
+}
+
+template <class T>
+void backward_norm(const PoolingParams& p, const PoolGeometry& g, const T* grad, const T* data,
+                   const T* output, T* out, engine::RunContext& context) {
+  using A = Accum<T>;
+  std::fill_n(out, g.batch * g.channels * g.in_size(), static_cast<T>(A{0}));
+  each_window(p, g, context, [&](const Window& window, int64_t base, int64_t from, int64_t) {
+    const A head = static_cast<A>(grad[from]), y = static_cast<A>(output[from]), exponent = A(*p.p_value) - 1;
     each_position(g, window, base, [&](int64_t at) {
       const A x = static_cast<A>(data[at]);
       const A slope = exponent == 0 ? A{1} : y == 0 ? A{0} : std::pow(x, exponent) / std::pow(y, exponent);
-      add(at, head * slope);
+      out[at] = static_cast<T>(static_cast<A>(out[at]) + head * slope);
     });
   });
 }
@@ -215,36 +272,80 @@ PoolGeometry geometry_of(const P& p, const Shape& data) {
   return g;
 }
 
-template <class P>
-void run_forward(const P& p, const KernelArgs& args) {
-  const PoolGeometry g = geometry_of(p, args.in[0].shape);
-  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    forward(full(p), g, args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
-  });
+// Calls fn(places as what they are).
+template <class Fn>
+void with_places(const TensorView& places, Fn&& fn) {
+  if (places.dtype == DType::uint8) fn(static_cast<BytePlace*>(places.data));
+  else fn(static_cast<WidePlace*>(places.data));
 }
 
 template <class P>
-void run_backward(const P& p, const KernelArgs& args) {
+void run_forward(const P& attrs, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const PoolingParams& p = full(attrs);
+  const PoolGeometry g = geometry_of(attrs, args.in[0].shape);
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    const T* const data = args.in[0].as<T>();
+    T* const out = args.out[0].mutable_as<T>();
+    if (p.pool_type != PoolType::max || !args.saved[0].data) return forward(p, g, data, out, *args.context);
+    with_places(args.saved[0], [&](auto* places) {
+      forward_places(p, g, counts_zeros(p, g), data, out, places, *args.context);
+    });
+  });
+}
+
+// grad, places, data -> gradient of the data.
+template <class P>
+void run_max_backward(const P& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const PoolGeometry g = geometry_of(p, args.in[2].shape);
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    with_places(args.in[1], [&](const auto* places) {
+      backward_max(g, args.in[0].as<T>(), places, args.out[0].mutable_as<T>(), *args.context);
+    });
+  });
+}
+
+// grad, data -> gradient of the data.
+template <class P>
+void run_mean_backward(const P& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
   const PoolGeometry g = geometry_of(p, args.in[1].shape);
   dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
-    backward(full(p), g, args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(),
-             args.out[0].mutable_as<T>(), *args.context);
+    backward_mean(full(p), g, args.in[0].as<T>(), args.out[0].mutable_as<T>(), *args.context);
   });
 }
 
-}  // namespace
+// grad, data, output -> gradient of the data.
+void pooling_norm_backward_cpu(const PoolingParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  const PoolGeometry g(p, args.in[1].shape);
+  dispatch_floating(args.in[0].dtype, "Pooling", [&]<class T>(Type<T>) {
+    backward_norm(p, g, args.in[0].as<T>(), args.in[1].as<T>(), args.in[2].as<T>(),
+                  args.out[0].mutable_as<T>(), *args.context);
+  });
+}
 
 void pooling_cpu(const PoolingParams& p, const KernelArgs& args) { run_forward(p, args); }
-void pooling_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_backward(p, args); }
+void pooling_max_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_max_backward(p, args); }
+void pooling_mean_backward_cpu(const PoolingParams& p, const KernelArgs& args) { run_mean_backward(p, args); }
+
+}  // namespace
 
 void kernels_pool(OpTable& table) {
   using P = PoolingParams;
   add_rearranged<P, 0b001>(table, "Pooling", "pooling_rearranged");
-  add_rearranged<P, 0b111>(table, "_backward_Pooling", "pooling_backward_rearranged");
+  add_rearranged<P, 0b111, false, 0b010>(table, "_backward_Pooling_max", "pooling_max_backward_rearranged");
+  add_rearranged<P, 0b11>(table, "_backward_Pooling_mean", "pooling_mean_backward_rearranged");
+  add_rearranged<P, 0b111>(table, "_backward_Pooling_norm", "pooling_norm_backward_rearranged");
   table.kernel<pooling_cpu>("Pooling", "pooling_cpu");
-  table.kernel<pooling_backward_cpu>("_backward_Pooling", "pooling_backward_cpu");
+  table.kernel<pooling_max_backward_cpu>("_backward_Pooling_max", "pooling_max_backward_cpu");
+  table.kernel<pooling_mean_backward_cpu>("_backward_Pooling_mean", "pooling_mean_backward_cpu");
+  table.kernel<pooling_norm_backward_cpu>("_backward_Pooling_norm", "pooling_norm_backward_cpu");
   table.kernel<run_forward<PoolingV1Params>>("Pooling_v1", "pooling_v1_cpu");
-  table.kernel<run_backward<PoolingV1Params>>("_backward_Pooling_v1", "pooling_v1_backward_cpu");
+  table.kernel<run_max_backward<PoolingV1Params>>("_backward_Pooling_v1_max", "pooling_v1_max_backward_cpu");
+  table.kernel<run_mean_backward<PoolingV1Params>>("_backward_Pooling_v1_mean",
+                                                   "pooling_v1_mean_backward_cpu");
 }
 
 }  // namespace loomix::ops

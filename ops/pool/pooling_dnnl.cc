@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "base/settings.h"
@@ -27,15 +26,14 @@ constexpr int64_t kElementsAtOnce = 128 * 1024;  // a piece and its output stay 
 constexpr int64_t kSmallest = 2048;              // elements of data below which plain loops are as fast
 
 algorithm algorithm_of(const PoolingParams& p) {
-  if (p.pool_type == PoolType::max) return algorithm::pooling_max;
   return p.count_include_pad.value_or(true) ? algorithm::pooling_avg_include_padding
                                             : algorithm::pooling_avg_exclude_padding;
 }
 
-// A primitive for some planes; a backward one for maxima needs the forward one, which finds the places.
+// A primitive for some planes.
 struct Plan {
-  Desc data, out, places, scratchpad, backward_scratchpad;
-  dnnl::primitive forward, backward;
+  Desc data, out, scratchpad;
+  dnnl::primitive run;
 };
 
 Plan make_plan(algorithm how, const PoolGeometry& g, int64_t planes, bool backward) {
@@ -56,26 +54,22 @@ Plan make_plan(algorithm how, const PoolGeometry& g, int64_t planes, bool backwa
   const auto kind = backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const auto forward = describe<Forward>(kind, how, plan.data, plan.out, axes(g.stride), axes(g.kernel),
                                          axes(dilate), axes(g.pad), axes(after));
-  plan.forward = Forward(forward);
-  plan.scratchpad = forward.scratchpad_desc();
-  if (!backward) return plan;
-  const auto d = describe_backward<Backward>(forward, how, plan.data, plan.out, axes(g.stride),
-                                             axes(g.kernel), axes(dilate), axes(g.pad), axes(after));
-  plan.backward = Backward(d);
-  plan.backward_scratchpad = d.scratchpad_desc();
-  plan.places = forward.workspace_desc();
+  if (backward) {
+    const auto d = describe_backward<Backward>(forward, how, plan.data, plan.out, axes(g.stride),
+                                               axes(g.kernel), axes(dilate), axes(g.pad), axes(after));
+    plan.run = Backward(d);
+    plan.scratchpad = d.scratchpad_desc();
+  } else {
+    plan.run = Forward(forward);
+    plan.scratchpad = forward.scratchpad_desc();
+  }
   return plan;
 }
 
 // oneDNN's objects for the memory that one thread works on.
 struct Bindings {
-  Pointer data, out, places, scratchpad, backward_scratchpad;
-  explicit Bindings(const Plan& plan)
-      : data(plan.data),
-        out(plan.out),
-        places(plan.places),
-        scratchpad(plan.scratchpad),
-        backward_scratchpad(plan.backward_scratchpad) {}
+  Pointer data, out, scratchpad;
+  explicit Bindings(const Plan& plan) : data(plan.data), out(plan.out), scratchpad(plan.scratchpad) {}
 };
 
 // All planes, in pieces of so many that they fit the cache; the last one may be smaller.
@@ -100,37 +94,6 @@ struct Pieces {
   }
 };
 
-// oneDNN's maxima pass over NaN, and take the lowest number for -inf.
-bool has_special(const float* data, int64_t count) {
-  int special = 0;
-#pragma omp simd reduction(| : special)
-  for (int64_t i = 0; i < count; ++i) special |= !(data[i] >= std::numeric_limits<float>::lowest());
-  return special != 0;
-}
-
-// The same piece by the plain loops.
-void run_plainly(void (*run)(const PoolingParams&, const KernelArgs&), const PoolingParams& p,
-                 const KernelArgs& args, const Pieces& pieces, int64_t i) {
-  const auto part = [&](const TensorView& whole) {
-    TensorView view = whole;
-    const int64_t plane = whole.size() / pieces.planes;
-    view.data = static_cast<float*>(whole.data) + pieces.first(i) * plane;
-    view.shape[0] = 1;
-    view.shape[1] = pieces.size(i);
-    return view;
-  };
-  TensorView in[3];
-  std::transform(args.in.begin(), args.in.end(), in, part);
-  const TensorView out[] = {part(args.out[0])};
-  engine::RunContext alone = *args.context;
-  alone.cores = 1;
-  KernelArgs piece = args;
-  piece.in = std::span(in, args.in.size());
-  piece.out = out;
-  piece.context = &alone;
-  run(p, piece);
-}
-
 // What one thread needs: objects for both plans, if there are both.
 struct Worker {
   std::optional<Bindings> whole, rest;
@@ -150,10 +113,10 @@ class PreparedPooling : public KernelState {
   PreparedPooling(const PoolingParams& p, const PoolGeometry& g, bool backward, int cores)
       : geometry_(g),
         pieces_(algorithm_of(p), g, backward),
-        slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), pieces_.count()))) {}
-
-  void need(int64_t floats_each) {
-    slot_bytes_ = static_cast<size_t>(floats_each) * sizeof(float);
+        slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), pieces_.count()))),
+        slot_bytes_(
+            static_cast<size_t>(pieces_.most([](const Plan& plan) { return floats(plan.scratchpad); })) *
+            sizeof(float)) {
     scratch_bytes = static_cast<size_t>(slots_) * slot_bytes_;
   }
 
@@ -180,27 +143,21 @@ class PreparedPooling : public KernelState {
 
  private:
   const int slots_;
-  size_t slot_bytes_ = 0;
+  const size_t slot_bytes_;
   mutable Spares<Session> sessions_;
 };
 
 class PoolingDnnl final : public PreparedPooling {
  public:
   PoolingDnnl(const PoolingParams& p, const KernelSpec& spec)
-      : PreparedPooling(p, PoolGeometry(p, spec.in[0].shape), false, spec.cores) {
-    need(pieces_.most([](const Plan& plan) { return floats(plan.scratchpad); }));
-  }
+      : PreparedPooling(p, PoolGeometry(p, spec.in[0].shape), false, spec.cores) {}
 
-  void run(const PoolingParams& p, const KernelArgs& args) const {
+  void run(const PoolingParams&, const KernelArgs& args) const {
     const float* data = args.in[0].as<float>();
     float* out = args.out[0].mutable_as<float>();
     each(args, [&](int64_t i, Bindings& bound, float* scratch) {
-      const float* from = data + pieces_.first(i) * geometry_.in_size();
-      if (p.pool_type == PoolType::max && has_special(from, pieces_.size(i) * geometry_.in_size())) {
-        return run_plainly(pooling_cpu, p, args, pieces_, i);
-      }
-      execute(pieces_.plan(i).forward,
-              {{DNNL_ARG_SRC, bound.data.at(from)},
+      execute(pieces_.plan(i).run,
+              {{DNNL_ARG_SRC, bound.data.at(data + pieces_.first(i) * geometry_.in_size())},
                {DNNL_ARG_DST, bound.out.at(out + pieces_.first(i) * geometry_.out_size())},
                {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
     });
@@ -210,51 +167,25 @@ class PoolingDnnl final : public PreparedPooling {
 class PoolingBackwardDnnl final : public PreparedPooling {
  public:
   PoolingBackwardDnnl(const PoolingParams& p, const KernelSpec& spec)
-      : PreparedPooling(p, PoolGeometry(p, spec.in[1].shape), true, spec.cores),
-        scratchpad_(pieces_.most([](const Plan& plan) {
-          return std::max(floats(plan.scratchpad), floats(plan.backward_scratchpad));
-        })),
-        places_(pieces_.most([](const Plan& plan) { return floats(plan.places); })) {
-    need(scratchpad_ + places_ + pieces_.most([](const Plan& plan) { return floats(plan.out); }));
-  }
+      : PreparedPooling(p, PoolGeometry(p, spec.in[1].shape), true, spec.cores) {}
 
-  void run(const PoolingParams& p, const KernelArgs& args) const {
+  void run(const PoolingParams&, const KernelArgs& args) const {
     const float* grad = args.in[0].as<float>();
-    const float* data = args.in[1].as<float>();
     float* out = args.out[0].mutable_as<float>();
     each(args, [&](int64_t i, Bindings& bound, float* scratch) {
-      const Plan& plan = pieces_.plan(i);
-      const float* from = data + pieces_.first(i) * geometry_.in_size();
-      const bool maxima = p.pool_type == PoolType::max;
-      if (maxima && has_special(from, pieces_.size(i) * geometry_.in_size())) {
-        return run_plainly(pooling_backward_cpu, p, args, pieces_, i);
-      }
-      float* const places = scratch + scratchpad_;
-      if (maxima) {
-        execute(plan.forward, {{DNNL_ARG_SRC, bound.data.at(from)},
-                               {DNNL_ARG_DST, bound.out.at(places + places_)},
-                               {DNNL_ARG_WORKSPACE, bound.places.at(places)},
-                               {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
-      }
-      execute(plan.backward,
+      execute(pieces_.plan(i).run,
               {{DNNL_ARG_DIFF_DST, bound.out.at(grad + pieces_.first(i) * geometry_.out_size())},
                {DNNL_ARG_DIFF_SRC, bound.data.at(out + pieces_.first(i) * geometry_.in_size())},
-               {DNNL_ARG_WORKSPACE, bound.places.at(places)},
-               {DNNL_ARG_SCRATCHPAD, bound.backward_scratchpad.at(scratch)}});
+               {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
     });
   }
-
- private:
-  const int64_t scratchpad_, places_;  // floats
 };
 
 template <int data>
 Support accepts(const PoolingParams& p, const KernelSpec& spec) {
   if (spec.in[data].dtype != DType::float32) return Support::no("it is for float32");
   if (channels_last(p.layout)) return Support::no("it is for channels first");
-  if (p.pool_type != PoolType::max && p.pool_type != PoolType::avg) {
-    return Support::no("it is for maxima and averages");
-  }
+  if (p.pool_type != PoolType::avg) return Support::no("it is for averages");
   if (spec.in[data].size() < kSmallest) return Support::no("the data is small");
   if (spec.out[0].size() == 0) return Support::no("there is no data");
   const PoolGeometry g(p, spec.in[data].shape);
@@ -276,8 +207,8 @@ void kernels_pool_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   using P = PoolingParams;
   table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl");
-  table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>("_backward_Pooling",
-                                                                        "pooling_backward_dnnl");
+  table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>("_backward_Pooling_mean",
+                                                                        "pooling_mean_backward_dnnl");
 }
 
 }  // namespace loomix::ops

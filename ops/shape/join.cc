@@ -183,6 +183,8 @@ void register_concat(OpTable& table) {
   backward.num_inputs([](const ConcatParams& p) { return p.num_args + 1; })
       .num_outputs([](const ConcatParams& p) { return p.num_args; })
       .infer_shape(backward_concat_shape)
+      .shape_only(1)
+      .scatters()
       .gradient([](const ConcatParams& p, GradBuilder& g) {
         std::vector<GradValue> grads;
         for (int i = 0; i < p.num_args; ++i) grads.push_back(g.grad_of(i));

@@ -196,7 +196,8 @@ OpBuilder<P> add(OpTable& table, const char* name, const char* gradient, const c
 template <class P>
 void add_with_backward(OpTable& table, const char* name, const char* doc,
                        void (*shape)(const P&, ShapeInfer&)) {
-  const std::string backward = std::string("_backward_") + name;
+  std::string backward = "_backward_";
+  backward += name;  // one expression makes GCC 12 warn of an overflow that cannot be
   table.add<P>(name, {"data"}).doc(doc).infer_shape(shape).gradient_op(backward, {head(0), input(0)});
   table.add_hidden<P>(backward, {"grad", "data"}).shape_of(1).shape_only(1).gradient_op(name, {head(0)});
 }

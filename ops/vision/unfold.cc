@@ -115,6 +115,7 @@ void register_unfold(OpTable& table) {
         g.set(0, g.call("_backward_Crop", inputs, g.attrs())[0]);
       });
   table.add_hidden<CropParams>("_backward_Crop", {"grad", "data"})
+      .shape_only(1)
       .num_inputs([](const CropParams& p) { return p.num_args + 1; })
       .infer_shape(crop_backward_shape)
       .gradient([](const CropParams& p, GradBuilder& g) {

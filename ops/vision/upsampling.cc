@@ -130,6 +130,7 @@ void register_upsampling(OpTable& table) {
       .element_cost(0.3)
       .gradient(gradient);
   table.add_hidden<Params>("_backward_UpSampling", {"grad", "data"})
+      .shape_only(1)
       .num_inputs([](const Params& p) { return p.num_args + 1; })
       .num_outputs([](const Params& p) { return p.num_args; })
       .infer_shape(backward_shape)

@@ -25,7 +25,11 @@ class EagerGrad final : public GradBuilder {
         wanted_(std::move(wanted)),
         options_(options) {
     inputs_ = keep(std::move(inputs));
-    outputs_ = keep(run_op(op, *inputs_, attrs, options).out);
+    RunOptions kept = options;
+    kept.saved = true;
+    RunResult run = run_op(op, *inputs_, attrs, kept);
+    outputs_ = keep(std::move(run.out));
+    saved_ = keep(std::move(run.saved));
     heads_ = keep(std::move(heads));
     op_.gradient(*attrs_, *this);
   }
@@ -34,7 +38,7 @@ class EagerGrad final : public GradBuilder {
   int num_out() const override { return static_cast<int>(outputs_->size()); }
   GradValue in(int i) override { return {inputs_, i}; }
   GradValue out(int i) override { return {outputs_, i}; }
-  GradValue saved(int) override { return {}; }
+  GradValue saved(int i) override { return {saved_, i}; }
   GradValue grad_of(int i) override {
     EXPECT_LT(i, static_cast<int>(heads_->size()));
     return {heads_, i};
@@ -73,6 +77,7 @@ class EagerGrad final : public GradBuilder {
   std::deque<std::vector<Tensor>> values_;
   std::vector<Tensor>* inputs_;
   std::vector<Tensor>* outputs_;
+  std::vector<Tensor>* saved_;
   std::vector<Tensor>* heads_;
   std::map<int, Tensor> grads_;
 };

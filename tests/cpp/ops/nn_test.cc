@@ -27,18 +27,44 @@ void compare_kernels(const std::string& op, const std::vector<Tensor>& inputs, c
     auto fresh_inputs = inputs;
     return run_op(op, fresh_inputs, attrs, how);
   };
-  const auto want = run(def.kernels.back().name, 1).out;
+  const auto reference = run(def.kernels.back().name, 1);
+  const auto& want = reference.out;
   const std::string chosen = run("", 1).kernel;
   for (const Kernel& kernel : def.kernels) {
     const std::string name = kernel.name;
     const bool may_run =
         (name.ends_with("_gemm") || name.ends_with("_dnnl")) && !name.ends_with("_bfloat16_dnnl");
     if (name != chosen && !(forced && may_run)) continue;
-    const auto got = run(name, 1).out, by_team = run(name, 3).out;
+    const auto alone = run(name, 1);
+    const auto &got = alone.out, by_team = run(name, 3).out;
+    for (size_t i = 0; i < alone.saved.size(); ++i) {
+      if (!is_floating(alone.saved[i].dtype)) {
+        EXPECT_EQ(alone.saved[i].bytes, reference.saved[i].bytes) << op << " saves other values by " << name;
+      }
+    }
     for (size_t i = 0; i < want.size(); ++i) {
       expect_close(got[i], want[i], tolerance(inputs[0].dtype), op + " by " + name);
       EXPECT_EQ(got[i].bytes, by_team[i].bytes) << op << " by " << name << " depends on the number of cores";
     }
+  }
+}
+
+// Forward, and the gradient of data.
+void compare_pooling(const Tensor& x, const TextPairs& attrs, bool forced = false) {
+  RunOptions kept;
+  kept.saved = true;
+  compare_kernels("Pooling", {x}, attrs, {}, forced);
+  compare_kernels("Pooling", {x}, attrs, kept, forced);
+  const RunResult run = run_op("Pooling", {x}, attrs, kept);
+  const Tensor &y = run.out[0], grad = random_tensor(y.shape, 2, x.dtype);
+  const auto type = std::ranges::find(attrs, "pool_type", &TextPairs::value_type::first);
+  const std::string name = type == attrs.end() ? "max" : type->second;
+  if (name == "max") {
+    compare_kernels("_backward_Pooling_max", {grad, run.saved[0], x}, attrs, {}, forced);
+  } else if (name == "lp") {
+    compare_kernels("_backward_Pooling_norm", {grad, x, y}, attrs, {}, forced);
+  } else {
+    compare_kernels("_backward_Pooling_mean", {grad, x}, attrs, {}, forced);
   }
 }
 
@@ -117,9 +143,7 @@ TEST(Convolution, HalvesAndChannelsLastInPieces) {
   compare_kernels("_backward_Convolution_weight", {grad, x, w}, attrs, add);
   TextPairs last = {{"kernel", "(3, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}, {"layout", "NHWC"}};
   const Tensor images = random_tensor({9, 520, 512, 3}, 5, DType::float32);
-  compare_kernels("Pooling", {images}, last);
-  const Tensor out = run_op("Pooling", {images}, last).out[0];
-  compare_kernels("_backward_Pooling", {random_tensor(out.shape, 6, DType::float32), images, out}, last);
+  compare_pooling(images, last);
 }
 
 TEST(Convolution, AgreesWithItsDefinition) {
@@ -381,11 +405,7 @@ TEST(Dot, KernelsAndGradients) {
 TEST(Pooling, KernelsAndGradients) {
   for (const Shape& data : {Shape{2, 3, 8, 24}, Shape{2, 3, 9, 7}, Shape{0, 3, 8, 8}, Shape{1, 1, 2, 2}}) {
     const TextPairs attrs = {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}};
-    const Tensor x = random_tensor(data, 1, DType::float32);
-    compare_kernels("Pooling", {x}, attrs);
-    std::vector<Tensor> inputs = {x};
-    const Tensor y = run_op("Pooling", inputs, attrs).out[0];
-    compare_kernels("_backward_Pooling", {random_tensor(y.shape, 2, DType::float32), x, y}, attrs);
+    compare_pooling(random_tensor(data, 1, DType::float32), attrs);
   }
   for (const char* type : {"max", "avg", "sum", "lp"}) {
     for (const char* convention : {"valid", "full", "same"}) {
@@ -416,13 +436,6 @@ Tensor coarse_tensor(const Shape& shape, uint32_t seed) {
   return {shape, DType::float32, values};
 }
 
-void compare_pooling(const Tensor& x, const TextPairs& attrs, bool forced = false) {
-  compare_kernels("Pooling", {x}, attrs, {}, forced);
-  std::vector<Tensor> inputs = {x};
-  const Tensor y = run_op("Pooling", inputs, attrs).out[0];
-  compare_kernels("_backward_Pooling", {random_tensor(y.shape, 2, DType::float32), x, y}, attrs, {}, forced);
-}
-
 TEST(Pooling, LibraryAgrees) {
   for (const char* type : {"max", "avg"}) {
     for (const char* include : {"True", "False"}) {
@@ -436,7 +449,7 @@ TEST(Pooling, LibraryAgrees) {
                                {"pad", pad},
                                {"pool_type", type},
                                {"count_include_pad", include}},
-                              true);
+                              std::string_view(type) == "avg");
             }
           }
         }
@@ -465,15 +478,33 @@ TEST(Pooling, MaximaOfSpecialValues) {
     auto* values = reinterpret_cast<float*>(x.bytes.data());
     std::fill_n(values + 37 * 900, 900, special);
     const TextPairs attrs = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}};
-    const auto got = run_op("Pooling", {x}, attrs);
-    RunOptions plainly;
-    plainly.kernel = "pooling_cpu";
-    EXPECT_EQ(got.out[0].bytes, run_op("Pooling", {x}, attrs, plainly).out[0].bytes) << got.kernel;
-    plainly.kernel = "pooling_backward_cpu";
-    const Tensor grad = random_tensor(got.out[0].shape, 2, DType::float32);
-    expect_close(run_op("_backward_Pooling", {grad, x, got.out[0]}, attrs).out[0],
-                 run_op("_backward_Pooling", {grad, x, got.out[0]}, attrs, plainly).out[0], 1e-6, "gradient");
+    for (bool saved : {false, true}) {
+      RunOptions how;
+      how.saved = saved;
+      const auto got = run_op("Pooling", {x}, attrs, how);
+      how.kernel = "pooling_cpu";
+      const auto want = run_op("Pooling", {x}, attrs, how);
+      EXPECT_EQ(got.out[0].bytes, want.out[0].bytes) << got.kernel;
+      EXPECT_EQ(got.saved[0].bytes, want.saved[0].bytes) << got.kernel;
+    }
   }
+}
+
+// The first of several maxima, counted row by row, takes the gradient; windows of more than 255 places, too.
+TEST(Pooling, PlacesOfMaxima) {
+  const auto places = [](const Shape& shape, const std::vector<double>& values, const TextPairs& attrs) {
+    RunOptions kept;
+    kept.saved = true;
+    return run_op("Pooling", {Tensor(shape, DType::float32, values)}, attrs, kept).saved[0].values();
+  };
+  using Places = std::vector<double>;
+  const TextPairs square = {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}};
+  EXPECT_EQ(places({1, 1, 2, 4}, {1, 2, 5, 5, 3, 0, 5, 5}, square), (Places{2, 0}));
+  EXPECT_EQ(places({1, 1, 1, 3}, {1, 3, 3}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}}), (Places{5, 4, 3}));
+  std::vector<double> many(400, 0);
+  many[333] = 1;
+  EXPECT_EQ(places({1, 1, 20, 20}, many, {{"kernel", "(20, 20)"}}), Places{333});
+  EXPECT_EQ(places({1, 1, 20, 20}, many, {{"global_pool", "True"}}), Places{333});
 }
 
 TEST(Softmax, KernelsAndGradients) {

@@ -140,7 +140,7 @@ const Case kCases[] = {
      {{10, 5}, {10, 1}}},
     {"Pooling",
      "pooling_dnnl",
-     {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}},
+     {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "avg"}},
      {{4, 16, 16, 16}},
      {{4, 16, 8, 8}}},
     {"FullyConnected",

@@ -86,9 +86,12 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_SparseEmbedding",
        {{Shape{2, 3, 2}, Shape{2, 3}}, {{"input_dim", "4"}, {"output_dim", "2"}}}},
       {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
-      {"_backward_Pooling", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_max", {{filtered, Shape{2, 4, 1, 4, 4}, image}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_mean", {{filtered, image}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_norm", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
       {"Pooling_v1", {{image}, {{"kernel", "(2, 2)"}}}},
-      {"_backward_Pooling_v1", {{filtered, image, filtered}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_v1_max", {{filtered, Shape{2, 4, 1, 4, 4}, image}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_Pooling_v1_mean", {{filtered, image}, {{"kernel", "(2, 2)"}}}},
   };
   return samples;
 }
