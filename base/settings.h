@@ -25,6 +25,7 @@ struct Settings {
   int64_t max_memory_bytes = 0;
   bool inplace = true;
   bool coshare = true;
+  double recompute_share = 0.01;
   bool dnnl = true;
   std::string explain;
   std::string dump_passes;

@@ -117,6 +117,7 @@ class BoundExecutor final : public RefCounted {
   // What was compiled: calls, kernels, offsets, bytes beside their lower bound.
   std::string explain(RunMode mode);
   const GraphPlan& plan(RunMode mode) { return program(mode).plan(); }
+  PlannedBytes compare_sharing(RunMode mode) { return program(mode).compare_sharing(); }
 
  private:
   BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
@@ -139,6 +140,7 @@ class BoundExecutor final : public RefCounted {
   Graph add_gradients(Graph graph);
   using Constants = std::map<const NodeInfo*, NDArray>;
   Graph simplified(Graph graph, bool training, Constants& constants);
+  Graph with_less_kept(Graph graph, const Constants& constants) const;
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;
   // Decides how values are stored, and adds conversions; empty where all are dense. `wanted`: one a graph output.

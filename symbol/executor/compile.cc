@@ -6,14 +6,16 @@
 #include "base/error.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/bound_executor.h"
+#include "symbol/passes/defer_scatter.h"
 #include "symbol/passes/end_pass.h"
 #include "symbol/passes/gradient.h"
 #include "symbol/passes/place.h"
 #include "symbol/passes/prune.h"
+#include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
 
-// From the composed graph to programs: gradient, infer, simplify, place, plan. What simplify and place add is inferred again.
-// With a monitor nothing is simplified, so that it sees every node.
+// From the composed graph to programs: gradient, infer, simplify, recompute, place, plan. What a pass adds is inferred again.
+// With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
 
 // Shapes and types of all values, from the arrays of the variables. Everything must follow from them.
@@ -83,8 +85,27 @@ Graph BoundExecutor::training_graph() {
     }
     graph.outputs.push_back(result.grads[i]);
   }
+  if (!monitor_) graph = defer_scatter(std::move(graph));
   graph = prune(graph);
   end_pass("gradient", graph);
+  return graph;
+}
+
+// Only what is alive at the peak is worth making again.
+Graph BoundExecutor::with_less_kept(Graph graph, const Constants& constants) const {
+  if (monitor_ || options_.plan.own_memory || options_.plan.recompute_share <= 0) return graph;
+  const Inference known = infer(graph, constants);
+  const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
+  const ValueIndex index(graph);
+  std::vector<char> pinned(static_cast<size_t>(index.size()), false);
+  for (const ValueRef& output : graph.outputs) pinned[index[output]] = true;
+  const GraphPlan plan = plan_memory(graph, known, devices, pinned, {}, {.co_share = false});
+  if (plan.memory.arenas.empty()) return graph;
+  graph = recompute(graph, known,
+                    {.table = runtime_.table(),
+                     .peak = plan.memory.arenas[0].peak,
+                     .share = options_.plan.recompute_share});
+  end_pass("recompute", graph);
   return graph;
 }
 
@@ -198,7 +219,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   const bool gradients = mode != RunMode::inference && wants_gradients();
   Constants constants;
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
-  if (gradients) simple = add_gradients(std::move(simple));
+  if (gradients) simple = add_gradients(with_less_kept(std::move(simple), constants));
   Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
   std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   const Graph& graph = placed.graph;

@@ -31,25 +31,21 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
                  const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options)
     : runtime_(runtime),
       training_(training),
-      poison_(options.poison),
+      options_(options),
       graph_(std::move(graph)),
       index_(graph_),
       known_(std::move(known)),
       devices_(std::move(devices)) {
-  std::vector<char> pinned(index_.size(), options.own_memory);
+  pinned_.assign(index_.size(), options.own_memory);
   for (int value = 0; value < index_.size(); ++value) {
-    if (known_.stype(value) != StorageType::dense) pinned[value] = true;  // only its task knows its size
+    if (known_.stype(value) != StorageType::dense) pinned_[value] = true;  // only its task knows its size
   }
-  for (const auto& [value, array] : bindings.arrays) pinned[index_[value]] = true;
+  for (const auto& [value, array] : bindings.arrays) pinned_[index_[value]] = true;
   requests_.assign(index_.size(), ops::Req::write);
   for (const auto& [value, request] : bindings.requests) requests_[index_[value]] = request;
-  if (!options.own_memory) leave_out_unread(pinned);  // a monitor reads all
+  if (!options.own_memory) leave_out_unread();  // a monitor reads all
   choose_kernels();
-  plan_ = plan_memory(graph_, known_, devices_, pinned,
-                      options.own_memory ? std::span<const int64_t>() : scratch_bytes_,
-                      {.inplace = options.inplace && !options.own_memory,
-                       .co_share = options.co_share,
-                       .ordering = options.ordering});
+  plan_ = make_plan(options.inplace, options.co_share);
   for (const memplan::Arena& needed : plan_.memory.arenas) {
     blocks_.push_back(arena.block(runtime_.engine(), needed.device, needed.bytes));
   }
@@ -59,7 +55,7 @@ Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Dev
 }
 
 // Hidden outputs are for gradients: without readers they are neither computed nor given memory.
-void Program::leave_out_unread(std::vector<char>& pinned) {
+void Program::leave_out_unread() {
   std::vector<char> read(index_.size(), false);
   for (const ValueRef& output : graph_.outputs) read[index_[output]] = true;
   for (NodeId id = 0; id < graph_.size(); ++id) {
@@ -72,9 +68,21 @@ void Program::leave_out_unread(std::vector<char>& pinned) {
       const int value = index_(id, i);
       if (read[value]) continue;
       requests_[value] = ops::Req::null;
-      pinned[value] = true;
+      pinned_[value] = true;
     }
   }
+}
+
+GraphPlan Program::make_plan(bool inplace, bool co_share) const {
+  return plan_memory(
+      graph_, known_, devices_, pinned_, options_.own_memory ? std::span<const int64_t>() : scratch_bytes_,
+      {.inplace = inplace && !options_.own_memory, .co_share = co_share, .ordering = options_.ordering});
+}
+
+PlannedBytes Program::compare_sharing() const {
+  const auto bytes = [&](bool inplace, bool co_share) { return make_plan(inplace, co_share).memory.bytes(); };
+  const memplan::Plan both = make_plan(true, true).memory;
+  return {bytes(false, false), bytes(true, false), bytes(false, true), both.bytes(), both.lower_bound()};
 }
 
 // What a node needs beside its values must be known before memory is planned.
@@ -203,7 +211,7 @@ void Program::make_call(Step& step) {
                                         .choice = &choices_[id],
                                         .scratch = &arrays_[scratch_value(id)]});
   }
-  if (poison_) add_poison(step, in);
+  if (options_.poison) add_poison(step, in);
   step.outdated = false;
 }
 
@@ -418,6 +426,9 @@ std::string Program::explain() const {
       "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
       graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()),
       megabytes(memory.naive()), megabytes(memory.lower_bound()));
+  if (!memory.edges.empty())
+    text += fmt::format("{} waits for memory, of steps that are more than {} apart\n", memory.edges.size(),
+                        memory.window);
   for (const Step& step : steps_) {
     const Node& node = graph_[step.node];
     text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),

@@ -16,8 +16,9 @@ namespace loomix {
 struct PlanOptions {
   bool inplace = true;
   bool co_share = true;
-  memplan::Ordering ordering = memplan::Ordering::keep;
-  bool own_memory = false;  // every value in memory of its own: for monitors that look at values later
+  memplan::Ordering ordering = memplan::Ordering::balance;
+  double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
+  bool own_memory = false;        // every value in memory of its own: for monitors that look at values later
   bool poison =
       false;  // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
 };
@@ -66,6 +67,8 @@ class Program final : public RefCounted {
   const GraphPlan& plan() const { return plan_; }
   int num_calls() const { return static_cast<int>(steps_.size()); }
   std::string explain() const;
+  // Plans anew, each way of sharing with and without the other.
+  PlannedBytes compare_sharing() const;
 
  private:
   struct Step {
@@ -84,8 +87,9 @@ class Program final : public RefCounted {
   void place_values(NodeId id);
   void add_poison(Step& step, std::span<const NDArray* const> in) const;
   void find_gates();
-  void leave_out_unread(std::vector<char>& pinned);
+  void leave_out_unread();
   void choose_kernels();
+  GraphPlan make_plan(bool inplace, bool co_share) const;
   void find_users();
   void address_random_numbers(Step& step);
   void push(Step& step, bool visit = true);
@@ -97,13 +101,14 @@ class Program final : public RefCounted {
 
   Runtime& runtime_;
   const bool training_;
-  const bool poison_;
+  const PlanOptions options_;
   Graph graph_;
   const ValueIndex index_;
   Inference known_;
   std::vector<Device> devices_;
   std::vector<ops::KernelChoice> choices_;  // one a node
   std::vector<int64_t> scratch_bytes_;      // one a node
+  std::vector<char> pinned_;                // one a value: memory of its own
   GraphPlan plan_;
   std::vector<Ref<ArenaBlock>> blocks_;
   std::vector<uint64_t> runs_;  // of each block: this program's last run

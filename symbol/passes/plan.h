@@ -20,6 +20,15 @@ struct GraphPlan {
   bool planned(int value) const { return memory.offset[value] >= 0; }
 };
 
+// What the values take by each way of sharing memory.
+struct PlannedBytes {
+  int64_t naive = 0;  // every value in memory of its own
+  int64_t inplace = 0;
+  int64_t co_share = 0;
+  int64_t both = 0;
+  int64_t lower_bound = 0;  // of `both`
+};
+
 // `pinned`: values with memory of their own: variables, outputs, gradients that go to the user's arrays. Saved
 // values that nobody reads get no memory. `scratch_bytes`: what each node needs while it runs; empty: it is not planned.
 GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<const Device> devices,

@@ -481,6 +481,44 @@ def test_settings_switch_off_the_sharing_of_memory(inplace, coshare, megabytes):
     assert float(re.search(r"planned ([0-9.]+) MB", result.stdout)[1]) == megabytes
 
 
+def test_cheap_values_are_computed_again_as_far_as_the_setting_allows():
+    code = """if True:
+        import loomix as mx
+        net = mx.sym.var("x")
+        for _ in range(4):
+            net = mx.sym.Convolution(net, num_filter=8, kernel=(3, 3), pad=(1, 1))
+            net = mx.sym.Activation(mx.sym.BatchNorm(net), act_type="relu")
+        run = net.simple_bind(mx.cpu(), x=(8, 8, 32, 32))
+        assert ("_BatchNorm_again" in run.debug_str()) == (run.planned_memory(True)["both"] < 2.5e6)
+        print(run.planned_memory(True)["both"])
+    """
+
+    def planned(share):
+        environment = {**os.environ, "LOOMIX_RECOMPUTE_SHARE": str(share)}
+        command = [sys.executable, "-c", code]
+        return int(
+            subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=60, check=True).stdout
+        )
+
+    assert planned(1) < 0.75 * planned(0)
+
+
+def test_planned_memory_compares_ways_of_sharing():
+    net = mx.sym.var("x")
+    for i in range(6):
+        net = mx.sym.FullyConnected(mx.sym.tanh(net), num_hidden=1024, name=f"fc{i}")
+    run = net.simple_bind(mx.cpu(), x=(256, 1024))
+    for training in (False, True):
+        memory = run.planned_memory(is_train=training)
+        assert list(memory) == ["naive", "inplace", "co_share", "both", "lower_bound"]
+        assert memory["naive"] > memory["inplace"] > memory["both"] >= memory["lower_bound"] > 0
+        assert memory["naive"] > memory["co_share"] >= memory["both"]
+    assert run.planned_memory(False)["both"] < run.planned_memory(True)["both"]
+    assert run.planned_memory()["both"] == run.planned_memory(False)["both"]
+    megabytes = float(re.search(r"planned ([0-9.]+) MB", run.debug_str())[1])
+    assert megabytes == pytest.approx(run.planned_memory(True)["both"] / 2**20, abs=0.1)
+
+
 def test_dumped_passes(tmp_path):
     code = """if True:
         import loomix as mx
@@ -492,15 +530,15 @@ def test_dumped_passes(tmp_path):
     environment = {**os.environ, "LOOMIX_DUMP_PASSES": "all", "LOOMIX_DUMP_FOLDER": str(tmp_path / "dump")}
     subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=True)
     texts = {path.stem[5:]: path.read_text() for path in sorted((tmp_path / "dump").iterdir())}
-    assert list(texts) == ["prune", "gradient", "infer", "simplify", "place", "plan"]
+    assert list(texts) == ["prune", "gradient", "infer", "simplify", "recompute", "place", "plan"]
     assert "_mul_scalar" in texts["prune"] and "_mul_scalar" not in texts["simplify"]
     assert "backward of" in texts["gradient"] and "float32 (2, 2)" in texts["infer"]
     assert "lower bound" in texts["plan"]
-    environment = {**os.environ, "LOOMIX_DUMP_PASSES": "plan,simplify"}
+    environment = {**os.environ, "LOOMIX_DUMP_PASSES": "plan,recompute,simplify"}
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, timeout=60, check=True, capture_output=True, text=True
     )
-    assert re.findall("---- (.*)", run.stderr) == ["simplify", "plan"]
+    assert re.findall("---- (.*)", run.stderr) == ["simplify", "recompute", "plan"]
 
 
 def test_eval():

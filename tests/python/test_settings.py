@@ -26,6 +26,7 @@ ELSEWHERE = {
     "MAX_MEMORY_BYTES": ("tests/python/test_package.py", "LOOMIX_MAX_MEMORY_BYTES"),
     "INPLACE": ("tests/python/test_executor.py", "LOOMIX_INPLACE"),
     "COSHARE": ("tests/python/test_executor.py", "LOOMIX_COSHARE"),
+    "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),
     "DUMP_FOLDER": ("tests/python/test_executor.py", "LOOMIX_DUMP_FOLDER"),
     "NAN_CHECK": ("tests/python/test_debug.py", "LOOMIX_NAN_CHECK"),

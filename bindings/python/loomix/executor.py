@@ -260,6 +260,23 @@ class Executor:
         # Scripts look for MXNet's line, the third from the end when split at "\n".
         return f"{self._handle.explain(training)}Total {megabytes} MB allocated\n\n"
 
+    def planned_memory(self, is_train: bool = False) -> dict[str, int]:
+        """Bytes that the values of a pass take, without arguments, gradients of arguments and outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+            Whether for a pass in training mode, with its gradients; else for prediction.
+
+        Returns
+        -------
+        dict
+            ``naive``: each value in memory of its own. ``inplace``: outputs take the memory of inputs. ``co_share``: values
+            that are not alive together lie in the same place. ``both``: as it is. ``lower_bound``: the most that is alive at
+            once.
+        """
+        return self._handle.compare_sharing(bool(is_train))
+
     def _requests(self) -> list[Any]:
         names = self._symbol.list_arguments()
         return _requests(self._grad_req, names)

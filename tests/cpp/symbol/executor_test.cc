@@ -378,7 +378,7 @@ TEST(Executor, RandomPlansUnderEightWorkersEqualTheNaiveEngine) {
     const ops::Req request = seed % 2 ? ops::Req::add : ops::Req::write;
     const auto want = train(naive, symbol, {.inplace = false, .co_share = false}, request);
     for (bool inplace : {false, true}) {
-      for (auto ordering : {memplan::Ordering::keep, memplan::Ordering::extend}) {
+      for (auto ordering : {memplan::Ordering::keep, memplan::Ordering::balance, memplan::Ordering::extend}) {
         PlanOptions plan;
         plan.inplace = inplace;
         plan.co_share = true;

@@ -25,6 +25,7 @@ GraphHandle make(const Symbol& symbol, const std::string& name) {
   PlanOptions plan;
   plan.inplace = settings().inplace;
   plan.co_share = settings().coshare;
+  plan.recompute_share = settings().recompute_share;
   return {CachedGraph::make(runtime(), symbol, name, plan)};
 }
 

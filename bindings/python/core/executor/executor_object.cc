@@ -67,6 +67,7 @@ BindOptions bind_options(const Names& groups, const py::object& shared) {
   BindOptions options;
   options.plan.inplace = settings().inplace;
   options.plan.co_share = settings().coshare;
+  options.plan.recompute_share = settings().recompute_share;
   options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;
@@ -177,6 +178,17 @@ void add_executor_type(PyObject* module) {
       .def("planned_bytes",
            [](const Handle& handle, bool training) {
              return handle.executor->plan(mode_of(training)).memory.bytes();
+           })
+      .def("compare_sharing",
+           [](const Handle& handle, bool training) {
+             const PlannedBytes bytes = handle.executor->compare_sharing(mode_of(training));
+             py::dict result;
+             result["naive"] = bytes.naive;
+             result["inplace"] = bytes.inplace;
+             result["co_share"] = bytes.co_share;
+             result["both"] = bytes.both;
+             result["lower_bound"] = bytes.lower_bound;
+             return result;
            })
       .def("explain",
            [](const Handle& handle, bool training) { return handle.executor->explain(mode_of(training)); });
