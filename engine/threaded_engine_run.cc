@@ -73,13 +73,15 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
   const bool wide = task->max_cores > 1 && state.inline_depth == 0;
   const int extra = wide ? cores_.take(task->max_cores - 1, task->patience_ns) : 0;
   // How work is cut into parts decides how sums are rounded, so it must not depend on what else runs.
-  context.cores = options_.deterministic ? std::clamp<int>(task->max_cores, 1, cores_.cores()) : 1 + extra;
+  const bool splits = wide || options_.deterministic;
+  context.cores = splits ? std::clamp<int>(task->max_cores, 1, cores_.cores()) : 1;
+  context.threads = options_.deterministic ? context.cores : 1 + extra;
   context.team = &team_;
   const bool own_thread = state.worker != nullptr;
   const int outer_threads = own_thread ? state.omp_threads : omp_threads();
-  if (outer_threads != context.cores) {
-    set_omp_threads(context.cores);
-    if (own_thread) state.omp_threads = context.cores;
+  if (outer_threads != context.threads) {
+    set_omp_threads(context.threads);
+    if (own_thread) state.omp_threads = context.threads;
   }
   bool finished = true;
   if (task->flags & kAsync) [[unlikely]] {
@@ -116,7 +118,7 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
     task->work.reset();
     leave_body(state, outer);
   }
-  if (!own_thread && outer_threads != context.cores) set_omp_threads(outer_threads);
+  if (!own_thread && outer_threads != context.threads) set_omp_threads(outer_threads);
   cores_.give(extra);
   return finished;
 }

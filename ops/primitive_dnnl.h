@@ -155,7 +155,7 @@ void checked(const char* who, Fn&& fn) {
 class OneThread {
  public:
   OneThread() : OneThread(std::max(engine::omp_threads(), 1)) {}
-  explicit OneThread(const engine::RunContext& context) : OneThread(context.cores) {}
+  explicit OneThread(const engine::RunContext& context) : OneThread(context.threads) {}
   ~OneThread() { engine::set_omp_threads(after_); }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;

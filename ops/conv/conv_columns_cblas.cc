@@ -84,7 +84,7 @@ void PreparedConvColumns::each(const KernelArgs& args, int64_t count, Fn&& fn) c
     const ScratchSlots::Use slot(slots);
     for (int64_t i = begin; i < end; ++i) fn(i, slot.as<double>());
   });
-  engine::set_omp_threads(args.context->cores);
+  engine::set_omp_threads(args.context->threads);
 }
 
 ConvColumns::ConvColumns(const ConvGeometry& g, bool, int cores) : PreparedConvColumns(g, 0, cores) {}

@@ -32,7 +32,7 @@ void each_matrix(const KernelArgs& args, int64_t count, double flops, Fn&& fn) {
     engine::set_omp_threads(1);
     for (int64_t i = begin; i < end; ++i) fn(i);
   });
-  engine::set_omp_threads(args.context->cores);
+  engine::set_omp_threads(args.context->threads);
 }
 
 // The first matrix for which a loop over a batch failed, whichever thread saw it.

@@ -53,7 +53,7 @@ void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunCo
            c + top * s.n + left);
     });
   }
-  engine::set_omp_threads(context.cores);
+  engine::set_omp_threads(context.threads);
 }
 
 }  // namespace loomix::ops

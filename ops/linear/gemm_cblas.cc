@@ -66,7 +66,7 @@ void matmul_halves(const MatMul& s, DType dtype, const void* a, const void* b, v
                     static_cast<char*>(c) + (i * s.n + first) * size_of(dtype), columns);
     }
   });
-  engine::set_omp_threads(context.cores);
+  engine::set_omp_threads(context.threads);
 }
 
 }  // namespace loomix::ops

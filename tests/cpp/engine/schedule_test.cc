@@ -354,6 +354,34 @@ TEST(ParallelFor, CoversEveryIndexOnceOnSeveralThreads) {
   }
 }
 
+TEST(ParallelFor, WorkersThatFallIdleLaterHelp) {
+  const auto engine = make_threaded_engine({.workers = 2, .inline_cost_ns = 0});
+  std::atomic<bool> is_busy{false}, is_released{false};
+  std::atomic<int> helped{0};
+  push(*engine, {},
+       [&](RunContext&) {
+         is_busy = true;
+         while (!is_released) std::this_thread::yield();
+       },
+       {.may_inline = false});
+  while (!is_busy) std::this_thread::yield();
+  push(*engine, {},
+       [&](RunContext& context) {
+         EXPECT_EQ(context.cores, 2);
+         EXPECT_EQ(context.threads, 1) << "the other core is taken";
+         const auto self = std::this_thread::get_id();
+         const auto deadline = std::chrono::steady_clock::now() + 20s;
+         parallel_for(context, 8, 1, [&](int64_t, int64_t) {
+           is_released = true;
+           if (std::this_thread::get_id() != self) ++helped;
+           while (helped == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+         });
+       },
+       {.may_inline = false, .max_cores = 2, .cost_ns = 10'000'000});
+  engine->wait_all();
+  EXPECT_GT(helped, 0);
+}
+
 TEST(ParallelFor, ConcurrentWideTasks) {
   const auto engine = make_threaded_engine({.workers = 4, .inline_cost_ns = 0});
   std::atomic<int64_t> sum{0};
