@@ -11,13 +11,14 @@
 #include "memplan/reach.h"
 
 // Values that share memory by in-place form a block; blocks are then placed in the arena of their device. Two blocks
-// conflict if their uses overlap in the push order, or if they are near each other and nothing makes all uses of one come
-// before the writer of the other.
+// conflict if their uses overlap in the push order, or if the later one begins while the memory of the earlier one is left
+// alone and nothing makes all uses of that come before.
 namespace loomix::memplan {
 namespace {
 
-constexpr size_t kFewBlocks = 3000;         // more are placed by the methods for many
-constexpr int64_t kSpareBytes = 256 << 10;  // that no parallelism is given up for
+constexpr size_t kFewBlocks = 3000;                          // more are placed by the methods for many
+constexpr int64_t kSpareBytes = 256 << 10, kSparePart = 25;  // that no parallelism is given up for
+constexpr int32_t kFarthest = 64;  // steps: what is pushed so much later hardly ever starts so early
 
 struct Block {
   int64_t bytes = 0;
@@ -25,6 +26,8 @@ struct Block {
   std::vector<int32_t> values;  // in the order in which they take over
   std::vector<int32_t> uses;    // steps, sorted, unique
   size_t settled = 0;           // place in `uses` of the step that wrote the last value
+  int32_t left_alone =
+      0;  // steps after the last use in which no other takes its memory that may run beside it
   int64_t offset = -1;
   int32_t first() const { return uses.front(); }
   int32_t last() const { return uses.back(); }
@@ -61,44 +64,65 @@ void check(std::span<const Value> values, std::span<const InplacePair> pairs) {
   }
 }
 
-// Makes one plan in which steps that are more than `window` apart may have to wait for each other.
+// What a plan may cost.
+struct Limits {
+  bool waits = true;  // whether steps may have to wait for memory that is used again
+  // Waits among neighbours are avoided as long as no more is alive at once on a device; none: they are not avoided.
+  std::map<Device, int64_t> bytes;
+  double part = 1;  // of these, as a placement may need more than what is alive
+};
+
 class Planner {
  public:
-  Planner(std::span<const Value> values, const Options& options, const Reach& reach, int32_t window)
-      : values_(values), options_(options), reach_(reach), block_of_(values.size(), -1) {
-    plan_.window = window;
+  Planner(std::span<const Value> values, std::span<const InplacePair> pairs, const Options& options,
+          const Reach& reach, bool waits_in_place)
+      : values_(values),
+        options_(options),
+        reach_(reach),
+        waits_in_place_(waits_in_place),
+        block_of_(values.size(), -1) {
     plan_.offset.assign(values.size(), -1);
     plan_.inplace_of.assign(values.size(), -1);
-  }
-
-  Plan run(std::span<const InplacePair> pairs) {
     make_blocks(pairs);
-    std::map<Device, std::vector<Block*>> by_device;
     for (Block& block : blocks_) {
-      if (!block.values.empty()) by_device[block.device].push_back(&block);
+      if (!block.values.empty()) by_device_[block.device].push_back(&block);
     }
-    for (auto& [device, blocks] : by_device) {
+    for (auto& [device, blocks] : by_device_) {
       std::sort(blocks.begin(), blocks.end(), [](const Block* a, const Block* b) {
         return std::tuple(a->first(), a->values.front()) < std::tuple(b->first(), b->values.front());
       });
-      Arena arena{device};
-      find_peak(blocks, arena);
-      place(blocks, arena.lower_bound);
+      plan_.arenas.push_back({device});
+      find_peak(blocks, plan_.arenas.back());
+    }
+  }
+
+  int64_t lower_bound() const { return plan_.lower_bound(); }
+
+  Plan run(const Limits& limits) {
+    Plan result = plan_;
+    for (Arena& arena : result.arenas) {
+      const auto& blocks = by_device_.at(arena.device);
+      const auto limit = limits.bytes.find(arena.device);
+      for (Block* block : blocks) block->left_alone = limits.waits ? 0 : reach_.span();
+      if (limits.waits && limit != limits.bytes.end())
+        leave_alone(blocks, limits.part * static_cast<double>(limit->second));
+      // Less than 1/256 is not worth a search.
+      place(blocks,
+            limit != limits.bytes.end() ? limit->second : arena.lower_bound + arena.lower_bound / 256);
       for (const Block* block : blocks) {
         arena.bytes = std::max(arena.bytes, block->offset + block->bytes);
         for (int32_t value : block->values) {
           arena.naive += aligned(values_[value].bytes);
-          plan_.offset[value] = block->offset;
+          result.offset[value] = block->offset;
         }
       }
-      find_edges(blocks);
-      plan_.arenas.push_back(arena);
+      find_edges(blocks, result.edges);
     }
-    std::sort(plan_.edges.begin(), plan_.edges.end(), [](const Edge& a, const Edge& b) {
+    std::sort(result.edges.begin(), result.edges.end(), [](const Edge& a, const Edge& b) {
       return std::tie(a.after, a.before, a.value) < std::tie(b.after, b.before, b.value);
     });
-    plan_.edges.erase(std::unique(plan_.edges.begin(), plan_.edges.end()), plan_.edges.end());
-    return std::move(plan_);
+    result.edges.erase(std::unique(result.edges.begin(), result.edges.end()), result.edges.end());
+    return result;
   }
 
  private:
@@ -106,16 +130,11 @@ class Planner {
     return (bytes + options_.alignment - 1) / options_.alignment * options_.alignment;
   }
 
-  // `use` is done before `step` starts: surely, or with an edge, which may join steps that are far apart.
-  bool may_precede(int32_t use, int32_t step) const {
-    return step - use > plan_.window || reach_.before(use, step);
-  }
-
-  // Every use of the block may precede `step`.
-  bool may_end_before(const Block& block, int32_t step) const {
-    if (step - block.last() > plan_.window) return true;
+  // Whether no use of the block may still go on when `step` starts, or `step` has to wait then.
+  bool is_free(const Block& block, int32_t step) const {
+    if (step - block.last() > block.left_alone) return true;
     return block.last() < step &&
-           std::ranges::all_of(block.open_uses(), [&](int32_t use) { return may_precede(use, step); });
+           std::ranges::all_of(block.open_uses(), [&](int32_t use) { return reach_.before(use, step); });
   }
 
   void make_blocks(std::span<const InplacePair> pairs) {
@@ -147,8 +166,9 @@ class Planner {
     const int32_t step = values_[pair.output].writer;
     if (older.device != newer.device || older.bytes < newer.bytes || older.last() != step) return;
     const auto others = older.open_uses().first(older.open_uses().size() - 1);
-    if (!std::ranges::all_of(others, [&](int32_t use) { return may_precede(use, step); })) return;
-    for (int32_t use : others) add_edge(pair.input, use, step);
+    const auto is_sure = [&](int32_t use) { return reach_.before(use, step); };
+    if (!waits_in_place_ && !std::ranges::all_of(others, is_sure)) return;
+    for (int32_t use : others) add_edge(pair.input, use, step, plan_.edges);
     plan_.inplace_of[pair.output] = pair.input;
     for (int32_t value : newer.values) block_of_[value] = into;
     older.values.insert(older.values.end(), newer.values.begin(), newer.values.end());
@@ -174,8 +194,28 @@ class Planner {
     }
   }
 
-  void place(const std::vector<Block*>& blocks, int64_t lower_bound) const {
-    const int64_t bound = lower_bound + lower_bound / 256;  // less is not worth a search
+  // Leaves the memory of blocks alone after their last use, all of them a step more in turn, as long as what is alive then
+  // stays within `limit`.
+  void leave_alone(const std::vector<Block*>& blocks, double limit) const {
+    std::vector<int64_t> alive(static_cast<size_t>(reach_.steps()) + 1, 0);
+    for (const Block* block : blocks) {
+      alive[block->first()] += block->bytes;
+      alive[block->last() + 1] -= block->bytes;
+    }
+    std::partial_sum(alive.begin(), alive.end(), alive.begin());
+    std::vector<Block*> growing = blocks;
+    for (int32_t distance = 1; distance <= kFarthest && !growing.empty(); ++distance) {
+      std::erase_if(growing, [&](Block* block) {
+        const int32_t step = block->last() + distance;
+        if (step >= reach_.steps() || static_cast<double>(alive[step] + block->bytes) > limit) return true;
+        alive[step] += block->bytes;
+        block->left_alone = distance;
+        return false;
+      });
+    }
+  }
+
+  void place(const std::vector<Block*>& blocks, int64_t bound) const {
     std::vector<Item> items;
     for (const Block* block : blocks) items.push_back({block->bytes, block->first(), block->last()});
     std::vector<int64_t> offsets;
@@ -185,20 +225,25 @@ class Planner {
     } else if (blocks.size() <= kFewBlocks) {
       offsets = place_few(items, find_conflicts(blocks), bound).offsets;
     } else {
-      // From the first step on that is near and may run beside the block's first one, nothing may lie in its place.
-      for (Item& item : items) {
-        item.first = reach_.first_beside(std::max(0, item.first - plan_.window), item.first);
-      }
+      for (size_t i = 0; i < items.size(); ++i) items[i].last = end_of(*blocks[i]);
       offsets = place_many(items, bound).offsets;
     }
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i]->offset = offsets[i];
+  }
+
+  // The last step in which nothing may take the block's memory.
+  int32_t end_of(const Block& block) const {
+    int32_t step =
+        static_cast<int32_t>(std::min<int64_t>(int64_t{block.last()} + block.left_alone, reach_.steps() - 1));
+    while (step > block.last() && is_free(block, step)) --step;
+    return step;
   }
 
   Conflicts find_conflicts(const std::vector<Block*>& blocks) const {
     Conflicts conflicts(blocks.size());
     for (size_t later = 0; later < blocks.size(); ++later) {
       for (size_t earlier = 0; earlier < later; ++earlier) {
-        if (!may_end_before(*blocks[earlier], blocks[later]->first())) conflicts.add(earlier, later);
+        if (!is_free(*blocks[earlier], blocks[later]->first())) conflicts.add(earlier, later);
       }
     }
     return conflicts;
@@ -206,7 +251,7 @@ class Planner {
 
   // Sweeps the arena in push order: a block waits for the uses of what lay in its memory just before, as far as nothing
   // orders them already; what lay there earlier still was waited for then.
-  void find_edges(const std::vector<Block*>& blocks) {
+  void find_edges(const std::vector<Block*>& blocks, std::vector<Edge>& edges) const {
     struct Piece {
       int64_t end;
       const Block* block;
@@ -219,7 +264,7 @@ class Planner {
       while (at != occupied.end() && at->first < end) {
         const auto [offset, piece] = *at;
         for (int32_t use : piece.block->open_uses())
-          add_edge(piece.block->values.back(), use, block->first());
+          add_edge(piece.block->values.back(), use, block->first(), edges);
         at = occupied.erase(at);
         if (offset < begin) occupied.emplace(offset, Piece{begin, piece.block});
         if (piece.end > end) at = std::next(occupied.emplace(end, Piece{piece.end, piece.block}).first);
@@ -229,29 +274,48 @@ class Planner {
   }
 
   // `step` waits for `use` of the value, if nothing makes it wait already.
-  void add_edge(int32_t value, int32_t use, int32_t step) {
-    if (!reach_.before(use, step)) plan_.edges.push_back({use, step, value});
+  void add_edge(int32_t value, int32_t use, int32_t step, std::vector<Edge>& edges) const {
+    if (!reach_.before(use, step)) edges.push_back({use, step, value});
   }
 
   std::span<const Value> values_;
   const Options& options_;
   const Reach& reach_;
+  const bool waits_in_place_;
   std::vector<int32_t> block_of_;
   std::vector<Block> blocks_;
-  Plan plan_;
+  std::map<Device, std::vector<Block*>> by_device_;
+  Plan plan_;  // but for the places
 };
 
-// Reuse among neighbours takes parallelism from them, so it is done only where it saves memory: of windows from the widest
-// on, the first whose plan is hardly larger than that without any.
+// A wait among neighbours takes parallelism from them, so there is one only where it saves memory: the plan with all waits
+// says how much is needed, and the others may take hardly more.
 Plan balance(std::span<const Value> values, std::span<const InplacePair> pairs, const Options& options,
              const Reach& reach) {
-  Plan least = Planner(values, options, reach, 0).run(pairs);
-  const int64_t enough = least.bytes() + least.lower_bound() / 100 + kSpareBytes;
-  for (int32_t window : {reach.span(), 256, 32, 4}) {
-    if (window > reach.span()) continue;
-    Plan plan = Planner(values, options, reach, window).run(pairs);
+  Planner with_waits(values, pairs, options, reach, true);
+  Plan least = with_waits.run({});
+  Limits limits;
+  int64_t enough = 0;
+  for (const Arena& arena : least.arenas) {
+    enough += limits.bytes[arena.device] = arena.bytes + arena.lower_bound / kSparePart + kSpareBytes;
+  }
+  const auto improve = [&](Planner& planner) {
+    if (planner.lower_bound() > enough) return false;
+    for (double part : {1.0, 0.8, 0.5}) {
+      limits.part = part;
+      Plan plan = planner.run(limits);
+      if (plan.bytes() > enough) continue;
+      least = std::move(plan);
+      return true;
+    }
+    return false;
+  };
+  Planner without(values, pairs, options, reach, false);
+  if (least.bytes() <= kSpareBytes) {
+    Plan plan = without.run({.waits = false, .bytes = limits.bytes});
     if (plan.bytes() <= enough) return plan;
   }
+  if (!improve(without)) improve(with_waits);
   return least;
 }
 
@@ -269,12 +333,9 @@ int64_t Plan::lower_bound() const { return total(arenas, &Arena::lower_bound); }
 Plan plan(std::span<const Value> values, std::span<const InplacePair> pairs, const Options& options) {
   check(values, pairs);
   const Reach reach(values);
-  switch (options.ordering) {
-    case Ordering::keep: return Planner(values, options, reach, reach.span()).run(pairs);
-    case Ordering::balance: return balance(values, pairs, options, reach);
-    case Ordering::extend: break;
-  }
-  return Planner(values, options, reach, 0).run(pairs);
+  if (options.ordering == Ordering::balance) return balance(values, pairs, options, reach);
+  const bool waits = options.ordering == Ordering::extend;
+  return Planner(values, pairs, options, reach, waits).run({.waits = waits, .bytes = {}});
 }
 
 }  // namespace loomix::memplan

@@ -29,8 +29,9 @@ struct InplacePair {
 
 // When two values whose uses do not overlap in the push order may share memory.
 enum class Ordering : uint8_t {
-  keep,  // if one's last use surely comes before the other's writer: no parallelism is lost
-  balance,  // as `keep` for steps that are near each other, as `extend` for others: near as far as it costs no memory
+  keep,  // if one's last use surely comes before the other's writer: no parallelism is lost, and there are no edges (but
+         // between steps that are so far apart that Reach does not know, in graphs of more than 16,384)
+  balance,  // as `extend`, but without edges among steps that are near each other, as far as that takes no memory
   extend,  // always; Plan::edges says what must then wait for what
 };
 
@@ -62,10 +63,6 @@ struct Plan {
   std::vector<int32_t> inplace_of;  // the value whose memory this one took over, or -1
   std::vector<Arena> arenas;        // sorted by device
   std::vector<Edge> edges;          // sorted
-  // Steps that are no farther apart than this run side by side as if nothing were shared. With Ordering::keep as many as
-  // Reach sees: all of a graph of up to 16,384 steps, without any edges then.
-  int32_t window = 0;
-
   int64_t bytes() const;
   int64_t naive() const;
   int64_t lower_bound() const;

@@ -2,7 +2,6 @@
 #include "memplan/reach.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace loomix::memplan {
 
@@ -20,13 +19,6 @@ Reach::Reach(std::span<const Value> values) {
   const int64_t all = steps_ / 64 + 2;
   words_ = static_cast<int32_t>(std::min(all, std::max<int64_t>(2, kMostWords / std::max(steps_, 1))));
   bits_.assign(static_cast<size_t>(words_) * static_cast<size_t>(steps_), 0);
-  busy_.assign(static_cast<size_t>(all), 0);
-  const auto mark = [&](int32_t step) { busy_[step / 64] |= uint64_t{1} << (step % 64); };
-  for (const Value& value : values) {
-    if (value.pinned || value.bytes == 0) continue;
-    mark(value.writer);
-    std::for_each(value.readers.begin(), value.readers.end(), mark);
-  }
   std::sort(arrows.begin(), arrows.end());
   arrows.erase(std::unique(arrows.begin(), arrows.end()), arrows.end());
   for (const auto& [reader, writer] : arrows) {
@@ -37,15 +29,6 @@ Reach::Reach(std::span<const Value> values) {
     for (int32_t i = oldest; i <= writer / 64; ++i) row[i % words_] |= earlier[i % words_];
     row[writer / 64 % words_] |= uint64_t{1} << (writer % 64);
   }
-}
-
-int32_t Reach::first_beside(int32_t from, int32_t b) const {
-  for (int32_t i = from / 64; i <= b / 64; ++i) {
-    uint64_t beside = busy_[i] & ~word(b, i);
-    if (i == from / 64) beside &= ~uint64_t{0} << (from % 64);
-    if (beside != 0) return std::min(b, i * 64 + std::countr_zero(beside));
-  }
-  return b;
 }
 
 }  // namespace loomix::memplan

@@ -21,8 +21,6 @@ class Reach {
   bool before(int32_t a, int32_t b) const {
     return a < b && b / 64 - a / 64 < words_ && (word(b, a / 64) >> (a % 64) & 1);
   }
-  // The earliest step of [from, b) that is not surely done before b; b if all are. `from` is at most span() before b.
-  int32_t first_beside(int32_t from, int32_t b) const;
 
  private:
   uint64_t word(int32_t b, int32_t i) const { return bits_[static_cast<size_t>(b) * words_ + i % words_]; }
@@ -30,7 +28,6 @@ class Reach {
   int32_t steps_ = 0;
   int32_t words_ = 1;
   std::vector<uint64_t> bits_;  // row b: the steps that come before b, word i at i % words_
-  std::vector<uint64_t> busy_;  // steps that use memory to be planned
 };
 
 }  // namespace loomix::memplan

@@ -426,9 +426,7 @@ std::string Program::explain() const {
       "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
       graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()),
       megabytes(memory.naive()), megabytes(memory.lower_bound()));
-  if (!memory.edges.empty())
-    text += fmt::format("{} waits for memory, of steps that are more than {} apart\n", memory.edges.size(),
-                        memory.window);
+  if (!memory.edges.empty()) text += fmt::format("{} waits for memory\n", memory.edges.size());
   for (const Step& step : steps_) {
     const Node& node = graph_[step.node];
     text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),
