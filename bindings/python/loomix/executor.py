@@ -271,9 +271,9 @@ class Executor:
         Returns
         -------
         dict
-            ``naive``: each value in memory of its own. ``inplace``: outputs take the memory of inputs. ``co_share``: values
-            that are not alive together lie in the same place. ``both``: as it is. ``lower_bound``: the most that is alive at
-            once.
+            ``naive``: each value in memory of its own. ``inplace``: outputs take the memory of inputs. ``co_share``:
+            values that are not alive together lie in the same place. ``both``: as it is. ``lower_bound``: the most
+            that is alive at once.
         """
         return self._handle.compare_sharing(bool(is_train))
 
