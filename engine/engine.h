@@ -48,10 +48,10 @@ struct Describe {
 class RunContext {
  public:
   Device device;
-  int cores = 1;                 // how many threads parallel_for may use here, as workers fall idle
-  int threads = 1;               // how many threads a library may start: cores that were idle when the body began
-  Team* team = nullptr;          // the threads of parallel_for; null: only this one
-  void* stream = nullptr;        // the device's native stream (cudaStream_t); null on hosts
+  int cores = 1;           // how many threads parallel_for may use here, as workers fall idle
+  int threads = 1;         // how many threads a library may start: cores that were idle when the body began
+  Team* team = nullptr;    // the threads of parallel_for; null: only this one
+  void* stream = nullptr;  // the device's native stream (cudaStream_t); null on hosts
   DeviceQueue* queue = nullptr;  // the same as an object of the engine's; null on hosts
 };
 
