@@ -215,6 +215,53 @@ def test_a_worker_is_started_again(tmp_path, monkeypatch):
     assert sorted(out.splitlines()) == ["[worker 0] good", "[worker 1] good"]
 
 
+FITTED = """
+import os, signal, sys
+import numpy as np
+import loomix as mx
+store = mx.kv.create("dist_sync")
+random = np.random.RandomState(store.rank)
+data = mx.io.NDArrayIter(random.rand(24, 3), random.rand(24), batch_size=4, label_name="out_label")
+net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, name="out"), label_names=["out_label"])
+trained = []
+
+def after_batch(param):
+    trained.append((param.epoch, param.nbatch))
+    if trained[-1] == (1, 2) and store.rank == 1 and sys.argv[1] == "die" and not os.path.exists("died"):
+        mx.nd.waitall()
+        open("died", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+mx.random.seed(5)
+for epochs in ((0, 3), (3, 4)):  # twice, as scripts do that change the data
+    module.fit(data, kvstore=store, optimizer="sgd", optimizer_params={"learning_rate": 0.1}, eval_metric="mse",
+               initializer=mx.init.One(), batch_end_callback=after_batch, begin_epoch=epochs[0], num_epoch=epochs[1])
+weight, bias = (module.get_params()[0][name].asnumpy().ravel() for name in ("fc_weight", "fc_bias"))
+print("weights", *(float(x).hex() for x in (*weight, *bias)), "steps", len(trained), "first", trained[0])
+"""
+
+
+def test_fit_goes_on_where_a_restarted_worker_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ends = {}
+    for how in ("live", "die"):
+        code, out, err = run("-n", "2", "-s", "2", "--restart", sys.executable, "-c", FITTED, how)
+        assert code == 0, err
+        ends[how] = dict(
+            re.fullmatch(r"\[worker (\d)\] weights (.*)", line).groups() for line in out.splitlines()
+        )
+    assert "worker 1 ended with -9 and is started again" in err
+    # The push of batch 2 is in or not; either way its step is made once.
+    assert re.search(
+        r"worker 1 was started again; it goes on with batch [23] of epoch 1, as its pushes", err
+    ), err
+    weights = {how: {end.split(" steps ")[0] for end in of.values()} for how, of in ends.items()}
+    assert len(weights["live"]) == 1 and weights["die"] == weights["live"]
+    assert ends["live"]["1"].endswith("steps 24 first (0, 0)")
+    assert re.search(r"steps 1[56] first \(1, [23]\)$", ends["die"]["1"])
+
+
 PERSISTENT = """
 import os, time
 import loomix as mx

@@ -82,6 +82,9 @@ class DistKVStore(KVStore):
         self._handle = _core.make_dist_store(_TYPES[kind], staleness)
         self._updater: Any = None
         self._calls = 0
+        self._pushes_before: dict[Any, int] = {}  # of each key, when this process set its first value
+        self._steps_passed_over = 0
+        self._program_counts = False
 
     def init(self, key: Any, value: Any) -> None:
         """Sets the first values of keys: those of rank 0. All workers call it, with values of the same shapes
@@ -101,6 +104,15 @@ class DistKVStore(KVStore):
         """
         super().init(key, value)
         self._follow_rank_0()
+        for one in key if isinstance(key, (list, tuple)) else [key]:
+            self._pushes_before[one] = self._handle.pushes(one)
+
+    def _steps_to_pass_over(self, keys: list[Any]) -> int:
+        """How many steps :meth:`Module.fit` leaves out in a worker that was started again: those of which it had
+        pushed all of ``keys``. None where the program asks for :meth:`pushes`, as it counts for itself then."""
+        if self._program_counts or not keys:
+            return 0
+        return max(0, min(self._pushes_before.get(key, 0) for key in keys) - self._steps_passed_over)
 
     def _follow_rank_0(self) -> None:
         """Waits until rank 0 has come to the same call; one that was started again finds it done."""
@@ -117,8 +129,9 @@ class DistKVStore(KVStore):
         """How many times this worker has pushed ``key``, before it was started again, too.
 
         A worker that comes back goes on from there: what it pushes again of the round in which it died is
-        known.
+        known. A program that asks leaves out the steps of these pushes itself; otherwise :meth:`Module.fit` does.
         """
+        self._program_counts = True
         return self._handle.pushes(key)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:

@@ -617,7 +617,9 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
             eval_metric.reset()
-            self._train_epoch(train_data, eval_metric, locals())
+            if not self._train_epoch(train_data, eval_metric, locals()):
+                train_data.reset()
+                continue
             for name, value in eval_metric.get_global_name_value():
                 progress(self.logger, "Epoch[%d] Train-%s=%f", epoch, name, value)
             progress(self.logger, "Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
@@ -636,18 +638,27 @@ class BaseModule:
                     progress(self.logger, "Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(self, train_data: Any, eval_metric: Any, scope: dict[str, Any]) -> None:
+    def _pass_over(self, data_iter: Any, epoch: int) -> tuple[int, Any]:
+        """Leaves out the batches of an epoch that this worker trained on before it was started again.
+
+        Returns how many these are, and the batch to go on with, or None.
+        """
+        return 0, next(data_iter, None)
+
+    def _train_epoch(self, train_data: Any, eval_metric: Any, scope: dict[str, Any]) -> bool:
         """One pass; the next batch is fetched while the engine works on the current one.
 
-        ``scope`` holds the variables of :meth:`fit`, which callbacks see together with those of the batch.
+        ``scope`` holds the variables of :meth:`fit`, which callbacks see together with those of the batch. Returns
+        False if all batches were left out.
         """
         epoch, monitor = scope["epoch"], scope["monitor"]
         # Callbacks write lines of their own.
         quiet = scope["batch_end_callback"] is not None or monitor is not None
         bar = None if quiet else self._bar(train_data, scope)
         data_iter = iter(train_data)
-        data_batch = next(data_iter, None)
-        nbatch = 0
+        nbatch, data_batch = self._pass_over(data_iter, epoch)
+        if nbatch > 0 and data_batch is None:
+            return False
         while data_batch is not None:
             if monitor is not None:
                 monitor.tic()
@@ -673,6 +684,7 @@ class BaseModule:
         self._batches_seen = nbatch
         if bar is not None:
             bar.clear()
+        return True
 
     def _bar(self, train_data: Any, scope: dict[str, Any]) -> EpochBar:
         total = self._batches_seen

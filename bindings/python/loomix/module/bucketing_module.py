@@ -250,6 +250,9 @@ class BucketingModule(BaseModule):
                 module.borrow_optimizer(self._curr_module)
         self.optimizer_initialized = True
 
+    def _pass_over(self, data_iter: Any, epoch: int) -> tuple[int, Any]:
+        return self._default_module._pass_over(data_iter, epoch)
+
     def _follow(self, data_batch: DataBatch) -> None:
         if not hasattr(data_batch, "bucket_key"):
             raise MXNetTypeError(

@@ -472,6 +472,27 @@ class Module(BaseModule):
         )
         self._params_dirty = self._params_dirty or shared or not hasattr(store, "init")
 
+    def _pass_over(self, data_iter: Any, epoch: int) -> tuple[int, Any]:
+        batch = next(data_iter, None)
+        if not self._update_on_kvstore or not hasattr(self._kvstore, "_steps_to_pass_over"):
+            return 0, batch
+        trained = [name for name in self._param_names if self._exec_group.grad_req[name] != "null"]
+        to_pass = self._kvstore._steps_to_pass_over(trained)
+        passed = 0
+        while passed < to_pass and batch is not None:
+            passed += 1
+            batch = next(data_iter, None)
+        self._kvstore._steps_passed_over += passed
+        if to_pass > 0 and batch is not None:
+            of(self.logger).warning(
+                "[fit] worker %d was started again; it goes on with batch %d of epoch %d, as its pushes up to there "
+                "are in.",
+                self._kvstore.rank,
+                passed,
+                epoch,
+            )
+        return passed, batch
+
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses the optimizer, its states and the store of another module."""
         if not shared_module.optimizer_initialized:

@@ -171,9 +171,9 @@ compression_params
                     everywhere = full.as_in_context(grad.context)
                     self._svrg_grads_update_rule(grad, before, everywhere).copyto(grad)
 
-    def _train_epoch(self, train_data: Any, eval_metric: Any, scope: dict[str, Any]) -> None:
+    def _train_epoch(self, train_data: Any, eval_metric: Any, scope: dict[str, Any]) -> bool:
         # Of Module.fit, which is otherwise the same.
         if (scope["epoch"] - scope["begin_epoch"]) % self.update_freq == 0:
             self.update_full_grads(train_data)
             train_data.reset()
-        super()._train_epoch(train_data, eval_metric, scope)
+        return super()._train_epoch(train_data, eval_metric, scope)
