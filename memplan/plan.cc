@@ -301,7 +301,7 @@ Plan balance(std::span<const Value> values, std::span<const InplacePair> pairs, 
   }
   const auto improve = [&](Planner& planner) {
     if (planner.lower_bound() > enough) return false;
-    for (double part : {1.0, 0.8, 0.5}) {
+    for (double part : {1.0, 0.94, 0.88, 0.8, 0.65, 0.5}) {
       limits.part = part;
       Plan plan = planner.run(limits);
       if (plan.bytes() > enough) continue;
