@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import os
-import pty
 import re
 import struct
 import termios
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from loomix import gluon
 from loomix.gluon.contrib import estimator as est
+from terminals import open_terminal
 
 pytestmark = pytest.mark.library
 
@@ -406,7 +406,7 @@ def test_progress_in_a_terminal(monkeypatch):
     """A bar with the share, the rate, metrics and the time left, which lines of the logger do not run into."""
     monkeypatch.setattr("loomix.progress_bar._EVERY", 0)
     monkeypatch.setenv("TERM", "xterm")
-    reader, writer = pty.openpty()
+    reader, writer = open_terminal()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 160, 0, 0))
     parts = []
 
@@ -444,6 +444,7 @@ def test_there_is_a_bar_in_a_terminal_without_being_asked_for(monkeypatch):
             return True
 
     monkeypatch.setattr("loomix.progress_bar._EVERY", 0)
+    monkeypatch.setenv("TERM", "xterm")
     for stream, drawn in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", stream)
         make().fit(loader(), epochs=1)

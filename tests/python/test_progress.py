@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import pty
 import re
 import struct
 import subprocess
@@ -16,6 +15,7 @@ import termios
 import loomix as mx
 import numpy as np
 import pytest
+from terminals import open_terminal
 
 pytestmark = pytest.mark.library
 
@@ -38,7 +38,7 @@ mx.mod.Module(net).fit(data, num_epoch=2, **extra)
 
 def on_terminal(setup="", **environment):
     """What the script writes to a terminal of 100 columns."""
-    main, terminal = pty.openpty()
+    main, terminal = open_terminal()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     command = [sys.executable, "-c", SCRIPT, setup]
     environment = {**os.environ, "TERM": "xterm", **environment}
