@@ -60,12 +60,14 @@ Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   return out;
 }
 
+void check_exponent(const PoolingParams& p, ShapeInfer& s) {
+  LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.",
+               s.who());
+}
+
 void infer(const PoolingParams& p, ShapeInfer& s) {
   if (s.in(0).ndim_known()) s.set_out(0, pooled(p, s, s.in(0)));
-  if (p.pool_type == PoolType::lp) {
-    LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.",
-                 s.who());
-  }
+  if (p.pool_type == PoolType::lp) check_exponent(p, s);
 }
 
 DType places_type(const PoolingParams& p) { return has_wide_places(p) ? DType::int32 : DType::uint8; }
@@ -97,7 +99,10 @@ void infer_backward(const PoolingParams& p, ShapeInfer& s) {
   if (!s.in(1).ndim_known()) return;
   const Shape out = pooled(p, s, s.in(1));
   s.set_in(0, out);
-  if (s.num_in() > 2) s.set_in(2, out);
+  if (s.num_in() > 2) {
+    check_exponent(p, s);
+    s.set_in(2, out);
+  }
 }
 
 // What is kept for the gradient: the places of maxima, nothing for means and sums, data and output for norms.
