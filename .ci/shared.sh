@@ -37,7 +37,7 @@ tally() { # tally NAME FILE...: counts the tests of JUnit files
 }
 test_alone() { flock --close build/tests.lock "$@"; } # test_alone COMMAND...: not beside other tests; tools/test.sh does the same
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi; }
-need() { # need COMMAND PACKAGE: installs the package if there is no such command
+need() { # need COMMAND PACKAGES: installs the packages if there is no such command
   command -v "$1" >/dev/null && return
   flock --close "$results/apt.lock" bash -c "$(declare -f as_root)
     as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends $2 >/dev/null"
@@ -105,7 +105,7 @@ sanitized() { # sanitized PRESET [FOLDER...]: builds and runs them
 
 build_fuzzers() {
   system_packages || return 1
-  need clang++ clang
+  need clang++ "clang libclang-rt-dev"
   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
     -DLOOMIX_SANITIZE=address,undefined -DLOOMIX_QUICK_BUILD=ON -DLOOMIX_ISA_VARIANTS=OFF -DLOOMIX_PYTHON=OFF -DLOOMIX_CUDA=OFF \
     >"$results/fuzz.log" &&
