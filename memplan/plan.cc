@@ -26,8 +26,8 @@ struct Block {
   std::vector<int32_t> values;  // in the order in which they take over
   std::vector<int32_t> uses;    // steps, sorted, unique
   size_t settled = 0;           // place in `uses` of the step that wrote the last value
-  int32_t left_alone =
-      0;  // steps after the last use in which no other takes its memory that may run beside it
+  // Steps after the last use in which nothing that may run beside it takes its memory.
+  int32_t left_alone = 0;
   int64_t offset = -1;
   int32_t first() const { return uses.front(); }
   int32_t last() const { return uses.back(); }
@@ -177,32 +177,29 @@ class Planner {
     newer = Block();
   }
 
-  // Values that take over memory are alive together only within their writer, so a block's size counts from its first
-  // to its last use.
-  void find_peak(const std::vector<Block*>& blocks, Arena& arena) const {
-    std::vector<int64_t> change(static_cast<size_t>(reach_.steps()) + 1, 0);
-    for (const Block* block : blocks) {
-      change[block->first()] += block->bytes;
-      change[block->last() + 1] -= block->bytes;
-    }
-    int64_t alive = 0;
-    for (int32_t step = 0; step < reach_.steps(); ++step) {
-      alive += change[step];
-      if (alive <= arena.lower_bound) continue;
-      arena.lower_bound = alive;
-      arena.peak = step;
-    }
-  }
-
-  // Leaves the memory of blocks alone after their last use, all of them a step more in turn, as long as what is alive then
-  // stays within `limit`.
-  void leave_alone(const std::vector<Block*>& blocks, double limit) const {
+  // Bytes in use at each step. Values that take over memory are alive together only within their writer, so a block's size
+  // counts from its first to its last use.
+  std::vector<int64_t> bytes_alive(const std::vector<Block*>& blocks) const {
     std::vector<int64_t> alive(static_cast<size_t>(reach_.steps()) + 1, 0);
     for (const Block* block : blocks) {
       alive[block->first()] += block->bytes;
       alive[block->last() + 1] -= block->bytes;
     }
     std::partial_sum(alive.begin(), alive.end(), alive.begin());
+    return alive;
+  }
+
+  void find_peak(const std::vector<Block*>& blocks, Arena& arena) const {
+    const std::vector<int64_t> alive = bytes_alive(blocks);
+    const auto peak = std::ranges::max_element(alive);
+    arena.lower_bound = *peak;
+    arena.peak = static_cast<int32_t>(peak - alive.begin());
+  }
+
+  // Leaves the memory of blocks alone after their last use, all of them a step more in turn, as long as what is alive then
+  // stays within `limit`.
+  void leave_alone(const std::vector<Block*>& blocks, double limit) const {
+    std::vector<int64_t> alive = bytes_alive(blocks);
     std::vector<Block*> growing = blocks;
     for (int32_t distance = 1; distance <= kFarthest && !growing.empty(); ++distance) {
       std::erase_if(growing, [&](Block* block) {

@@ -549,3 +549,29 @@ def test_labels_of_another_name_are_refused_for_training():
     with pytest.raises(ValueError, match=r"\['lable'\].*\['softmax_label'\]"):
         module.fit(batches, num_epoch=1)
     module.bind(batches.provide_data, batches.provide_label, for_training=False)  # prediction only warns
+
+
+def test_steps_of_before_a_restart_are_passed_over_in_every_bucket():
+    """What a restarted worker leaves out; tests of the launcher run it with clusters."""
+
+    class Store:
+        rank, _steps_passed_over = 1, 0
+
+        def _steps_to_pass_over(self, keys):
+            assert keys == ["fc_weight", "fc_bias"]
+            return 2 - self._steps_passed_over
+
+    def network(_):
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        return mx.sym.LinearRegressionOutput(net, name="out"), ["data"], ["out_label"]
+
+    module = mx.mod.BucketingModule(network, default_bucket_key=1)
+    module.bind([("data", (4, 3))], [("out_label", (4, 2))])
+    module.init_params()
+    module.init_optimizer(kvstore=None)
+    assert module._pass_over(iter("ab"), 0) == (0, "a")
+    inner = module._default_module
+    inner._kvstore, inner._update_on_kvstore = Store(), True
+    assert module._pass_over(iter("a"), 0) == (1, None)
+    assert module._pass_over(iter("bcd"), 1) == (1, "c")
+    assert module._pass_over(iter("e"), 2) == (0, "e")
