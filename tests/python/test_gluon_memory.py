@@ -50,13 +50,12 @@ def growth_of_eager_training():
     x, y = nd.random.normal(shape=(64, 4, 32)), nd.zeros(64)
 
     def train(count):
-        for i in range(count):
+        for _ in range(count):
             with autograd.record():
                 value = loss(net(x), y)
             value.backward()
             trainer.step(64)
-            if i % 10 == 9:  # without a look, steps run ahead: up to LOOMIX_MAX_TASKS_IN_FLIGHT operations
-                value.wait_to_read()
+            value.wait_to_read()  # how far steps run ahead, and so what pools hold, would depend on the machine's load
         mx.nd.waitall()
         gc.collect()
         return resident()

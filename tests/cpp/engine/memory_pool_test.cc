@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory pools and scratch blocks.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <random>
 #include <set>
@@ -54,6 +57,34 @@ TEST(MemoryPool, BlocksAreAlignedDistinctAndReused) {
   pool.release_cached();
   EXPECT_LT(pool.stats().reserved, 8 << 20);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // there malloc gives what is freed back later
+int64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  int64_t pages = 0;
+  file >> pages >> pages;
+  return pages * 4096;
+}
+
+// After 32 MiB were freed, malloc takes blocks up to that size from its heap, and larger ones where the heap has a gap.
+TEST(MemoryPool, GivesBackWhatWouldFitIntoAGapOfTheHeap) {
+  constexpr size_t kMegabyte = size_t{1} << 20;
+  void* volatile first = std::malloc(32 * kMegabyte - 8192);  // volatile: compilers leave calls out
+  std::free(first);
+  std::array<void* volatile, 13> heap;
+  for (void* volatile& block : heap) block = std::malloc(30 * kMegabyte);
+  for (int i = 0; i < 12; ++i) std::free(heap[i]);
+
+  MemoryPool pool = make_pool();
+  void* const memory = pool.allocate(256 * kMegabyte);
+  std::memset(memory, 1, 256 * kMegabyte);
+  const int64_t full = resident();
+  pool.free(memory, 256 * kMegabyte);
+  pool.release_cached();
+  EXPECT_LT(resident(), full - static_cast<int64_t>(250 * kMegabyte));
+  std::free(heap.back());
+}
+#endif
 
 TEST(MemoryPool, BlocksMoveBetweenThreads) {
   MemoryPool pool = make_pool();
