@@ -344,7 +344,9 @@ def test_ssh(tmp_path):
     more = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOSTS_SEEN": str(tmp_path / "seen")}
     arguments = ("--launcher", "ssh", "--hosts", str(tmp_path / "hosts"), "--host", "127.0.0.1")
     arguments += ("-n", "2", "-s", "1", "--env", f"MARK={mark}")
-    code, out, err = run(*arguments, "--", sys.executable, "-c", SUM, **more)
+    keys = str(tmp_path / "cluster.keys")
+    assert subprocess.run([sys.executable, "-m", "loomix", "keys", keys], env=environment()).returncode == 0
+    code, out, err = run(*arguments, "--keys", keys, "--", sys.executable, "-c", SUM, **more)
     assert code == 0, err
     assert sorted(out.splitlines()) == [f"[worker {rank}] sum 3.0 {mark}" for rank in range(2)]
     assert sorted((tmp_path / "seen").read_text().split()) == ["127.0.0.1"] + ["localhost"] * 3
@@ -540,6 +542,39 @@ def test_serve_needs_a_role():
         [*command, "server", "--scheduler", "x"], env=environment(), capture_output=True, text=True
     )
     assert ended.returncode == 2 and "HOST:PORT" in ended.stderr
+
+
+def test_a_cluster_by_hand():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    size = ("--scheduler", address, "-n", "1", "-s", "1")
+    serve = [sys.executable, "-m", "loomix", "serve"]
+    started = [
+        subprocess.Popen([*serve, "scheduler", *size], env=environment()),
+        subprocess.Popen([*serve, "server", "--rank", "0", *size], env=environment()),
+    ]
+    host, _, port = address.partition(":")
+    worker = {
+        "DMLC_PS_ROOT_URI": host,
+        "DMLC_PS_ROOT_PORT": port,
+        "DMLC_NUM_WORKER": "1",
+        "DMLC_NUM_SERVER": "1",
+    }
+    command = [sys.executable, "-c", SUM]
+    try:
+        ended = subprocess.run(
+            command,
+            env=environment(DMLC_ROLE="worker", **worker),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+        assert ended.returncode == 0 and ended.stdout.startswith("sum 1.0"), ended.stderr
+        assert [process.wait(TIMEOUT) for process in started] == [0, 0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def test_other_commands_work_in_a_server_environment():

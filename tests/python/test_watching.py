@@ -76,7 +76,7 @@ def cluster():
 
 
 def test_top_shows_every_node(cluster, capsys):
-    assert main(["top", "--once", "--every", "0.2", "--port", str(cluster)]) == 0
+    assert main(["top", "--once", "--every", "0.2", "--host", "127.0.0.1", "--port", str(cluster)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in lines[1:]] == [
         ["scheduler", "0", "up"],
