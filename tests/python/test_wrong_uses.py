@@ -22,7 +22,7 @@ def test_wrong_use(name):
 
 
 def test_there_are_enough():
-    assert 120 <= len(USES) <= 130
+    assert len(USES) >= 120
 
 
 # Twenty mistakes that a type checker can see: names of modules and attributes, arguments' names and types.

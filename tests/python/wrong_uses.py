@@ -568,6 +568,82 @@ USES = {
         ValueError,
         ["broadcast_add", "(2, 4)"],
     ),
+    # ---- settings of optimizers ----
+    "learning rate that is a text": (
+        lambda: mx.optimizer.SGD(learning_rate="0.1"),
+        TypeError,
+        ["SGD", "learning_rate is '0.1'", "str", "number"],
+    ),
+    "learning rate that is none": (
+        lambda: mx.optimizer.Ftrl(learning_rate=float("nan")),
+        ValueError,
+        ["Ftrl", "learning_rate is nan", "finite"],
+    ),
+    "negative learning rate": (
+        lambda: trained(optimizer_params={"learning_rate": -0.1}),
+        ValueError,
+        ["SGD", "learning_rate is -0.1", "at least 0"],
+    ),
+    "learning rate set to a text": (
+        lambda: mx.optimizer.SGD().set_learning_rate("0.1"),
+        TypeError,
+        ["set_learning_rate", "'0.1'", "number"],
+    ),
+    "weight decay without a value": (
+        lambda: mx.optimizer.Adam(wd=None),
+        TypeError,
+        ["Adam", "wd is None", "number"],
+    ),
+    "momentum that is a text": (
+        lambda: trained(optimizer_params={"momentum": "0.9"}),
+        TypeError,
+        ["SGD", "momentum is '0.9'", "number"],
+    ),
+    "average's decay above one": (
+        lambda: mx.optimizer.Adam(beta1=2.0),
+        ValueError,
+        ["Adam", "beta1 is 2.0", "below 1"],
+    ),
+    "schedule that is a number": (
+        lambda: mx.optimizer.SGD(lr_scheduler=0.1),
+        TypeError,
+        ["SGD", "lr_scheduler", "float", "LRScheduler", "FactorScheduler("],
+    ),
+    "schedule that is a class": (
+        lambda: mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler),
+        TypeError,
+        ["lr_scheduler", "did you mean FactorScheduler()"],
+    ),
+    "schedule without the rate that is given": (
+        lambda: mx.optimizer.SGD(lr_scheduler=lambda count: 0.1, learning_rate=0.2),
+        TypeError,
+        ["lr_scheduler", "base_lr", "learning_rate=0.2 has no effect"],
+    ),
+    "optimizer's settings in a list": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd", [0.1]),
+        TypeError,
+        ["Trainer", "optimizer_params is [0.1]", "{'learning_rate': 0.1}"],
+    ),
+    "optimizer that is a class": (
+        lambda: mx.gluon.Trainer(block().collect_params(), mx.optimizer.SGD),
+        TypeError,
+        ["optimizer", "did you mean SGD()", "'sgd'"],
+    ),
+    "step of no samples": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd").step(0),
+        ValueError,
+        ["Trainer", "batch_size is 0", "above 0"],
+    ),
+    "step of less than no samples": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd").step(-1),
+        ValueError,
+        ["Trainer", "batch_size is -1", "above 0"],
+    ),
+    "step of a text": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd").step("4"),
+        TypeError,
+        ["Trainer", "batch_size is '4'", "str"],
+    ),
     # ---- values that a mode of debugging looks for ----
     "logarithm of a negative number": (
         lambda: checked(lambda: mx.nd.log(mx.nd.array([-1]))),

@@ -50,6 +50,7 @@ class Adam(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(beta1=beta1, beta2=beta2, epsilon=epsilon)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
@@ -101,6 +102,7 @@ class AdaGrad(Optimizer):
 
     def __init__(self, eps: float = 1e-7, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(eps=eps)
         self.float_stable_eps = eps
 
     def create_state(self, index: Any, weight: Any) -> Any:
@@ -161,6 +163,7 @@ class RMSProp(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(gamma1=gamma1, gamma2=gamma2, epsilon=epsilon)
         self.gamma1 = gamma1
         self.gamma2 = gamma2
         self.centered = centered
@@ -206,6 +209,7 @@ class AdaDelta(Optimizer):
 
     def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(rho=rho, epsilon=epsilon)
         self.rho = rho
         self.epsilon = epsilon
 
@@ -251,6 +255,7 @@ class Ftrl(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(learning_rate=learning_rate, lamda1=lamda1, beta=beta)
         self.lamda1 = lamda1
         self.beta = beta
         self.lr = kwargs.get("lr", learning_rate)
@@ -287,6 +292,7 @@ class Adamax(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(beta1=beta1, beta2=beta2)
         self.beta1 = beta1
         self.beta2 = beta2
 
@@ -336,6 +342,7 @@ class Nadam(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(beta1=beta1, beta2=beta2, epsilon=epsilon, schedule_decay=schedule_decay)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
@@ -382,6 +389,7 @@ class FTML(Optimizer):
         self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Unpack[Settings]
     ) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(beta1=beta1, beta2=beta2, epsilon=epsilon)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
@@ -447,6 +455,7 @@ class LAMB(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(beta1=beta1, beta2=beta2, epsilon=epsilon)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..base import MXNetTypeError, MXNetValueError, suggest, unknown_arguments
+from ..base import MXNetTypeError, MXNetValueError, check_number, kind_of, suggest, unknown_arguments
 from ..util import is_np_array
 
 if TYPE_CHECKING:
@@ -103,6 +104,13 @@ class Optimizer:
         param_idx2name = {} if param_idx2name is None else param_idx2name
         if not isinstance(param_idx2name, dict):
             raise MXNetTypeError("[Optimizer] param_idx2name is not a dict; expected index to name.")
+        self._check_numbers(wd=wd)
+        if learning_rate is not None:
+            self._check_numbers(learning_rate=learning_rate)
+        check_number(type(self).__name__, "rescale_grad", rescale_grad)
+        if clip_gradient is not None:
+            check_number(type(self).__name__, "clip_gradient", clip_gradient, below=None)
+        self._check_schedule(lr_scheduler, learning_rate)
         if lr_scheduler is not None and learning_rate is not None and lr_scheduler.base_lr != learning_rate:
             warnings.warn(
                 f"[Optimizer] learning_rate {learning_rate} replaces the schedule's base_lr "
@@ -130,6 +138,27 @@ class Optimizer:
         self.allow_np_array = is_np_array()
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    def _check_numbers(self, **values: Any) -> None:
+        """Raises an error that names the setting unless each is a number from 0; a decay of averages is below 1."""
+        for name, value in values.items():
+            below = 1 if name in ("beta1", "beta2", "gamma1", "gamma2", "rho") else math.inf
+            check_number(type(self).__name__, name, value, 0, below)
+
+    def _check_schedule(self, lr_scheduler: Any, learning_rate: Any) -> None:
+        if lr_scheduler is None:
+            return
+        who = type(self).__name__
+        if isinstance(lr_scheduler, type) or not callable(lr_scheduler):
+            raise MXNetTypeError(
+                f"[{who}] lr_scheduler is {kind_of(lr_scheduler)}; expected an LRScheduler, such as "
+                "mx.lr_scheduler.FactorScheduler(step=1000, factor=0.5)."
+            )
+        if learning_rate is not None and not hasattr(lr_scheduler, "base_lr"):
+            raise MXNetTypeError(
+                f"[{who}] lr_scheduler is {kind_of(lr_scheduler)} without a base_lr, so learning_rate={learning_rate} "
+                "has no effect; expected an LRScheduler, or no learning_rate."
+            )
 
     @staticmethod
     def register(klass: type) -> Any:
@@ -170,7 +199,9 @@ class Optimizer:
         >>> mx.optimizer.create("sgd", lr=0.1, momentum=0.9).lr
         0.1
         """
-        klass = Optimizer.opt_registry.get(str(name).lower())
+        if not isinstance(name, str):
+            raise MXNetTypeError(f"[optimizer] got {kind_of(name)}; expected the name of one, such as 'sgd'.")
+        klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
             raise MXNetValueError(
                 f"[optimizer] {name!r} is not a registered optimizer. {suggest(name, Optimizer.opt_registry)}"
@@ -220,6 +251,7 @@ class Optimizer:
             raise UserWarning(
                 "[set_learning_rate] a schedule determines the rate; change lr_scheduler.base_lr."
             )
+        check_number("set_learning_rate", "lr", lr, 0)
         self.lr = lr
 
     def create_state(self, index: Any, weight: Any) -> Any:
@@ -345,6 +377,19 @@ class Optimizer:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
+
+
+def as_settings(who: str, optimizer_params: Any) -> dict[str, Any]:
+    """The settings of an optimizer as a dict, from one, from pairs, or from None."""
+    try:
+        settings = dict(optimizer_params or ())
+    except (TypeError, ValueError):
+        settings = {None: None}
+    if not all(isinstance(name, str) for name in settings):
+        raise MXNetTypeError(
+            f"[{who}] optimizer_params is {optimizer_params!r}; expected a dict such as {{'learning_rate': 0.1}}."
+        )
+    return settings
 
 
 def aggregation_size(default: Any) -> int:

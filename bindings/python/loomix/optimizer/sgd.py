@@ -84,6 +84,7 @@ class SGD(_MomentumState):
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(momentum=momentum)
         self.momentum = momentum
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation_size(4)
@@ -167,6 +168,7 @@ class NAG(_MomentumState):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(momentum=momentum)
         self.momentum = momentum
 
     def _update(self, index: Any, weight: Any, grad: Any, state: Any, master: Any) -> None:
@@ -213,6 +215,7 @@ class Signum(Optimizer):
         **kwargs: Unpack[CommonSettings],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
+        self._check_numbers(momentum=momentum, wd_lh=wd_lh)
         self.momentum = momentum
         self.wd_lh = wd_lh
 
@@ -273,6 +276,7 @@ class LARS(_MomentumState):
         **kwargs: Unpack[Settings],
     ) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(momentum=momentum, eta=eta, eps=eps)
         self.momentum = momentum
         self.momentum_correction = momentum_correction
         self.lazy_update = lazy_update
@@ -374,6 +378,7 @@ class LBSGD(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(multi_precision=multi_precision, **kwargs)
+        self._check_numbers(momentum=momentum)
         self.momentum = momentum
         self.warmup_strategy = warmup_strategy
         self.warmup_epochs = warmup_epochs
@@ -451,6 +456,7 @@ class DCASGD(Optimizer):
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[Settings]) -> None:
         super().__init__(**kwargs)
+        self._check_numbers(momentum=momentum, lamda=lamda)
         self.momentum = momentum
         self.weight_previous: dict[Any, Any] = {}
         self.lamda = lamda
