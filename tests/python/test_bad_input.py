@@ -60,7 +60,7 @@ CASES = {
     "fit of a number": (
         lambda: module().fit(3, num_epoch=1),
         TypeError,
-        "train_data is of type int; expected a DataIter",
+        "train_data is 3, of type int; expected a DataIter",
     ),
     "set_optimizer of a name": (
         lambda: mx.kv.create().set_optimizer("sdg"),

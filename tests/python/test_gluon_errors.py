@@ -189,4 +189,4 @@ def test_arguments_that_a_layer_does_not_know(make, text):
 
 def test_inputs_of_other_kinds():
     text = error_of(nested(FLAT), np.ones((2, 3)), TypeError)
-    assert "first input of block 'net' is of type ndarray" in text
+    assert "first input of block 'net' is a numpy.ndarray (mx.nd.array makes an NDArray of it)" in text

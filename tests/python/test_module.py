@@ -575,3 +575,15 @@ def test_steps_of_before_a_restart_are_passed_over_in_every_bucket():
     assert module._pass_over(iter("a"), 0) == (1, None)
     assert module._pass_over(iter("bcd"), 1) == (1, "c")
     assert module._pass_over(iter("e"), 2) == (0, "e")
+
+
+@pytest.mark.parametrize("allow_missing", [False, True])
+def test_parameters_may_be_numpy_arrays(allow_missing):
+    data = mx.sym.Variable("data")
+    module = mx.mod.Module(mx.sym.FullyConnected(data, num_hidden=2, name="fc"), label_names=None)
+    module.bind([("data", (1, 3))], for_training=False)
+    weight = np.arange(6, dtype="float32").reshape(2, 3)
+    module.set_params({"fc_weight": weight, "fc_bias": [1, 2]}, {}, allow_missing=allow_missing)
+    arguments, _ = module.get_params()
+    np.testing.assert_array_equal(arguments["fc_weight"].asnumpy(), weight)
+    np.testing.assert_array_equal(arguments["fc_bias"].asnumpy(), [1, 2])

@@ -294,6 +294,153 @@ USES = {
         TypeError,
         ["num_epoch", "str"],
     ),
+    # ---- one thing in another's place ----
+    "array in place of a batch": (
+        lambda: bound().forward(X),
+        TypeError,
+        ["forward", "data_batch", "NDArray", "DataBatch"],
+    ),
+    "nothing in place of a batch": (
+        lambda: bound().forward(None),
+        TypeError,
+        ["forward", "None", "DataBatch"],
+    ),
+    "number in a batch": (
+        lambda: bound().forward(mx.io.DataBatch([3])),
+        TypeError,
+        ["forward", "input of the batch", "3", "NDArray"],
+    ),
+    "array in place of validation data": (
+        lambda: trained(eval_data=np.ones((4, 3))),
+        TypeError,
+        ["fit", "eval_data", "numpy.ndarray", "DataIter"],
+    ),
+    "array to score": (
+        lambda: bound().score(np.ones((4, 3)), "acc"),
+        TypeError,
+        ["score", "eval_data", "numpy.ndarray", "DataIter"],
+    ),
+    "callback of a score that is a number": (
+        lambda: bound().score(data(), "acc", batch_end_callback=3),
+        TypeError,
+        ["score", "batch_end_callback", "3", "function"],
+    ),
+    "monitor that is a number": (lambda: trained(monitor=3), TypeError, ["fit", "monitor", "3", "Monitor"]),
+    "monitor to install that is a number": (
+        lambda: bound().install_monitor(3),
+        TypeError,
+        ["install_monitor", "3", "Monitor"],
+    ),
+    "first epoch that is a text": (
+        lambda: trained(begin_epoch="0"),
+        TypeError,
+        ["fit", "begin_epoch", "'0'", "str", "int"],
+    ),
+    "optimizer's settings that are a number": (
+        lambda: trained(optimizer_params=0.1),
+        TypeError,
+        ["fit", "optimizer_params", "0.1", "{'learning_rate': 0.1}"],
+    ),
+    "optimizer's settings without names": (
+        lambda: bound().init_optimizer(optimizer_params=[0.1]),
+        TypeError,
+        ["init_optimizer", "optimizer_params", "[0.1]", "{'learning_rate': 0.1}"],
+    ),
+    "parameters that are a list": (
+        lambda: bound().set_params([X], {}),
+        TypeError,
+        ["arg_params", "list", "dict"],
+    ),
+    "parameter that is nothing": (
+        lambda: bound().set_params({"fc_weight": None, "fc_bias": X}, {}),
+        TypeError,
+        ["'fc_weight'", "None", "array"],
+    ),
+    "metric to update that is a name": (
+        lambda: bound().update_metric("acc", [mx.nd.zeros(2)]),
+        TypeError,
+        ["update_metric", "'acc'", "mx.metric.create('acc')"],
+    ),
+    "labels to measure that are no list": (
+        lambda: bound().update_metric(mx.metric.create("acc"), mx.nd.zeros(2)),
+        TypeError,
+        ["update_metric", "labels", "NDArray", "list"],
+    ),
+    "gradient of an output that is a number": (
+        lambda: (lambda m: (m.forward(batch()), m.backward(3)))(bound()),
+        TypeError,
+        ["backward", "out_grads", "3", "NDArray"],
+    ),
+    "device of a module that is a number": (
+        lambda: mx.mod.Module(net(), context=0),
+        TypeError,
+        ["context", "0", "int", "mx.gpu()"],
+    ),
+    "no device at all": (
+        lambda: mx.mod.Module(net(), context=[]),
+        ValueError,
+        ["context", "empty", "mx.cpu()"],
+    ),
+    "shares that are a number": (
+        lambda: mx.mod.Module(net(), work_load_list=3),
+        TypeError,
+        ["work_load_list", "3", "list"],
+    ),
+    "number of a checkpoint that is a text": (
+        lambda: bound().save_checkpoint("/nowhere/x", "1"),
+        TypeError,
+        ["checkpoint", "epoch", "'1'", "int"],
+    ),
+    "number of a checkpoint to load that is a text": (
+        lambda: mx.mod.Module.load("/nowhere/x", "1"),
+        TypeError,
+        ["checkpoint", "epoch", "'1'", "int"],
+    ),
+    "checkpoint of NumPy arrays": (
+        lambda: mx.model.save_checkpoint("/nowhere/x", 1, net(), {"w": np.ones(2)}, {}),
+        TypeError,
+        ["save_checkpoint", "w", "numpy.ndarray", "NDArray"],
+    ),
+    "file of states that is a number": (
+        lambda: trained().load_optimizer_states(3),
+        TypeError,
+        ["load", "fname", "3", "path"],
+    ),
+    "bucketing of a symbol": (
+        lambda: mx.mod.BucketingModule(net(), 3),
+        TypeError,
+        ["BucketingModule", "sym_gen", "Symbol", "(symbol, data_names, label_names)"],
+    ),
+    "bucket without names": (
+        lambda: mx.mod.BucketingModule(lambda key: net(), 3),
+        TypeError,
+        ["sym_gen(3)", "Symbol", "(symbol, data_names, label_names)"],
+    ),
+    "bucket that is not there": (
+        lambda: mx.mod.BucketingModule.load_dict({3: net()}, None, 5),
+        KeyError,
+        ["load_dict", "5", "[3]"],
+    ),
+    "module of a chain that is a number": (
+        lambda: mx.mod.SequentialModule().add(3),
+        TypeError,
+        ["SequentialModule.add", "3", "module"],
+    ),
+    "optimizer of a module that is a number": (
+        lambda: bound().borrow_optimizer(3),
+        TypeError,
+        ["borrow_optimizer", "3", "Module"],
+    ),
+    "argument of fit with a typo": (
+        lambda: trained(epochs=3),
+        TypeError,
+        ["fit", "'epochs'", "Did you mean 'num_epoch'"],
+    ),
+    "learning rate given to fit": (
+        lambda: trained(lr=0.1),
+        TypeError,
+        ["fit", "'lr'", "optimizer_params={'learning_rate': ...}"],
+    ),
     # ---- names ----
     "missing parameter": (lambda: mx.nd.FullyConnected(X), ValueError, ["num_hidden is missing", "int"]),
     "parameter with a typo": (

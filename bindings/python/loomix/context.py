@@ -225,7 +225,15 @@ def as_context_list(context: Any) -> list[Any]:
     """
     if isinstance(context, (Context, str)):
         return [as_context(context)]
+    if not hasattr(context, "__iter__"):
+        raise MXNetTypeError(
+            f"[context] {context!r} is of type {type(context).__name__}; expected mx.cpu(), mx.gpu() or a list of them."
+        )
     contexts = [as_context(item) for item in context]
+    if not contexts:
+        raise MXNetValueError(
+            "[context] the list of devices is empty; expected at least one, such as mx.cpu()."
+        )
     for item in contexts:
         if not isinstance(item, Context):
             raise MXNetTypeError(

@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import as_mapping, as_path, as_whole, expect
 from .base import MXNetTypeError, MXNetValueError
 from .context import Context as Context
 from .context import cpu
@@ -40,7 +41,7 @@ _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merg
 
 def read_whole(path: str | os.PathLike[str], take: Callable[[bytes], Any]) -> None:
     """Calls ``take`` with the bytes of a file, which its errors then name."""
-    with open(path, "rb") as file:
+    with open(as_path("load", "fname", path), "rb") as file:
         data = file.read()
     try:
         take(data)
@@ -49,9 +50,10 @@ def read_whole(path: str | os.PathLike[str], take: Callable[[bytes], Any]) -> No
         raise
 
 
-def write_whole(path: str, write: Callable[[str], Any]) -> None:
+def write_whole(path: str | os.PathLike[str], write: Callable[[str], Any]) -> None:
     """Calls ``write(name)`` for a file beside ``path`` and then renames it, so that ``path`` is never
     half-written."""
+    path = as_path("save", "fname", path)
     temporary = f"{path}.{os.getpid()}.part"
     try:
         write(temporary)
@@ -59,6 +61,15 @@ def write_whole(path: str, write: Callable[[str], Any]) -> None:
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
+
+
+def checkpoint_name(prefix: str, epoch: int, ending: str) -> str:
+    """The name of a file of a checkpoint.
+
+    >>> checkpoint_name("net", 3, "params")
+    'net-0003.params'
+    """
+    return f"{prefix}-{as_whole('checkpoint', 'epoch', epoch):04d}.{ending}"
 
 
 def save_checkpoint(
@@ -104,11 +115,21 @@ def save_checkpoint(
     """
     from .ndarray import save
 
+    params = checkpoint_name(prefix, epoch, "params")
+    expect(
+        symbol is None or hasattr(symbol, "save"), "save_checkpoint", "symbol", symbol, "a Symbol, or None"
+    )
+    kinds = {
+        "arg": as_mapping("save_checkpoint", "arg_params", arg_params),
+        "aux": as_mapping("save_checkpoint", "aux_params", aux_params),
+    }
+    arrays = {}
+    for kind, given in kinds.items():
+        for name, array in given.items():
+            expect(hasattr(array, "as_in_context"), "save_checkpoint", name, array, "an NDArray")
+            arrays[f"{kind}:{name}"] = array.as_in_context(cpu())
     if symbol is not None:
         write_whole(f"{prefix}-symbol.json", lambda name: symbol.save(name, remove_amp_cast=remove_amp_cast))
-    arrays = {f"arg:{name}": array.as_in_context(cpu()) for name, array in arg_params.items()}
-    arrays.update((f"aux:{name}", array.as_in_context(cpu())) for name, array in aux_params.items())
-    params = f"{prefix}-{epoch:04d}.params"
     write_whole(params, lambda name: save(name, arrays))
     note(logging, 'Saved checkpoint to "%s"', params)
 
@@ -138,7 +159,7 @@ def load_params(prefix: str, epoch: int) -> Any:
     """
     from .ndarray import load
 
-    path = f"{prefix}-{epoch:04d}.params"
+    path = checkpoint_name(prefix, epoch, "params")
     arrays = load(path)
     if not isinstance(arrays, dict):
         if arrays:
@@ -168,8 +189,8 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     """
     from .symbol import load
 
-    symbol = load(f"{prefix}-symbol.json")
-    return (symbol, *load_params(prefix, epoch))
+    as_whole("load_checkpoint", "epoch", epoch)
+    return (load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
 
 
 def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import _core, symbol
 from .. import ndarray as nd
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context, current_context
-from ..model import write_whole
+from ..model import checkpoint_name, write_whole
 from ..symbol.symbol import check_backend
 from .base_block import Block
 from .error_place import returned_nothing
@@ -368,7 +370,7 @@ class HybridBlock(Block):
             return self._forward_arrays(first.context, x, *args)
         if not isinstance(first, symbol.Symbol):
             raise MXNetTypeError(
-                f"[HybridBlock] the first input of block '{self.name}' is of type {type(first).__name__}; expected an "
+                f"[HybridBlock] the first input of block '{self.name}' {_what(x, first)}; expected an "
                 "NDArray or a Symbol."
             )
         params = {key: param.var() for key, param in self._reg_params.items()}
@@ -416,7 +418,7 @@ class HybridBlock(Block):
                 f"[export] block '{self.name}' has no graph yet; call hybridize() and run it once."
             )
         out = self._graph[1]
-        files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+        files = f"{path}-symbol.json", checkpoint_name(path, epoch, "params")
         write_whole(files[0], lambda name: out.save(name, remove_amp_cast=remove_amp_cast))
         kinds = dict.fromkeys(out.list_arguments(), "arg") | dict.fromkeys(out.list_auxiliary_states(), "aux")
         arrays = {
@@ -426,6 +428,15 @@ class HybridBlock(Block):
         }
         write_whole(files[1], lambda name: nd.save(name, arrays))
         return files
+
+
+def _what(x: Any, first: Any) -> str:
+    """What came in place of an array, and how it becomes one."""
+    if isinstance(first, np.ndarray):
+        return "is a numpy.ndarray (mx.nd.array makes an NDArray of it)"
+    if isinstance(x, (list, tuple)) and isinstance(first, (int, float)):
+        return f"is a {type(x).__name__} of numbers (mx.nd.array makes an NDArray of it)"
+    return f"is of type {type(first).__name__}"
 
 
 def _leaves(args: Any) -> Any:

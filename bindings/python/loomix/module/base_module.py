@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import metric as metrics
+from .._arguments import as_whole, expect, settings, suggests
 from .._passes import Passes
 from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import cpu
@@ -80,6 +81,22 @@ def check_callbacks(who: str, **given: Any) -> None:
                     f"[{who}] {name} holds {callback!r}, of type {type(callback).__name__}; expected a function, a "
                     "list of them, or None."
                 )
+
+
+def check_batch(who: str, batch: Any) -> None:
+    """Raises a TypeError unless ``batch`` has a list of arrays, as a DataBatch or a named tuple has."""
+    wanted = "a DataBatch, such as mx.io.DataBatch([array])"
+    data: Any = getattr(batch, "data", None)
+    expect(isinstance(batch, DataBatch) or isinstance(data, (list, tuple)), who, "data_batch", batch, wanted)
+    expect(isinstance(data, (list, tuple)), who, "data of the batch", data, "a list of NDArrays")
+    for array in data:
+        expect(hasattr(array, "copyto"), who, "an input of the batch", array, "an NDArray")
+
+
+def check_iterator(who: str, what: str, data: Any, reset: bool = True) -> None:
+    """Raises a TypeError for what gives no batches, or cannot begin again though it has to."""
+    right = hasattr(data, "__iter__") and (hasattr(data, "reset") or not reset)
+    expect(right, who, what, data, "a DataIter, such as mx.io.NDArrayIter(...)")
 
 
 def call_all(callbacks: Any, *args: Any) -> None:
@@ -426,6 +443,8 @@ class BaseModule:
             Names and values of the metric.
         """
         self._require()
+        check_iterator("score", "eval_data", eval_data, reset)
+        check_callbacks("score", batch_end_callback=batch_end_callback, score_end_callback=score_end_callback)
         if reset:
             eval_data.reset()
         eval_metric = metrics.create(eval_metric)
@@ -459,6 +478,7 @@ class BaseModule:
         """Yields (outputs, number, batch) for the batches of ``eval_data``, without the padding of the last
         one."""
         self._require()
+        check_iterator("iter_predict", "eval_data", eval_data, reset)
         if reset:
             eval_data.reset()
         for nbatch, batch in enumerate(eval_data):
@@ -506,8 +526,8 @@ class BaseModule:
             self.forward(DataBatch([eval_data]), is_train=False)
             outputs = self.get_outputs()
             return outputs[0] if len(outputs) == 1 and not always_output_list else outputs
-        if not hasattr(eval_data, "__iter__"):
-            raise MXNetValueError(
+        if not hasattr(eval_data, "__iter__") or (reset and not hasattr(eval_data, "reset")):
+            raise MXNetValueError(  # of MXNet's type
                 f"[predict] got an object of type {type(eval_data).__name__}; expected an iterator or an array."
             )
         batches = [
@@ -523,6 +543,15 @@ class BaseModule:
         merged = [concatenate(list(parts)) for parts in zip(*batches)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
+    @suggests(
+        batch_size="The batches are the iterator's: give it to mx.io.NDArrayIter(..., batch_size=...)",
+        context="It belongs to the module: mx.mod.Module(symbol, context=...)",
+        ctx="It belongs to the module: mx.mod.Module(symbol, context=...)",
+        learning_rate="It is the optimizer's: give optimizer_params={'learning_rate': ...}",
+        lr="It is the optimizer's: give optimizer_params={'learning_rate': ...}",
+        momentum="It is the optimizer's: give optimizer_params={'momentum': ...}",
+        wd="It is the optimizer's: give optimizer_params={'wd': ...}",
+    )
     def fit(
         self,
         train_data: Any,
@@ -593,10 +622,14 @@ class BaseModule:
             eval_end_callback=eval_end_callback,
             eval_batch_end_callback=eval_batch_end_callback,
         )
-        if not hasattr(train_data, "provide_data"):
-            raise MXNetTypeError(
-                f"[fit] train_data is of type {type(train_data).__name__}; expected a DataIter."
-            )
+        as_whole("fit", "begin_epoch", begin_epoch)
+        expect(hasattr(train_data, "provide_data"), "fit", "train_data", train_data, "a DataIter")
+        if eval_data is not None:
+            check_iterator("fit", "eval_data", eval_data)
+        expect(
+            monitor is None or hasattr(monitor, "install"), "fit", "monitor", monitor, "a Monitor, or None"
+        )
+        optimizer_params = settings("fit", "optimizer_params", optimizer_params)
         if force_rebind or not (self.binded and self.for_training):  # a trained module goes on as it is
             self.bind(
                 train_data.provide_data,
@@ -607,7 +640,7 @@ class BaseModule:
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
-        wanted = (kvstore, optimizer, dict(optimizer_params))
+        wanted = (kvstore, optimizer, optimizer_params)
         if not self.optimizer_initialized or self._fitted_by != wanted:
             self.init_optimizer(kvstore, optimizer, optimizer_params)
             self._fitted_by = wanted

@@ -7,11 +7,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base import MXNetTypeError, MXNetValueError
+from .._arguments import expect
+from ..base import MXNetKeyError, MXNetTypeError, MXNetValueError
 from ..initializer import Uniform
 from ..log import of
 from ..model import load_params, save_checkpoint
 from ..name import NameManager as NameManager
+from ..symbol import Symbol
 from .base_module import BaseModule
 from .module import Module
 
@@ -63,6 +65,13 @@ class BucketingModule(BaseModule):
             raise MXNetValueError(
                 "[BucketingModule] default_bucket_key is missing; expected the largest key."
             )
+        expect(
+            callable(sym_gen) and not isinstance(sym_gen, Symbol),
+            "BucketingModule",
+            "sym_gen",
+            sym_gen,
+            "a function of a bucket key that returns (symbol, data_names, label_names)",
+        )
         self._sym_gen = sym_gen
         self._default_bucket_key = default_bucket_key
         self._settings = {
@@ -81,8 +90,18 @@ class BucketingModule(BaseModule):
         self._reset_bind()
 
     def _make(self, bucket_key: Any) -> Any:
-        symbol, data_names, label_names = self._sym_gen(bucket_key)
-        return Module(symbol, data_names, label_names, **self._settings)
+        return Module(*self._network(bucket_key), **self._settings)
+
+    def _network(self, bucket_key: Any) -> Any:
+        """Symbol, names of the data and names of the labels of a bucket."""
+        made = self._sym_gen(bucket_key)
+        if not isinstance(made, (list, tuple)) or len(made) != 3:
+            given = f"{len(made)} values" if isinstance(made, (list, tuple)) else f"a {type(made).__name__}"
+            raise MXNetTypeError(
+                f"[BucketingModule] sym_gen({bucket_key!r}) returned {given}; expected (symbol, data_names, "
+                "label_names)."
+            )
+        return made
 
     def _reset_bind(self) -> None:
         self.binded = False
@@ -97,14 +116,14 @@ class BucketingModule(BaseModule):
     @property
     def data_names(self) -> Any:
         return (
-            self._curr_module.data_names if self.binded else list(self._sym_gen(self._default_bucket_key)[1])
+            self._curr_module.data_names if self.binded else list(self._network(self._default_bucket_key)[1])
         )
 
     @property
     def output_names(self) -> Any:
         if self.binded:
             return self._curr_module.output_names
-        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+        return self._network(self._default_bucket_key)[0].list_outputs()
 
     @property
     def data_shapes(self) -> Any:
@@ -312,6 +331,7 @@ class BucketingModule(BaseModule):
 
     def install_monitor(self, mon: Monitor) -> None:
         self._require(params=False)
+        expect(hasattr(mon, "install"), "install_monitor", "mon", mon, "a Monitor")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
@@ -354,8 +374,13 @@ class BucketingModule(BaseModule):
         if sym_gen is None:
             if sym_dict is None:
                 raise MXNetTypeError("[BucketingModule] load_dict needs sym_dict or sym_gen.")
+            expect(
+                isinstance(sym_dict, Mapping), "load_dict", "sym_dict", sym_dict, "a dict of keys to Symbols"
+            )
 
             def sym_gen(key: Any) -> Any:
+                if key not in sym_dict:
+                    raise MXNetKeyError(f"[load_dict] sym_dict has no bucket {key!r}; it has {[*sym_dict]}.")
                 return sym_dict[key], ("data",), ("softmax_label",)
 
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)

@@ -7,8 +7,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import optimizer as opt
-from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError
+from .._arguments import as_mapping, as_number, expect, settings
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import as_context_list, cpu, current_context
 from ..initializer import InitDesc, Uniform
 from ..initializer import create as create_initializer
@@ -20,14 +23,15 @@ from ..model import (
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
+    checkpoint_name,
     load_checkpoint,
     read_whole,
     save_checkpoint,
     write_whole,
 )
-from ..ndarray import zeros
+from ..ndarray import array, zeros
 from ..symbol import Symbol
-from .base_module import BaseModule, as_descriptions, check_input_names
+from .base_module import BaseModule, as_descriptions, check_batch, check_input_names
 from .executor_group import DataParallelExecutorGroup
 
 if TYPE_CHECKING:
@@ -37,6 +41,29 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
 
 __all__ = ["Module"]
+
+
+def as_arrays(who: str, what: str, given: Any) -> dict[str, NDArray]:
+    """A dict of names to NDArrays, of one that may hold NumPy arrays and lists, too."""
+    arrays = {}
+    for name, value in as_mapping(who, what, given).items():
+        right = hasattr(value, "copyto") or isinstance(value, (np.ndarray, list, tuple))
+        expect(right, who, f"{name!r} in {what}", value, "an array")
+        arrays[name] = value if hasattr(value, "copyto") else array(value)
+    return arrays
+
+
+def check_metric(who: str, metric: Any, labels: Any) -> None:
+    """Raises a TypeError unless the metric takes outputs by their names, and the labels are a list."""
+    wanted = "an EvalMetric, such as mx.metric.create('acc')"
+    expect(hasattr(metric, "update_dict"), who, "eval_metric", metric, wanted)
+    expect(
+        labels is None or isinstance(labels, (list, tuple)),
+        who,
+        "labels",
+        labels,
+        "a list of NDArrays, or None",
+    )
 
 
 class Module(BaseModule):
@@ -93,7 +120,11 @@ class Module(BaseModule):
             raise MXNetTypeError(f"[Module] symbol is of type {type(symbol).__name__}; expected a Symbol.")
         super().__init__(logger)
         self._context = as_context_list(current_context() if context is None else context)
-        self._work_load_list = list(work_load_list or [1] * len(self._context))
+        shares = work_load_list or [1] * len(self._context)
+        expect(isinstance(shares, (list, tuple)), "Module", "work_load_list", shares, "a list of numbers")
+        self._work_load_list = [
+            as_number("Module", "a share in work_load_list", share, 0) for share in shares
+        ]
         if len(self._work_load_list) != len(self._context):
             raise MXNetValueError(
                 f"[Module] work_load_list has {len(self._work_load_list)} entries for {len(self._context)} "
@@ -179,7 +210,7 @@ class Module(BaseModule):
         module._arg_params, module._aux_params = arg_params, aux_params
         module.params_initialized = True
         if load_optimizer_states:
-            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+            module._preload_opt_states = checkpoint_name(prefix, epoch, "states")
         return module
 
     def save_checkpoint(
@@ -190,7 +221,7 @@ class Module(BaseModule):
         arg_params, aux_params = self.get_params()
         save_checkpoint(prefix, epoch, self._symbol, arg_params, aux_params, remove_amp_cast)
         if save_optimizer_states:
-            name = f"{prefix}-{epoch:04d}.states"
+            name = checkpoint_name(prefix, epoch, "states")
             self.save_optimizer_states(name)
             note(logging, 'Saved optimizer state to "%s"', name)
 
@@ -261,6 +292,8 @@ class Module(BaseModule):
                 f"[init_params] the initializer is of type {type(initializer).__name__}; expected an Initializer, a "
                 "name such as 'xavier', or None."
             )
+        arg_params = None if arg_params is None else as_arrays("init_params", "arg_params", arg_params)
+        aux_params = None if aux_params is None else as_arrays("init_params", "aux_params", aux_params)
         if self._arg_params is None:
             self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
             self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
@@ -313,6 +346,8 @@ class Module(BaseModule):
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
+        arg_params = as_arrays("set_params", "arg_params", arg_params)
+        aux_params = as_arrays("set_params", "aux_params", aux_params)
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         if self._arg_params is None:
             self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
@@ -436,8 +471,9 @@ class Module(BaseModule):
         devices = 1 if on_store else len(self._context)
         names = {i * devices + k: name for i, name in enumerate(self._param_names) for k in range(devices)}
         if isinstance(optimizer, str):
-            settings = {"rescale_grad": 1.0 / batch_size, **dict(optimizer_params)}
-            optimizer = opt.create(optimizer, sym=self._symbol, param_idx2name=names, **settings)
+            own = settings("init_optimizer", "optimizer_params", optimizer_params)
+            own = {"rescale_grad": 1.0 / batch_size, **own}
+            optimizer = opt.create(optimizer, sym=self._symbol, param_idx2name=names, **own)
         elif isinstance(optimizer, opt.Optimizer):
             if optimizer.rescale_grad != 1.0 / batch_size:
                 of(self.logger).warning(
@@ -495,6 +531,13 @@ class Module(BaseModule):
 
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses the optimizer, its states and the store of another module."""
+        expect(
+            hasattr(shared_module, "optimizer_initialized"),
+            "borrow_optimizer",
+            "shared_module",
+            shared_module,
+            "a Module",
+        )
         if not shared_module.optimizer_initialized:
             raise StateError(
                 "[borrow_optimizer] the other module has no optimizer; call its init_optimizer first."
@@ -565,8 +608,7 @@ class Module(BaseModule):
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
-        if isinstance(data_batch, list):
-            raise MXNetTypeError("[forward] got a list; expected one DataBatch.")
+        check_batch("forward", data_batch)
         with self._passes:
             self._passes.begin()
             shapes = tuple(array.shape for array in data_batch.data)
@@ -606,6 +648,10 @@ class Module(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         self._require()
+        for grad in () if out_grads is None else as_list(out_grads):
+            expect(
+                hasattr(grad, "copyto"), "backward", "out_grads", grad, "an NDArray for each output, or None"
+            )
         with self._passes:
             self._passes.check("backward")
             self._exec_group.backward(out_grads)
@@ -629,9 +675,12 @@ class Module(BaseModule):
         self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        self._require()
         self._passes.check("update_metric")
+        check_metric("update_metric", eval_metric, labels)
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
         self._require(params=False)
+        expect(hasattr(mon, "install"), "install_monitor", "mon", mon, "a Monitor")
         self._exec_group.install_monitor(mon)

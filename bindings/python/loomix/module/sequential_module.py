@@ -7,11 +7,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import expect
 from ..base import MXNetValueError
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..log import of
-from .base_module import BaseModule
+from .base_module import BaseModule, check_batch
 
 if TYPE_CHECKING:
     from ..kvstore import KVStore
@@ -63,6 +64,7 @@ class SequentialModule(BaseModule):
         unknown = set(kwargs) - {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
         if unknown:
             raise MXNetValueError(f"[SequentialModule] unknown options {sorted(unknown)}.")
+        expect(isinstance(module, BaseModule), "SequentialModule.add", "module", module, "a module")
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = self.params_initialized = self.optimizer_initialized = False
@@ -187,6 +189,7 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         self._require()
+        check_batch("forward", data_batch)
         # Named tuples of the user's own may have nothing but data.
         label, pad, index = (getattr(data_batch, name, None) for name in ("label", "pad", "index"))
         batch = DataBatch(data_batch.data, label, pad, index)
