@@ -205,16 +205,16 @@ void BoundExecutor::backward_from(std::span<const NDArray> head_gradients) {
   program(last_.training ? RunMode::training : RunMode::inference_with_gradients);
   check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
-    const NDArray& own = head_gradients_[i];
-    const NDArray& given = own.is_none() ? own : head_gradients[i];
-    if (own.is_none()) continue;
-    if (given.is_dense() && given.dtype() == own.dtype() && given.device() == own.device()) {
-      head_gradients_[i] = given.detach();
-      for (int mode = 0; mode < 3; ++mode)
-        replace_in(programs_[mode], places_[mode].heads, i, given.detach());
-    } else {
-      copy(given, own);
-    }
+    const NDArray& last = head_gradients_[i];
+    if (last.is_none()) continue;
+    const NDArray& given = head_gradients[i];
+    const bool fits = given.is_dense() && given.dtype() == last.dtype() && given.device() == last.device();
+    // Not into `last`: that may be what an earlier caller gave.
+    const NDArray now =
+        fits ? given.detach() : NDArray(runtime_.engine(), last.shape(), last.dtype(), last.device());
+    if (!fits) copy(given, now);
+    head_gradients_[i] = now;
+    for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].heads, i, now);
   }
   run_backward(last_.training);
 }
@@ -260,25 +260,17 @@ void BoundExecutor::replace_outputs(std::span<const NDArray> arrays) {
   }
 }
 
-// Outputs that share memory share it again.
+// Outputs that are one value share memory again.
 void BoundExecutor::renew_outputs() {
-  const auto same_place = [](const NDArray& a, const NDArray& b) {
-    return a.storage_ref() == b.storage_ref() && a.offset() == b.offset();
-  };
-  const auto find = [&](std::span<const NDArray> arrays, const NDArray& array) {
-    return std::find_if(arrays.begin(), arrays.end(),
-                        [&](const NDArray& other) { return !other.is_none() && same_place(other, array); });
-  };
+  const auto& values = graph_.outputs;
   std::vector<NDArray> fresh;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const NDArray& old = outputs_[i];
-    const auto before = std::span<const NDArray>(outputs_).first(i);
-    const auto twin = find(before, old);
-    if (twin != before.end()) {
-      fresh.push_back(fresh[static_cast<size_t>(twin - before.begin())]);
-    } else if (const std::span<const NDArray> own(arrays_.arguments), states(arrays_.auxiliary_states);
-               find(own, old) != own.end() || find(states, old) != states.end()) {
-      fresh.push_back(old);
+    const auto end = values.begin() + static_cast<std::ptrdiff_t>(i);
+    if (const auto twin = std::find(values.begin(), end, values[i]); twin != end) {
+      fresh.push_back(fresh[static_cast<size_t>(twin - values.begin())]);
+    } else if (graph_[values[i].node].is_variable()) {
+      fresh.push_back(*array_of(graph_, values[i].node));
     } else {
       fresh.push_back(old.is_dense() ? NDArray(runtime_.engine(), old.shape(), old.dtype(), old.device())
                                      : NDArray::sparse(runtime_.engine(), old.stype(), old.shape(),
@@ -288,10 +280,13 @@ void BoundExecutor::renew_outputs() {
   replace_outputs(fresh);
 }
 
-bool BoundExecutor::backward_reads(size_t argument, RunMode mode) {
+std::vector<char> BoundExecutor::backward_reads(Values values, RunMode mode) {
   const Program& compiled = program(mode);
-  const ValueRef place = places_[static_cast<int>(mode)].arguments[argument];
-  return place && compiled.backward_reads(place);
+  const Places& places = places_[static_cast<int>(mode)];
+  std::vector<char> reads;
+  for (const ValueRef place : values == Values::arguments ? places.arguments : places.outputs)
+    reads.push_back(place && compiled.backward_reads(place));
+  return reads;
 }
 
 void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {

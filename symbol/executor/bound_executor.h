@@ -97,12 +97,14 @@ class BoundExecutor final : public RefCounted {
   void replace_gradient(size_t i, const NDArray& array);
   // One array an output; outputs that share memory share it in the new arrays, too.
   void replace_outputs(std::span<const NDArray> arrays);
-  // The same with new arrays, so that whoever holds the old ones keeps their values. Outputs that are arguments stay.
+  // The same with new arrays, so that whoever holds the old ones keeps their values: as an argument of the next pass, too.
+  // Outputs that are variables are the variables' arrays.
   void renew_outputs();
   // backward() that reads the head gradients where they are, not from a copy.
   void backward_from(std::span<const NDArray> head_gradients);
-  // Whether the gradients of a pass in this mode read the elements of an argument.
-  bool backward_reads(size_t argument, RunMode mode);
+  // Of which of them the gradients of a pass in this mode read the elements.
+  enum class Values : uint8_t { arguments, outputs };
+  std::vector<char> backward_reads(Values values, RunMode mode);
 
   std::span<const NDArray> outputs() const { return outputs_; }
   const BoundArrays& arrays() const { return arrays_; }

@@ -46,6 +46,7 @@ class CachedGraph::Call final : public autograd::CustomFunction {
       : graph_(std::move(graph)), compiled_(std::move(compiled)), executor_(std::move(executor)) {
     for (const NDArray& argument : executor_->arrays().arguments)
       versions_.push_back(argument.storage().version());
+    for (const NDArray& output : executor_->outputs()) versions_.push_back(output.storage().version());
   }
   ~Call() override {
     const std::lock_guard lock(compiled_->mutex);
@@ -68,16 +69,23 @@ class CachedGraph::Call final : public autograd::CustomFunction {
   }
 
  private:
-  // Throws if an array was overwritten that the gradient needs; everything is needed if the pass must run again.
+  // Throws if an array was overwritten that the gradient needs. If the pass must run again, it needs every argument, and
+  // no output.
   void check_unchanged() const {
     const auto& arguments = executor_->arrays().arguments;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].storage().version() == versions_[i]) continue;
+    const auto outputs = executor_->outputs();
+    const size_t checked = arguments.size() + (ran_ ? 0 : outputs.size());
+    for (size_t i = 0; i < checked; ++i) {
+      const bool is_argument = i < arguments.size();
+      const NDArray& array = is_argument ? arguments[i] : outputs[i - arguments.size()];
+      if (array.storage().version() == versions_[i]) continue;
       if (!ran_ && !compiled_->backward_reads[i]) continue;
       detail::throw_error<StateError>(
-          "[backward] input '{}' (shape {}) of the hybridized block '{}' was overwritten after the call, and "
+          "[backward] {} (shape {}) of the hybridized block '{}' was overwritten after the call, and "
           "its gradient needs it; write to a new array, or call backward first.",
-          graph_->inputs_[graph_->arguments_[i]].name, arguments[i].shape().to_string(), graph_->name_);
+          is_argument ? fmt::format("input '{}'", graph_->inputs_[graph_->arguments_[i]].name)
+                      : fmt::format("output {}", i - arguments.size()),
+          array.shape().to_string(), graph_->name_);
     }
   }
 
@@ -86,6 +94,7 @@ class CachedGraph::Call final : public autograd::CustomFunction {
     const BoundArrays& arrays = executor_->arrays();
     std::unordered_set<const Storage*> read;
     for (const NDArray& argument : arrays.arguments) read.insert(&argument.storage());
+    for (const NDArray& output : executor_->outputs()) read.insert(&output.storage());
     const auto& arguments = graph_->arguments_;
     std::vector<NDArray> gradients(arguments.size());
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -105,7 +114,7 @@ class CachedGraph::Call final : public autograd::CustomFunction {
   Ref<CachedGraph> graph_;
   CompiledRef compiled_;
   Ref<BoundExecutor> executor_;
-  std::vector<uint64_t> versions_;  // of the arguments, when the call was pushed
+  std::vector<uint64_t> versions_;  // of the arguments, then of the outputs, when the call was pushed
   bool ran_ = false;
 };
 
@@ -235,8 +244,9 @@ std::vector<NDArray> CachedGraph::call(std::span<const NDArray> inputs) {
   const RunMode mode = compiled->signature.mode;
   Ref<BoundExecutor> executor = take(*compiled, inputs);
   if (recording && compiled->backward_reads.empty()) {
-    std::vector<char> reads;
-    for (size_t i = 0; i < arguments_.size(); ++i) reads.push_back(executor->backward_reads(i, mode));
+    std::vector<char> reads = executor->backward_reads(BoundExecutor::Values::arguments, mode);
+    const std::vector<char> outputs = executor->backward_reads(BoundExecutor::Values::outputs, mode);
+    reads.insert(reads.end(), outputs.begin(), outputs.end());
     const std::lock_guard lock(compiled->mutex);
     if (compiled->backward_reads.empty()) compiled->backward_reads = std::move(reads);
   }

@@ -546,6 +546,149 @@ def test_calls_before_backward_keep_their_own_values():
     assert net._cached.num_executors == 3
 
 
+class Returning(gluon.HybridBlock):
+    """A block that computes a function; it has a parameter of two elements."""
+
+    def __init__(self, function, **kwargs):
+        super().__init__(**kwargs)
+        self.function = function
+        self.weight = self.params.get("weight", shape=(2,), init=mx.init.Constant(2))
+
+    def hybrid_forward(self, F, *inputs, weight):
+        return self.function(F, weight, *inputs)
+
+
+# name -> what the block returns, for one input of the shape of its outputs
+FED_BACK = {
+    "computed": lambda F, w, x: F.tanh(x) + w,
+    "two operators": lambda F, w, x: F.sqrt(F.dot(F.exp(x), F.ones((2, 2)))) + w,
+    "input": lambda F, w, x: [x, x * w],
+    "parameter": lambda F, w, x: [x * w, w],
+    "identity": lambda F, w, x: [F.identity(x), F.BlockGrad(x), F.cast(x, "float32"), x * w],
+    "one value, several outputs": lambda F, w, x: [x * w] * 2 + [F.reshape(x * w, (-1,)), F.identity(x * w)],
+    "constant": lambda F, w, x: [F.ones((2,)) + 1, x * w],
+}
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("mode", ["plain", "training", "recorded"])
+@pytest.mark.parametrize("what", FED_BACK)
+def test_a_block_may_be_called_on_its_own_outputs(what, mode, static):
+    def chain(hybrid):
+        net = Returning(FED_BACK[what])
+        net.initialize()
+        net.hybridize(hybrid, static_alloc=static, static_shape=static)
+        first = nd.array([0.5, 1.5])
+        seen, last = [first], first
+        for step in range(5):
+            with autograd.train_mode() if mode == "training" else autograd.pause():
+                with (
+                    autograd.record() if mode == "recorded" else autograd.pause(train_mode=mode == "training")
+                ):
+                    out = net(last)
+            seen += out if isinstance(out, list) else [out]
+            last = (out[step % len(out)] if isinstance(out, list) else out).detach()
+        return [array.asnumpy() for array in seen]
+
+    for hybrid, eager in zip(chain(True), chain(False)):
+        np.testing.assert_allclose(hybrid, eager, rtol=1e-6)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_outputs_in_other_places_of_the_next_call(recorded):
+    def mix(hybrid):
+        net = Returning(lambda F, w, x, y: [x * 2 + y, F.tanh(y) * w, x - y])
+        net.initialize()
+        net.hybridize(hybrid)
+        arrays = [nd.array([0.1, 0.2]), nd.array([0.3, 0.4])]
+        seen, gradients_ = list(arrays), []
+        for first, second in [(0, 1), (1, 0), (2, 2), (0, 2), (1, 1), (2, 0)]:
+            x, y = arrays[first % len(arrays)], arrays[second % len(arrays)]
+            if recorded:
+                x = x.detach()
+                x.attach_grad()
+                with autograd.record():
+                    arrays = net(x, y)
+                    value = sum((array * array).sum() for array in arrays)
+                value.backward()
+                gradients_ += [x.grad.copy(), net.weight.grad().copy()]
+                arrays = [array.detach() for array in arrays]
+            else:
+                arrays = net(x, y)
+            seen += arrays
+        return [array.asnumpy() for array in seen + gradients_]
+
+    for hybrid, eager in zip(mix(True), mix(False)):
+        np.testing.assert_allclose(hybrid, eager, rtol=1e-5, atol=1e-6)
+
+
+def test_recorded_calls_that_are_alive_may_feed_each_other():
+    def run(hybrid):
+        net = Returning(lambda F, w, x, y: F.tanh(x * w + y))
+        net.initialize()
+        net.hybridize(hybrid)
+        x = nd.array([0.1, 0.2])
+        x.attach_grad()
+        last, done = x, []
+        for _ in range(3):
+            with autograd.record():
+                graphs = [net(last.detach(), x) for _ in range(2)]
+                graphs.append(net(graphs[0], graphs[1].detach()))
+            for graph in (graphs[2], graphs[1]):
+                graph.backward()
+                done += [x.grad.copy(), net.weight.grad().copy()]
+            last = graphs[0]
+            done += graphs
+        return [array.asnumpy() for array in done]
+
+    for hybrid, eager in zip(run(True), run(False)):
+        np.testing.assert_allclose(hybrid, eager, rtol=1e-5, atol=1e-6)
+
+
+def test_outputs_belong_to_the_caller():
+    net = Returning(lambda F, w, x: [x, w, x * w, F.ones((2,)), F.identity(x)])
+    net.initialize()
+    net.hybridize()
+    x = nd.array([1.0, 2.0])
+    for _ in range(2):
+        outputs = net(x)
+        values = [array.asnumpy().tolist() for array in outputs]
+        assert values == [[1, 2], [2, 2], [2, 4], [1, 1], [1, 2]]
+        for array in outputs:
+            array[:] = 7
+        assert (x.asnumpy() == [1, 2]).all() and (net.weight.data().asnumpy() == 2).all()
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_outputs_written_before_backward_are_an_error(hybrid):
+    net = nn.Activation("tanh")
+    net.hybridize(hybrid)
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y[:] = 0
+    with pytest.raises(mx.MXNetError, match="output.*overwritten"):
+        y.backward()
+
+
+@pytest.mark.parametrize("second", ["float64", "row_sparse"])
+def test_head_gradients_are_not_written(second):
+    net = nn.Activation("tanh")
+    net.hybridize()
+    x = nd.array([[0.0], [0.0]])
+    x.attach_grad()
+    head = nd.array([[1.0], [2.0]])
+    other = nd.array([[3.0], [4.0]])
+    for given in (head, other.astype("float64") if second == "float64" else other.tostype(second)):
+        with autograd.record():
+            y = net(x)
+        y.backward(given)
+        del y
+    assert x.grad.asnumpy().tolist() == [[3], [4]]
+    assert head.asnumpy().tolist() == [[1], [2]]
+
+
 def test_inputs_written_before_backward_are_an_error():
     net = nn.Dense(1, in_units=1)
     net.initialize()

@@ -452,6 +452,123 @@ def test_unrolling_by_a_loop(layout, lengths, hybrid):
     assert_close([one.asnumpy() for one in got], [one.asnumpy() for one in (outputs, *states)])
 
 
+# ---- a hybridized block that is called on what it returned ----
+
+
+def stacked(*cells):
+    stack = rnn.HybridSequentialRNNCell()
+    for cell in cells:
+        stack.add(cell)
+    return stack
+
+
+CELLS = {
+    "vanilla": lambda: rnn.RNNCell(FEATURES, input_size=FEATURES),
+    "lstm": lambda: rnn.LSTMCell(FEATURES, input_size=FEATURES),
+    "gru": lambda: rnn.GRUCell(FEATURES, input_size=FEATURES),
+    "projection": lambda: contrib.rnn.LSTMPCell(FEATURES + 1, FEATURES, input_size=FEATURES),
+    "residual": lambda: rnn.ResidualCell(rnn.GRUCell(FEATURES, input_size=FEATURES)),
+    "stack": lambda: stacked(
+        rnn.LSTMCell(FEATURES, input_size=FEATURES), rnn.RNNCell(FEATURES, input_size=FEATURES)
+    ),
+}
+FUSED = {
+    "vanilla": lambda: rnn.RNN(FEATURES, input_size=FEATURES),
+    "lstm": lambda: rnn.LSTM(FEATURES, 2, input_size=FEATURES),
+    "gru": lambda: rnn.GRU(FEATURES, input_size=FEATURES),
+}
+
+
+def both_ways(make):
+    """The same block twice: eager, and hybridized."""
+    mx.random.seed(3)
+    eager, hybrid = ready(make()), ready(make())
+    copies = zip(eager.collect_params().values(), hybrid.collect_params().values())
+    for param, other in copies:
+        other.set_data(param.data())
+    hybrid.hybridize()
+    return eager, hybrid
+
+
+@pytest.mark.parametrize("lengths", [None, [2, 5, 3]])
+@pytest.mark.parametrize("train_mode", [False, True])
+@pytest.mark.parametrize("kind", CELLS)
+def test_unrolling_without_record(kind, train_mode, lengths):
+    x = drawn(BATCH, STEPS, FEATURES)
+    lengths = None if lengths is None else mx.nd.array(lengths)
+    results = []
+    for cell in both_ways(CELLS[kind]):
+        with mx.autograd.train_mode() if train_mode else mx.autograd.predict_mode():
+            outputs, states = cell.unroll(STEPS, x, merge_outputs=False, valid_length=lengths)
+        results.append([array.asnumpy() for array in [*outputs, *states]])
+    assert_close(*results)
+    assert not np.allclose(results[1][0], results[1][1]), "each step has outputs of its own"
+
+
+@pytest.mark.parametrize("kind", [*CELLS, *(f"fused {kind}" for kind in FUSED)])
+def test_truncated_backpropagation_through_time(kind):
+    fused = kind.startswith("fused ")
+    make = FUSED[kind.removeprefix("fused ")] if fused else CELLS[kind]
+    batches = [drawn(STEPS, BATCH, FEATURES) if fused else drawn(BATCH, FEATURES) for _ in range(5)]
+    results = []
+    for block in both_ways(make):
+        trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.05})
+        states, result = block.begin_state(batch_size=BATCH), []
+        for x in batches:
+            states = [state.detach() for state in states]
+            given = [state.asnumpy() for state in states]
+            with mx.autograd.record():
+                output, after = block(x, states)
+                loss = output.square().sum()
+            loss.backward()
+            assert_close([state.asnumpy() for state in states], given, 0)
+            result += [param.grad().asnumpy() for param in block.collect_params().values()]
+            result += [array.asnumpy() for array in [output, *after]]
+            trainer.step(BATCH)
+            states = after
+        results.append(result)
+    assert_close(*results)
+
+
+def test_a_hybridized_language_model_is_an_eager_one():
+    class Model(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.decoder = nn.Embedding(7, FEATURES), nn.Dense(7, flatten=False)
+            self.lstm = rnn.LSTM(FEATURES, input_size=FEATURES)
+
+        def hybrid_forward(self, F, x, states):
+            output, states = self.lstm(self.embedding(x), states)
+            return self.decoder(output), states
+
+    text = np.random.randint(0, 7, (4 * STEPS + 1, BATCH))
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    costs = []
+    models = [ready(Model()) for _ in range(2)]
+    for model in models:
+        model(mx.nd.array(text[:STEPS]), model.lstm.begin_state(batch_size=BATCH))
+    for param, other in zip(*(model.collect_params().values() for model in models)):
+        other.set_data(param.data())
+    models[1].hybridize()
+    for model in models:
+        trainer = mx.gluon.Trainer(model.collect_params(), "adam", {"learning_rate": 0.05})
+        states, seen = model.lstm.begin_state(batch_size=BATCH), []
+        for first in range(0, 4 * STEPS, STEPS):
+            states = [state.detach() for state in states]
+            with mx.autograd.record():
+                scores, states = model(mx.nd.array(text[first : first + STEPS]), states)
+                cost = loss(scores, mx.nd.array(text[first + 1 : first + STEPS + 1])).mean()
+            cost.backward()
+            trainer.step(1)
+            seen.append(cost.asnumpy())
+        states = model.lstm.begin_state(batch_size=1)
+        for character in text[:, :1]:  # prediction feeds states back, too
+            scores, states = model(mx.nd.array(character.reshape(1, 1)), states)
+            seen.append(scores.asnumpy())
+        costs.append(seen)
+    assert_close(*costs, tolerance=1e-4)
+
+
 def test_dropout_of_a_loop_is_the_same_at_all_steps():
     cell = ready(rnn.RNNCell(30, activation=lambda x: x + 1, input_size=1, i2h_weight_initializer="zeros",
                              h2h_weight_initializer="zeros"))  # fmt: skip

@@ -129,6 +129,91 @@ TEST_F(CachedGraphTest, OverwrittenInputsAreNoticed) {
   }
 }
 
+TEST_F(CachedGraphTest, OverwrittenOutputsAreNoticed) {
+  const Symbol x = Symbol::variable("x");
+  const auto graph = CachedGraph::make(runtime_, apply("tanh", {x}, "out"), "net");
+  NDArray in = array({1}, {2});
+  const NDArray grad = attach(in);
+  NDArray y;
+  {
+    const Scope recording(true, true);
+    y = graph->call({&in, 1})[0];
+  }
+  fill(y.detach(), 7);
+  try {
+    backward(y);
+    FAIL() << "expected an error";
+  } catch (const StateError& error) {
+    EXPECT_NE(std::string(error.what()).find("output 0"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(CachedGraphTest, OutputsThatNoGradientNeedsMayBeOverwritten) {
+  const auto graph = make();
+  NDArray w = array({1}, {3});
+  const NDArray grad = attach(w);
+  NDArray y;
+  {
+    const Scope recording(true, true);
+    y = run(*graph, array({1}, {2}), w);
+  }
+  fill(y.detach(), 7);
+  backward(y);
+  EXPECT_EQ(values(grad), (Floats{2 * 3 * 8}));
+}
+
+// The executor of the first call is free, and its outputs are what the second call is given.
+TEST_F(CachedGraphTest, AnOutputMayBeAnInputOfTheNextCall) {
+  const auto graph = make();
+  const NDArray one = array({1}, {1}), two = array({1}, {2});
+  const NDArray first = run(*graph, two, one);
+  const NDArray second = run(*graph, first, one);
+  const NDArray third = run(*graph, one, first);
+  const NDArray fourth = run(*graph, third, third);
+  EXPECT_EQ(values(first), (Floats{8}));
+  EXPECT_EQ(values(second), (Floats{512}));
+  EXPECT_EQ(values(third), (Floats{64}));
+  EXPECT_EQ(values(fourth), (Floats{64.0f * 64 * 64 * 64 * 64}));
+  EXPECT_EQ(graph->num_executors(), 1u);
+}
+
+TEST_F(CachedGraphTest, AnEarlierOutputMayBeAnInputOfARecordedCall) {
+  const auto graph = make();
+  NDArray w = array({1}, {1});
+  const NDArray grad = attach(w);
+  NDArray state = array({1}, {2});
+  for (const float x : {2.0f, 8.0f, 512.0f}) {
+    const NDArray before = state;
+    NDArray y;
+    {
+      const Scope recording(true, true);
+      y = run(*graph, before, w);
+    }
+    backward(y);
+    state = y.detach();
+    EXPECT_EQ(values(grad), (Floats{2 * x * x * x}));
+    EXPECT_EQ(values(before), (Floats{x}));
+  }
+  EXPECT_EQ(graph->num_executors(), 1u);
+}
+
+TEST_F(CachedGraphTest, HeadGradientsOfEarlierCallsKeepTheirValues) {
+  const auto graph = make();
+  NDArray w = array({2}, {1, 1});
+  const NDArray grad = attach(w), head = array({2}, {1, 2});
+  const NDArray other = cast(array({2}, {3, 4}), DType::float64);
+  for (const NDArray& given : {head, other}) {
+    NDArray y;
+    {
+      const Scope recording(true, true);
+      y = run(*graph, array({2}, {1, 1}), w);
+    }
+    autograd::backward(runtime_, {&y, 1}, {&given, 1}, {});
+  }
+  EXPECT_EQ(values(grad), (Floats{6, 8}));
+  EXPECT_EQ(values(head), (Floats{1, 2}));
+}
+
 TEST_F(CachedGraphTest, GradientsOfGradientsAreRefused) {
   const auto graph = make();
   NDArray w = array({1}, {3});
