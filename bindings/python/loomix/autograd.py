@@ -53,8 +53,35 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of this modul
         return found
 
 
-is_recording = _core.is_recording
-is_training = _core.is_training
+def is_recording() -> bool:
+    """Whether what this thread computes is recorded for gradients.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.autograd.record():
+    ...     mx.autograd.is_recording()
+    True
+    >>> mx.autograd.is_recording()
+    False
+    """
+    return _core.is_recording()
+
+
+def is_training() -> bool:
+    """Whether operators such as Dropout behave as in training, on this thread.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.autograd.record(train_mode=False):
+    ...     mx.autograd.is_training()
+    False
+    >>> with mx.autograd.train_mode():
+    ...     mx.autograd.is_training()
+    True
+    """
+    return _core.is_training()
 
 
 def set_recording(is_recording: bool) -> bool:

@@ -27,7 +27,28 @@ def empty(
     dtype: DTypeLike | None = None,
     stype: str | None = None,
 ) -> Any:
-    """A new array whose elements are not set; sparse storage types begin empty."""
+    """A new array whose elements are not set; one of a sparse storage type begins without elements.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        Default: the current context.
+    dtype : NumPy type or str, optional
+        Default: float32.
+    stype : {'default', 'row_sparse', 'csr'}, optional
+        The storage type.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> x = mx.nd.empty((2, 3))
+    >>> x[:] = 1
+    >>> x.shape, x.dtype.__name__
+    ((2, 3), 'float32')
+    >>> mx.nd.empty((2, 3), stype="csr").indices.shape
+    (0,)
+    """
     if stype in (None, "default"):
         return _dense.empty(shape, ctx, dtype)
     from . import sparse
@@ -36,7 +57,34 @@ def empty(
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None = None) -> Any:
-    """A new array from a list, a NumPy array, an NDArray of any storage type, or a SciPy csr matrix."""
+    """A new array from a list, a NumPy array, an NDArray of any storage type, or a SciPy csr matrix.
+
+    Parameters
+    ----------
+    source_array : list, numpy.ndarray, NDArray, scipy.sparse.csr_matrix or what NumPy takes
+        Its values are copied. A sparse source gives an array of the same storage type.
+    ctx : Context, optional
+        Default: the current context.
+    dtype : NumPy type or str, optional
+        Default: float32, whatever type a list or a NumPy array has; that of an NDArray or of a sparse source.
+
+    Raises
+    ------
+    TypeError
+        When the source is ragged, or holds something that is no number.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> import numpy as np
+    >>> mx.nd.array([[1, 2], [3, 4]]).asnumpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    >>> mx.nd.array(np.arange(3)).dtype.__name__  # of 64-bit integers
+    'float32'
+    >>> mx.nd.array([1, 2], dtype="int32").asnumpy()
+    array([1, 2], dtype=int32)
+    """
     if getattr(source_array, "stype", "default") != "default" or hasattr(source_array, "tocsr"):
         from . import sparse
 
