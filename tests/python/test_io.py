@@ -325,5 +325,36 @@ def test_csv_bad_files(csv):
 
 
 def test_a_list_of_numbers_is_not_an_array():
-    with pytest.raises(ValueError, match="_0_softmax_label is a single number.*use np.array"):
+    with pytest.raises(ValueError, match="softmax_label is a list of numbers.*np.array"):
         mx.io.NDArrayIter(np.zeros((2, 2)), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("shape", [2, np.int64(2), [2], "2", "(2,)", "[2]", " ( 2 , ) "])
+def test_shapes_may_be_numbers_and_texts(csv, shape):
+    assert mx.io.DataDesc("data", shape).shape == (2,)
+    batches = mx.io.CSVIter(data_csv=str(csv / "data.csv"), data_shape=shape, batch_size=1)
+    assert batches.provide_data[0].shape == (1, 2)
+    labels = mx.io.CSVIter(str(csv / "data.csv"), "2", label_csv=str(csv / "data.csv"), label_shape=shape)
+    assert labels.provide_label[0].shape == (1, 2)
+    rows = csv / "rows.libsvm"
+    rows.write_text("1 0:1 1:2\n")
+    assert mx.io.LibSVMIter(data_libsvm=str(rows), data_shape=shape).provide_data[0].shape == (1, 2)
+
+
+def test_the_shape_of_images_may_be_a_text(tmp_path):
+    pictures = mx.image.ImageIter(1, "(3, 4, 5)", imglist=[[1, "a.png"]], path_root=str(tmp_path))
+    assert pictures.provide_data[0].shape == (1, 3, 4, 5)
+    assert mx.io.DataDesc("data", "()").shape == ()
+
+
+@pytest.mark.parametrize("shape", ["x", "(2", "2.5", "-2", "(2,,3)", 2.5, None])
+def test_shapes_that_are_none(csv, shape):
+    for make in (
+        lambda: mx.io.DataDesc("data", shape),
+        lambda: mx.io.CSVIter(data_csv=str(csv / "data.csv"), data_shape=shape),
+        lambda: mx.io.LibSVMIter(data_libsvm=str(csv / "data.csv"), data_shape=shape),
+    ):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"\[(DataDesc|CSVIter|LibSVMIter)\] .*expected an int"
+        ):
+            make()

@@ -441,6 +441,56 @@ USES = {
         TypeError,
         ["fit", "'lr'", "optimizer_params={'learning_rate': ...}"],
     ),
+    "labels of an iterator that are a list of numbers": (
+        lambda: mx.io.NDArrayIter(np.ones((2, 2)), [0, 1]),
+        ValueError,
+        ["NDArrayIter", "softmax_label is a list of numbers", "np.array"],
+    ),
+    "argument of an iterator with a typo": (
+        lambda: data(shufle=True),
+        TypeError,
+        ["NDArrayIter", "'shufle'", "Did you mean 'shuffle'"],
+    ),
+    "layout of an iterator that is nothing": (
+        lambda: data(layout=None),
+        TypeError,
+        ["NDArrayIter", "layout", "None", "'NCHW'"],
+    ),
+    "names of arrays of two kinds": (
+        lambda: mx.io.NDArrayIter({3: X, "a": X}),
+        TypeError,
+        ["NDArrayIter", "3", "int", "str"],
+    ),
+    "rows of a batch that are a text": (
+        lambda: mx.io.CSVIter(data_csv="/nowhere/x.csv", data_shape=(3,), batch_size="2"),
+        TypeError,
+        ["CSVIter", "batch_size", "'2'", "int >= 1"],
+    ),
+    "table that is a number": (
+        lambda: mx.io.CSVIter(data_csv=3, data_shape=(3,)),
+        TypeError,
+        ["CSVIter", "3", "path"],
+    ),
+    "batches of a pass that are half": (
+        lambda: mx.io.ResizeIter(data(), 2.5),
+        TypeError,
+        ["ResizeIter", "size", "2.5", "int >= 0"],
+    ),
+    "new names of inputs without a list": (
+        lambda: mx.io.PrefetchingIter(data(), rename_data={"data": "x"}),
+        TypeError,
+        ["PrefetchingIter", "rename_data", "dict", "a list of dicts"],
+    ),
+    "new name of another input": (
+        lambda: mx.io.PrefetchingIter(data(), rename_data=[{"dta": "x"}]),
+        KeyError,
+        ["PrefetchingIter", "'data'", "['dta']"],
+    ),
+    "size of images that is a number": (
+        lambda: mx.image.CreateAugmenter(24),
+        ValueError,
+        ["CreateAugmenter", "data_shape is 24", "(channels, height, width)"],
+    ),
     # ---- names ----
     "missing parameter": (lambda: mx.nd.FullyConnected(X), ValueError, ["num_hidden is missing", "int"]),
     "parameter with a typo": (

@@ -69,6 +69,7 @@ def checkpoint_name(prefix: str, epoch: int, ending: str) -> str:
     >>> checkpoint_name("net", 3, "params")
     'net-0003.params'
     """
+    prefix = as_path("checkpoint", "prefix", prefix)
     return f"{prefix}-{as_whole('checkpoint', 'epoch', epoch):04d}.{ending}"
 
 

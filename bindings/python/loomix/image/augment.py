@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._arguments import as_shape
 from ..base import MXNetValueError
 from .functions import center_crop, color_normalize, imresize, random_crop, random_size_crop, resize_short
 
@@ -461,6 +462,14 @@ def colour_augmenters(
     return augmenters
 
 
+def image_shape(who: str, data_shape: Any) -> tuple[Any, ...]:
+    """Channels, height and width."""
+    shape = as_shape(who, "data_shape", data_shape)
+    if len(shape) != 3:
+        raise MXNetValueError(f"[{who}] data_shape is {data_shape!r}; expected (channels, height, width).")
+    return shape
+
+
 def CreateAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,
@@ -509,8 +518,9 @@ def CreateAugmenter(
     >>> [type(a).__name__ for a in mx.image.CreateAugmenter((3, 24, 24), rand_mirror=True)]
     ['CenterCropAug', 'HorizontalFlipAug', 'CastAug']
     """
+    _, height, width = image_shape("CreateAugmenter", data_shape)
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
-    crop_size = (data_shape[2], data_shape[1])
+    crop_size = (width, height)
     if rand_resize:
         if not rand_crop:
             raise MXNetValueError("[CreateAugmenter] rand_resize needs rand_crop.")

@@ -31,6 +31,7 @@ from .augment import (
     ResizeAug,
     _plain,
     colour_augmenters,
+    image_shape,
 )
 from .augment import ColorJitterAug as ColorJitterAug
 from .augment import ColorNormalizeAug as ColorNormalizeAug
@@ -435,6 +436,7 @@ def CreateDetAugmenter(
     >>> len(augmenters)
     3
     """
+    _, height, width = image_shape("CreateDetAugmenter", data_shape)
     resizing = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
     augmenters: list[DetAugmenter] = [*resizing]
     if rand_crop > 0:
@@ -459,7 +461,7 @@ def CreateDetAugmenter(
             pad_val,
         )
         augmenters.append(DetRandomSelectAug([pad], 1 - rand_pad))
-    augmenters.append(DetBorrowAug(ForceResizeAug((data_shape[2], data_shape[1]), inter_method)))
+    augmenters.append(DetBorrowAug(ForceResizeAug((width, height), inter_method)))
     augmenters.append(DetBorrowAug(CastAug()))
     mean = IMAGENET_MEAN if mean is True else mean
     std = IMAGENET_STD if std is True else std
@@ -523,7 +525,7 @@ class ImageDetIter(ImageIter):
             label_name=label_name,
             last_batch_handle=last_batch_handle,
         )
-        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = CreateDetAugmenter(self.data_shape, **kwargs) if aug_list is None else aug_list
         self._set_label_shape(self._estimate_label_shape())
 
     def _set_label_shape(self, shape: Sequence[int]) -> None:

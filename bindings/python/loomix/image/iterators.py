@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
+from .._arguments import as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError
 from ..io.base import DataBatch, DataDesc, DataIter
 from .augment import CreateAugmenter
@@ -123,7 +124,8 @@ class ImageIter(DataIter):
         last_batch_handle: str = "pad",
         **kwargs: Any,
     ) -> None:
-        super().__init__(batch_size)
+        super().__init__(as_whole("ImageIter", "batch_size", batch_size, least=1))
+        data_shape = as_shape("ImageIter", "data_shape", data_shape)
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise MXNetValueError("[ImageIter] expected path_imgrec, path_imglist or imglist.")
         if last_batch_handle not in _MODES:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import as_shape
 from ..base import MXNetTypeError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     name : str
         Name of the variable.
     shape : tuple of int
-        Shape of a batch.
+        Shape of a batch. A number is that of one axis, and a text such as ``"(8, 3)"`` will do.
     dtype : dtype
         Type of the values.
     layout : str
@@ -59,7 +60,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     def __new__(
         cls, name: str, shape: Sequence[int], dtype: DTypeLike | None = np.float32, layout: str = "NCHW"
     ) -> Self:
-        self = super().__new__(cls, name, tuple(shape))
+        self = super().__new__(cls, name, as_shape("DataDesc", "shape", shape))
         self.dtype = dtype
         self.layout = layout
         return self

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ..base import MXNetTypeError, MXNetValueError
+from .._arguments import as_whole, expect
+from ..base import MXNetKeyError, MXNetTypeError, MXNetValueError
 from .base import DataBatch, DataDesc, DataIter
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
@@ -54,7 +56,7 @@ class ResizeIter(_OfBatches):
         _check_iterator("ResizeIter", data_iter)
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
-        self.size = size
+        self.size = as_whole("ResizeIter", "size", size, least=0)
         self.reset_internal = reset_internal
         self.cur = 0
         self.provide_data = data_iter.provide_data
@@ -94,10 +96,25 @@ def _next_or_none(iterator: Any) -> Any:
         return None
 
 
+def _names(what: str, names: Any, count: int) -> Any:
+    """New names, which must be one dict for each iterator."""
+    right = isinstance(names, (list, tuple)) and all(isinstance(mapping, Mapping) for mapping in names)
+    expect(names is None or right, "PrefetchingIter", what, names, "a list of dicts of old names to new ones")
+    if names is not None and len(names) != count:
+        raise MXNetValueError(
+            f"[PrefetchingIter] {what} has {len(names)} entries for {count} iterators; expected one dict for each."
+        )
+    return names
+
+
 def _renamed(descriptions: Any, names: Any) -> Any:
     result = []
     for item in descriptions:
         item = item if isinstance(item, DataDesc) else DataDesc(*item)
+        if item.name not in names:
+            raise MXNetKeyError(
+                f"[PrefetchingIter] {item.name!r} gets no new name; there are names for {[*names]}."
+            )
         result.append(DataDesc(names[item.name], item.shape, item.dtype, item.layout))
     return result
 
@@ -128,8 +145,8 @@ class PrefetchingIter(_OfBatches):
         for iterator in self.iters:
             _check_iterator("PrefetchingIter", iterator)
         self.n_iter = len(self.iters)
-        self.rename_data = rename_data
-        self.rename_label = rename_label
+        self.rename_data = _names("rename_data", rename_data, self.n_iter)
+        self.rename_label = _names("rename_label", rename_label, self.n_iter)
         self.batch_size = self.provide_data[0][1][0]
         self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="loomix-prefetch")
         self._ahead = self._fetch()

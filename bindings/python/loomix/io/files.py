@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
 from ..log import note
 from .base import DataBatch, DataDesc, DataIter, warn_of_unknown
@@ -71,7 +72,7 @@ def read_idx(path: str) -> Any:
         When the file is missing, of another kind, or shorter than it says.
     """
     try:
-        with open(path, "rb") as file:
+        with open(as_path("MNISTIter", "the file", path), "rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
         if compressed:
             with gzip.open(path, "rb") as file:
@@ -160,7 +161,7 @@ class MNISTIter(MXDataIter):
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(batch_size)
+        super().__init__(as_whole("MNISTIter", "batch_size", batch_size, least=1))
         warn_of_unknown("MNISTIter", unknown)
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1:
@@ -172,8 +173,6 @@ class MNISTIter(MXDataIter):
             raise ShapeError(f"[MNISTIter] there are {len(images)} images but {len(labels)} labels.")
         if not 0 <= part_index < num_parts:
             raise MXNetValueError(f"[MNISTIter] part_index {part_index} is not below num_parts {num_parts}.")
-        if batch_size < 1:
-            raise MXNetValueError(f"[MNISTIter] batch_size is {batch_size}; expected at least 1.")
         begin, end = (len(images) * part // num_parts for part in (part_index, part_index + 1))
         self._images, self._labels = images, labels
         self._order = np.arange(begin, end)
@@ -229,6 +228,7 @@ class MNISTIter(MXDataIter):
 
 def _read_csv(path: str, shape: Sequence[int], dtype: DTypeLike | None) -> Any:
     """All rows of a CSV file, or of every file in a folder, as an array of shape (rows, *shape)."""
+    path = as_path("CSVIter", "the file", path)
     names = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
     parts = []
     for name in names:
@@ -252,7 +252,8 @@ class CSVIter(MXDataIter):
     data_csv : str
         File of the inputs, or a folder whose files are all read.
     data_shape : tuple of int
-        Shape of one sample; its values are one row.
+        Shape of one sample; its values are one row. A number is that of one axis, and a text such as ``"(2, 3)"``
+        will do.
     label_csv : str, optional
         The same for the labels; without it they are 0.
     label_shape : tuple of int
@@ -299,16 +300,16 @@ class CSVIter(MXDataIter):
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(batch_size)
+        super().__init__(as_whole("CSVIter", "batch_size", batch_size, least=1))
         warn_of_unknown("CSVIter", unknown)
-        if batch_size < 1:
-            raise MXNetValueError(f"[CSVIter] batch_size is {batch_size}; expected at least 1.")
+        data_shape = as_shape("CSVIter", "data_shape", data_shape)
+        label_shape = as_shape("CSVIter", "label_shape", label_shape)
         self._dtype = np.dtype("float32" if dtype is None else dtype)
-        self._data = _read_csv(data_csv, tuple(data_shape), self._dtype)
+        self._data = _read_csv(data_csv, data_shape, self._dtype)
         if label_csv in (None, "NULL"):
             self._label = np.zeros((len(self._data), *label_shape), self._dtype)
         else:
-            self._label = _read_csv(label_csv, tuple(label_shape), self._dtype)
+            self._label = _read_csv(label_csv, label_shape, self._dtype)
         if len(self._data) != len(self._label):
             raise ShapeError(
                 f"[CSVIter] there are {len(self._data)} rows of data but {len(self._label)} labels."

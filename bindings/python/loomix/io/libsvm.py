@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
 from .base import DataDesc, warn_of_unknown
 from .files import MXDataIter
@@ -25,6 +26,7 @@ class _Rows:
     """Sparse rows: where each begins, columns, values; and the numbers before the first column."""
 
     def __init__(self, path: str, width: Any) -> None:
+        path = as_path("LibSVMIter", "the file", path)
         self.width = width
         self.begins: Any = [0]
         columns: list[int] = []
@@ -89,7 +91,7 @@ class _Rows:
 
 
 def _width(shape: Any, what: str) -> int:
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    shape = as_shape("LibSVMIter", what, shape)
     if len(shape) != 1 or shape[0] < 1:
         raise ShapeError(f"[LibSVMIter] {what} is {shape}; expected one positive number.")
     return int(shape[0])
@@ -154,10 +156,8 @@ class LibSVMIter(MXDataIter):
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(batch_size)
+        super().__init__(as_whole("LibSVMIter", "batch_size", batch_size, least=1))
         warn_of_unknown("LibSVMIter", unknown)
-        if batch_size < 1:
-            raise MXNetValueError(f"[LibSVMIter] batch_size is {batch_size}; expected at least 1.")
         if not round_batch:
             raise MXNetValueError("[LibSVMIter] round_batch is False; expected True.")
         if not 0 <= part_index < num_parts:

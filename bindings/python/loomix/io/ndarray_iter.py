@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import expect, suggests
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
 from .base import DataDesc, DataIter
 
@@ -35,6 +36,11 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     if isinstance(data, (np.ndarray, NDArray)) or (hasattr(data, "shape") and hasattr(data, "dtype")):
         data = [data]
     if isinstance(data, (list, tuple)):
+        if any(isinstance(item, (int, float, np.number)) for item in data):
+            raise ShapeError(
+                f"[NDArrayIter] {default_name} is a {type(data).__name__} of numbers, which would be an input each; "
+                "expected an array of samples: np.array(...) of it."
+            )
         names = [default_name] if len(data) == 1 else [f"_{i}_{default_name}" for i in range(len(data))]
         data = dict(zip(names, data))
     if not isinstance(data, dict):
@@ -46,12 +52,16 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     if not data and not allow_empty:
         raise MXNetValueError(f"[NDArrayIter] {default_name} is empty; expected at least one array.")
     pairs = []
+    for name in data:
+        expect(isinstance(name, str), "NDArrayIter", f"a name in {default_name}", name, "a str")
     for name, value in sorted(data.items()):
         if not isinstance(value, NDArray):
             try:
                 value = array(np.asarray(value))
             except Exception as error:
                 raise MXNetTypeError(f"[NDArrayIter] {name} is not an array: {error}.") from None
+        if not value.shape:
+            raise ShapeError(f"[NDArrayIter] {name} is a single number; expected an array of samples.")
         pairs.append((name, value))
     return pairs
 
@@ -114,6 +124,7 @@ class NDArrayIter(DataIter):
     [([0.0, 1.0], 0), ([2.0, 0.0], 1)]
     """
 
+    @suggests()
     def __init__(
         self,
         data: Any,
@@ -126,12 +137,21 @@ class NDArrayIter(DataIter):
         layout: str = "NCHW",
     ) -> None:
         super().__init__(batch_size)
+        expect(
+            isinstance(layout, str),
+            "NDArrayIter",
+            "layout",
+            layout,
+            "the letters of the axes, such as 'NCHW'",
+        )
+        for what, name in (("data_name", data_name), ("label_name", label_name)):
+            expect(name is None or isinstance(name, str), "NDArrayIter", what, name, "a str")
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+            raise MXNetValueError(f"[NDArrayIter] batch_size is {batch_size!r}; expected an int >= 1.")
         if last_batch_handle not in _MODES:
             raise MXNetValueError(
                 f"[NDArrayIter] last_batch_handle is {last_batch_handle!r}; expected one of {_MODES}."
             )
-        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-            raise MXNetValueError(f"[NDArrayIter] batch_size is {batch_size!r}; expected an int >= 1.")
         self.data = named_arrays(data, data_name, allow_empty=False)
         self.label = named_arrays(label, label_name, allow_empty=True)
         self.shuffle = shuffle
@@ -139,12 +159,6 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.data_list = [array for _, array in self.data + self.label]
         self.num_source = len(self.data_list)
-        for name, array in self.data + self.label:
-            if not array.shape:
-                raise ShapeError(
-                    f"[NDArrayIter] {name} is a single number; expected an array of samples. A list is a list of such "
-                    "arrays: for one array of numbers use np.array(...)."
-                )
         lengths = {name: self._length(array) for name, array in self.data + self.label}
         self.num_data = lengths[self.data[0][0]]
         if len(set(lengths.values())) > 1:
