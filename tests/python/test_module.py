@@ -587,3 +587,64 @@ def test_parameters_may_be_numpy_arrays(allow_missing):
     arguments, _ = module.get_params()
     np.testing.assert_array_equal(arguments["fc_weight"].asnumpy(), weight)
     np.testing.assert_array_equal(arguments["fc_bias"].asnumpy(), [1, 2])
+
+
+def test_fit_says_what_it_ignores(caplog):
+    module = trained(epochs=1)
+    before, after = ({"learning_rate": rate, "momentum": 0.9} for rate in (0.5, 0.1))
+    module.fit(iterator(), num_epoch=1, optimizer_params=before)
+    assert "ignoring" not in caplog.text
+    for _ in range(2):  # told once
+        module.fit(iterator(), num_epoch=1, optimizer_params=after)
+    assert (
+        caplog.text.count("ignoring learning_rate=0.1 (it has 0.5). init_optimizer(..., force_init=True)")
+        == 1
+    )
+    module.fit(iterator(), num_epoch=1, optimizer="adam", optimizer_params={})
+    assert "optimizer='adam' (it has 'sgd'), that learning_rate is not given (it has 0.5)" in caplog.text
+    caplog.clear()
+    module.init_optimizer("local", "sgd", after, force_init=True)
+    module.fit(iterator(), num_epoch=1, optimizer_params=after)
+    assert "ignoring" not in caplog.text and module._optimizer.lr == 0.1
+
+
+def test_fit_without_an_epoch_makes_ready_and_warns(caplog):
+    for begin, end in ((0, 0), (3, 3), (4, 2)):
+        caplog.clear()
+        module = mx.mod.Module(network())
+        module.fit(iterator(), begin_epoch=begin, num_epoch=end)
+        assert module.binded and module.params_initialized and module.optimizer_initialized
+        assert f"no epoch is trained: begin_epoch is {begin} and num_epoch {end}" in caplog.text
+
+
+def test_score_of_no_batch_warns(caplog):
+    module = trained(epochs=1)
+    batches = iterator()
+    module.score(batches, "acc", num_batch=0)
+    assert "no batch" not in caplog.text
+    module.score(batches, "acc")
+    assert "no batch" not in caplog.text
+    module.score(batches, "acc", reset=False)  # at its end
+    assert "[score] eval_data gave no batch" in caplog.text
+
+
+def test_score_counts_what_fills_up_the_last_batch():
+    """As the documents say, and MXNet does; predict leaves it out."""
+    module, metric = trained(epochs=1), mx.metric.create("acc")
+    batches = mx.io.NDArrayIter(*samples(5), batch_size=4)
+    module.score(batches, metric)
+    assert metric.num_inst == 8 and module.predict(batches).shape[0] == 5
+
+
+def test_one_name_as_a_text(caplog):
+    module = mx.mod.Module(
+        network(), data_names="data", label_names="softmax_label", fixed_param_names="fc1_bias"
+    )
+    assert (module.data_names, module.label_names) == (["data"], ["softmax_label"])
+    module.fit(iterator(), num_epoch=1)
+    assert not numpy_params(module)["fc1_bias"].any() and not caplog.records
+
+    def network_of(key):
+        return network(), "data", "softmax_label"
+
+    assert mx.mod.BucketingModule(network_of, default_bucket_key=1).data_names == ["data"]

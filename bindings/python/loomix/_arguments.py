@@ -63,18 +63,24 @@ def as_whole(who: str, what: str, value: Any, least: int | None = None) -> int:
     return int(value)
 
 
-def as_number(who: str, what: str, value: Any, least: float = -math.inf, most: float = math.inf) -> Any:
-    """The number that ``value`` is, as it came.
+def as_number(
+    who: str, what: str, value: Any, least: float = -math.inf, most: float = math.inf, below: float = math.inf
+) -> Any:
+    """The finite number that ``value`` is, as it came.
+
+    >>> as_number("Adam", "beta1", 0.9, least=0, below=1)
+    0.9
 
     Raises
     ------
     TypeError or ValueError
-        When it is none, or not from ``least`` to ``most``.
+        When it is none, or not from ``least`` to ``most`` and less than ``below``.
     """
     bounds = [f">= {least:g}"] * (least > -math.inf) + [f"<= {most:g}"] * (most < math.inf)
-    wanted = " ".join(["a number", " and ".join(bounds)]).rstrip()
+    bounds += [f"< {below:g}"] * (below < math.inf)
+    wanted = " ".join(["a number" if bounds else "a finite number", " and ".join(bounds)]).rstrip()
     expect(isinstance(value, (int, float, np.number)), who, what, value, wanted)
-    if not least <= value <= most:
+    if not (least <= value <= most and -math.inf < value < below):
         raise MXNetValueError(f"[{who}] {what} is {value}; expected {wanted}.")
     return value
 
@@ -118,10 +124,12 @@ def settings(who: str, what: str, value: Any) -> dict[str, Any]:
         When it is neither.
     """
     try:
-        return dict(value)
+        named = dict(value)
     except (TypeError, ValueError):
-        expect(False, who, what, value, "a dict such as {'learning_rate': 0.1}")
-        raise
+        named = {None: value}
+    right = all(isinstance(name, str) for name in named)
+    expect(right, who, what, value, "a dict such as {'learning_rate': 0.1}")
+    return named
 
 
 def suggests(**elsewhere: str) -> Callable[[_F], _F]:

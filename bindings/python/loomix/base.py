@@ -11,7 +11,6 @@ import atexit as atexit
 import ctypes as ctypes
 import difflib
 import inspect as inspect
-import math
 import os
 import platform as platform
 import re
@@ -240,47 +239,6 @@ def suggest(name: Any, known: Iterable[str]) -> str:
     hint = f"Did you mean {by_lower[near[0]]!r}? " if near else ""
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"{hint}Known are {', '.join(names[:10])}{more}."
-
-
-def kind_of(value: Any) -> str:
-    """What an error says of a value of a wrong type; a class where an object of it is meant is told apart.
-
-    >>> kind_of(3), kind_of(dict)
-    ('an object of type int', 'the class dict itself (did you mean dict()?)')
-    """
-    if isinstance(value, type):
-        return f"the class {value.__name__} itself (did you mean {value.__name__}()?)"
-    return f"an object of type {type(value).__name__}"
-
-
-def check_number(
-    who: str, name: str, value: Any, least: float = -math.inf, below: float | None = math.inf
-) -> None:
-    """Raises an error unless ``value`` is a number, no NaN, from ``least`` to less than ``below``.
-
-    >>> check_number("SGD", "momentum", 0.9, 0)
-    """
-    wanted = (
-        "a number"
-        if below is None
-        else "a finite number"
-        if below == math.inf
-        else f"a number below {below:g}"
-    )
-    if least > -math.inf:
-        wanted += f", at least {least:g}"
-    number = None
-    if not isinstance(value, (str, bytes, bytearray)):  # which float() reads, and arithmetic does not take
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            pass
-    if number is None:
-        raise MXNetTypeError(
-            f"[{who}] {name} is {value!r}, of type {type(value).__name__}; expected {wanted}."
-        )
-    if not (number >= least and (below is None or (number < below and math.isfinite(number)))):
-        raise MXNetValueError(f"[{who}] {name} is {value!r}; expected {wanted}.")
 
 
 def unknown_arguments(owner: Any, unknown: Any) -> MXNetTypeError:

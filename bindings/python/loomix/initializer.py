@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import registry
+from ._arguments import expect
 from .base import MXNetValueError, ShapeError
 from .base import string_types as string_types
 from .log import note
@@ -299,6 +300,9 @@ class Mixed:
                 f"[Mixed] {len(patterns)} patterns came with {len(initializers)} initializers; expected one "
                 f"for each."
             )
+        for init in initializers:
+            right = callable(init) and not isinstance(init, type)
+            expect(right, "Mixed", "one of the initializers", init, "an Initializer")
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers)]
 
     def __call__(self, name: str, arr: NDArray) -> None:

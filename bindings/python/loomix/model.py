@@ -211,12 +211,14 @@ def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: 
     tuple of (KVStore or None, bool)
     """
     from .kvstore import KVStoreBase, create
+    from .kvstore.base import check_type
 
     on_store = os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") not in ("0", "false", "False")
     if kvstore is None:
         store = None
     elif isinstance(kvstore, str):
         if num_device == 1 and "dist" not in kvstore:
+            check_type(kvstore)
             store = None
         else:
             store = create(kvstore)

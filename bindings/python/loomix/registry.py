@@ -7,6 +7,7 @@ import json
 import warnings
 from typing import Any
 
+from ._arguments import expect
 from .base import MXNetTypeError, MXNetValueError, suggest
 from .base import string_types as string_types
 
@@ -108,10 +109,9 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             return name
         if isinstance(name, dict):
             return create(**name)
-        if not isinstance(name, str):
-            raise MXNetTypeError(
-                f"[{nickname}] got an object of type {type(name).__name__}; expected a name or a {base_class.__name__}."
-            )
+        expect(
+            isinstance(name, str), nickname, "it", name, f"a name or one of the class {base_class.__name__}"
+        )
         if name.startswith("["):
             if args or kwargs:
                 raise MXNetValueError(f"[{nickname}] JSON text was given; it takes no further arguments.")

@@ -7,9 +7,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..base import MXNetError, MXNetValueError, check_number
+from .._arguments import as_number, settings
+from ..base import MXNetError, MXNetValueError
 from ..model import _create_kvstore, read_whole, write_whole
-from ..optimizer.base import as_settings
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Trainer:
             param._trainer = self
         self._compression_params = compression_params
         self._contexts = self._check_contexts()
-        self._init_optimizer(optimizer, as_settings("Trainer", optimizer_params))
+        self._init_optimizer(optimizer, settings("Trainer", "optimizer_params", optimizer_params or {}))
         self._scale = self._optimizer.rescale_grad
         self._amp_loss_scaler: LossScaler | None = None
         self._amp_original_scale = self._scale
@@ -206,7 +206,7 @@ class Trainer:
         return bool(self._update_on_kvstore and self._distributed and self._kv_initialized)
 
     def _set_scale(self, batch_size: int) -> None:
-        check_number("Trainer", "batch_size", batch_size)
+        as_number("Trainer", "batch_size", batch_size)
         if not batch_size > 0:
             raise MXNetValueError(
                 f"[Trainer] batch_size is {batch_size}; expected a number above 0, as gradients are divided by it."

@@ -148,6 +148,16 @@ class TestStore(KVStoreBase):
         return 1
 
 
+def check_type(name: str) -> None:
+    """Raises ValueError for a name that no type of store has."""
+    from .. import kvstore_dist
+
+    kind = name.lower()
+    known = (*KVStoreBase.kv_registry, *_GROUP_TYPES, *_LOCAL_TYPES, *kvstore_dist._TYPES)
+    if kind not in known and not kind.startswith(_OTHER_TYPES):
+        raise MXNetValueError(f"[kvstore] unknown type {name!r}. {_known(kind)}")
+
+
 def create(name: str = "local", **kwargs: Any) -> Any:
     """A store by the name of its type.
 
@@ -180,6 +190,7 @@ def create(name: str = "local", **kwargs: Any) -> Any:
         raise MXNetTypeError(f"[kvstore] the type is of type {type(name).__name__}; expected a str.")
     from .kvstore import GroupKVStore, KVStore
 
+    check_type(name)
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
@@ -188,15 +199,11 @@ def create(name: str = "local", **kwargs: Any) -> Any:
     if kind.startswith("dist") and kind not in _GROUP_TYPES:
         from .. import kvstore_dist
 
-        if kind not in kvstore_dist._TYPES:
-            raise MXNetValueError(f"[kvstore] unknown type {name!r}. {_known(kind)}")
         return kvstore_dist.create(kind, **kwargs)
     if kind.startswith(_OTHER_TYPES):
         raise MXNetNotImplementedError(
             f"[kvstore] type {name!r} is not available in this version. {_known(kind)}"
         )
-    if kind not in _LOCAL_TYPES:
-        raise MXNetValueError(f"[kvstore] unknown type {name!r}. {_known(kind)}")
     if kwargs:
         raise MXNetTypeError(f"[kvstore] a store of type {name!r} takes no {', '.join(kwargs)}.")
     return KVStore(kind)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import metric as metrics
+from .. import optimizer as opt
 from .._arguments import as_whole, expect, settings, suggests
 from .._passes import Passes
 from ..base import MXNetTypeError, MXNetValueError, StateError, as_list
@@ -20,6 +21,7 @@ from ..context import cpu
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..io import DataIter as DataIter
+from ..kvstore.base import check_type
 from ..log import is_silenced, of, progress
 from ..model import BatchEndParam
 from ..progress_bar import EpochBar
@@ -81,6 +83,9 @@ def check_callbacks(who: str, **given: Any) -> None:
                     f"[{who}] {name} holds {callback!r}, of type {type(callback).__name__}; expected a function, a "
                     "list of them, or None."
                 )
+            # Called for a batch, a class would only make an object.
+            wanted = "a function, a list of them, or None"
+            expect(not isinstance(callback, type), who, name, callback, wanted)
 
 
 def check_batch(who: str, batch: Any) -> None:
@@ -97,6 +102,48 @@ def check_iterator(who: str, what: str, data: Any, reset: bool = True) -> None:
     """Raises a TypeError for what gives no batches, or cannot begin again though it has to."""
     right = hasattr(data, "__iter__") and (hasattr(data, "reset") or not reset)
     expect(right, who, what, data, "a DataIter, such as mx.io.NDArrayIter(...)")
+
+
+def as_names(names: Any) -> list[str]:
+    """A list of names; a text is one of them.
+
+    >>> as_names("data"), as_names(("a", "b")), as_names(None)
+    (['data'], ['a', 'b'], [])
+    """
+    return [names] if isinstance(names, str) else list(names or [])
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one is other or one == other)
+    except ValueError:  # arrays
+        return False
+
+
+def optimizer_changes(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """What differs between two wishes for a store, an optimizer and its settings, as texts.
+
+    Raises
+    ------
+    ValueError or TypeError
+        When a name in the second one is not known.
+    """
+    changed = [name for name in wanted if name not in before or not _is_equal(wanted[name], before[name])]
+    if changed and isinstance(wanted["optimizer"], str):
+        # A schedule would take over the rate.
+        others = ("kvstore", "optimizer", "lr_scheduler")
+        opt.create(
+            wanted["optimizer"], **{name: value for name, value in wanted.items() if name not in others}
+        )
+    if isinstance(wanted["kvstore"], str):
+        check_type(wanted["kvstore"])
+    texts = [
+        f"{name}={wanted[name]!r} (it has {repr(before[name]) if name in before else 'its default'})"
+        for name in changed
+    ]
+    return texts + [
+        f"that {name} is not given (it has {before[name]!r})" for name in before if name not in wanted
+    ]
 
 
 def call_all(callbacks: Any, *args: Any) -> None:
@@ -136,13 +183,14 @@ class BaseModule:
         self._total_exec_bytes = 0
         self._told_of_row_ids = False
         self._batches_seen: int | None = None  # in the last epoch
-        self._fitted_by: Any = None  # store, optimizer and its settings that fit() was last told
+        self._optimizer_asked: dict[str, Any] | None = None  # the store, the optimizer and its settings
+        self._ignored: list[str] = []  # of what was asked for later
         self._passes = Passes(type(self).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         del state["_passes"]
-        state["_fitted_by"] = None
+        state["_optimizer_asked"] = None
         if self.logger is logging:
             state["logger"] = None
         return state
@@ -182,6 +230,25 @@ class BaseModule:
         if missing:
             called = sys._getframe(1).f_code.co_name
             raise StateError(f"[{type(self).__name__}.{called}] {missing} must be called first.")
+
+    def _keeps_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> bool:
+        """Whether there is an optimizer, which stays. What else was asked for is checked, and told once."""
+        given = settings("init_optimizer", "optimizer_params", optimizer_params)
+        wanted = {"kvstore": kvstore, "optimizer": optimizer, **given}
+        if not self.optimizer_initialized or force_init:
+            self._optimizer_asked, self._ignored = wanted, []
+            return False
+        ignored = ["kvstore, optimizer and optimizer_params"]
+        if self._optimizer_asked is not None:
+            ignored = optimizer_changes(self._optimizer_asked, wanted)
+        if ignored and ignored != self._ignored:
+            of(self.logger).warning(
+                "optimizer already initialized, ignoring %s. init_optimizer(..., force_init=True) makes a new one, "
+                "without the states of the one there is.",
+                ", ".join(ignored),
+            )
+        self._ignored = ignored
+        return True
 
     # Interface of subclasses
 
@@ -422,6 +489,10 @@ class BaseModule:
     ) -> Any:
         """Evaluates predictions on data.
 
+        What fills up the last batch (``batch.pad``) is measured, too, as in MXNet: the values of an
+        :class:`NDArrayIter` are exact where the batch size divides the samples, or with
+        ``last_batch_handle="discard"``. :meth:`predict` leaves it out.
+
         Parameters
         ----------
         eval_data : DataIter
@@ -458,6 +529,8 @@ class BaseModule:
             self._measure(eval_metric, eval_batch)
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch += 1
+        if actual_num_batch == 0 and num_batch != 0:
+            of(self.logger).warning("[score] eval_data gave no batch, so there is nothing to measure.")
         if score_end_callback is not None:
             call_all(score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
         return eval_metric.get_global_name_value()
@@ -592,13 +665,15 @@ class BaseModule:
         batch_end_callback, eval_batch_end_callback, eval_end_callback : callable or list of them, optional
             Called with a BatchEndParam.
         kvstore, optimizer, optimizer_params
-            For :meth:`init_optimizer`.
+            For :meth:`init_optimizer`. A module that has its optimizer keeps it, and a warning says what else was
+            asked for; ``init_optimizer(..., force_init=True)`` before `fit` makes a new one.
         initializer, arg_params, aux_params, allow_missing, force_init
             For :meth:`init_params`.
         force_rebind : bool
             Whether a bound module is bound again.
         begin_epoch, num_epoch : int
-            First epoch, and the number after the last.
+            First epoch, and the number after the last. Without an epoch between them the module is made ready, and
+            a warning says that nothing was trained.
         validation_metric : EvalMetric, str or list, optional
             What to measure in validation; ``eval_metric`` by default.
         monitor : Monitor, optional
@@ -611,10 +686,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise MXNetValueError("[fit] num_epoch is missing; expected how many epochs to train.")
-        if not isinstance(num_epoch, (int, np.integer)):
-            raise MXNetTypeError(
-                f"[fit] num_epoch is {num_epoch!r}, of type {type(num_epoch).__name__}; expected an int."
-            )
+        as_whole("fit", "num_epoch", num_epoch, least=0)
         check_callbacks(
             "fit",
             epoch_end_callback=epoch_end_callback,
@@ -640,10 +712,13 @@ class BaseModule:
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
-        wanted = (kvstore, optimizer, optimizer_params)
-        if not self.optimizer_initialized or self._fitted_by != wanted:
-            self.init_optimizer(kvstore, optimizer, optimizer_params)
-            self._fitted_by = wanted
+        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        if begin_epoch >= num_epoch:
+            of(self.logger).warning(
+                "[fit] no epoch is trained: begin_epoch is %d and num_epoch %d, the number after the last.",
+                begin_epoch,
+                num_epoch,
+            )
         self._batches_seen = None
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
@@ -714,6 +789,11 @@ class BaseModule:
                 )
             data_batch = next_data_batch
             nbatch += 1
+        if nbatch == 0:
+            raise MXNetValueError(
+                f"[fit] train_data gave no batch in epoch {epoch}; expected at least one. It is empty, or was read to "
+                "its end before: train_data.reset() begins again."
+            )
         self._batches_seen = nbatch
         if bar is not None:
             bar.clear()

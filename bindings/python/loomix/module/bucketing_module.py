@@ -14,7 +14,7 @@ from ..log import of
 from ..model import load_params, save_checkpoint
 from ..name import NameManager as NameManager
 from ..symbol import Symbol
-from .base_module import BaseModule
+from .base_module import BaseModule, as_names
 from .module import Module
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ class BucketingModule(BaseModule):
     @property
     def data_names(self) -> Any:
         return (
-            self._curr_module.data_names if self.binded else list(self._network(self._default_bucket_key)[1])
+            self._curr_module.data_names
+            if self.binded
+            else as_names(self._network(self._default_bucket_key)[1])
         )
 
     @property
@@ -259,8 +261,7 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         self._require()
-        if self.optimizer_initialized and not force_init:
-            of(self.logger).warning("optimizer already initialized, ignoring.")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         self._curr_module._params_dirty = self._params_dirty
         self._curr_module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)

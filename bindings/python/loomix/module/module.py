@@ -31,7 +31,7 @@ from ..model import (
 )
 from ..ndarray import array, zeros
 from ..symbol import Symbol
-from .base_module import BaseModule, as_descriptions, check_batch, check_input_names
+from .base_module import BaseModule, as_descriptions, as_names, check_batch, check_input_names
 from .executor_group import DataParallelExecutorGroup
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ class Module(BaseModule):
                 f"contexts."
             )
         self._symbol = symbol
-        self._data_names = list(data_names or [])
-        self._label_names = list(label_names or [])
-        self._state_names = list(state_names or [])
-        self._fixed_param_names = list(fixed_param_names or [])
+        self._data_names = as_names(data_names)
+        self._label_names = as_names(label_names)
+        self._state_names = as_names(state_names)
+        self._fixed_param_names = as_names(fixed_param_names)
         check_input_names(symbol, self._data_names, "data", throw=True)
         check_input_names(symbol, self._label_names, "label", throw=False)
         check_input_names(symbol, self._state_names, "state", throw=True)
@@ -189,6 +189,7 @@ class Module(BaseModule):
         if pickled is not None:
             kind, optimizer, states = pickled
             self.init_optimizer(kind, optimizer)
+            self._optimizer_asked = None
             owner = self._kvstore._states_owner() if self._update_on_kvstore else self._updater
             owner.set_states(states)
 
@@ -287,11 +288,10 @@ class Module(BaseModule):
         self._require(params=False)
         if isinstance(initializer, str):
             initializer = create_initializer(initializer)
-        if initializer is not None and not callable(initializer):
-            raise MXNetTypeError(
-                f"[init_params] the initializer is of type {type(initializer).__name__}; expected an Initializer, a "
-                "name such as 'xavier', or None."
-            )
+        # A class can be called, too, but that makes an initializer only.
+        right = initializer is None or (callable(initializer) and not isinstance(initializer, type))
+        wanted = "an Initializer, a name such as 'xavier', or None"
+        expect(right, "init_params", "the initializer", initializer, wanted)
         arg_params = None if arg_params is None else as_arrays("init_params", "arg_params", arg_params)
         aux_params = None if aux_params is None else as_arrays("init_params", "aux_params", aux_params)
         if self._arg_params is None:
@@ -456,8 +456,7 @@ class Module(BaseModule):
         force_init: bool = False,
     ) -> None:
         self._require()
-        if self.optimizer_initialized and not force_init:
-            of(self.logger).warning("optimizer already initialized, ignoring...")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()
@@ -484,9 +483,7 @@ class Module(BaseModule):
             if not optimizer.idx2name:
                 optimizer.idx2name = names
         else:
-            raise MXNetTypeError(
-                f"[init_optimizer] got an object of type {type(optimizer).__name__}; expected a name or an Optimizer."
-            )
+            expect(False, "init_optimizer", "optimizer", optimizer, "a name or an Optimizer")
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
         self._updater = None if on_store else opt.get_updater(optimizer)
         if store is not None:
@@ -543,6 +540,7 @@ class Module(BaseModule):
                 "[borrow_optimizer] the other module has no optimizer; call its init_optimizer first."
             )
         self._optimizer = shared_module._optimizer
+        self._optimizer_asked = shared_module._optimizer_asked
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
         self._updater = shared_module._updater

@@ -180,8 +180,7 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         self._require()
-        if self.optimizer_initialized and not force_init:
-            of(self.logger).warning("optimizer already initialized, ignoring.")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         for module in self._modules:
             module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)

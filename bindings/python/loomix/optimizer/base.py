@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..base import MXNetTypeError, MXNetValueError, check_number, kind_of, suggest, unknown_arguments
+from .._arguments import as_number, expect
+from ..base import MXNetTypeError, MXNetValueError, suggest, unknown_arguments
 from ..util import is_np_array
 
 if TYPE_CHECKING:
@@ -107,9 +108,9 @@ class Optimizer:
         self._check_numbers(wd=wd)
         if learning_rate is not None:
             self._check_numbers(learning_rate=learning_rate)
-        check_number(type(self).__name__, "rescale_grad", rescale_grad)
-        if clip_gradient is not None:
-            check_number(type(self).__name__, "clip_gradient", clip_gradient, below=None)
+        as_number(type(self).__name__, "rescale_grad", rescale_grad)
+        if clip_gradient is not None and clip_gradient != math.inf:
+            as_number(type(self).__name__, "clip_gradient", clip_gradient)
         self._check_schedule(lr_scheduler, learning_rate)
         if lr_scheduler is not None and learning_rate is not None and lr_scheduler.base_lr != learning_rate:
             warnings.warn(
@@ -143,20 +144,18 @@ class Optimizer:
         """Raises an error that names the setting unless each is a number from 0; a decay of averages is below 1."""
         for name, value in values.items():
             below = 1 if name in ("beta1", "beta2", "gamma1", "gamma2", "rho") else math.inf
-            check_number(type(self).__name__, name, value, 0, below)
+            as_number(type(self).__name__, name, value, 0, below=below)
 
     def _check_schedule(self, lr_scheduler: Any, learning_rate: Any) -> None:
         if lr_scheduler is None:
             return
         who = type(self).__name__
-        if isinstance(lr_scheduler, type) or not callable(lr_scheduler):
-            raise MXNetTypeError(
-                f"[{who}] lr_scheduler is {kind_of(lr_scheduler)}; expected an LRScheduler, such as "
-                "mx.lr_scheduler.FactorScheduler(step=1000, factor=0.5)."
-            )
+        wanted = "an LRScheduler, such as mx.lr_scheduler.FactorScheduler(step=1000, factor=0.5)"
+        right = callable(lr_scheduler) and not isinstance(lr_scheduler, type)
+        expect(right, who, "lr_scheduler", lr_scheduler, wanted)
         if learning_rate is not None and not hasattr(lr_scheduler, "base_lr"):
             raise MXNetTypeError(
-                f"[{who}] lr_scheduler is {kind_of(lr_scheduler)} without a base_lr, so learning_rate={learning_rate} "
+                f"[{who}] lr_scheduler is {lr_scheduler!r}, which has no base_lr, so learning_rate={learning_rate} "
                 "has no effect; expected an LRScheduler, or no learning_rate."
             )
 
@@ -199,8 +198,7 @@ class Optimizer:
         >>> mx.optimizer.create("sgd", lr=0.1, momentum=0.9).lr
         0.1
         """
-        if not isinstance(name, str):
-            raise MXNetTypeError(f"[optimizer] got {kind_of(name)}; expected the name of one, such as 'sgd'.")
+        expect(isinstance(name, str), "optimizer", "name", name, "that of an optimizer, such as 'sgd'")
         klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
             raise MXNetValueError(
@@ -251,7 +249,7 @@ class Optimizer:
             raise UserWarning(
                 "[set_learning_rate] a schedule determines the rate; change lr_scheduler.base_lr."
             )
-        check_number("set_learning_rate", "lr", lr, 0)
+        as_number("set_learning_rate", "lr", lr, 0)
         self.lr = lr
 
     def create_state(self, index: Any, weight: Any) -> Any:
@@ -377,19 +375,6 @@ class Optimizer:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
-
-
-def as_settings(who: str, optimizer_params: Any) -> dict[str, Any]:
-    """The settings of an optimizer as a dict, from one, from pairs, or from None."""
-    try:
-        settings = dict(optimizer_params or ())
-    except (TypeError, ValueError):
-        settings = {None: None}
-    if not all(isinstance(name, str) for name in settings):
-        raise MXNetTypeError(
-            f"[{who}] optimizer_params is {optimizer_params!r}; expected a dict such as {{'learning_rate': 0.1}}."
-        )
-    return settings
 
 
 def aggregation_size(default: Any) -> int:
