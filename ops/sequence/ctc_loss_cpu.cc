@@ -13,7 +13,7 @@
 
 // Graves et al.: Connectionist Temporal Classification (2006). A label l1 l2 ... is spelt with a blank around each class:
 // a path is at one of its S = 2 L + 1 states at each time, and goes on by 0, 1 or 2 states; it may skip a blank between
-// two classes that differ. alpha[t][s] is the logarithm of the probability of all ways to be at s at time t, beta[t][s] of
+// two classes that differ, but not on the way to a blank: a label may have blanks of its own. alpha[t][s] is the logarithm of the probability of all ways to be at s at time t, beta[t][s] of
 // all ways from there to the end. All sums are of logarithms, so nothing underflows.
 namespace loomix::ops {
 namespace {
@@ -69,7 +69,7 @@ class Ctc {
     repeats_ = 0;
     for (int64_t i = 0; i < length; ++i) {
       const int64_t c = label(i);
-      if (c < 0 || c >= classes_ || c == blank_) return false;
+      if (c < 0 || c >= classes_) return false;
       state_class_[2 * i] = blank_;
       state_class_[2 * i + 1] = c;
       if (i > 0 && c == state_class_[2 * i - 1]) ++repeats_;
@@ -118,7 +118,9 @@ class Ctc {
  private:
   const T* row(int64_t t) const { return data_ + t * step_; }
   A emit(int64_t t, int64_t s) const { return static_cast<A>(row(t)[state_class_[s]]) - log_sums_[t]; }
-  bool may_skip(int64_t s) const { return s >= 2 && s % 2 == 1 && state_class_[s] != state_class_[s - 2]; }
+  bool may_skip(int64_t s) const {
+    return s >= 2 && state_class_[s] != blank_ && state_class_[s] != state_class_[s - 2];
+  }
 
   A log_sum(const T* scores) const {
     A top = static_cast<A>(scores[0]);
@@ -176,8 +178,7 @@ class Complaint {
             "[CTCLoss] the label length of sequence {} is none; expected 0 to {}.", n, s.longest);
       default:
         detail::throw_error<ValueError>(
-            "[CTCLoss] the label of sequence {} holds what is no class; expected 0 to {} but the blank.", n,
-            s.classes - 1);
+            "[CTCLoss] the label of sequence {} holds what is no class; expected 0 to {}.", n, s.classes - 1);
     }
   }
 

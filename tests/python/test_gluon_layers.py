@@ -338,9 +338,22 @@ def test_sample_weights():
     np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-5)
 
 
-@pytest.mark.skipif(not hasattr(nd, "CTCLoss"), reason="no CTCLoss yet")
-def test_ctc():
-    out = losses.CTCLoss()(nd.ones((2, 20, 4)), nd.array([[1, 0, -1, -1], [2, 1, 1, -1]]))
+# What MXNet gives.
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize(
+    "steps, label, lengths",
+    [
+        (20, [[1, 0, -1, -1], [2, 1, 1, -1]], ()),
+        (20, [[2, 1, 2, 2], [3, 2, 2, 2]], (None, [2, 3])),
+        (25, [[2, 1, -1, -1], [3, 2, 2, -1]], ([20, 20],)),
+        (25, [[2, 1, 3, 3], [3, 2, 2, 3]], ([20, 20], [2, 3])),
+    ],
+)
+def test_ctc(steps, label, lengths, hybrid):
+    loss = losses.CTCLoss()
+    loss.hybridize(hybrid)
+    given = [length and nd.array(length) for length in lengths]
+    out = loss(nd.ones((2, steps, 4)), nd.array(label), *given)
     np.testing.assert_allclose(out.asnumpy(), [18.82820702, 16.50581741], rtol=1e-4)
 
 

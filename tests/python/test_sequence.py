@@ -81,6 +81,24 @@ def test_what_cannot_be_spelt_has_no_loss_and_no_gradient():
     assert (x.grad.asnumpy()[:, 0] == 0).all() and (x.grad.asnumpy()[:, 1] != 0).any()
 
 
+def test_a_label_may_hold_the_blank():
+    data = np.random.RandomState(0).randn(7, 2, 4)
+    label = nd.array([[3, 1, 3, -1], [2, 2, 3, 3]])
+    x = nd.array(data, dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        loss = nd.CTCLoss(x, label, blank_label="last")
+    loss.backward()
+    steps = np.zeros_like(data)
+    for place in np.ndindex(*data.shape):
+        for sign in (1, -1):
+            moved = data.copy()
+            moved[place] += sign * 1e-4
+            value = nd.CTCLoss(nd.array(moved, dtype="float64"), label, blank_label="last").sum().asscalar()
+            steps[place] += sign * value / 2e-4
+    np.testing.assert_allclose(x.grad.asnumpy(), steps, atol=1e-6)
+
+
 def test_long_sequences_do_not_underflow():
     time, classes = 2000, 50
     x = nd.array(np.random.RandomState(0).randn(time, 3, classes) * 5)

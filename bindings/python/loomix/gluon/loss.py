@@ -319,11 +319,11 @@ class CTCLoss(Loss):
             pred = F.swapaxes(pred, 0, 1)
         if self._batch_axis == 1:
             label = F.swapaxes(label, 0, 1)
-        lengths = [length for length in (pred_lengths, label_lengths) if length is not None]
+        lengths = {"data_lengths": pred_lengths, "label_lengths": label_lengths}
         loss = F.CTCLoss(
             pred,
             label,
-            *lengths,
+            **{name: length for name, length in lengths.items() if length is not None},
             use_data_lengths=pred_lengths is not None,
             use_label_lengths=label_lengths is not None,
             blank_label="last",
