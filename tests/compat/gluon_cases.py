@@ -263,8 +263,9 @@ def _network(name, side):
     return Case(make, (2, 3, side, side), wrong_there=POOLED)
 
 
-# Sides that the networks' last layers still accept; with fewer pixels batch normalisation divides by almost nothing.
-_SIDES = {"densenet": 224, "squeezenet": 224, "inception": 299, "alexnet": 67, "vgg": 32}
+# Sides that the networks' last layers still accept; with fewer pixels batch normalisation divides by almost nothing. Of
+# 256 by 256 pixels SqueezeNet's last pooling leaves a part out.
+_SIDES = {"densenet": 224, "squeezenet": 256, "inception": 299, "alexnet": 67, "vgg": 32}
 _NETWORKS = (
     *(f"resnet{depth}_v{version}" for version in (1, 2) for depth in (18, 34, 50, 101, 152)),
     *(f"vgg{depth}{norm}" for norm in ("", "_bn") for depth in (11, 13, 16, 19)),

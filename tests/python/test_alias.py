@@ -41,7 +41,12 @@ def test_every_form_of_import():
             from mxnet.gluon.data.vision import transforms
             import importlib.util, sys
 
+            import mxnet.libinfo
+            from mxnet.libinfo import __version__, find_lib_path
+
             print(mx.__version__, mx.__name__, "mxnet.gluon.nn" in sys.modules)
+            assert __version__ == mx.libinfo.__version__ == "1.9.1" and mx.libinfo is sys.modules["mxnet.libinfo"]
+            assert loomix.libinfo.__version__ == loomix.__version__ and find_lib_path is loomix.libinfo.find_lib_path
             assert mx.nd is nd is loomix.nd and mx.gluon is gluon is sys.modules["mxnet.gluon"]
             assert nn is loomix.gluon.nn is sys.modules["mxnet.gluon.nn"] and autograd is loomix.autograd
             assert transforms.Compose is loomix.gluon.data.vision.transforms.Compose
@@ -65,6 +70,8 @@ def test_every_form_of_import():
         ("import mxnet.gluons", "ModuleNotFoundError: No module named 'mxnet.gluons'"),
         ("import mxnet.nd", "ModuleNotFoundError: No module named 'mxnet.nd'"),
         ("from mxnet import gluons", "ImportError: cannot import name 'gluons' from 'mxnet'"),
+        ("from mxnet import np, npx", "ModuleNotFoundError: mx.np (NumPy's interface) is planned"),
+        ("import mxnet.numpy as np", "ModuleNotFoundError: mx.numpy (NumPy's interface) is planned"),
         ("import mxnet; mxnet.gluons", "AttributeError: module 'loomix' has no attribute 'gluons'"),
     ],
 )

@@ -268,3 +268,10 @@ def test_pickled_modules():
     assert np.array_equal(
         module.predict(data).asnumpy(), pickle.loads(pickle.dumps(copy)).predict(data).asnumpy()
     )
+
+
+@pytest.mark.parametrize("value", [mx.nd.ones(1), mx.nd.ones(1).tostype("row_sparse"), mx.sym.Variable("x")])
+def test_numpy_like_arrays_are_planned(value):
+    assert value.as_nd_ndarray() is value
+    with pytest.raises(NotImplementedError, match=r"as_np_ndarray\].*planned"):
+        value.as_np_ndarray()

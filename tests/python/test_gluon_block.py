@@ -734,8 +734,11 @@ def test_hybrid_calls_from_threads():
 def test_arguments_of_hybridize():
     net = mlp()
     net.hybridize(inline_limit=4, forward_bulk_size=3, backward_bulk_size=2)
-    with pytest.raises(TypeError, match="unknown argument static_allocation"):
-        net.hybridize(static_allocation=True)
+    for block in (net, nn.Sequential(), gluon.Block()):
+        with pytest.raises(TypeError, match="unknown argument static_allocation"):
+            block.hybridize(static_allocation=True)
+        with pytest.raises(NotImplementedError, match="memory_budget is planned"):
+            block.hybridize(memory_budget=1 << 20)
     with pytest.raises(ValueError, match="no backend 'TensorRT'; expected one of default, MKLDNN"):
         net.hybridize(backend="TensorRT")
     with pytest.raises(ValueError, match="no backend 'TensorRT'"):

@@ -67,7 +67,7 @@ def test_names_and_shapes_of_parameters(name):
     [
         ("resnet18_v1", 32),
         ("resnet50_v2", 32),
-        ("squeezenet1.1", 32),
+        ("squeezenet1.1", 224),
         ("mobilenet0.25", 32),
         ("mobilenetv2_0.25", 32),
         ("vgg11_bn", 32),
@@ -87,6 +87,15 @@ def test_networks_run_hybridized_as_eager(name, size):
     loss.backward()
     gradients = [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
     assert all(np.isfinite(gradient).all() for gradient in gradients)
+
+
+@pytest.mark.parametrize("name", ["squeezenet1.0", "squeezenet1.1"])
+def test_squeezenet_pools_as_in_mxnet(name):
+    scores = vision.get_model(name, classes=7)(mx.sym.Variable("data"))
+    for size, count in [(224, 7), (256, 7), (448, 4 * 7)]:
+        assert scores.infer_shape(data=(1, 3, size, size))[1] == [(1, count)]
+    with pytest.raises(mx.MXNetError):
+        scores.infer_shape(data=(1, 3, 64, 64))
 
 
 def test_thumbnails():

@@ -115,13 +115,31 @@ _NOT_PLANNED = {
 }
 
 
+def _why_absent(name: str) -> str | None:
+    """What there is to say of a part of MXNet that is absent; None for other names."""
+    if name in _PLANNED:
+        return f"mx.{name} ({_PLANNED[name]}) is planned, but does not exist yet"
+    return f"mx.{name} is not planned: {_NOT_PLANNED[name]}" if name in _NOT_PLANNED else None
+
+
+class _AbsentModules:
+    """Says why a module is absent where it is imported: ``from loomix import np``, ``import loomix.numpy``."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        package, _, name = fullname.rpartition(".")
+        why = _why_absent(name) if package == __name__ else None
+        if why:
+            raise ModuleNotFoundError(f"{why}.")  # with `name`, Python would go on to an error of its own
+
+
+_sys.meta_path.append(_AbsentModules)  # behind all finders that find something
+
+
 def _missing(name: str) -> Any:
     """The error for a name that this package does not have."""
-    if name in _PLANNED:
-        why = f"mx.{name} ({_PLANNED[name]}) is planned, but does not exist yet"
-    elif name in _NOT_PLANNED:
-        why = f"mx.{name} is not planned: {_NOT_PLANNED[name]}"
-    else:
+    why = _why_absent(name)
+    if why is None:
         import difflib
 
         near = difflib.get_close_matches(name, __dir__(), 1, 0.7) if not name.startswith("_") else []

@@ -19,14 +19,15 @@ __all__ = ["install"]
 _OURS = __name__.rpartition(".")[0]
 _THEIRS = "mxnet"
 _VERSION = "1.9.1"  # whose interface Loomix has
+_WITH_VERSION = (_THEIRS, f"{_THEIRS}.libinfo")
 
 
-class _Package(types.ModuleType):
-    """The module ``mxnet``: everything but what describes the module itself is Loomix's."""
+class _Module(types.ModuleType):
+    """A module that says MXNet's version: everything but what describes the module itself is Loomix's."""
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return getattr(sys.modules[_OURS], name)
+            return getattr(sys.modules[_ours(self.__name__)], name)
         except AttributeError as error:
             error.obj = self  # so that a missing name is looked for here once, too
             raise
@@ -35,16 +36,16 @@ class _Package(types.ModuleType):
         if name in self.__dict__ or name.startswith("__"):
             super().__setattr__(name, value)
         else:
-            setattr(sys.modules[_OURS], name, value)
+            setattr(sys.modules[_ours(self.__name__)], name, value)
 
     def __delattr__(self, name: str) -> None:
         if name in self.__dict__:
             super().__delattr__(name)
         else:
-            delattr(sys.modules[_OURS], name)
+            delattr(sys.modules[_ours(self.__name__)], name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *dir(sys.modules[_OURS])})
+        return sorted({*self.__dict__, *dir(sys.modules[_ours(self.__name__)])})
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -64,13 +65,18 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, origin=ours.origin, is_package=package)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        return _Package(spec.name, sys.modules[_OURS].__doc__) if spec.name == _THEIRS else None
+        if spec.name not in _WITH_VERSION:
+            return None
+        return _Module(spec.name, importlib.import_module(_ours(spec.name)).__doc__)
 
     def exec_module(self, module: types.ModuleType) -> None:
         assert module.__spec__ is not None  # the import system has set it
         name = module.__spec__.name
-        if name == _THEIRS:
+        if name in _WITH_VERSION:
             module.__dict__["__version__"] = _VERSION
+            if name == _THEIRS:
+                module.__dict__["libinfo"] = None  # of its own: the import sets it here, not in Loomix
+                importlib.import_module(f"{_THEIRS}.libinfo")
         else:
             # Replaced and not filled: there must be one object of each module, whatever its name.
             sys.modules[name] = importlib.import_module(_ours(name))
@@ -103,7 +109,7 @@ def install() -> None:
     ('1.9.1', True)
     """
     there = sys.modules.get(_THEIRS)
-    if there is not None and not isinstance(there, _Package):
+    if there is not None and not isinstance(there, _Module):
         where = getattr(there, "__file__", None) or "an unknown place"
         version = getattr(there, "__version__", "of an unknown version")
         raise ImportError(

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import initializer, name
 from .. import ndarray as nd
-from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError, unknown_arguments
+from ..base import (
+    MXNetError,
+    MXNetNotImplementedError,
+    MXNetTypeError,
+    MXNetValueError,
+    StateError,
+    unknown_arguments,
+)
 from ..model import write_whole
 from .error_place import add_place
 from .parameter import Parameter, ParameterDict
@@ -20,7 +27,7 @@ from .parameter_dict import brief
 from .utils import HookHandle, block_tree, indented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
     from typing_extensions import Self
@@ -78,6 +85,23 @@ class _BlockScope:
         if not self._block._empty_prefix:
             _BlockScope._naming.scope, manager = self._outer.pop()
             manager.__exit__(*exc_info)
+
+
+_FLAGS = ("static_alloc", "static_shape", "inline_limit", "forward_bulk_size", "backward_bulk_size")
+
+
+def check_flags(flags: Mapping[str, Any]) -> None:
+    """Raises for arguments that ``hybridize`` has not; a backend may have options of its own."""
+    if "memory_budget" in flags:
+        raise MXNetNotImplementedError(
+            "[hybridize] memory_budget is planned, but does not exist yet; LOOMIX_RECOMPUTE_SHARE lets a compiled "
+            "network take less memory."
+        )
+    unknown = [flag for flag in flags if flag not in ("backend", "clear", *_FLAGS)]
+    if unknown and flags.get("backend") is None:
+        raise MXNetTypeError(
+            f"[hybridize] unknown argument {', '.join(unknown)}; expected active, backend, clear, {', '.join(_FLAGS)}."
+        )
 
 
 class Block:
@@ -392,7 +416,8 @@ class Block:
         return self
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Compiles the :class:`HybridBlock` parts below (``active=False``: no longer)."""
+        """Compiles the :class:`HybridBlock` parts below (``active=False``: no longer), with the other arguments."""
+        check_flags(kwargs)
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 

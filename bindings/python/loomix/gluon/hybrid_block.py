@@ -14,7 +14,7 @@ from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context, current_context
 from ..model import checkpoint_name, write_whole
 from ..symbol.symbol import check_backend
-from .base_block import Block
+from .base_block import Block, check_flags
 from .error_place import returned_nothing
 from .parameter import DeferredInitializationError, Parameter, ParameterDict
 
@@ -61,9 +61,6 @@ def regroup(leaves: list[Any], form: Any) -> Any:
     if isinstance(form, int):
         return [leaves.pop(0) for _ in range(form)]
     return [regroup(leaves, item) for item in form]
-
-
-_FLAGS = ("static_alloc", "static_shape", "inline_limit", "forward_bulk_size", "backward_bulk_size")
 
 
 class HybridBlock(Block):
@@ -141,13 +138,9 @@ class HybridBlock(Block):
         inline_limit, forward_bulk_size, backward_bulk_size : int
             How operators are grouped elsewhere; here they need no groups.
         """
+        check_flags({"backend": backend, **kwargs})
         if backend is not None:
             check_backend("hybridize", backend, kwargs)
-        elif kwargs:
-            raise MXNetTypeError(
-                f"[hybridize] unknown argument {', '.join(kwargs)}; expected active, backend, clear, "
-                f"{', '.join(_FLAGS)}."
-            )
         self._active = active
         if clear:
             self._clear_cached_op()

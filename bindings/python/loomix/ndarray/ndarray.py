@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import _core, autograd, habits
 from ..base import (
+    MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
     integer_types,
@@ -444,6 +445,12 @@ class NDArray(_Base):
     def as_nd_ndarray(self) -> NDArray:
         """The array itself; for code that also handles NumPy-like arrays."""
         return self
+
+    def as_np_ndarray(self) -> NoReturn:
+        """Refused: NumPy-like arrays do not exist yet."""
+        raise MXNetNotImplementedError(
+            "[NDArray.as_np_ndarray] NumPy's interface (mx.np) is planned, but does not exist yet."
+        )
 
     # ---- gradients ----
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import _core, attribute
 from ..base import (
     MXNetIndexError,
+    MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
     NotImplementedForSymbol,
@@ -511,6 +512,12 @@ class Symbol(_Base):
     def as_nd_ndarray(self) -> Symbol:
         """The symbol itself; for code that also handles NumPy-like symbols."""
         return self
+
+    def as_np_ndarray(self) -> NoReturn:
+        """Refused: NumPy-like symbols do not exist yet."""
+        raise MXNetNotImplementedError(
+            "[Symbol.as_np_ndarray] NumPy's interface (mx.np) is planned, but does not exist yet."
+        )
 
 
 def _not_for_symbols(name: str) -> Any:

@@ -40,7 +40,10 @@ _POOLS = {"1.0": (0, 3, 7), "1.1": (0, 2, 4)}  # in front of which of them
 
 
 class SqueezeNet(Classifier):
-    """A small network of fire modules.
+    """A small network of fire modules, for images of 224 by 224 pixels.
+
+    The last pooling is over 13 by 13 elements, as in MXNet: images must have about 200 pixels a side at least, and of
+    larger ones it sees a part, or gives several rows of scores, one after the other.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ class SqueezeNet(Classifier):
                 self.features.add(_fire(squeeze, expand))
             self.features.add(nn.Dropout(0.5))
             self.output = nn.HybridSequential(prefix="")
-            self.output.add(nn.Conv2D(classes, 1), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten())
+            self.output.add(nn.Conv2D(classes, 1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten())
 
 
 def get_squeezenet(
