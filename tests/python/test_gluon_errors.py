@@ -95,7 +95,7 @@ def test_shapes_that_do_not_fit(filled, hybrid):
             lambda: gluon.loss.SoftmaxCrossEntropyLoss()(nd.array([0, 1]), nd.ones((2, 3))),
             r"called with float32 \(2,\), float32 \(2, 3\)\)",
         ),
-        (lambda: nn.Dense("relu", 3), r"\[Dense\] units is 'relu', a str"),
+        (lambda: nn.Dense("relu", 3), r"\[Dense\] units is 'relu', of type str"),
         (lambda: mx.mod.Module(mx.cpu(), mx.sym.Variable("data")), r"\[Module\] symbol is of type Context"),
         (lambda: nd.zeros(2, 3), r"A shape with several axes is a tuple"),
     ],

@@ -199,7 +199,7 @@ def test_errors_of_layers():
         nn.Conv2D(1, 1, layout="NCWH")
     with pytest.raises(ValueError, match="kernel_size is .*expected a number or 2 of them"):
         nn.Conv2D(1, (1, 1, 1))
-    with pytest.raises(ValueError, match="slope is -1"):
+    with pytest.raises(ValueError, match="alpha is -1"):
         nn.LeakyReLU(-1)
     with pytest.raises(ValueError, match="function 'no_such'"):
         nn.HybridLambda("no_such")

@@ -7,7 +7,10 @@ import pathlib
 import warnings
 
 import pytest
-from wrong_uses import USES
+import wrong_gluon_uses
+import wrong_uses
+
+USES = {**wrong_uses.USES, **wrong_gluon_uses.USES}
 
 
 @pytest.mark.parametrize("name", USES)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import initializer, name
 from .. import ndarray as nd
+from .._arguments import expect
 from ..base import (
     MXNetError,
     MXNetNotImplementedError,
@@ -141,6 +142,8 @@ class Block:
     ) -> None:
         if unknown:
             raise unknown_arguments(self, unknown)
+        wanted = "a str; blocks are added by add(...)" if isinstance(prefix, Block) else "a str"
+        expect(prefix is None or isinstance(prefix, str), type(self).__name__, "prefix", prefix, wanted)
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix[:-1] if self._prefix.endswith("_") else self._prefix

@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 from .. import ndarray as nd
-from ..base import MXNetValueError, numeric_types
+from .._arguments import as_whole
+from ..base import MXNetValueError, ShapeError, numeric_types
 from .block import HybridBlock
 
 __all__ = [
@@ -214,10 +215,22 @@ class SoftmaxCrossEntropyLoss(Loss):
         batch_axis: int = 0,
         **kwargs: Any,
     ) -> None:
+        as_whole(type(self).__name__, "axis", axis)
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Computes the loss of predictions and labels."""
+        label = args[0] if args else None
+        if self._sparse_label and isinstance(x, nd.NDArray) and isinstance(label, nd.NDArray):
+            if label.shape == x.shape and self._axis in range(-x.ndim, x.ndim) and x.shape[self._axis] > 1:
+                raise ShapeError(
+                    f"[{type(self).__name__}] labels have the shape of the predictions, {x.shape}; expected numbers "
+                    "of classes, or sparse_label=False for labels that are distributions, such as one-hot ones."
+                )
+        return super().forward(x, *args)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         if not self._from_logits:

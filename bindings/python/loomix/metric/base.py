@@ -55,6 +55,11 @@ def check_label_shapes(
     1
     """
     ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if ours == 0 and theirs:
+        raise ShapeError(
+            "[metric] there are predictions but no labels; expected labels, of an iterator for example: "
+            "mx.io.NDArrayIter(data, label)."
+        )
     if ours != theirs:
         raise ShapeError(
             f"[metric] labels have the {'shape' if shape else 'length'} {ours} and predictions {theirs}; expected the "

@@ -6,10 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from ... import initializer
-from ...base import MXNetValueError
+from ... import symbol as sym
+from ..._arguments import as_number, expect
 from ..block import HybridBlock
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+
+
+def check_activation(activation: Any) -> None:
+    """Raises an error unless the operator ``Activation`` has a function of this name."""
+    expect(isinstance(activation, str), "Activation", "activation", activation, "a name such as 'relu'")
+    sym.Activation(sym.var("x"), act_type=activation, name="check")  # it knows the names
 
 
 class Activation(HybridBlock):
@@ -27,6 +34,7 @@ class Activation(HybridBlock):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
+        check_activation(activation)
         self._act_type = activation
         super().__init__(**kwargs)
 
@@ -56,8 +64,7 @@ class LeakyReLU(HybridBlock):
     """
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
-        if alpha < 0:
-            raise MXNetValueError(f"[LeakyReLU] the slope is {alpha}; expected 0 or more.")
+        as_number("LeakyReLU", "alpha", alpha, least=0)
         super().__init__(**kwargs)
         self._alpha = alpha
 
@@ -112,6 +119,7 @@ class ELU(HybridBlock):
     """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        as_number("ELU", "alpha", alpha)
         super().__init__(**kwargs)
         self._alpha = alpha
 
@@ -162,6 +170,7 @@ class Swish(HybridBlock):
     """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        as_number("Swish", "beta", beta)
         super().__init__(**kwargs)
         self._beta = beta
 

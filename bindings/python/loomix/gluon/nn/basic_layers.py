@@ -10,11 +10,12 @@ import numpy as np
 
 from ... import ndarray as nd
 from ... import symbol as sym
+from ..._arguments import as_number, as_whole, expect
 from ...base import MXNetTypeError, MXNetValueError
 from ..block import Block, HybridBlock
 from ..error_place import returned_nothing
 from ..utils import indented
-from .activations import Activation
+from .activations import Activation, check_activation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,6 +50,8 @@ class _Stack:
     def add(self, *blocks: Any) -> None:
         """Puts blocks on top."""
         for block in blocks:
+            right = callable(block) and not isinstance(block, type)
+            expect(right, f"{type(self).__name__}.add", "what came", block, "blocks: net.add(block, another)")
             self.register_child(block)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
@@ -170,10 +173,10 @@ class Dense(HybridBlock):
         in_units: int = 0,
         **kwargs: Any,
     ) -> None:
-        if not isinstance(units, (int, np.integer)):
-            raise MXNetTypeError(
-                f"[Dense] units is {units!r}, a {type(units).__name__}; expected the number of outputs."
-            )
+        as_whole("Dense", "units", units, least=1)
+        as_whole("Dense", "in_units", in_units, least=0)
+        if activation is not None:
+            check_activation(activation)
         super().__init__(**kwargs)
         self._flatten = flatten
         with self.name_scope():
@@ -224,6 +227,7 @@ class Dropout(HybridBlock):
     """
 
     def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
+        as_number("Dropout", "rate", rate, least=0, most=1)
         super().__init__(**kwargs)
         self._rate, self._axes = rate, axes
 
@@ -297,6 +301,11 @@ class BatchNorm(_Norm):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
+        who = type(self).__name__
+        as_whole(who, "axis", axis)
+        as_whole(who, "in_channels", in_channels, least=0)
+        as_number(who, "epsilon", epsilon, least=0)
+        as_number(who, "momentum", momentum, least=0, most=1)
         super().__init__(**kwargs)
         self._kwargs = {
             "axis": axis,
@@ -383,6 +392,8 @@ class Embedding(HybridBlock):
         sparse_grad: bool = False,
         **kwargs: Any,
     ) -> None:
+        as_whole("Embedding", "input_dim", input_dim, least=1)
+        as_whole("Embedding", "output_dim", output_dim, least=1)
         super().__init__(**kwargs)
         self._kwargs = {
             "input_dim": input_dim,
@@ -462,6 +473,8 @@ class InstanceNorm(_Norm):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
+        as_whole("InstanceNorm", "axis", axis)
+        as_number("InstanceNorm", "epsilon", epsilon, least=0)
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
@@ -516,6 +529,8 @@ class LayerNorm(_Norm):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
+        as_whole("LayerNorm", "axis", axis)
+        as_number("LayerNorm", "epsilon", epsilon, least=0)
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
@@ -564,6 +579,8 @@ class GroupNorm(_Norm):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
+        as_whole("GroupNorm", "num_groups", num_groups, least=1)
+        as_number("GroupNorm", "epsilon", epsilon, least=0)
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon = num_groups, epsilon

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..._arguments import as_shape, as_whole
 from ...base import MXNetValueError
 from ..block import HybridBlock
-from .activations import Activation
+from .activations import Activation, check_activation
 
 __all__ = [
     "AvgPool1D",
@@ -34,12 +33,25 @@ __all__ = [
 ]
 
 
-def axis_sizes(value: Any, count: int, who: str, what: str) -> tuple[int, ...]:
+def axis_sizes(value: Any, count: int, who: str, what: str, least: int = 1) -> tuple[int, ...]:
     """One size for each spatial axis."""
-    sizes = (int(value),) * count if isinstance(value, (int, np.integer)) else tuple(value)
+    sizes = as_shape(who, what, value)
+    if len(sizes) == 1 and not isinstance(value, (list, tuple)):
+        sizes *= count
     if len(sizes) != count:
         raise MXNetValueError(f"[{who}] {what} is {value!r}; expected a number or {count} of them.")
+    for size in sizes:
+        as_whole(who, what, size, least)
     return sizes
+
+
+def check_channels(who: str, channels: Any, in_channels: Any, groups: Any, activation: Any) -> None:
+    """Raises an error unless numbers of channels and groups, and the activation, are such."""
+    as_whole(who, "channels", channels, least=1)
+    as_whole(who, "in_channels", in_channels, least=0)
+    as_whole(who, "groups", groups, least=1)
+    if activation is not None:
+        check_activation(activation)
 
 
 def check_layout(layout: str, axes: str, who: str, what: str = "layout") -> None:
@@ -92,6 +104,7 @@ class _Conv(HybridBlock):
     ) -> None:
         who = type(self).__name__
         check_layout(layout, axes, who)
+        check_channels(who, channels, in_channels, groups, activation)
         super().__init__(**kwargs)
         self._channels = channels
         self._in_channels = in_channels
@@ -100,14 +113,14 @@ class _Conv(HybridBlock):
             "kernel": axis_sizes(kernel_size, len(axes), who, "kernel_size"),
             "stride": axis_sizes(strides, len(axes), who, "strides"),
             "dilate": axis_sizes(dilation, len(axes), who, "dilation"),
-            "pad": axis_sizes(padding, len(axes), who, "padding"),
+            "pad": axis_sizes(padding, len(axes), who, "padding", least=0),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
         if output_padding is not None:
-            self._kwargs["adj"] = axis_sizes(output_padding, len(axes), who, "output_padding")
+            self._kwargs["adj"] = axis_sizes(output_padding, len(axes), who, "output_padding", least=0)
         with self.name_scope():
             self.weight = self.params.get(
                 "weight", shape=self._weight_shape(), init=weight_initializer, allow_deferred_init=True
@@ -535,7 +548,7 @@ class _Pool(HybridBlock):
         self._kwargs: dict[str, Any] = {
             "kernel": size,
             "stride": size if strides is None else axis_sizes(strides, len(axes), who, "strides"),
-            "pad": axis_sizes(padding, len(axes), who, "padding"),
+            "pad": axis_sizes(padding, len(axes), who, "padding", least=0),
             "global_pool": global_pool,
             "pool_type": pool_type,
             "layout": layout,
@@ -881,14 +894,16 @@ class ReflectionPad2D(HybridBlock):
     """
 
     def __init__(self, padding: Any = 0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if isinstance(padding, (int, np.integer)):
-            padding = (0, 0, 0, 0, padding, padding, padding, padding)
-        if len(padding) != 8:
+        sizes = as_shape("ReflectionPad2D", "padding", padding)
+        sizes = (0, 0, 0, 0, *sizes * 4) if len(sizes) == 1 else sizes
+        if len(sizes) != 8:
             raise MXNetValueError(
                 f"[ReflectionPad2D] padding is {padding!r}; expected a number or 8 of them."
             )
-        self._padding = tuple(padding)
+        for size in sizes:
+            as_whole("ReflectionPad2D", "padding", size, least=0)
+        super().__init__(**kwargs)
+        self._padding = sizes
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.pad(x, mode="reflect", pad_width=self._padding)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import ndarray as nd
 from ... import symbol
+from ..._arguments import as_whole
 from ...base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
 from ..block import HybridBlock
 from .base_cell import new_state, shapes_of
@@ -46,8 +47,7 @@ class RNNLayer(HybridBlock):
         if layout not in ("TNC", "NTC"):
             raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'TNC' or 'NTC'.")
         for what, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
-            if size < 1:
-                raise MXNetValueError(f"[{who}] {what} is {size}; expected 1 or more.")
+            as_whole(who, what, size, least=1)
         check_share(dropout, who, "dropout")
         self._mode = mode
         self._hidden_size = hidden_size

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._arguments import as_whole
 from .gated_cell import GatedCell, GRUStep, LSTMStep, VanillaStep
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
@@ -42,6 +43,7 @@ class DenseCell(GatedCell):
         prefix: str | None,
         params: Any,
     ) -> None:
+        as_whole(type(self).__name__, "hidden_size", hidden_size, least=1)
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size

@@ -8,7 +8,7 @@ from typing import Any
 from ....base import MXNetValueError
 from ...block import HybridBlock
 from ...nn import Activation
-from ...nn.conv_layers import axis_sizes, conv_text
+from ...nn.conv_layers import axis_sizes, check_channels, conv_text
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -87,13 +87,14 @@ class DeformableConvolution(HybridBlock):
             raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'NCHW'.")
         if adj is not None:
             raise MXNetValueError(f"[{who}] adj is {adj!r}; it belongs to transposed convolutions.")
+        check_channels(who, channels, in_channels, groups, activation)
         kernel = axis_sizes(kernel_size, 2, who, "kernel_size")
         self._op_name = op_name
         self._offset_kwargs: dict[str, Any] = {
             "kernel": kernel,
             "stride": axis_sizes(strides, 2, who, "strides"),
             "dilate": axis_sizes(dilation, 2, who, "dilation"),
-            "pad": axis_sizes(padding, 2, who, "padding"),
+            "pad": axis_sizes(padding, 2, who, "padding", least=0),
             "num_filter": self._offsets * kernel[0] * kernel[1] * num_deformable_group,
             "num_group": groups,
             "no_bias": not offset_use_bias,

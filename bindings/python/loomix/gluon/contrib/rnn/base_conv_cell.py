@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .... import symbol
+from ...._arguments import as_whole
 from ....base import MXNetValueError
 from ...nn.conv_layers import axis_sizes, check_layout
 from ...rnn.gated_cell import GatedCell
@@ -39,6 +40,7 @@ class ConvCell(GatedCell):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         who = type(self).__name__
+        as_whole(who, "hidden_channels", hidden_channels, least=1)
         if len(input_shape) != self._axes + 1:
             raise MXNetValueError(
                 f"[{who}] input_shape is {tuple(input_shape)}; expected {self._axes + 1} sizes, those of "
@@ -58,7 +60,7 @@ class ConvCell(GatedCell):
         self._i2h: dict[str, Any] = {
             "kernel": axis_sizes(i2h_kernel, self._axes, who, "i2h_kernel"),
             "stride": (1,) * self._axes,
-            "pad": axis_sizes(i2h_pad, self._axes, who, "i2h_pad"),
+            "pad": axis_sizes(i2h_pad, self._axes, who, "i2h_pad", least=0),
             "dilate": axis_sizes(i2h_dilate, self._axes, who, "i2h_dilate"),
             "num_filter": filters,
             "layout": conv_layout,
