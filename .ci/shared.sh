@@ -83,11 +83,16 @@ labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none i
   [ $# -gt 0 ] || set -- $(ls tests/cpp)
   for folder in "$@"; do [ -d "tests/cpp/$folder" ] && echo "$folder"; done
 }
+# g++ takes much longer for what the address sanitizer instruments, and has no libFuzzer.
+need_clang() { need clang++-19 "clang-19 libclang-rt-19-dev"; }
 build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
-  local preset=$1 targets=(cpp_tests) tests
+  local preset=$1 targets=(cpp_tests) compiler=() tests
   shift
   system_packages || return 1
-  cmake --preset "$preset" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
+  if [ "$preset" = asan ]; then
+    need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || return 1
+  fi
+  cmake --preset "$preset" "${compiler[@]}" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
   if [ $# -gt 0 ]; then
     mapfile -t tests < <(labels_of "$@")
     targets=("${tests[@]/#/test_}")
@@ -104,9 +109,8 @@ sanitized() { # sanitized PRESET [FOLDER...]: builds and runs them
 }
 
 build_fuzzers() {
-  system_packages || return 1
-  need clang++ "clang libclang-rt-dev"
-  cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
+  system_packages && need_clang || return 1
+  cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
     -DLOOMIX_SANITIZE=address,undefined -DLOOMIX_QUICK_BUILD=ON -DLOOMIX_ISA_VARIANTS=OFF -DLOOMIX_PYTHON=OFF -DLOOMIX_CUDA=OFF \
     >"$results/fuzz.log" &&
     cmake --build build/fuzz --target fuzz_record fuzz_decode >>"$results/fuzz.log" || { tail -n 30 "$results/fuzz.log"; return 1; }

@@ -61,10 +61,11 @@ loomix_import(loomix_dnnl oneapi/dnnl/dnnl.hpp dnnl)
 loomix_decide(DNNL "TARGET;loomix_dnnl" "install libdnnl-dev")
 set(LOOMIX_DNNL_LIBRARIES loomix_dnnl)
 
-if(NOT LOOMIX_OPENMP STREQUAL "OFF")
+# LLVM's run-time hangs in children that fork while other threads are in it.
+if(NOT LOOMIX_OPENMP STREQUAL "OFF" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_package(OpenMP)
 endif()
-loomix_decide(OPENMP OpenMP_CXX_FOUND "use a compiler with OpenMP, such as g++")
+loomix_decide(OPENMP OpenMP_CXX_FOUND "use g++")
 if(LOOMIX_OPENMP_FOUND)
   set(LOOMIX_OPENMP_LIBRARIES OpenMP::OpenMP_CXX)
   if(LOOMIX_QUICK_BUILD)  # everywhere, so that all folders can share their precompiled headers
