@@ -71,14 +71,14 @@ void transpose_tile(const uint32_t* from, int64_t from_step, uint32_t (&to)[kTil
     for (int64_t r = 0; r < kTile; r += 4) {
       Words line[4];
       for (int i = 0; i < 4; ++i) line[i] = *reinterpret_cast<const Words*>(from + (c + i) * from_step + r);
-      const Words low02 = __builtin_shuffle(line[0], line[2], Words{0, 4, 1, 5});
-      const Words high02 = __builtin_shuffle(line[0], line[2], Words{2, 6, 3, 7});
-      const Words low13 = __builtin_shuffle(line[1], line[3], Words{0, 4, 1, 5});
-      const Words high13 = __builtin_shuffle(line[1], line[3], Words{2, 6, 3, 7});
-      *reinterpret_cast<Words*>(&to[r][c]) = __builtin_shuffle(low02, low13, Words{0, 4, 1, 5});
-      *reinterpret_cast<Words*>(&to[r + 1][c]) = __builtin_shuffle(low02, low13, Words{2, 6, 3, 7});
-      *reinterpret_cast<Words*>(&to[r + 2][c]) = __builtin_shuffle(high02, high13, Words{0, 4, 1, 5});
-      *reinterpret_cast<Words*>(&to[r + 3][c]) = __builtin_shuffle(high02, high13, Words{2, 6, 3, 7});
+      const Words low02 = __builtin_shufflevector(line[0], line[2], 0, 4, 1, 5);
+      const Words high02 = __builtin_shufflevector(line[0], line[2], 2, 6, 3, 7);
+      const Words low13 = __builtin_shufflevector(line[1], line[3], 0, 4, 1, 5);
+      const Words high13 = __builtin_shufflevector(line[1], line[3], 2, 6, 3, 7);
+      *reinterpret_cast<Words*>(&to[r][c]) = __builtin_shufflevector(low02, low13, 0, 4, 1, 5);
+      *reinterpret_cast<Words*>(&to[r + 1][c]) = __builtin_shufflevector(low02, low13, 2, 6, 3, 7);
+      *reinterpret_cast<Words*>(&to[r + 2][c]) = __builtin_shufflevector(high02, high13, 0, 4, 1, 5);
+      *reinterpret_cast<Words*>(&to[r + 3][c]) = __builtin_shufflevector(high02, high13, 2, 6, 3, 7);
     }
   }
 }

@@ -40,7 +40,9 @@ using LeakyFunctors = decltype(functors_of(kLeakyRelus));
 
 constexpr LeakyType leaky_type(std::string_view name) {
   size_t place = 0;
-  std::apply([&](const auto&... kind) { ((kind.name == name || (++place, false)) || ...); }, kLeakyRelus);
+  std::apply(
+      [&](const auto&... kind) { static_cast<void>(((kind.name == name || (++place, false)) || ...)); },
+      kLeakyRelus);
   return static_cast<LeakyType>(place);
 }
 

@@ -160,15 +160,15 @@ void to_weight(const ConvGeometry& g, const T* grad, const T* data, T* out, bool
   const Strides s(g);
   engine::parallel_each(context, g.groups * g.filters * g.channels, 1, [&](int64_t unit) {
     const int64_t filter = unit / g.channels, channel = unit % g.channels;
-    const T* from = grad + filter * s.channel_out;
-    const T* image = data + (filter / g.filters * g.channels + channel) * s.channel_in;
+    const int64_t from = filter * s.channel_out;
+    const int64_t image = (filter / g.filters * g.channels + channel) * s.channel_in;
     T* to = out + filter * s.filter + channel * s.channel;
     for (int64_t tap = 0; tap < g.kernel_size(); ++tap) {
       A sum = add ? static_cast<A>(to[tap * s.tap]) : A{0};
       for (int64_t n = 0; n < g.batch; ++n) {
         each_meeting(g, tap, [&](int64_t in_pixel, int64_t out_pixel) {
-          sum += static_cast<A>(from[n * s.image_out + out_pixel * s.pixel_out]) *
-                 static_cast<A>(image[n * s.image_in + in_pixel * s.pixel_in]);
+          sum += static_cast<A>(grad[from + n * s.image_out + out_pixel * s.pixel_out]) *
+                 static_cast<A>(data[image + n * s.image_in + in_pixel * s.pixel_in]);
         });
       }
       to[tap * s.tap] = static_cast<T>(sum);

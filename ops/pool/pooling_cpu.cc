@@ -82,7 +82,7 @@ void each_position(const PoolGeometry& g, const Window& window, int64_t base, Fn
 // NaN is the largest.
 template <class A>
 A larger(A a, A b) {
-  return (b > a) | (b != b) ? b : a;
+  return ((b > a) | (b != b)) ? b : a;
 }
 
 // Maxima, sums and averages with channels first: over a window's rows at every column, which vectorises, and then across

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "ops/isa.h"
 #include "ops/pool/pooling_kernels.h"
@@ -54,22 +55,23 @@ struct Lanes {
   // Every second element of two vectors, from the first one or the second one on.
   static void split(const float* from, Vector& even, Vector& odd) {
     const Vector low = load(from), high = load(from + L);
-    Mask evens, odds;
-    for (int i = 0; i < L; ++i) {
-      evens[i] = 2 * i;
-      odds[i] = 2 * i + 1;
-    }
-    even = __builtin_shuffle(low, high, evens);
-    odd = __builtin_shuffle(low, high, odds);
+    even = every_second<0>(low, high, kAll);
+    odd = every_second<1>(low, high, kAll);
   }
   static void join(float* to, Vector even, Vector odd) {
-    Mask low, high;
-    for (int i = 0; i < L; ++i) {
-      low[i] = i / 2 + i % 2 * L;
-      high[i] = low[i] + L / 2;
-    }
-    store(to, __builtin_shuffle(even, odd, low));
-    store(to + L, __builtin_shuffle(even, odd, high));
+    store(to, in_turns<0>(even, odd, kAll));
+    store(to + L, in_turns<L / 2>(even, odd, kAll));
+  }
+
+ private:
+  static constexpr std::make_integer_sequence<int, L> kAll = {};
+  template <int kFirst, int... kLane>
+  static Vector every_second(Vector low, Vector high, std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(low, high, (kFirst + 2 * kLane)...);
+  }
+  template <int kFirst, int... kLane>
+  static Vector in_turns(Vector even, Vector odd, std::integer_sequence<int, kLane...>) {
+    return __builtin_shufflevector(even, odd, (kFirst + kLane / 2 + kLane % 2 * L)...);
   }
 };
 

@@ -27,7 +27,7 @@ struct Max {
     if constexpr (Real<A>) return -std::numeric_limits<A>::infinity();
     else return std::numeric_limits<A>::min();
   }
-  static constexpr auto fold(auto, auto acc, auto x) { return (x > acc) | (x != x) ? x : acc; }
+  static constexpr auto fold(auto, auto acc, auto x) { return ((x > acc) | (x != x)) ? x : acc; }
   static constexpr auto merge(auto m, auto acc, auto other) { return fold(m, acc, other); }
 };
 struct Min {
@@ -36,7 +36,7 @@ struct Min {
     if constexpr (Real<A>) return std::numeric_limits<A>::infinity();
     else return std::numeric_limits<A>::max();
   }
-  static constexpr auto fold(auto, auto acc, auto x) { return (x < acc) | (x != x) ? x : acc; }
+  static constexpr auto fold(auto, auto acc, auto x) { return ((x < acc) | (x != x)) ? x : acc; }
   static constexpr auto merge(auto m, auto acc, auto other) { return fold(m, acc, other); }
 };
 struct AbsSum : Sum {

@@ -226,12 +226,12 @@ TEST(Faults, AnOldIncarnationIsRefused) {
 }
 
 TEST(Faults, MessagesWithoutAHandlerAreBounded) {
+  std::atomic<int> refused{0};
   InprocNetwork network;
   EndpointOptions options = quick_options();
   options.limits.waiting_messages = 10;
   const auto a = node(network, server(0), options), b = node(network, worker(0));
   b->connect(server(0), a->address());
-  std::atomic<int> refused{0};
   for (int i = 0; i < 15; ++i) {
     b->request(server(0), 0, {}, within(20s), [&](Reply&& reply) {
       if (reply.error) ++refused;

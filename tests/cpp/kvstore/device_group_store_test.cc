@@ -59,6 +59,7 @@ DeviceGroups queued(std::vector<std::unique_ptr<comm::ProcessGroup>> groups) {
 
 class DeviceGroupStoreTest : public StoreTest {
  protected:
+  ~DeviceGroupStoreTest() override { engine_->wait_all(); }  // what connects reads this test's members
   std::unique_ptr<DeviceGroupStore> make_store(comm::GroupDeadline deadline = std::chrono::seconds(20)) {
     return std::make_unique<DeviceGroupStore>(
         runtime_, "nccl", nullptr,
