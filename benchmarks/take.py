@@ -24,7 +24,7 @@ ROOT = HERE.parent
 README = ROOT / "README.md"
 BEGIN, END = "<!-- figures: benchmarks/take.py writes them -->\n", "<!-- end of figures -->\n"
 PEERS = ("loomix", "mxnet", "torch")
-COMPARED = ("training", "imperative", "import_time", "io", "images", "kvstore")
+COMPARED = ("training", "gluon", "recurrent", "imperative", "import_time", "io", "images", "kvstore")
 
 
 def times(values):
@@ -51,6 +51,37 @@ def million_a_second(values):
 LINES = [
     ("training step, MLP 784-1024-1024-10, batch 100", ["training/mlp"], times, "C training mlp"),
     ("training step, LeNet, batch 64", ["training/lenet"], times, "C training lenet"),
+    (
+        "training step, the zoo's ResNet-18, batch 16, hybridized",
+        ["gluon/resnet18_hybridized"],
+        times,
+        "C gluon resnet18_hybridized",
+    ),
+    ("the same, eager", ["gluon/resnet18_eager"], times, "C gluon resnet18_eager"),
+    (
+        "training step, LSTM language model, 2 x 200 units, 10,000 words, batch 20, 35 steps",
+        ["recurrent/language_model"],
+        times,
+        "C recurrent language_model",
+    ),
+    (
+        "`LSTMCell` of 200 units, batch 20, 35 steps, eager, forward and backward",
+        ["recurrent/cell_loop"],
+        times,
+        "C recurrent cell_loop",
+    ),
+    (
+        "`Dense` of 128 units on (32, 128), eager, forward and backward",
+        ["gluon/dense"],
+        times,
+        "C gluon dense",
+    ),
+    (
+        "`DataLoader` of 4 workers, an epoch, by processes / by threads",
+        ["gluon/loader_processes", "gluon/loader_threads"],
+        times,
+        "C gluon",
+    ),
     ("`a + b` of two elements, pushed", ["imperative/add_pushed"], times, "C imperative add_pushed"),
     ("the same, and waited for", ["imperative/add_waited"], times, "C imperative add_waited"),
     ("the same, recorded", ["imperative/add_recorded"], times, "C imperative add_recorded"),
@@ -91,6 +122,28 @@ LINES = [
         )
     ),
     (
+        "operators of two elements a second, prepared, on 128 arrays; the same after an error",
+        [f"calls/prepared additions on 128 arrays{more}" for more in ("", ", after an error")],
+        million_a_second,
+        "build/benchmarks/bench_imperative",
+    ),
+    (
+        "operators a second in a bound chain of 1,000 additions of two elements",
+        ["calls/an operator of a bound chain of 1,000"],
+        million_a_second,
+        "build/benchmarks/bench_imperative",
+    ),
+    (
+        "3 x 3 convolution of (1, 8, 14, 14) to 16 channels, bound, one thread; by oneDNN's primitive alone: its "
+        "layouts and copies / the user's layout",
+        [
+            f"prepared/{how}"
+            for how in ("bound executor", "oneDNN, its own layouts and copies", "oneDNN, the user's layout")
+        ],
+        times,
+        "build/benchmarks/bench_prepared",
+    ),
+    (
         "push and pull of ResNet-50's gradients from two CPU devices",
         ["kvstore/local_keys"],
         times,
@@ -128,7 +181,27 @@ def comm_rows(output):
     return {f"{what}, {size} bytes": float(us) * 1e-6 for what, size, us in re.findall(line, output, re.M)}
 
 
-PROGRAMS = {"engine": ("bench_engine", engine_rows), "comm": ("bench_comm", comm_rows)}
+def call_rows(output):
+    """Cases that bench_imperative prints: `name  X ns median ...`."""
+    line = r"^(\S.*?)\s+([\d.]+) ns median"
+    return {name: float(value) * 1e-9 for name, value in re.findall(line, output, re.M)}
+
+
+def prepared_rows(output):
+    """Cases that bench_prepared prints: `X us  name`."""
+    return {
+        name: float(value) * 1e-6 for value, name in re.findall(r"^\s*([\d.]+) us  (\S.*)$", output, re.M)
+    }
+
+
+# The groups whose figures a C++ program prints: its name, and what reads them.
+PROGRAMS = {
+    "engine": ("bench_engine", engine_rows),
+    "calls": ("bench_imperative", call_rows),
+    "prepared": ("bench_prepared", prepared_rows),
+    "comm": ("bench_comm", comm_rows),
+}
+BESIDE_MXNET = ("engine", "calls")  # cases of the same names run on MXNet's library, by bench_engine
 
 
 def build(program):
@@ -152,12 +225,15 @@ def take_program(group, pythons):
     path = ROOT / "build/benchmarks" / program
     medians = {case: {"loomix": seconds} for case, seconds in read(run(path)).items()}
     mxnet = dict(item.split("=", 1) for item in pythons).get("mxnet")
-    if group == "engine" and mxnet:
+    if group in BESIDE_MXNET and mxnet:
+        build("bench_engine")
         site = run(mxnet, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip()
         workers = {**os.environ, "MXNET_CPU_WORKER_NTHREADS": "2"}
-        output = run(path, "--mxnet", f"{site}/mxnet/libmxnet.so", env=workers)
-        for case, seconds in read(output).items():
-            medians.setdefault(case, {})["mxnet"] = seconds
+        library = f"{site}/mxnet/libmxnet.so"
+        output = run(path.with_name("bench_engine"), "--mxnet", library, env=workers)
+        for case, seconds in engine_rows(output).items():
+            if case in medians:
+                medians[case]["mxnet"] = seconds
     kept.save([{"group": group, "case": case, "medians": values} for case, values in medians.items()])
 
 
@@ -191,6 +267,9 @@ def table(rows):
         for peer in PEERS:
             values = [row["medians"].get(peer) for row in found]
             columns.append(" / ".join(cells([value for value in values if value])))
+        by_module = [row["medians"]["module"] for row in found if "module" in row["medians"]]
+        if by_module:
+            columns[0] += f" (by `Module`: {' / '.join(cells(by_module))})"
         text += f"| {what} | {' | '.join(columns)} | `{command}` |\n"
     stamps = {}
     for row in shown:

@@ -156,7 +156,7 @@ std::vector<Case> mxnet_cases(const std::string& path) {
       {"no tags", [=] { return no_arrays(*mxnet, *some); }, "M tasks/s", {}},
       {"one chain", [=] { return one_array(*mxnet, *one, true); }, "M tasks/s", {}},
       {"128 Vars, 2 reads + 1 write", [=] { return random_three(*mxnet, *some); }, "M tasks/s", {}},
-      {"elemwise_add of 2 elements, 128 arrays", [=] { return additions(*mxnet, *some); }, "M tasks/s", {}},
+      {"prepared additions on 128 arrays", [=] { return additions(*mxnet, *some); }, "M tasks/s", {}},
   };
 }
 
