@@ -372,11 +372,14 @@ def test_files_that_do_not_fit(tmp_path):
     wider.add(nn.Dense(5), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(2))
     with pytest.raises(
         ValueError,
-        match=r"'0.weight' \(dense\d_weight\) has shape \(5, 0\); .* \(4, 3\)",
+        match=r"'0.weight' \(dense\d_weight\) of block 'hybridsequential\d' has shape \(5, 0\); its values in file "
+        r"'.*net.params' have shape \(4, 3\)",
     ):
         wider.load_parameters(path)
     net.cast("float64")
-    with pytest.raises(ValueError, match="cast_dtype=True"):
+    with pytest.raises(
+        ValueError, match=r"of block 'net' has type float64; .*net.params' have.*cast_dtype=True"
+    ):
         net.load_parameters(path)
     net.load_parameters(path, cast_dtype=True)
     assert net[0].weight.data().dtype == np.float64
@@ -384,6 +387,46 @@ def test_files_that_do_not_fit(tmp_path):
     assert net[0].weight.data().dtype == np.float32
     with pytest.raises(OSError, match="no_such"):
         net.load_parameters(str(tmp_path / "no_such"))
+
+
+def test_files_of_full_names_that_do_not_fit(tmp_path):
+    path = str(tmp_path / "names.params")
+    net = nn.Dense(4, in_units=3, prefix="net_")
+    net.initialize()
+    net.collect_params().save(path)
+    for params, text in [
+        (
+            nn.Dense(4, in_units=2, prefix="net_").collect_params(),
+            r"shape \(4, 2\); its values in file '.*names.params'",
+        ),
+        (
+            nn.Dense(4, dtype="float64", prefix="net_").collect_params(),
+            "type float64; its values in file '.*names",
+        ),
+    ]:
+        with pytest.raises(ValueError, match="Parameter 'net_weight' has " + text):
+            params.load(path)
+
+
+def test_parameters_without_values_are_not_saved(tmp_path):
+    net = mlp(prefix="net_")
+    net.initialize()
+    with pytest.raises(
+        gluon.DeferredInitializationError,
+        match=r"has no values yet.* \(parameter '0.weight' of block 'net'\)",
+    ):
+        net.save_parameters(str(tmp_path / "net.params"))
+
+
+def test_shared_parameters_are_saved_under_the_last_name(tmp_path):
+    path = str(tmp_path / "net.params")
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, in_units=2))
+    net.add(nn.Dense(2, in_units=2, params=net[0].params), nn.Dense(1, in_units=2))
+    net.initialize()
+    net.save_parameters(path, deduplicate=True)
+    assert list(nd.load(path)) == ["1.weight", "1.bias", "2.weight", "2.bias"]  # as MXNet
+    net.load_parameters(path)
 
 
 def test_files_of_blocks_without_parameters(tmp_path):

@@ -287,3 +287,25 @@ def test_networks_learn_fashion_mnist(make, hybrid):
     for x, y in gluon.data.DataLoader(gluon.data.SimpleDataset([images[i] for i in range(2000, 2500)]), 100):
         metric.update([y], [net(x)])
     assert metric.get()[1] > 0.7
+
+
+@pytest.mark.parametrize("update_on_kvstore", [None, False])
+def test_a_step_before_the_first_batch_names_what_has_no_values(update_on_kvstore):
+    net = nn.Dense(3)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", update_on_kvstore=update_on_kvstore)
+    with pytest.raises(gluon.DeferredInitializationError, match="weight' has no values yet"):
+        trainer.step(1)
+
+
+def test_nothing_is_updated_where_a_gradient_is_not_new():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(1, in_units=1), nn.Dense(1, in_units=1))
+    net.initialize(mx.init.One())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1})
+    with autograd.record():
+        loss = net[0](mx.nd.ones((1, 1)))
+    loss.backward()
+    with pytest.raises(UserWarning, match="is not new"):
+        trainer.step(1)
+    assert net[0].weight.data().asscalar() == 1

@@ -272,13 +272,20 @@ class Block:
         ----------
         filename : str
         deduplicate : bool
-            Whether parameters that are shared are written once.
+            Whether parameters that are shared are written once, under the last of their names.
         """
         params = self._collect_params_with_prefix()
         if deduplicate:
-            first: dict[int, str] = {}
-            params = {key: param for key, param in params.items() if first.setdefault(id(param), key) == key}
-        nd.save(filename, {key: param._reduce() for key, param in params.items()})
+            last = {id(param): key for key, param in params.items()}
+            params = {key: params[key] for key in last.values()}
+        arrays = {}
+        for key, param in params.items():
+            try:
+                arrays[key] = param._reduce()
+            except MXNetError as error:
+                error.args = (f"{error} (parameter '{key}' of block '{self.name}')",)
+                raise
+        nd.save(filename, arrays)
 
     def save_params(self, filename: str) -> None:
         """Older form of :meth:`save_parameters`, under the full names without the block's prefix."""
@@ -338,7 +345,8 @@ class Block:
                     )
         for key, value in loaded.items():
             if key in params:
-                params[key]._load_init(value, ctx, cast_dtype, dtype_source, where=key)
+                where = f"'{key}' ({params[key].name}) of block '{self.name}'"
+                params[key]._load_init(value, ctx, cast_dtype, dtype_source, where, f"file '{filename}'")
             elif not ignore_extra:
                 raise MXNetValueError(
                     f"[load_parameters] file '{filename}' has '{key}', which is none of the parameters "

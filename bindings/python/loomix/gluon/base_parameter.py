@@ -294,14 +294,16 @@ class Parameter:
         cast_dtype: bool = False,
         dtype_source: str = "current",
         where: str | None = None,
+        source: str | None = None,
     ) -> None:
-        """Takes over values from a file."""
+        """Takes over values from a file; errors say which parameter `where` this is, and the `source` of the values."""
         if data.stype != "default":
             data = data.tostype("default")
-        where = f"'{self.name}'" if where is None else f"'{where}' ({self.name})"
+        where = where or f"'{self.name}'"
+        saved = "the saved values have" if source is None else f"its values in {source} have"
         if self.shape is not None and not _same_shape(self.shape, data.shape):
             raise ShapeError(
-                f"[Parameter] Parameter {where} has shape {self.shape}; the saved values have shape {data.shape}."
+                f"[Parameter] Parameter {where} has shape {self.shape}; {saved} shape {data.shape}."
             )
         self._shape = data.shape
         if cast_dtype:
@@ -313,7 +315,7 @@ class Parameter:
                 self.dtype = data.dtype
         elif not _core.same_dtype(self.dtype, data.dtype):
             raise MXNetValueError(
-                f"[Parameter] Parameter {where} has type {np.dtype(self.dtype)}; the saved values have type "
+                f"[Parameter] Parameter {where} has type {np.dtype(self.dtype)}; {saved} type "
                 f"{np.dtype(data.dtype)}. cast_dtype=True converts them."
             )
         contexts = None if ctx is None else _contexts(ctx)

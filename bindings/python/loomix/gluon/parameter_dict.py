@@ -296,7 +296,7 @@ class ParameterDict:
                 )
         for name, value in loaded.items():
             if name in self._params:
-                self[name]._load_init(value, ctx, cast_dtype, dtype_source)
+                self[name]._load_init(value, ctx, cast_dtype, dtype_source, source=source)
             elif not ignore_extra:
                 raise MXNetValueError(
                     f"[ParameterDict.load] {source} has '{name}', which is none of the parameters "

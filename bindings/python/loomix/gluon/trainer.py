@@ -234,8 +234,9 @@ class Trainer:
         """
         self._set_scale(batch_size)
         self._prepare()
-        self._allreduce_grads(ignore_stale_grad)
-        self._update(ignore_stale_grad)
+        self._check_gradients(ignore_stale_grad)
+        self._allreduce_grads()
+        self._update()
 
     def allreduce_grads(self) -> None:
         """Adds up the gradients of all devices, for code that changes the sums before it calls :meth:`update`."""
@@ -245,7 +246,7 @@ class Trainer:
                 "[Trainer.allreduce_grads] the store updates the parameters, so it keeps the sums; make the Trainer "
                 "with update_on_kvstore=False."
             )
-        self._allreduce_grads(True)
+        self._allreduce_grads()
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Updates the parameters from gradients that :meth:`allreduce_grads` has added up; see :meth:`step`."""
@@ -256,19 +257,19 @@ class Trainer:
                 "update_on_kvstore=False."
             )
         self._set_scale(batch_size)
-        self._update(ignore_stale_grad)
+        self._check_gradients(ignore_stale_grad)
+        self._update()
 
     def _trained(self) -> list[tuple[int, Parameter]]:
         return [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
 
-    def _allreduce_grads(self, ignore_stale_grad: bool) -> None:
+    def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
         for i, param in self._trained():
             gradients = param.list_grad()
             stale = [param._is_stale(k) for k in range(len(gradients))]
             if self._update_on_kvstore:
-                self._check_stale(param, ignore_stale_grad)
                 if all(stale) and not self._distributed:
                     continue
                 self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
@@ -281,21 +282,23 @@ class Trainer:
                 if was_stale:
                     param._seen[k] = gradients[k]._version
 
-    def _check_stale(self, param: Parameter, ignore_stale_grad: bool) -> None:
-        for k, array in enumerate(param.list_data() if not ignore_stale_grad else ()):
-            if param._is_stale(k):
-                raise UserWarning(
-                    f"[Trainer.step] the gradient of Parameter '{param.name}' on {array.context} is not new: no "
-                    "backward has written it since the last step, as the loss does not depend on it. Where that is "
-                    "meant, step(..., ignore_stale_grad=True) leaves such parameters alone."
-                )
+    def _check_gradients(self, ignore_stale_grad: bool) -> None:
+        """Raises, before anything is updated, if a parameter has no values yet, else if one has no new gradient."""
+        trained = [] if ignore_stale_grad else self._trained()
+        arrays = [param.list_data() for _, param in trained]
+        for (_, param), own in zip(trained, arrays):
+            for k, array in enumerate(own):
+                if param._is_stale(k):
+                    raise UserWarning(
+                        f"[Trainer.step] the gradient of Parameter '{param.name}' on {array.context} is not new: no "
+                        "backward has written it since the last step, as the loss does not depend on it. Where that is "
+                        "meant, step(..., ignore_stale_grad=True) leaves such parameters alone."
+                    )
 
-    def _update(self, ignore_stale_grad: bool) -> None:
+    def _update(self) -> None:
         if self._kvstore is not None and self._update_on_kvstore:
             return
         trained = self._trained()
-        for _, param in trained:
-            self._check_stale(param, ignore_stale_grad)
         scaler = self._amp_loss_scaler
         if scaler is not None and scaler.has_overflow(param for _, param in trained):
             for _, param in trained:
