@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/${VENV:-.venv}/bin/python
-mypy=2.4.1
+mypy=$(sed -n 's/^types = \["mypy==\(.*\)"\]$/\1/p' pyproject.toml)
 "$python" -m mypy --version 2>/dev/null | grep -q "mypy $mypy" ||
   "$python" -m pip install -q --disable-pip-version-check "mypy==$mypy"
 

@@ -10,6 +10,7 @@ import argparse
 import importlib
 import inspect
 import pathlib
+import re
 import sys
 
 import operator_pages
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "loomix"
 OPERATOR_PAGES = ROOT / "docs" / "operators"
 
+ITERATORS = ("ImageRecordIter", "ImageDetRecordIter")
 NAMESPACES = ("op", "linalg", "contrib", "image", "random", "sparse", "_internal")
 
 _KINDS = {
@@ -141,7 +143,7 @@ def methods_file(package):
 
 def file_text(package, kind, text):
     """A stub file with all that it needs above the text."""
-    typing = [name for name in ("Any", "Literal") if f"{name}" in text]
+    typing = [name for name in ("Any", "Literal", "TypedDict") if f"{name}" in text]
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
         "# Written by tools/generate_ops.py from the operator table.",
@@ -158,14 +160,35 @@ def file_text(package, kind, text):
         lines.append("from .. import _core")
     if "Context" in text:
         lines.append("from ..context import Context")
-    lines += [f"from .{package} import {kind}", "", text]
+    if kind:
+        lines += [f"from .{package} import {kind}", ""]
+    lines.append(text)
     return "\n".join(lines) + "\n"
+
+
+def options_file():
+    """The text of the stub of what iterators take by keyword."""
+    lines = []
+    for iterator in ITERATORS:
+        lines += ["", f"class {iterator}Options(TypedDict, total=False):"]
+        for name, kind, _ in _core.iterator_parameters(iterator):
+            options = re.findall(r"'(\w+)'|None", kind.partition("}")[0]) if kind.startswith("{") else []
+            param = {
+                "name": name,
+                "type": kind.partition(",")[0],
+                "options": [option for option in options if option],
+                "optional": " or None" in kind,
+            }
+            lines.append(f"    {name}: {hint(param)}")
+    text = "\n".join(lines)
+    return file_text("io", None, text)
 
 
 def files():
     """Path to text of everything that is generated."""
     spaces = collect()
     result = operator_pages.documents(OPERATOR_PAGES, spaces)
+    result[PACKAGE / "io" / "_generated_options.pyi"] = options_file()
     for package in ("ndarray", "symbol"):
         result[PACKAGE / package / "_generated_methods.pyi"] = methods_file(package)
         for space in filter(spaces.get, NAMESPACES):

@@ -19,11 +19,17 @@ from .context import cpu
 from .log import note
 
 if TYPE_CHECKING:
+    from .callback import LogValidationMetricsCallback as LogValidationMetricsCallback
+    from .executor_manager import DataParallelExecutorManager as DataParallelExecutorManager
+    from .feed_forward import FeedForward as FeedForward
+    from .initializer import Uniform as Uniform
+    from .io import DataDesc as DataDesc
     from .kvstore import KVStore
     from .ndarray import NDArray
+    from .optimizer import get_updater as get_updater
     from .symbol import Symbol
 
-__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])  # type: ignore[name-match]
 BatchEndParam.__doc__ = """What batch-end and evaluation-end callbacks get.
@@ -309,7 +315,9 @@ _ELSEWHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)
+if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
+
+    def __getattr__(name):
+        if name not in _ELSEWHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)

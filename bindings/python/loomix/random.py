@@ -9,13 +9,26 @@ bit-equal.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .base import MXNetTypeError, MXNetValueError
 from .base import integer_types as integer_types
 from .context import Context
+
+if TYPE_CHECKING:
+    from .ndarray.random import exponential as exponential
+    from .ndarray.random import gamma as gamma
+    from .ndarray.random import generalized_negative_binomial as generalized_negative_binomial
+    from .ndarray.random import multinomial as multinomial
+    from .ndarray.random import negative_binomial as negative_binomial
+    from .ndarray.random import normal as normal
+    from .ndarray.random import poisson as poisson
+    from .ndarray.random import randint as randint
+    from .ndarray.random import randn as randn
+    from .ndarray.random import shuffle as shuffle
+    from .ndarray.random import uniform as uniform
 
 __all__ = ["get_state", "seed", "set_state"]
 
@@ -128,12 +141,14 @@ def set_state(state: Any) -> None:
     _core.random_set_state(devices)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SAMPLERS:
-        from .ndarray import random
+if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
 
-        return getattr(random, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        if name in _SAMPLERS:
+            from .ndarray import random
+
+            return getattr(random, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[Any]:

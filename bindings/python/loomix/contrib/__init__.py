@@ -4,7 +4,19 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..ndarray import contrib as nd  # noqa: F401
+    from ..ndarray import contrib as ndarray  # noqa: F401
+    from ..symbol import contrib as sym  # noqa: F401
+    from ..symbol import contrib as symbol  # noqa: F401
+    from . import amp as amp
+    from . import autograd as autograd
+    from . import io as io
+    from . import svrg_optimization as svrg_optimization
+    from . import tensorboard as tensorboard
+    from . import text as text
 
 _MODULES = {
     "amp": "loomix.contrib.amp",
@@ -20,15 +32,17 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}; its parts are {', '.join(_MODULES)}.",
-            name=name,
-        )
-    value = importlib.import_module(_MODULES[name])
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
+
+    def __getattr__(name):
+        if name not in _MODULES:
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; its parts are {', '.join(_MODULES)}.",
+                name=name,
+            )
+        value = importlib.import_module(_MODULES[name])
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

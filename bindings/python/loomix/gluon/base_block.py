@@ -8,7 +8,7 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import initializer, name
 from .. import ndarray as nd
@@ -31,9 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike
-    from typing_extensions import Self
+    from typing_extensions import Self, TypedDict
 
     from ..context import Context
+
+    class BlockNames(TypedDict, total=False):
+        """What all blocks take beside arguments of their own."""
+
+        prefix: str | None
+        params: ParameterDict | None
+
 
 __all__ = ["Block"]
 
@@ -138,7 +145,7 @@ class Block:
     """
 
     def __init__(
-        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: NoReturn
     ) -> None:
         if unknown:
             raise unknown_arguments(self, unknown)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class HybridBlock(Block):
     """
 
     def __init__(
-        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: NoReturn
     ) -> None:
         super().__init__(prefix, params, **unknown)
         self._active = False

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
 from .._arguments import as_whole
 from ..base import MXNetValueError, ShapeError, numeric_types
 from .block import HybridBlock
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .base_block import BlockNames
 
 __all__ = [
     "CTCLoss",
@@ -68,7 +73,7 @@ class Loss(HybridBlock):
     array([1., 8.], dtype=float32)
     """
 
-    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self._weight = weight
         self._batch_axis = batch_axis
@@ -100,7 +105,7 @@ class L2Loss(Loss):
     array([1.], dtype=float32)
     """
 
-    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
@@ -124,7 +129,9 @@ class L1Loss(Loss):
     array([1.5, 0.5], dtype=float32)
     """
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
@@ -151,7 +158,11 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     """
 
     def __init__(
-        self, from_sigmoid: bool = False, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
@@ -213,7 +224,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         as_whole(type(self).__name__, "axis", axis)
         super().__init__(weight, batch_axis, **kwargs)
@@ -271,7 +282,7 @@ class KLDivLoss(Loss):
         axis: int = -1,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
@@ -304,7 +315,11 @@ class CTCLoss(Loss):
     """
 
     def __init__(
-        self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any
+        self,
+        layout: str = "NTC",
+        label_layout: str = "NT",
+        weight: float | None = None,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         for what, value, allowed in (
             ("layout", layout, ("NTC", "TNC")),
@@ -361,7 +376,7 @@ class HuberLoss(Loss):
     """
 
     def __init__(
-        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[BlockNames]
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
@@ -391,7 +406,11 @@ class HingeLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
@@ -418,7 +437,11 @@ class SquaredHingeLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
@@ -450,7 +473,7 @@ class LogisticLoss(Loss):
         weight: float | None = None,
         batch_axis: int = 0,
         label_format: str = "signed",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
@@ -485,7 +508,11 @@ class TripletLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
@@ -524,7 +551,7 @@ class PoissonNLLLoss(Loss):
         from_logits: bool = True,
         batch_axis: int = 0,
         compute_full: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
@@ -563,7 +590,11 @@ class CosineEmbeddingLoss(Loss):
     """
 
     def __init__(
-        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        margin: float = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
@@ -601,7 +632,11 @@ class SDMLLoss(Loss):
     """
 
     def __init__(
-        self, smoothing_parameter: float = 0.3, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any
+        self,
+        smoothing_parameter: float = 0.3,
+        weight: float | None = 1.0,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self.kl_loss = KLDivLoss(from_logits=True)

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import MXNetTypeError
 from .base import DataDesc, warn_of_unknown
 from .files import MXDataIter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._generated_options import ImageDetRecordIterOptions, ImageRecordIterOptions
 
 __all__ = [
     "ImageDetRecordIter",
@@ -166,6 +171,15 @@ class ImageRecordIter(_PipelineIter):
 
     _kind = "ImageRecordIter"
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            data_name: str = "data",
+            label_name: str = "softmax_label",
+            **kwargs: Unpack[ImageRecordIterOptions],
+        ) -> None: ...
+
 
 class ImageRecordUInt8Iter(ImageRecordIter):
     """:class:`ImageRecordIter` with ``dtype='uint8'``.
@@ -261,6 +275,15 @@ class ImageDetRecordIter(_PipelineIter):
     """
 
     _kind = "ImageDetRecordIter"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            data_name: str = "data",
+            label_name: str = "softmax_label",
+            **kwargs: Unpack[ImageDetRecordIterOptions],
+        ) -> None: ...
 
 
 ImageRecordIter_v1 = ImageRecordIter

@@ -13,7 +13,12 @@ from .. import registry
 from ..base import MXNetIndexError, MXNetTypeError, ShapeError, numeric_types
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..ndarray import NDArray
+
+    # What stands for a metric: the metric, its name, a function of (label, prediction), or a list of these.
+    MetricLike: TypeAlias = "EvalMetric | str | Callable[..., Any] | list[Any]"
 
 __all__ = [
     "CompositeEvalMetric",
@@ -218,7 +223,7 @@ alias = registry.get_alias_func(EvalMetric, "metric")
 _create = registry.get_create_func(EvalMetric, "metric")
 
 
-def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
+def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
     """A metric from its name, from a function of (label, prediction), or from a list of either.
 
     >>> create(["acc", "mae"]).get()

@@ -28,8 +28,10 @@ from ..progress_bar import EpochBar
 
 if TYPE_CHECKING:
     from ..kvstore import KVStore
+    from ..metric.base import MetricLike
     from ..monitor import Monitor
     from ..ndarray import NDArray
+    from ..optimizer import Optimizer
     from ..symbol import Symbol
 
 __all__ = ["BaseModule"]
@@ -288,7 +290,7 @@ class BaseModule:
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -345,7 +347,7 @@ class BaseModule:
     def init_optimizer(
         self,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> Any:
@@ -479,7 +481,7 @@ class BaseModule:
     def score(
         self,
         eval_data: Any,
-        eval_metric: Any,
+        eval_metric: MetricLike,
         num_batch: int | None = None,
         batch_end_callback: Any = None,
         score_end_callback: Any = None,
@@ -629,23 +631,23 @@ class BaseModule:
         self,
         train_data: Any,
         eval_data: Any = None,
-        eval_metric: Any = "acc",
+        eval_metric: MetricLike = "acc",
         epoch_end_callback: Any = None,
         batch_end_callback: Any = None,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         eval_end_callback: Any = None,
         eval_batch_end_callback: Any = None,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_rebind: bool = False,
         force_init: bool = False,
         begin_epoch: int = 0,
-        num_epoch: Any = None,
-        validation_metric: Any = None,
+        num_epoch: int | None = None,
+        validation_metric: MetricLike | None = None,
         monitor: Monitor | None = None,
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
     ) -> None:

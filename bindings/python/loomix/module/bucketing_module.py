@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..kvstore import KVStore
     from ..monitor import Monitor
     from ..ndarray import NDArray
+    from ..optimizer import Optimizer
 
 __all__ = ["BucketingModule"]
 
@@ -174,7 +175,7 @@ class BucketingModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -256,7 +257,7 @@ class BucketingModule(BaseModule):
     def init_optimizer(
         self,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:

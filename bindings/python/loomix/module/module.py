@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..kvstore import KVStore
     from ..monitor import Monitor
     from ..ndarray import NDArray
+    from ..optimizer import Optimizer
 
 __all__ = ["Module"]
 
@@ -276,7 +277,7 @@ class Module(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -451,7 +452,7 @@ class Module(BaseModule):
     def init_optimizer(
         self,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:

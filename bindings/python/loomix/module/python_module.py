@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetValueError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..kvstore import KVStore
     from ..monitor import Monitor
     from ..ndarray import NDArray
+    from ..optimizer import Optimizer
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
@@ -83,7 +84,7 @@ class PythonModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -132,7 +133,7 @@ class PythonModule(BaseModule):
     def init_optimizer(
         self,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import expect
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..kvstore import KVStore
     from ..monitor import Monitor
     from ..ndarray import NDArray
+    from ..optimizer import Optimizer
 
 __all__ = ["SequentialModule"]
 
@@ -104,7 +105,7 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
+        initializer: Callable[..., Any] | None = Uniform(0.01),
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -175,7 +176,7 @@ class SequentialModule(BaseModule):
     def init_optimizer(
         self,
         kvstore: str | KVStore = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:

@@ -14,9 +14,25 @@ from .ndarray import NDArray, shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+    from typing_extensions import TypedDict, Unpack
 
     from ..context import Context
     from ._generated_random import *  # noqa: F403
+
+    class _Name(TypedDict, total=False):
+        """What every operator takes."""
+
+        name: str | None
+
+    class _Output(_Name, total=False):
+        out: NDArray | None
+
+    class _OfNormal(_Output, total=False):
+        loc: Any
+        scale: Any
+        dtype: DTypeLike | None
+        ctx: Context | None
+
 
 globals().update(_operators.functions("ndarray", "random"))
 __all__ = [name for name, value in list(globals().items()) if type(value).__name__ == "OpFunction"]
@@ -80,7 +96,7 @@ def uniform(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Numbers spread evenly over [low, high).
 
@@ -97,7 +113,7 @@ def normal(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Numbers of the normal distribution with mean ``loc`` and standard deviation ``scale``.
 
@@ -113,15 +129,13 @@ def normal(
     return _draw("normal", dict(zip(names, (loc, scale))), shape, dtype, ctx, out, kwargs)
 
 
-def randn(*shape: Any, **kwargs: Any) -> Any:
+def randn(*shape: Any, **kwargs: Unpack[_OfNormal]) -> Any:
     """Numbers of the normal distribution; the sizes are given as arguments.
 
     >>> randn(2, 3).shape
     (2, 3)
     """
-    loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
-    dtype, ctx, out = kwargs.pop("dtype", None), kwargs.pop("ctx", None), kwargs.pop("out", None)
-    return normal(loc, scale, shape or (1,), dtype, ctx, out, **kwargs)
+    return normal(shape=shape or (1,), **kwargs)
 
 
 def exponential(
@@ -130,7 +144,7 @@ def exponential(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Numbers of the exponential distribution with mean ``scale``.
 
@@ -149,7 +163,7 @@ def poisson(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Counts of the Poisson distribution with mean ``lam``.
 
@@ -169,7 +183,7 @@ def gamma(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Numbers of the gamma distribution with shape ``alpha`` and scale ``beta``.
 
@@ -189,7 +203,7 @@ def negative_binomial(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Failures before ``k`` successes of probability ``p``.
 
@@ -209,7 +223,7 @@ def generalized_negative_binomial(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Counts with mean ``mu`` and dispersion ``alpha``.
 
@@ -228,7 +242,7 @@ def multinomial(
     get_prob: bool = False,
     out: NDArray | None = None,
     dtype: DTypeLike = "int32",
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Positions drawn with the probabilities in the last axis of ``data``; ``get_prob`` adds their log-likelihood.
 
@@ -249,7 +263,7 @@ def randint(
     dtype: DTypeLike | None = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[_Name],
 ) -> Any:
     """Whole numbers from ``low`` below ``high``; int32 by default.
 
@@ -268,7 +282,7 @@ def randint(
     return _draw("randint", {"low": int(low), "high": int(high)}, shape, dtype, ctx, out, kwargs)
 
 
-def shuffle(data: Any, **kwargs: Any) -> NDArray:
+def shuffle(data: Any, **kwargs: Unpack[_Output]) -> NDArray:
     """The items of the first axis in random order.
 
     Examples

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ..context import Context
+    from .ndarray import NDArray
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
 
@@ -92,7 +93,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None
     return _dense.array(source_array, ctx=ctx, dtype=dtype)
 
 
-def save(fname: str, data: Any) -> None:
+def save(fname: str, data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> None:
     """Writes arrays to a file in MXNet's format.
 
     Parameters

@@ -184,7 +184,7 @@ class Optimizer:
         return klass
 
     @staticmethod
-    def create_optimizer(name: str, **kwargs: Any) -> Any:
+    def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
         """An optimizer from its registered name (in any case) and its arguments; ``lr`` means ``learning_rate``.
 
         Raises

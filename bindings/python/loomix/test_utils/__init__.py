@@ -3,7 +3,7 @@
 
 import importlib
 import importlib.util
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .chance import (
     chi_square_check,
@@ -232,13 +232,15 @@ __all__ += [  # noqa: PLE0604
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OBJECTS:
-        return getattr(importlib.import_module(_OBJECTS[name]), name)
-    if name in _MODULES:
-        try:
-            return importlib.import_module(_MODULES[name])
-        except ImportError:
-            if name == "ss":
-                return None  # as in MXNet, for who asks whether SciPy is there
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
+
+    def __getattr__(name):
+        if name in _OBJECTS:
+            return getattr(importlib.import_module(_OBJECTS[name]), name)
+        if name in _MODULES:
+            try:
+                return importlib.import_module(_MODULES[name])
+            except ImportError:
+                if name == "ss":
+                    return None  # as in MXNet, for who asks whether SciPy is there
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

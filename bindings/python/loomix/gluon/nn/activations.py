@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import initializer
 from ... import symbol as sym
 from ..._arguments import as_number, expect
 from ..block import HybridBlock
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..base_block import BlockNames
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
@@ -33,7 +38,7 @@ class Activation(HybridBlock):
     array([0., 2.], dtype=float32)
     """
 
-    def __init__(self, activation: str, **kwargs: Any) -> None:
+    def __init__(self, activation: str, **kwargs: Unpack[BlockNames]) -> None:
         check_activation(activation)
         self._act_type = activation
         super().__init__(**kwargs)
@@ -63,7 +68,7 @@ class LeakyReLU(HybridBlock):
     array([-1.,  2.], dtype=float32)
     """
 
-    def __init__(self, alpha: float, **kwargs: Any) -> None:
+    def __init__(self, alpha: float, **kwargs: Unpack[BlockNames]) -> None:
         as_number("LeakyReLU", "alpha", alpha, least=0)
         super().__init__(**kwargs)
         self._alpha = alpha
@@ -94,7 +99,10 @@ class PReLU(HybridBlock):
     """
 
     def __init__(
-        self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1, **kwargs: Any
+        self,
+        alpha_initializer: Any = initializer.Constant(0.25),
+        in_channels: int = 1,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
@@ -118,7 +126,7 @@ class ELU(HybridBlock):
     array([-0.632,  2.   ], dtype=float32)
     """
 
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, alpha: float = 1.0, **kwargs: Unpack[BlockNames]) -> None:
         as_number("ELU", "alpha", alpha)
         super().__init__(**kwargs)
         self._alpha = alpha
@@ -169,7 +177,7 @@ class Swish(HybridBlock):
     array([-0.269,  1.762], dtype=float32)
     """
 
-    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, beta: float = 1.0, **kwargs: Unpack[BlockNames]) -> None:
         as_number("Swish", "beta", beta)
         super().__init__(**kwargs)
         self._beta = beta

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import DTypeLike
+    from typing_extensions import Unpack
 
+    from ..base_block import BlockNames
     from ..parameter import ParameterDict
 
 __all__ = [
@@ -171,7 +173,7 @@ class Dense(HybridBlock):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_units: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         as_whole("Dense", "units", units, least=1)
         as_whole("Dense", "in_units", in_units, least=0)
@@ -226,7 +228,7 @@ class Dropout(HybridBlock):
            [1., 1.]], dtype=float32)
     """
 
-    def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
+    def __init__(self, rate: float, axes: Any = (), **kwargs: Unpack[BlockNames]) -> None:
         as_number("Dropout", "rate", rate, least=0, most=1)
         super().__init__(**kwargs)
         self._rate, self._axes = rate, axes
@@ -299,7 +301,7 @@ class BatchNorm(_Norm):
         running_mean_initializer: Any = "zeros",
         running_variance_initializer: Any = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         who = type(self).__name__
         as_whole(who, "axis", axis)
@@ -390,7 +392,7 @@ class Embedding(HybridBlock):
         dtype: DTypeLike = "float32",
         weight_initializer: Any = None,
         sparse_grad: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         as_whole("Embedding", "input_dim", input_dim, least=1)
         as_whole("Embedding", "output_dim", output_dim, least=1)
@@ -471,7 +473,7 @@ class InstanceNorm(_Norm):
         beta_initializer: Any = "zeros",
         gamma_initializer: Any = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         as_whole("InstanceNorm", "axis", axis)
         as_number("InstanceNorm", "epsilon", epsilon, least=0)

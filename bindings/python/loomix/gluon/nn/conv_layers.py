@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._arguments import as_shape, as_whole
 from ...base import MXNetValueError
 from ..block import HybridBlock
 from .activations import Activation, check_activation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..base_block import BlockNames
 
 __all__ = [
     "AvgPool1D",
@@ -100,7 +105,7 @@ class _Conv(HybridBlock):
         bias_initializer: Any = "zeros",
         output_padding: Any = None,
         axes: str = "HW",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         who = type(self).__name__
         check_layout(layout, axes, who)
@@ -194,7 +199,7 @@ class Conv1D(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -255,7 +260,7 @@ class Conv2D(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -316,7 +321,7 @@ class Conv3D(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -378,7 +383,7 @@ class Conv1DTranspose(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -441,7 +446,7 @@ class Conv2DTranspose(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -504,7 +509,7 @@ class Conv3DTranspose(_Conv):
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,
@@ -539,7 +544,7 @@ class _Pool(HybridBlock):
         layout: str,
         axes: str,
         count_include_pad: bool | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         who = type(self).__name__
         check_layout(layout, axes, who)
@@ -598,7 +603,7 @@ class MaxPool1D(_Pool):
         padding: Any = 0,
         layout: str = "NCW",
         ceil_mode: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, "W", **kwargs)
 
@@ -629,7 +634,7 @@ class MaxPool2D(_Pool):
         padding: Any = 0,
         layout: str = "NCHW",
         ceil_mode: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, "HW", **kwargs)
 
@@ -659,7 +664,7 @@ class MaxPool3D(_Pool):
         padding: Any = 0,
         ceil_mode: bool = False,
         layout: str = "NCDHW",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, False, "max", layout, "DHW", **kwargs)
 
@@ -692,7 +697,7 @@ class AvgPool1D(_Pool):
         layout: str = "NCW",
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             pool_size, strides, padding, ceil_mode, False, "avg", layout, "W", count_include_pad, **kwargs
@@ -728,7 +733,7 @@ class AvgPool2D(_Pool):
         ceil_mode: bool = False,
         layout: str = "NCHW",
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             pool_size, strides, padding, ceil_mode, False, "avg", layout, "HW", count_include_pad, **kwargs
@@ -763,7 +768,7 @@ class AvgPool3D(_Pool):
         ceil_mode: bool = False,
         layout: str = "NCDHW",
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             pool_size, strides, padding, ceil_mode, False, "avg", layout, "DHW", count_include_pad, **kwargs
@@ -784,7 +789,7 @@ class GlobalMaxPool1D(_Pool):
     array([[[7.]]], dtype=float32)
     """
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "max", layout, "W", **kwargs)
 
 
@@ -802,7 +807,7 @@ class GlobalMaxPool2D(_Pool):
     (1, 3, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCHW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "max", layout, "HW", **kwargs)
 
 
@@ -820,7 +825,7 @@ class GlobalMaxPool3D(_Pool):
     (1, 3, 1, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCDHW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "max", layout, "DHW", **kwargs)
 
 
@@ -838,7 +843,7 @@ class GlobalAvgPool1D(_Pool):
     array([[[4.]]], dtype=float32)
     """
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "avg", layout, "W", **kwargs)
 
 
@@ -856,7 +861,7 @@ class GlobalAvgPool2D(_Pool):
     (1, 3, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCHW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "avg", layout, "HW", **kwargs)
 
 
@@ -874,7 +879,7 @@ class GlobalAvgPool3D(_Pool):
     (1, 3, 1, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCDHW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, True, "avg", layout, "DHW", **kwargs)
 
 
@@ -893,7 +898,7 @@ class ReflectionPad2D(HybridBlock):
     (1, 1, 4, 4)
     """
 
-    def __init__(self, padding: Any = 0, **kwargs: Any) -> None:
+    def __init__(self, padding: Any = 0, **kwargs: Unpack[BlockNames]) -> None:
         sizes = as_shape("ReflectionPad2D", "padding", padding)
         sizes = (0, 0, 0, 0, *sizes * 4) if len(sizes) == 1 else sizes
         if len(sizes) != 8:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ... import symbol
@@ -16,6 +16,11 @@ from .base_cell import new_state, shapes_of
 from .cell_groups import BidirectionalCell, HybridSequentialRNNCell
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifier_cells import DropoutCell, check_share
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..base_block import BlockNames
 
 __all__ = ["RNNLayer"]
 
@@ -40,7 +45,7 @@ class RNNLayer(HybridBlock):
         projection_size: int | None = None,
         clip: dict[str, Any] | None = None,
         use_sequence_length: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         who = type(self).__name__

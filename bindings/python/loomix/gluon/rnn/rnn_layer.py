@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import MXNetValueError
 from .base_layer import RNNLayer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..base_block import BlockNames
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
@@ -62,7 +67,7 @@ class RNN(RNNLayer):
         h2h_bias_initializer: Any = "zeros",
         input_size: int = 0,
         dtype: Any = "float32",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         if activation not in ("relu", "tanh"):
             raise MXNetValueError(f"[RNN] activation is {activation!r}; expected 'relu' or 'tanh'.")
@@ -145,7 +150,7 @@ class LSTM(RNNLayer):
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
         dtype: Any = "float32",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         if (state_clip_min is None) != (state_clip_max is None):
             raise MXNetValueError(
@@ -225,7 +230,7 @@ class GRU(RNNLayer):
         i2h_bias_initializer: Any = "zeros",
         h2h_bias_initializer: Any = "zeros",
         dtype: Any = "float32",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(

@@ -11,7 +11,9 @@ from ...nn import BatchNorm, HybridSequential, Sequential
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
+    from typing_extensions import Unpack
 
+    from ...base_block import BlockNames
     from ...parameter import ParameterDict
 
 __all__ = [
@@ -215,7 +217,7 @@ class SparseEmbedding(Block):
         output_dim: int,
         dtype: DTypeLike = "float32",
         weight_initializer: Any = None,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs: dict[str, Any] = {
@@ -285,7 +287,7 @@ class SyncBatchNorm(BatchNorm):
         gamma_initializer: Any = "ones",
         running_mean_initializer: Any = "zeros",
         running_variance_initializer: Any = "ones",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             1,
