@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import loomix as mx
 import numpy as np
@@ -148,10 +149,38 @@ def test_image_folders(tmp_path):
     )
     (tmp_path / "dog" / "1.png").write_bytes(mx.recordio.unpack(picture)[1])
     (tmp_path / "dog" / "notes.txt").write_text("no picture")
-    with pytest.warns(UserWarning, match=r"notes\.txt"):
+    with pytest.warns(UserWarning) as warned:
         found = data.vision.ImageFolderDataset(str(tmp_path))
+    assert len(warned) == 1 and "notes.txt" in str(warned[0].message)
     assert found.synsets == ["cat", "dog"] and len(found) == 1
     assert found[0][0].shape == (4, 5, 3) and found[0][1] == 1
+
+
+def test_image_folders_without_images_warn(tmp_path):
+    for _ in range(2):
+        with pytest.warns(
+            UserWarning, match="has no images, so the data set is empty; expected a folder for"
+        ):
+            assert len(data.vision.ImageFolderDataset(str(tmp_path))) == 0
+        (tmp_path / "cat").mkdir(exist_ok=True)
+
+
+def test_files_of_another_folder_than_the_given_one_are_warned_of(tmp_path, monkeypatch):
+    theirs, mine, home = (tmp_path / name for name in ("theirs", "mine", "home"))
+    for folder in (theirs, mine, home):
+        folder.mkdir()
+    idx(theirs / "t10k-images-idx3-ubyte", np.zeros((1, 28, 28), np.uint8))
+    idx(theirs / "t10k-labels-idx1-ubyte", np.zeros(1, np.uint8))
+    monkeypatch.setattr(data.vision.FashionMNIST, "_folders", (str(theirs),))
+    monkeypatch.setenv("HOME", str(home))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(data.vision.FashionMNIST(train=False)) == 1  # nobody gave a folder
+    with pytest.warns(
+        UserWarning, match=f"root is {mine}, where files are missing; those of {theirs} are"
+    ) as caught:
+        assert len(data.vision.FashionMNIST(str(mine), train=False)) == 1
+    assert caught[0].filename == __file__
 
 
 # ---- loaders ----

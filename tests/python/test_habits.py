@@ -47,6 +47,13 @@ MEETS = {
         "positions 0 and 1",
     ),
     "float32-integers": (lambda: mx.nd.array([2**24 + 1]), [2**24], "cannot hold 16777217"),
+    "integer-normalize": (
+        lambda: mx.gluon.data.vision.transforms.Normalize(0.5, 0.5)(
+            mx.nd.array([[[4]], [[6]], [[2]]], dtype="uint8")
+        ).reshape(-1),
+        [7, 11, 3],
+        "Put ToTensor() before it",
+    ),
     "swapped-views": (swapped, [3, 2, 3], "x[2] is set to x[0]"),
 }
 

@@ -205,7 +205,7 @@ def test_unknown_arguments_are_warned_of_once(csv, recwarn):
     def texts():
         found = [str(item.message) for item in recwarn.list if item.category is UserWarning]
         recwarn.clear()
-        return found
+        return [text.partition(" effect. ")[0] + " effect." for text in found]
 
     mnist(batch_size=8, data_shape=(1, 28, 28), preprocess=4)
     assert texts() == [
@@ -222,6 +222,18 @@ def test_unknown_arguments_are_warned_of_once(csv, recwarn):
     with pytest.raises(OSError):
         io.ImageRecordIter(path_imgrec=str(csv / "none.rec"), data_shape=(3, 4, 4), batch_size=2, stranger=1)
     assert texts() == ["[ImageRecordIter] the argument 'stranger' is unknown and has no effect."]
+
+
+def test_unknown_arguments_get_a_suggestion(csv):
+    with pytest.warns(UserWarning, match="'dta_name' is unknown and has no effect. Did you mean 'data_name'"):
+        io.CSVIter(data_csv=str(csv / "data.csv"), data_shape=(2,), batch_size=3, dta_name="x")
+    with (
+        pytest.warns(UserWarning, match="'rand_miror' is unknown .* Did you mean 'rand_mirror'"),
+        pytest.raises(OSError),
+    ):
+        io.ImageRecordIter(
+            path_imgrec=str(csv / "none.rec"), data_shape=(3, 4, 4), batch_size=2, rand_miror=True
+        )
 
 
 def test_mnist_order_and_parts():

@@ -106,6 +106,13 @@ def with_file(text, function):
         os.unlink(name)
 
 
+def estimated(labels, **length):
+    samples = mx.gluon.data.SimpleDataset([(np.ones(3, "float32"), label) for label in labels])
+    estimator = mx.gluon.contrib.estimator.Estimator(block(), mx.gluon.loss.L2Loss())
+    estimator.logger.setLevel("ERROR")
+    estimator.fit(mx.gluon.data.DataLoader(samples, batch_size=1), **length)
+
+
 def store(*keys):
     made = mx.kv.create("local")
     for key in keys:
@@ -246,6 +253,7 @@ USES = {
     "unknown dtype": (lambda: mx.nd.zeros(2, dtype="flot32"), ValueError, ["flot32", "float32"]),
     "complex numbers": (lambda: mx.nd.array([1j]), TypeError, ["complex"]),
     "array of texts": (lambda: mx.nd.array(["a"]), TypeError, ["array", "list", "'a'", "numbers"]),
+    "array of nothing": (lambda: mx.nd.array([1, None]), TypeError, ["array", "list", "None", "numbers"]),
     "ragged lists": (lambda: mx.nd.array([[1, 2], [3]]), TypeError, ["array", "list", "one length"]),
     "text as a shape": (lambda: mx.nd.zeros("3"), TypeError, ["shape", "'3'"]),
     "float as a shape": (lambda: mx.nd.zeros(2.5), TypeError, ["shape", "float"]),
@@ -824,6 +832,27 @@ USES = {
         lambda: on_thread(lambda: X + mx.nd.ones((2, 4))),
         ValueError,
         ["broadcast_add", "(2, 4)"],
+    ),
+    # ---- data and the Estimator ----
+    "deviation that is zero": (
+        lambda: mx.gluon.data.vision.transforms.Normalize(0.5, (0.1, 0)),
+        ValueError,
+        ["Normalize", "std is 0", "divided"],
+    ),
+    "fewer than no epochs of an estimator": (
+        lambda: estimated([1, 2], epochs=-1),
+        ValueError,
+        ["fit", "epochs is -1", ">= 0"],
+    ),
+    "batches of an estimator that are a text": (
+        lambda: estimated([1, 2], batches="3"),
+        TypeError,
+        ["fit", "batches is '3'", "int"],
+    ),
+    "estimator on nothing": (
+        lambda: estimated([], batches=3),
+        ValueError,
+        ["fit", "train_data gave no batch"],
     ),
     # ---- settings of optimizers ----
     "learning rate that is a text": (

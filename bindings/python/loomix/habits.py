@@ -4,7 +4,7 @@ concern. One is an error from the start, as it loses values.
 
 >>> import loomix as mx
 >>> mx.habits.NAMES
-('integer-scalar', 'float-mask', 'float32-integers', 'swapped-views')
+('integer-scalar', 'float-mask', 'float32-integers', 'integer-normalize', 'swapped-views')
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .base import MXNetError, MXNetValueError
 
 __all__ = ["NAMES", "HabitError", "HabitWarning", "set_habit"]
 
-NAMES = ("integer-scalar", "float-mask", "float32-integers", "swapped-views")
+NAMES = ("integer-scalar", "float-mask", "float32-integers", "integer-normalize", "swapped-views")
 _ACTIONS = ("warn", "error", "off")
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _warned: set[str] = set()
@@ -152,6 +152,18 @@ def float32_integers(source: Any, values: Any) -> None:
             f"nd.array of integers: as in MXNet they become float32, which cannot hold {wrong.flat[0]}. To keep them "
             f"use nd.array(values, dtype={kind!r}).",
         )
+
+
+def integer_normalize(dtype: Any) -> None:
+    """Of an image of integers whose values are to become small numbers around 0."""
+    kind = np.dtype(dtype)
+    if kind.kind not in "iu" or not is_watched("integer-normalize"):
+        return
+    meet(
+        "integer-normalize",
+        f"Normalize of an image of {kind.name}: as in MXNet the result is {kind.name}, too, so fractions and values "
+        "outside of its range are lost. Put ToTensor() before it, which makes float32 from 0 to 1.",
+    )
 
 
 class _Copy(NamedTuple):

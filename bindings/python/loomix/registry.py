@@ -109,9 +109,8 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             return name
         if isinstance(name, dict):
             return create(**name)
-        expect(
-            isinstance(name, str), nickname, "it", name, f"a name or one of the class {base_class.__name__}"
-        )
+        wanted = f"a name or an object of {base_class.__name__}"
+        expect(isinstance(name, str), nickname, f"the {nickname}", name, wanted)
         if name.startswith("["):
             if args or kwargs:
                 raise MXNetValueError(f"[{nickname}] JSON text was given; it takes no further arguments.")

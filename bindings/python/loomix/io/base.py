@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import as_shape
-from ..base import MXNetTypeError
+from ..base import MXNetTypeError, suggest
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -23,14 +24,22 @@ __all__ = ["DataBatch", "DataDesc", "DataIter"]
 _warned: set[tuple[str, str]] = set()
 
 
-def warn_of_unknown(iterator: str, names: Iterable[str]) -> None:
+def warn_of_unknown(iterator: str, names: Iterable[str], known: Iterable[str]) -> None:
     """Says of each unknown argument, once, that it has no effect. MXNet's iterators take them without a word."""
     for name in names:
         if (iterator, name) not in _warned:
             _warned.add((iterator, name))
             warnings.warn(
-                f"[{iterator}] the argument {name!r} is unknown and has no effect.", UserWarning, stacklevel=3
+                f"[{iterator}] the argument {name!r} is unknown and has no effect. {suggest(name, known)}",
+                UserWarning,
+                stacklevel=3,
             )
+
+
+def arguments_of(kind: type) -> list[str]:
+    """The names of the arguments that objects of a class are made with."""
+    params = inspect.signature(kind).parameters.values()
+    return [param.name for param in params if param.kind is not param.VAR_KEYWORD]
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):

@@ -15,7 +15,7 @@ import numpy as np
 from .._arguments import as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
 from ..log import note
-from .base import DataBatch, DataDesc, DataIter, warn_of_unknown
+from .base import DataBatch, DataDesc, DataIter, arguments_of, warn_of_unknown
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -162,7 +162,7 @@ class MNISTIter(MXDataIter):
         **unknown: Any,
     ) -> None:
         super().__init__(as_whole("MNISTIter", "batch_size", batch_size, least=1))
-        warn_of_unknown("MNISTIter", unknown)
+        warn_of_unknown("MNISTIter", unknown, arguments_of(MNISTIter))
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1:
             raise MXNetFileError(
@@ -301,7 +301,7 @@ class CSVIter(MXDataIter):
         **unknown: Any,
     ) -> None:
         super().__init__(as_whole("CSVIter", "batch_size", batch_size, least=1))
-        warn_of_unknown("CSVIter", unknown)
+        warn_of_unknown("CSVIter", unknown, arguments_of(CSVIter))
         data_shape = as_shape("CSVIter", "data_shape", data_shape)
         label_shape = as_shape("CSVIter", "label_shape", label_shape)
         self._dtype = np.dtype("float32" if dtype is None else dtype)

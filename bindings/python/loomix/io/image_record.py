@@ -45,7 +45,8 @@ class _PipelineIter(MXDataIter):
         from .. import _core
 
         known = {name for name, _, _ in self.parameters()}
-        warn_of_unknown(self._kind, [name for name in kwargs if name not in known])
+        unknown = [name for name in kwargs if name not in known]
+        warn_of_unknown(self._kind, unknown, {"data_name", "label_name", *known})
         given = [
             (name, _to_text(name, value))
             for name, value in kwargs.items()

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arguments import as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
-from .base import DataDesc, warn_of_unknown
+from .base import DataDesc, arguments_of, warn_of_unknown
 from .files import MXDataIter
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class LibSVMIter(MXDataIter):
         **unknown: Any,
     ) -> None:
         super().__init__(as_whole("LibSVMIter", "batch_size", batch_size, least=1))
-        warn_of_unknown("LibSVMIter", unknown)
+        warn_of_unknown("LibSVMIter", unknown, arguments_of(LibSVMIter))
         if not round_batch:
             raise MXNetValueError("[LibSVMIter] round_batch is False; expected True.")
         if not 0 <= part_index < num_parts:

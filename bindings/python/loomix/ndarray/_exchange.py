@@ -60,3 +60,12 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     a, b = (x.broadcast_to(places + x.shape[-2:]).reshape((-1, *x.shape[-2:])) for x in (a, b))
     product = op.batch_dot(a, b)
     return product.reshape(places + product.shape[1:])
+
+
+def holds_none(source: Any, values: Any) -> bool:
+    """Whether a NaN was None before, which NumPy takes for one."""
+    if str(getattr(source, "dtype", "object")) != "object":  # an array, also of another library
+        return False
+    if not np.isnan(values).any():
+        return False
+    return any(item is None for item in np.asarray(source, dtype=object).flat)

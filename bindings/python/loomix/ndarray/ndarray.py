@@ -18,7 +18,7 @@ from ..base import (
 from ..context import Context, as_context, current_context
 from . import _exchange, _indexing, _internal, op
 from ._dlpack import widened
-from ._exchange import numpy_operand
+from ._exchange import holds_none, numpy_operand
 from ._indexing import (
     get_indexing_dispatch_code,
     get_oshape_of_gather_nd_op,
@@ -686,6 +686,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike | None
             f"[array] source_array of type {type(source_array).__name__} holds more than numbers in rows of one "
             f"length: {error}"
         ) from None
+    if values.dtype.kind == "f" and holds_none(source_array, values):
+        raise MXNetTypeError(
+            f"[array] source_array of type {type(source_array).__name__} holds None; expected numbers, such as "
+            "float('nan') for what is missing."
+        )
     if by_default:
         habits.float32_integers(source_array, values)
     return _make(values, ctx)

@@ -198,7 +198,7 @@ class Optimizer:
         >>> mx.optimizer.create("sgd", lr=0.1, momentum=0.9).lr
         0.1
         """
-        expect(isinstance(name, str), "optimizer", "name", name, "that of an optimizer, such as 'sgd'")
+        expect(isinstance(name, str), "optimizer", "the name", name, "one such as 'sgd'")
         klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
             raise MXNetValueError(

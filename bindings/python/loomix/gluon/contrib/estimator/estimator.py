@@ -9,6 +9,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ...._arguments import as_whole
 from ....base import MXNetValueError
 from ....context import Context, cpu, gpu, num_gpus
 from ....initializer import Uniform
@@ -224,6 +225,9 @@ class Estimator:
             The axis along which a batch is cut for several devices.
         """
         _check_data("fit", train_data)
+        for what, count in (("epochs", epochs), ("batches", batches)):
+            if count is not None:
+                as_whole("fit", what, count, least=0)
         if bool(epochs) == bool(batches):
             raise MXNetValueError(
                 f"[fit] epochs is {epochs!r} and batches is {batches!r}; expected one of them, above 0."
@@ -246,12 +250,18 @@ class Estimator:
         stop = False
         while not stop:
             _call(handlers, EpochBegin, "epoch_begin", self)
+            batch = None
             for batch in train_data:
                 _call(handlers, BatchBegin, "batch_begin", self, batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
                 results = {"pred": pred, "label": label, "loss": loss}
                 if _call(handlers, BatchEnd, "batch_end", self, batch=batch, **results):
                     break
+            if batch is None:  # it would go on for ever, waiting for batches
+                raise MXNetValueError(
+                    "[fit] train_data gave no batch in an epoch; expected at least one. It is empty, or its sampler "
+                    "does not begin again."
+                )
             stop = _call(handlers, EpochEnd, "epoch_end", self)
         _call(handlers, TrainEnd, "train_end", self)
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageRecordDataset"]
 
 
+_FASHION = os.path.join("~", ".mxnet", "datasets", "fashion-mnist")
+
+
 class _InMemory(Dataset):
     """Images and labels that are read whole when the data set is made."""
 
@@ -50,6 +53,12 @@ class _InMemory(Dataset):
             for name in names:
                 path = os.path.join(folder, name)
                 if os.path.exists(path):
+                    if folder != self._root and self._root != os.path.expanduser(_FASHION):
+                        warnings.warn(
+                            f"[{type(self).__name__}] root is {self._root}, where files are missing; those of "
+                            f"{folder} are read instead.",
+                            stacklevel=6,
+                        )
                     return path
         raise MXNetFileError(
             f"[{type(self).__name__}] {' or '.join(names)} is not in {' or '.join(folders)}; put the data set's "
@@ -116,7 +125,7 @@ class FashionMNIST(MNIST):
     Parameters
     ----------
     root : str
-        The folder of the four files; Debian's is looked at, too.
+        The folder of the four files. Those that it lacks are read from Debian's, with a warning where `root` is given.
     train : bool
     transform : function, optional
 
@@ -130,7 +139,7 @@ class FashionMNIST(MNIST):
 
     def __init__(
         self,
-        root: str = os.path.join("~", ".mxnet", "datasets", "fashion-mnist"),
+        root: str = _FASHION,
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -318,6 +327,12 @@ class ImageFolderDataset(Dataset):
                 continue
             self.synsets.append(folder)
             self._add(path)
+        if not self.items:
+            warnings.warn(
+                f"[{type(self).__name__}] {self._root} has no images, so the data set is empty; expected a folder for "
+                f"each label, such as root/cat/1.jpg, with files of {', '.join(self._suffixes)}.",
+                stacklevel=2,
+            )
 
     def _add(self, path: str) -> None:
         label = len(self.synsets) - 1

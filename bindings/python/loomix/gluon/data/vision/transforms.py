@@ -6,7 +6,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from .... import image
+from .... import habits, image
+from ...._arguments import as_number
 from ....base import MXNetValueError, numeric_types
 from ....util import is_np_array
 from ...block import Block, HybridBlock
@@ -147,8 +148,19 @@ class Normalize(HybridBlock):
     def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
         super().__init__()
         self._mean, self._std = _tuple(mean), _tuple(std)
+        for value in self._mean:
+            as_number("Normalize", "mean", value)
+        for value in self._std:
+            as_number("Normalize", "std", value)
+            if value == 0:
+                raise MXNetValueError(
+                    "[Normalize] std is 0; expected other numbers, as values are divided by it."
+                )
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
+        dtype = getattr(x, "dtype", None)  # symbols have none
+        if dtype is not None:
+            habits.integer_normalize(dtype)
         return F.image.normalize(x, self._mean, self._std)
 
 
