@@ -303,6 +303,63 @@ def test_summary_has_a_line_for_each_block_but_stacks(capsys):
     assert lines[3:10] == ["Input", "Activation-1", "Dense-2", "BatchNorm-3", "Dropout-4", "Dense-5", "Net-6"]
 
 
+class Attention(gluon.HybridBlock):
+    """A layer, and a product of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Dense(4, flatten=False)
+
+    def hybrid_forward(self, F, x):
+        keys = self.project(x)
+        return F.batch_dot(keys, F.transpose(keys, axes=(0, 2, 1)))
+
+
+class Looking(gluon.HybridBlock):
+    """A network that asks for values, so that it cannot be traced."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Dense(3)
+
+    def hybrid_forward(self, F, x):
+        return self.layer(x) if x.sum().asscalar() > 0 else x
+
+
+def both_parts():
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(6, 3, padding=1, groups=2), nn.BatchNorm(), nn.MaxPool2D(), nn.Flatten(), nn.Dense(5))
+    return net
+
+
+# block -> shape of its input, multiply-adds of its layers in the order of their ends, and of all
+MULTIPLY_ADDS = {
+    "conv, dense": (both_parts, (2, 4, 4, 4), [2 * 6 * 16 * 18, 0, 0, 0, 2 * 5 * 24], 2 * 6 * 16 * 18 + 240),
+    "transposed": (lambda: nn.Conv2DTranspose(2, 3, strides=2), (1, 3, 5, 5), [75 * 18], 75 * 18),
+    "channels last": (lambda: nn.Conv2D(2, 3, layout="NHWC"), (1, 5, 5, 3), [2 * 9 * 27], 2 * 9 * 27),
+    "own products": (Attention, (2, 3, 8), [2 * 3 * 4 * 8, 2 * 3 * 3 * 4], 192 + 72),
+    "recurrent": (
+        lambda: gluon.rnn.LSTM(5, 2, bidirectional=True),
+        (7, 3, 4),
+        [7 * 3 * 2 * 4 * 5 * (4 + 5 + 10 + 5)],
+        7 * 3 * 2 * 4 * 5 * (4 + 5 + 10 + 5),
+    ),
+    "not traced": (Looking, (2, 4), [2 * 3 * 4, None], 2 * 3 * 4),
+}
+
+
+@pytest.mark.parametrize("what", MULTIPLY_ADDS)
+def test_summary_counts_flops(capsys, what):
+    make, shape, layers, total = MULTIPLY_ADDS[what]
+    net = make()
+    net.initialize()
+    net.summary(nd.ones(shape))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    rows = [line[-1] for line in lines if line and line[0].rpartition("-")[2].isdigit()]
+    assert rows == ["-" if count is None else str(2 * count) for count in layers]
+    assert ["Total", "FLOPs:", str(2 * total)] in lines
+
+
 def test_text_of_a_block_of_a_symbol():
     out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     assert repr(mx.gluon.SymbolBlock(out, mx.sym.var("data"))) == "SymbolBlock(\n<Symbol fc> : 1 -> 1\n)"

@@ -461,7 +461,15 @@ class Block:
         raise NotImplementedError(f"{type(self).__name__} does not define forward.")
 
     def summary(self, *inputs: Any) -> None:
-        """Prints the layers, the shapes of their outputs and the numbers of their parameters for these inputs."""
+        """Prints the layers, the shapes of their outputs, their parameters and their FLOPs for these inputs.
+
+        FLOPs are two for each multiply-add of a forward pass in convolutions (deformable and transposed ones too),
+        ``FullyConnected``, ``dot``, ``batch_dot``, ``linalg.gemm`` and ``gemm2``, the interleaved products of
+        attention, and the matrices of ``RNN``. Nothing else counts: no bias, activation, normalisation or pooling, and
+        not what the body of a loop or branch (``contrib.foreach``) does. The number of a layer leaves out the layers
+        inside of it. It is "-" where the layer cannot be traced, as a plain ``Block``; the total has the layers
+        inside.
+        """
         from .summary import print_summary
 
         print_summary(self, inputs)

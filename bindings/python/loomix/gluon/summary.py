@@ -12,7 +12,8 @@ from ..symbol import Symbol
 if TYPE_CHECKING:
     from .block import Block
 
-_LINE = "{:>20}  {:>42} {:>15}"
+_LINE = "{:>20}  {:>42} {:>15} {:>15}"
+_WIDTH = 96
 
 
 def _shapes(value: Any) -> Any:
@@ -30,9 +31,12 @@ def _has_symbols(value: Any) -> bool:
 
 def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     """Runs the block on the inputs and prints a line for each layer that ran."""
+    from .flops import count_flops
     from .nn import HybridSequential, Sequential  # they are made of blocks, which have this method
 
-    rows: list[tuple[str, Any, int]] = [("Input", _shapes(inputs), 0)]
+    rows: list[tuple[str, Any, int, int | None]] = [("Input", _shapes(inputs), 0, 0)]
+    inside: list[int] = []  # FLOPs of the blocks so far in each block that runs now
+    flops = 0
     seen: dict[int, Any] = {}
     counts = {"trainable": 0, "fixed": 0, "shared": 0}
     hooks = []
@@ -44,8 +48,20 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
                 "hybridize(False) first."
             )
 
-        def note(layer: Block, _: Any, outputs: Any) -> None:
-            if _has_symbols(outputs):  # the shapes of deferred parameters are being found out
+        def enter(layer: Block, inputs: Any) -> None:
+            if not _has_symbols(inputs):
+                inside.append(0)
+
+        def note(layer: Block, inputs: Any, outputs: Any) -> None:
+            nonlocal flops
+            if _has_symbols(inputs):  # the block is traced
+                return
+            parts, whole = inside.pop(), count_flops(layer, inputs)
+            if inside:
+                inside[-1] += parts if whole is None else whole
+            else:
+                flops = parts if whole is None else whole
+            if isinstance(layer, (Sequential, HybridSequential)):
                 return
             own = 0
             for param in layer._reg_params.values():
@@ -55,10 +71,11 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
                 if id(param) in seen:
                     counts["shared"] += size
                 seen[id(param)] = param
-            rows.append((f"{type(layer).__name__}-{len(rows)}", _shapes(outputs), own))
+            name = f"{type(layer).__name__}-{len(rows)}"
+            rows.append((name, _shapes(outputs), own, None if whole is None else whole - parts))
 
-        if not isinstance(layer, (Sequential, HybridSequential)):
-            hooks.append(layer.register_forward_hook(note))
+        hooks.append(layer.register_forward_pre_hook(enter))
+        hooks.append(layer.register_forward_hook(note))
 
     try:
         block.apply(watch)
@@ -67,16 +84,17 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
         for hook in hooks:
             hook.detach()
     total = counts["trainable"] + counts["fixed"]
-    print("-" * 80)
-    print(_LINE.format("Layer (type)", "Output Shape", "Param #"))
-    print("=" * 80)
-    for name, shape, count in rows:
-        print(_LINE.format(name, str(shape), count))
-    print("=" * 80)
+    print("-" * _WIDTH)
+    print(_LINE.format("Layer (type)", "Output Shape", "Param #", "FLOPs"))
+    print("=" * _WIDTH)
+    for name, shape, count, work in rows:
+        print(_LINE.format(name, str(shape), count, "-" if work is None else work))
+    print("=" * _WIDTH)
     print("Parameters in forward computation graph, duplicate included")
     print(f"   Total params: {total}")
     print(f"   Trainable params: {counts['trainable']}")
     print(f"   Non-trainable params: {counts['fixed']}")
     print(f"Shared params in forward computation graph: {counts['shared']}")
     print(f"Unique parameters in model: {total - counts['shared']}")
-    print("-" * 80)
+    print(f"Total FLOPs: {flops}")
+    print("-" * _WIDTH)
