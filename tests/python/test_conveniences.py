@@ -275,3 +275,51 @@ def test_numpy_like_arrays_are_planned(value):
     assert value.as_nd_ndarray() is value
     with pytest.raises(NotImplementedError, match=r"as_np_ndarray\].*planned"):
         value.as_np_ndarray()
+
+
+def reprs(tmp_path):
+    """Objects, and what their reprs must hold."""
+    data, vision = mx.gluon.data, mx.gluon.data.vision.transforms
+    batches = data.BatchSampler(data.SequentialSampler(4), 2)
+    path = str(tmp_path / "x.rec")
+    with mx.recordio.MXRecordIO(path, "w") as writer:
+        writer.write(b"x")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), name="softmax")
+    with pytest.warns(DeprecationWarning):
+        model = mx.model.FeedForward(net, num_epoch=3)
+    dense = mx.gluon.nn.Dense(2, in_units=3)
+    dense.initialize()
+    trainer = mx.gluon.Trainer(dense.collect_params(), "sgd")
+    return [
+        (vision.Resize((6, 4)), "Resize(size=(6, 4), keep_ratio=False, interpolation=1)"),
+        (vision.RandomResizedCrop(4), "RandomResizedCrop(size=4, scale=(0.08, 1.0), ratio="),
+        (vision.CenterCrop(4), "CenterCrop(size=4, interpolation=1)"),
+        (vision.Normalize(0.5, 2), "Normalize(mean=(0.5,), std=(2,))"),
+        (vision.RandomHue(0.1), "RandomHue(hue=0.1)"),
+        (vision.ToTensor(), "ToTensor()"),
+        (vision.Compose([vision.ToTensor()]), "ToTensor()"),
+        (data.ArrayDataset([1, 2, 3]), "<ArrayDataset: 3 samples>"),
+        (data.SimpleDataset([1, 2]).transform(abs), "2 samples"),
+        (data.Dataset(), "<Dataset>"),
+        (data.SequentialSampler(4, 1), "SequentialSampler(length=4, start=1)"),
+        (data.RandomSampler(4), "RandomSampler(length=4)"),
+        (batches, "BatchSampler(SequentialSampler(length=4, start=0), batch_size=2, last_batch='keep')"),
+        (data.FilterSampler(bool, [0, 1]), "<FilterSampler: 1 samples>"),
+        (mx.gluon.contrib.data.IntervalSampler(4, 2), "IntervalSampler(length=4, interval=2, rollover=True)"),
+        (mx.callback.Speedometer(32, 10), "Speedometer(batch_size=32, frequent=10, auto_reset=True)"),
+        (mx.callback.ProgressBar(10), "ProgressBar(total=10, length=80)"),
+        (mx.mon.Monitor(5, pattern=".*weight"), "Monitor(interval=5, pattern='.*weight', sort=False"),
+        (mx.recordio.MXRecordIO(path, "r"), f"<MXRecordIO {path!r}: read, open>"),
+        (writer, "written, closed"),
+        (model, "num_epoch=3, optimizer='sgd', without parameters"),
+        (
+            mx.gluon.contrib.estimator.Estimator(dense, mx.gluon.loss.L2Loss(), trainer=trainer),
+            f"<Estimator of {dense.name}: ",
+        ),
+    ]
+
+
+def test_reprs_say_what_an_object_was_made_of(tmp_path):
+    for thing, text in reprs(tmp_path):
+        assert text in repr(thing), repr(thing)
+        assert " object at 0x" not in repr(thing)

@@ -254,7 +254,7 @@ def test_initialization():
         ({"loss": "x"}, "loss is 'x'; expected a gluon Loss"),
         ({"net": 3}, "net is 3; expected a gluon Block"),
         ({"val_net": 3}, "val_net is 3; expected a gluon Block"),
-        ({"train_metrics": "acc"}, "metrics is 'acc'; expected an EvalMetric or a list"),
+        ({"train_metrics": 3}, "metrics is 3; expected an EvalMetric, a name such as 'acc', or a list"),
         ({"trainer": "sgd"}, "trainer is 'sgd'; expected a gluon Trainer"),
         ({"context": "cpu"}, "context is 'cpu'; expected a Context or a list"),
         ({"context": mx.gpu(99)}, r"there is no gpu\(99\)"),
@@ -616,3 +616,14 @@ def test_the_best_network_is_kept(tmp_path):
     assert len(more) == 2 and (best() == more[1]).all()
     with pytest.raises(ValueError, match="with save_best it must be an EvalMetric"):
         est.CheckpointHandler(str(tmp_path), save_best=True)
+
+
+def test_metrics_by_name():
+    made = make(train_metrics="acc", val_metrics=["acc", mx.metric.Loss("loss")])
+    assert [metric.name for metric in made.train_metrics] == ["training accuracy"]
+    assert [metric.name for metric in made.val_metrics] == ["validation accuracy", "validation loss"]
+    made.fit(loader(), epochs=1)
+    assert made.train_metrics[0].get()[1] >= 0
+    with pytest.raises(ValueError, match="Did you mean 'accuracy'"):
+        make(train_metrics="acuracy")
+    assert "training accuracy" in repr(made)

@@ -138,5 +138,19 @@ def test_settings_that_cannot_be_used(name, value, text):
         timeout=60,
     )
     assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith(f"loomix.base.MXNetValueError: {text}")
+    assert run.stderr.startswith(f"loomix.base.MXNetValueError: {text}")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_other_errors_keep_their_tracebacks():
+    program = "import loomix as mx\ntry:\n    mx.nd\nexcept mx.MXNetError:\n    pass\n1 / 0"
+    program = program.replace("except mx.MXNetError", "except ValueError")
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "LOOMIX_LOG_LEVEL": "loud"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert run.stderr.count("Traceback") == 1
+    assert run.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loomix import recordio
+from loomix import __version__, recordio
 
 pytestmark = pytest.mark.library
 
@@ -230,5 +230,8 @@ def test_commands():
     assert b"im2rec" in out and b"rec2dir" in out
     _, err = loomix("fly", returncode=2)
     assert "no command 'fly'" in err
+    _, err = loomix("lanch", returncode=2)
+    assert "Did you mean 'launch'" in err
+    assert loomix("--version")[0] == f"loomix {__version__}\n".encode()
     _, err = loomix("rec", "ls", "no/such.rec", returncode=2)
     assert "no/such.rec cannot be opened" in err

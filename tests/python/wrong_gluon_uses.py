@@ -7,6 +7,9 @@ import loomix as mx
 import numpy as np
 from wrong_uses import X, block
 
+data = mx.gluon.data
+DATA = data.ArrayDataset(np.ones((4, 3)), np.zeros(4))
+
 USES = {
     "NumPy array into a block": (
         lambda: block()(np.ones((2, 3))),
@@ -108,5 +111,125 @@ USES = {
         lambda: mx.gluon.nn.Sequential(block()),
         TypeError,
         ["Sequential", "prefix", "Dense", "add(...)"],
+    ),
+    # ---- data ----
+    "data set that is a number": (
+        lambda: data.DataLoader(3, 2),
+        TypeError,
+        ["DataLoader", "dataset is 3", "ArrayDataset(data, label)"],
+    ),
+    "iterator in place of a data set": (
+        lambda: data.DataLoader(mx.io.NDArrayIter(X, batch_size=1), 2),
+        TypeError,
+        ["DataLoader", "dataset", "NDArrayIter", "data set"],
+    ),
+    "samples of a batch that are a text": (
+        lambda: data.DataLoader(DATA, "2"),
+        TypeError,
+        ["BatchSampler", "batch_size is '2'", "int >= 1"],
+    ),
+    "half a sample in a batch": (
+        lambda: data.DataLoader(DATA, 2.5),
+        TypeError,
+        ["BatchSampler", "batch_size is 2.5", "int >= 1"],
+    ),
+    "workers that are a text": (
+        lambda: data.DataLoader(DATA, 2, num_workers="2"),
+        TypeError,
+        ["DataLoader", "num_workers is '2'", "int"],
+    ),
+    "order that is a number": (
+        lambda: data.DataLoader(DATA, 2, sampler=3),
+        TypeError,
+        ["DataLoader", "sampler is 3", "Sampler"],
+    ),
+    "batches that are a number": (
+        lambda: data.DataLoader(DATA, batch_sampler=3),
+        TypeError,
+        ["DataLoader", "batch_sampler is 3", "Sampler"],
+    ),
+    "function of a batch that is a number": (
+        lambda: data.DataLoader(DATA, 2, batchify_fn=3),
+        TypeError,
+        ["DataLoader", "batchify_fn is 3", "function"],
+    ),
+    "argument of a loader with a typo": (
+        lambda: data.DataLoader(DATA, batch_siz=2),
+        TypeError,
+        ["DataLoader", "'batch_siz'", "Did you mean 'batch_size'"],
+    ),
+    "data set of a number": (lambda: data.ArrayDataset(3), TypeError, ["ArrayDataset", "3", "arrays"]),
+    "transform that is a number": (
+        lambda: DATA.transform(3),
+        TypeError,
+        ["transform", "fn is 3", "function"],
+    ),
+    "transform of the first that is a number": (
+        lambda: DATA.transform_first(3),
+        TypeError,
+        ["transform_first", "fn is 3", "function"],
+    ),
+    "filter that is a number": (lambda: DATA.filter(3), TypeError, ["filter", "fn is 3", "function"]),
+    "samples to take that are a text": (
+        lambda: DATA.take("2"),
+        TypeError,
+        ["take", "count is '2'", "int >= 0"],
+    ),
+    "shards that are a text": (
+        lambda: DATA.shard("2", 0),
+        TypeError,
+        ["shard", "num_shards is '2'", "int >= 1"],
+    ),
+    "samples in order that are a text": (
+        lambda: data.SequentialSampler("3"),
+        TypeError,
+        ["SequentialSampler", "length is '3'", "int >= 0"],
+    ),
+    "records in no file": (lambda: data.RecordFileDataset(3), TypeError, ["RecordFileDataset", "3", "path"]),
+    "transforms that are a number": (
+        lambda: data.vision.transforms.Compose([3]),
+        TypeError,
+        ["Compose", "3", "block or a function"],
+    ),
+    "size of an image that is nothing": (
+        lambda: data.vision.transforms.Resize(0),
+        ValueError,
+        ["Resize", "size is 0", "int >= 1"],
+    ),
+    "size of an image that is a text": (
+        lambda: data.vision.transforms.CenterCrop("x"),
+        ValueError,
+        ["CenterCrop", "size is 'x'", "int or a tuple of ints"],
+    ),
+    "brightness that is a text": (
+        lambda: data.vision.transforms.RandomBrightness("x"),
+        TypeError,
+        ["RandomBrightness", "'x'", "number >= 0"],
+    ),
+    # ---- training ----
+    "learning rate given to a trainer": (
+        lambda: mx.gluon.Trainer(block().collect_params(), "sgd", learning_rate=0.1),
+        TypeError,
+        ["Trainer", "'learning_rate'", "optimizer_params={'learning_rate': ...}"],
+    ),
+    "steps of a speedometer that are none": (
+        lambda: mx.callback.Speedometer(2, 0),
+        ValueError,
+        ["Speedometer", "frequent is 0", "int >= 1"],
+    ),
+    "samples of a speedometer that are a text": (
+        lambda: mx.callback.Speedometer("2"),
+        TypeError,
+        ["Speedometer", "batch_size is '2'", "number"],
+    ),
+    "batches between looks that are none": (
+        lambda: mx.mon.Monitor(0),
+        ValueError,
+        ["Monitor", "interval is 0", "int >= 1"],
+    ),
+    "pattern of a monitor that is none": (
+        lambda: mx.mon.Monitor(1, pattern="["),
+        ValueError,
+        ["Monitor", "pattern is '['", "regular expression"],
     ),
 }

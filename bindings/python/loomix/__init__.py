@@ -156,7 +156,21 @@ def _import(module: str) -> Any:
         if type(error.__cause__).__module__ != f"{__name__}.base":
             raise
         reason = error.__cause__  # a setting that cannot be used, as a rule
+    _end_in_one_line(reason)
     raise reason
+
+
+def _end_in_one_line(reason: BaseException) -> None:
+    """If nobody catches ``reason``, the program ends with its text alone: no line of a script has caused it."""
+    show = _sys.excepthook
+
+    def show_once(kind: Any, error: BaseException, traceback: Any) -> None:
+        if error is reason:
+            print(f"{kind.__module__}.{kind.__name__}: {error}", file=_sys.stderr)
+        else:
+            show(kind, error, traceback)
+
+    _sys.excepthook = show_once
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,9 @@ import importlib
 import sys
 from typing import Any
 
+from . import __version__
+from .base import suggest
+
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
     "im2rec": ("tools", "makes record files of images"),
@@ -29,10 +32,13 @@ def main(arguments: Any = None) -> Any:
         print("usage: python -m loomix COMMAND ...\n")
         for command, (_, what) in COMMANDS.items():
             print(f"  {command:10} {what}")
-        print("\npython -m loomix COMMAND --help tells more.")
+        print("\npython -m loomix COMMAND --help tells more, and --version which Loomix this is.")
         return 0 if arguments else 2
+    if name in ("-V", "--version"):
+        print(f"loomix {__version__}")
+        return 0
     if name not in COMMANDS:
-        print(f"[loomix] there is no command {name!r}; there are {', '.join(COMMANDS)}.", file=sys.stderr)
+        print(f"[loomix] there is no command {name!r}. {suggest(name, COMMANDS)}", file=sys.stderr)
         return 2
     module = importlib.import_module(f".commands.{COMMANDS[name][0]}", __package__)
     return module.main(name, arguments[1:])

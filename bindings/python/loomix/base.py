@@ -227,6 +227,15 @@ class NotSupportedForSparseNDArray(MXNetError, NotImplementedError):
         super().__init__(text + ".")
 
 
+def described(thing: Any, **settings: Any) -> str:
+    """What an object was made of, for its repr.
+
+    >>> described(3, base=10, signed=True)
+    'int(base=10, signed=True)'
+    """
+    return f"{type(thing).__name__}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
+
+
 def suggest(name: Any, known: Iterable[str]) -> str:
     """For an unknown name: the nearest one that there is, then at most ten of all.
 

@@ -9,6 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import as_number, as_whole
+from .base import described
 from .log import progress
 from .model import save_checkpoint
 
@@ -114,12 +116,16 @@ class Speedometer:
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+        as_number("Speedometer", "batch_size", batch_size, least=0)
         self.batch_size = batch_size
-        self.frequent = frequent
+        self.frequent = as_whole("Speedometer", "frequent", frequent, least=1)
         self.auto_reset = auto_reset
         self.tic = 0.0
         self.last_count = 0
         self._running = False
+
+    def __repr__(self) -> str:
+        return described(self, batch_size=self.batch_size, frequent=self.frequent, auto_reset=self.auto_reset)
 
     def __call__(self, param: Any) -> None:
         count = param.nbatch
@@ -175,8 +181,11 @@ class ProgressBar:
     """
 
     def __init__(self, total: Any, length: Any = 80) -> None:
-        self.total = total
-        self.bar_len = length
+        self.total = as_whole("ProgressBar", "total", total, least=1)
+        self.bar_len = as_whole("ProgressBar", "length", length, least=1)
+
+    def __repr__(self) -> str:
+        return described(self, total=self.total, length=self.bar_len)
 
     def __call__(self, param: Any) -> None:
         share = param.nbatch / float(self.total)

@@ -121,6 +121,12 @@ class FeedForward:
         if self.symbol is not None:
             self._check_arguments()
 
+    def __repr__(self) -> str:
+        network = f"made by {self.sym_gen!r}" if self.symbol is None else repr(self.symbol)
+        trained = "with parameters" if self.arg_params else "without parameters"
+        settings = f"num_epoch={self.num_epoch}, optimizer={self.optimizer!r}"
+        return f"<{type(self).__name__}: {network}, {settings}, {trained}>"
+
     def _check_arguments(self) -> None:
         """Raises ValueError for names that occur twice, or that the network has not; drops the latter if allowed."""
         names = {

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .base import as_list
+from ._arguments import as_whole, expect
+from .base import MXNetValueError, as_list, described
 from .base import py_str as py_str
 from .log import progress
 from .ndarray import NDArray
@@ -55,15 +56,31 @@ class Monitor:
         sort: bool = False,
         monitor_all: bool = False,
     ) -> None:
+        wanted = "a function of an array, or None"
+        expect(stat_func is None or callable(stat_func), "Monitor", "stat_func", stat_func, wanted)
         self.stat_func = stat_func or _mean_size
-        self.interval = interval
+        self.interval = as_whole("Monitor", "interval", interval, least=1)
         self.activated = False
         self.queue: list[Any] = []
         self.step = 0
         self.exes: list[Any] = []
-        self.re_prog = re.compile(pattern)
+        try:
+            self.re_prog = re.compile(pattern)
+        except (TypeError, re.error) as error:
+            raise MXNetValueError(
+                f"[Monitor] pattern is {pattern!r}; expected a regular expression ({error})."
+            ) from None
         self.sort = sort
         self.monitor_all = monitor_all
+
+    def __repr__(self) -> str:
+        return described(
+            self,
+            interval=self.interval,
+            pattern=self.re_prog.pattern,
+            sort=self.sort,
+            monitor_all=self.monitor_all,
+        )
 
     def stat_helper(self, name: str, array: NDArray) -> None:
         """Takes the statistic of an array, if its name counts and the batch is one that is looked at."""
@@ -72,6 +89,7 @@ class Monitor:
 
     def install(self, exe: Executor) -> None:
         """Watches an executor."""
+        expect(hasattr(exe, "set_monitor_callback"), "Monitor.install", "exe", exe, "an Executor")
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 

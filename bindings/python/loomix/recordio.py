@@ -89,6 +89,10 @@ class MXRecordIO(_record.RecordFile):
         self.pid = os.getpid()
         self.is_open = True
 
+    def __repr__(self) -> str:
+        state = "open" if self.is_open else "closed"
+        return f"<{type(self).__name__} {self.uri!r}: {'written' if self.flag == 'w' else 'read'}, {state}>"
+
     def close(self) -> None:
         """Closes the file; what was written is then complete."""
         if self.is_open:

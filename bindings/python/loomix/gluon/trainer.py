@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from .._arguments import as_number, settings
+from .._arguments import as_number, settings, suggests
 from ..base import MXNetError, MXNetValueError
 from ..model import _create_kvstore, read_whole, write_whole
 from .parameter import Parameter, ParameterDict
@@ -52,6 +52,12 @@ class Trainer:
     >>> trainer.step(batch_size=4)
     """
 
+    @suggests(
+        learning_rate="It is the optimizer's: give optimizer_params={'learning_rate': ...}",
+        lr="It is the optimizer's: give optimizer_params={'learning_rate': ...}",
+        momentum="It is the optimizer's: give optimizer_params={'momentum': ...}",
+        wd="It is the optimizer's: give optimizer_params={'wd': ...}",
+    )
     def __init__(
         self,
         params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],

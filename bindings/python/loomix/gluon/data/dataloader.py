@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ndarray as nd
+from ..._arguments import as_number, as_whole, expect, suggests
 from ...base import MXNetError, MXNetValueError
 from ...context import cpu_pinned
 from . import sampler as samplers
@@ -115,6 +116,7 @@ class DataLoader:
     [(2, 2), (1, 2)]
     """
 
+    @suggests()
     def __init__(
         self,
         dataset: Any,
@@ -132,8 +134,19 @@ class DataLoader:
         timeout: int = 120,
         auto_reload: bool = False,
     ) -> None:
+        as_number("DataLoader", "timeout", timeout)
         if timeout <= 0:
             raise MXNetValueError(f"[DataLoader] timeout is {timeout}; expected a number above 0.")
+        as_whole("DataLoader", "num_workers", num_workers)
+        ordered = sampler is not None or batch_sampler is not None
+        right = hasattr(dataset, "__getitem__") and (ordered or hasattr(dataset, "__len__"))
+        expect(right, "DataLoader", "dataset", dataset, "a data set, such as ArrayDataset(data, label)")
+        for what, order in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            expect(order is None or hasattr(order, "__iter__"), "DataLoader", what, order, "a Sampler")
+        right = batchify_fn is None or callable(batchify_fn)
+        expect(right, "DataLoader", "batchify_fn", batchify_fn, "a function of a list of samples")
+        if prefetch is not None:
+            as_whole("DataLoader", "prefetch", prefetch)
         self._dataset = dataset
         self._batch_sampler = batch_sampler or _make_batches(
             dataset, batch_size, shuffle, sampler, last_batch

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ... import recordio
+from ..._arguments import as_path, as_whole, expect
 from ...base import MXNetIndexError, MXNetTypeError, MXNetValueError
-from .sampler import FilterSampler, Sampler, SequentialSampler
+from .sampler import FilterSampler, Sampler, SequentialSampler, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,12 +33,18 @@ class Dataset:
     def __len__(self) -> int:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return counted(self, "samples")
+
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
         """The samples for which the function is true, which is found out now."""
+        expect(callable(fn), "Dataset.filter", "fn", fn, "a function")
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """One of `num_shards` parts; the first ones are longer by one where the length does not divide."""
+        as_whole("Dataset.shard", "num_shards", num_shards, least=1)
+        as_whole("Dataset.shard", "index", index)
         if not 0 <= index < num_shards:
             raise MXNetValueError(f"[shard] index {index} is out of range; there are {num_shards} shards.")
         size, rest = divmod(len(self), num_shards)
@@ -46,10 +53,8 @@ class Dataset:
 
     def take(self, count: int | None) -> Dataset:
         """The first samples; all if `count` is None or too large."""
-        if count is None or count > len(self):
+        if count is None or as_whole("Dataset.take", "count", count, least=0) > len(self):
             count = len(self)
-        if count < 0:
-            raise MXNetValueError(f"[take] count is {count}; expected 0 or more.")
         return _SampledDataset(self, SequentialSampler(count))
 
     def sample(self, sampler: Sampler) -> Dataset:
@@ -69,12 +74,14 @@ class Dataset:
         lazy : bool
             Whether it is called when a sample is asked for, not for all now.
         """
+        expect(callable(fn), "Dataset.transform", "fn", fn, "a function")
         changed = _TransformedDataset(self, fn)
         return changed if lazy else SimpleDataset([changed[i] for i in range(len(changed))])
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """As :meth:`transform`, but the function changes the first part of each sample only: the image, not the
         label."""
+        expect(callable(fn), "Dataset.transform_first", "fn", fn, "a function")
         return self.transform(_First(fn), lazy)
 
 
@@ -106,6 +113,8 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Any) -> None:
+        right = hasattr(data, "__len__") and hasattr(data, "__getitem__")
+        expect(right, "SimpleDataset", "data", data, "a list or an array")
         self._data = data
 
     def __len__(self) -> int:
@@ -155,6 +164,9 @@ class ArrayDataset(Dataset):
     def __init__(self, *args: Any) -> None:
         if not args:
             raise MXNetValueError("[ArrayDataset] no arrays are given; expected at least one.")
+        for data in args:
+            right = hasattr(data, "__len__") and hasattr(data, "__getitem__")
+            expect(right, "ArrayDataset", "what came", data, "arrays, lists or data sets")
         self._length = len(args[0])
         self._data = []
         for i, data in enumerate(args):
@@ -197,9 +209,9 @@ class RecordFileDataset(Dataset):
     """
 
     def __init__(self, filename: str) -> None:
-        self.filename = filename
-        self.idx_file = os.path.splitext(filename)[0] + ".idx"
-        self._record = recordio.MXIndexedRecordIO(self.idx_file, filename, "r")
+        self.filename = as_path("RecordFileDataset", "filename", filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record = recordio.MXIndexedRecordIO(self.idx_file, self.filename, "r")
 
     def __getitem__(self, idx: int) -> Any:
         if not -len(self) <= idx < len(self):

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base import MXNetValueError
+from ..._arguments import as_whole, expect
+from ...base import MXNetValueError, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+
+
+def counted(things: Any, of: str) -> str:
+    """The type and the number of what something with a length has, for its repr."""
+    try:
+        return f"<{type(things).__name__}: {len(things)} {of}>"
+    except Exception:  # of a subclass that is not ready: a repr never fails
+        return f"<{type(things).__name__}>"
 
 
 class Sampler:
@@ -38,6 +47,9 @@ class Sampler:
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return counted(self, "samples")
+
 
 class SequentialSampler(Sampler):
     """The numbers from `start` on, in order.
@@ -54,7 +66,11 @@ class SequentialSampler(Sampler):
     """
 
     def __init__(self, length: int, start: int = 0) -> None:
-        self._length, self._start = length, start
+        self._length = as_whole("SequentialSampler", "length", length, least=0)
+        self._start = as_whole("SequentialSampler", "start", start)
+
+    def __repr__(self) -> str:
+        return described(self, length=self._length, start=self._start)
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self._start, self._start + self._length))
@@ -78,7 +94,10 @@ class RandomSampler(Sampler):
     """
 
     def __init__(self, length: int) -> None:
-        self._length = length
+        self._length = as_whole("RandomSampler", "length", length, least=0)
+
+    def __repr__(self) -> str:
+        return described(self, length=self._length)
 
     def __iter__(self) -> Iterator[int]:
         indices = np.arange(self._length)
@@ -134,10 +153,16 @@ class BatchSampler(Sampler):
             raise MXNetValueError(
                 f"[BatchSampler] last_batch is {last_batch!r}; expected 'keep', 'discard' or 'rollover'."
             )
-        if batch_size < 1:
-            raise MXNetValueError(f"[BatchSampler] batch_size is {batch_size}; expected 1 or more.")
+        as_whole("BatchSampler", "batch_size", batch_size, least=1)
+        expect(hasattr(sampler, "__iter__"), "BatchSampler", "sampler", sampler, "a Sampler")
         self._sampler, self._batch_size, self._last_batch = sampler, batch_size, last_batch
         self._prev: list[Any] = []
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self._sampler!r}, batch_size={self._batch_size}, "
+            f"last_batch={self._last_batch!r})"
+        )
 
     def __iter__(self) -> Iterator[list[Any]]:
         batch, self._prev = self._prev, []

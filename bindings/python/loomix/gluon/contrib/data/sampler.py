@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....base import MXNetValueError
+from ....base import MXNetValueError, described
 from ...data.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ class IntervalSampler(Sampler):
                 f"[IntervalSampler] interval is {interval}; expected 1 to the length, which is {length}."
             )
         self._length, self._interval, self._rollover = length, interval, rollover
+
+    def __repr__(self) -> str:
+        return described(self, length=self._length, interval=self._interval, rollover=self._rollover)
 
     def __iter__(self) -> Iterator[int]:
         for start in range(self._interval if self._rollover else 1):

@@ -47,7 +47,7 @@ class Estimator:
     ----------
     net : Block
     loss : Loss
-    train_metrics, val_metrics : EvalMetric or list of EvalMetric, optional
+    train_metrics, val_metrics : EvalMetric, str or list of them, optional
         Those of the training are by default the loss, and the accuracy where the loss is
         :class:`SoftmaxCrossEntropyLoss`; those of the validation are by default the same ones. Their names get
         "training " and "validation " in front.
@@ -157,6 +157,10 @@ class Estimator:
                 )
             for param in todo:
                 param.initialize(None, self.context, initializer or Uniform())
+
+    def __repr__(self) -> str:
+        names = ", ".join(str(metric.name) for metric in self._train_metrics)
+        return f"<{type(self).__name__} of {self.net.name}: {self.loss.name}, {names}>"
 
     @property
     def train_metrics(self) -> list[EvalMetric]:

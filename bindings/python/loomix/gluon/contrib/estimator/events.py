@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base import MXNetValueError
-from ....metric import CompositeEvalMetric, EvalMetric
+from ....metric import CompositeEvalMetric, EvalMetric, create
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,16 +143,22 @@ class BatchEnd(EventHandler):
 
 
 def metric_list(metrics: Any, who: str) -> list[EvalMetric]:
-    """The metrics as a list; the parts of a composite one by themselves."""
+    """The metrics as a list, made where a name stands for one; the parts of a composite one by themselves."""
     if metrics is None:
         return []
     if isinstance(metrics, CompositeEvalMetric):
         return list(metrics.metrics)
     if isinstance(metrics, EvalMetric):
         return [metrics]
-    if not isinstance(metrics, (list, tuple)) or not all(isinstance(item, EvalMetric) for item in metrics):
-        raise MXNetValueError(f"[{who}] metrics is {metrics!r}; expected an EvalMetric or a list of them.")
-    return list(metrics)
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if not isinstance(metrics, (list, tuple)) or not all(
+        isinstance(item, (EvalMetric, str)) for item in metrics
+    ):
+        raise MXNetValueError(
+            f"[{who}] metrics is {metrics!r}; expected an EvalMetric, a name such as 'acc', or a list of them."
+        )
+    return [create(item) if isinstance(item, str) else item for item in metrics]
 
 
 def batch_size(loss: Any) -> int:

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .... import habits, image
-from ...._arguments import as_number
-from ....base import MXNetValueError, numeric_types
+from ...._arguments import as_number, as_shape, as_whole, expect
+from ....base import MXNetValueError, described, numeric_types
 from ....util import is_np_array
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
@@ -51,8 +53,26 @@ def _pair(size: Any) -> tuple[int, int]:
     return (size, size) if isinstance(size, numeric_types) else tuple(size)
 
 
+def _check_size(who: str, size: Any) -> None:
+    """Raises an error unless ``size`` is one of an image."""
+    sizes = as_shape(who, "size", size)
+    if len(sizes) not in (1, 2):
+        raise MXNetValueError(f"[{who}] size is {size!r}; expected an int or (width, height).")
+    for part in sizes:
+        as_whole(who, "size", part, least=1)
+
+
 def _tuple(values: Any) -> tuple[Any, ...]:
     return (values,) if isinstance(values, numeric_types) else tuple(values)
+
+
+class _Step:
+    """A transform whose repr says what it was made of."""
+
+    _settings: Mapping[str, Any] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return described(self, **self._settings)
 
 
 class Compose(Sequential):
@@ -72,6 +92,11 @@ class Compose(Sequential):
 
     def __init__(self, transforms: Sequence[Any]) -> None:
         super().__init__()
+        expect(hasattr(transforms, "__iter__"), "Compose", "transforms", transforms, "a list of transforms")
+        transforms = list(transforms)
+        for step in transforms:
+            right = callable(step) and not isinstance(step, type)
+            expect(right, "Compose", "a transform", step, "a block or a function")
         hybrid: list[Any] = []
         for step in [*transforms, None]:
             if isinstance(step, HybridBlock):
@@ -89,7 +114,7 @@ class Compose(Sequential):
                 self.add(step)
 
 
-class Cast(HybridBlock):
+class Cast(_Step, HybridBlock):
     """Another element type.
 
     Parameters
@@ -107,12 +132,13 @@ class Cast(HybridBlock):
     def __init__(self, dtype: DTypeLike = "float32") -> None:
         super().__init__()
         self._dtype = dtype
+        self._settings = {"dtype": dtype}
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.cast(x, self._dtype)
 
 
-class ToTensor(HybridBlock):
+class ToTensor(_Step, HybridBlock):
     """From height x width x channel of uint8 to channel x height x width of float32 between 0 and 1.
 
     Examples
@@ -130,7 +156,7 @@ class ToTensor(HybridBlock):
         super().__init__()
 
 
-class Normalize(HybridBlock):
+class Normalize(_Step, HybridBlock):
     """``(x - mean) / std`` for each channel of what :class:`ToTensor` gives.
 
     Parameters
@@ -156,6 +182,7 @@ class Normalize(HybridBlock):
                 raise MXNetValueError(
                     "[Normalize] std is 0; expected other numbers, as values are divided by it."
                 )
+        self._settings = {"mean": self._mean, "std": self._std}
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         dtype = getattr(x, "dtype", None)  # symbols have none
@@ -164,7 +191,7 @@ class Normalize(HybridBlock):
         return F.image.normalize(x, self._mean, self._std)
 
 
-class Rotate(Block):
+class Rotate(_Step, Block):
     """Turns channel x height x width images of float32.
 
     Parameters
@@ -186,13 +213,14 @@ class Rotate(Block):
     def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
         super().__init__()
         self._args = (rotation_degrees, zoom_in, zoom_out)
+        self._settings = {"rotation_degrees": rotation_degrees, "zoom_in": zoom_in, "zoom_out": zoom_out}
 
     def forward(self, x: Any) -> Any:
         """Turns the image, or a batch of them."""
         return image.imrotate(x, *self._args)
 
 
-class RandomRotation(Block):
+class RandomRotation(_Step, Block):
     """Turns images by a random angle; see :class:`Rotate`.
 
     Parameters
@@ -230,13 +258,19 @@ class RandomRotation(Block):
             )
         self._args = (angle_limits, zoom_in, zoom_out)
         self._probability = rotate_with_proba
+        self._settings = {
+            "angle_limits": angle_limits,
+            "zoom_in": zoom_in,
+            "zoom_out": zoom_out,
+            "rotate_with_proba": rotate_with_proba,
+        }
 
     def forward(self, x: Any) -> Any:
         """Turns the image, or a batch of them."""
         return x if random.random() > self._probability else image.random_rotate(x, *self._args)
 
 
-class RandomResizedCrop(Block):
+class RandomResizedCrop(_Step, Block):
     """A random part of the image, resized.
 
     Parameters
@@ -265,14 +299,16 @@ class RandomResizedCrop(Block):
         interpolation: int = 1,
     ) -> None:
         super().__init__()
+        _check_size("RandomResizedCrop", size)
         self._args = (_pair(size), scale, ratio, interpolation)
+        self._settings = {"size": size, "scale": scale, "ratio": ratio, "interpolation": interpolation}
 
     def forward(self, x: Any) -> Any:
         """Crops the image."""
         return image.random_size_crop(x, *self._args)[0]
 
 
-class CropResize(HybridBlock):
+class CropResize(_Step, HybridBlock):
     """A part of the image, resized if a size is given.
 
     Parameters
@@ -298,13 +334,21 @@ class CropResize(HybridBlock):
         self._crop = {"x": x, "y": y, "width": width, "height": height}
         self._size = size
         self._interpolation = 1 if interpolation is None else interpolation
+        self._settings = {
+            "x": x,
+            "y": y,
+            "width": width,
+            "height": height,
+            "size": size,
+            "interpolation": self._interpolation,
+        }
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         out = F.image.crop(x, **self._crop)
         return F.image.resize(out, self._size, False, self._interpolation) if self._size else out
 
 
-class CenterCrop(Block):
+class CenterCrop(_Step, Block):
     """The middle of the image; one that is too small is enlarged first.
 
     Parameters
@@ -322,14 +366,16 @@ class CenterCrop(Block):
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
         super().__init__()
+        _check_size("CenterCrop", size)
         self._args = (_pair(size), interpolation)
+        self._settings = {"size": size, "interpolation": interpolation}
 
     def forward(self, x: Any) -> Any:
         """Crops the image."""
         return image.center_crop(x, *self._args)[0]
 
 
-class Resize(HybridBlock):
+class Resize(_Step, HybridBlock):
     """Another size.
 
     Parameters
@@ -349,13 +395,15 @@ class Resize(HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
+        _check_size("Resize", size)
         self._args = (size, keep_ratio, interpolation)
+        self._settings = {"size": size, "keep_ratio": keep_ratio, "interpolation": interpolation}
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.resize(x, *self._args)
 
 
-class RandomFlipLeftRight(HybridBlock):
+class RandomFlipLeftRight(_Step, HybridBlock):
     """Mirrors every other image, at random.
 
     Examples
@@ -373,7 +421,7 @@ class RandomFlipLeftRight(HybridBlock):
         return F.image.random_flip_left_right(x)
 
 
-class RandomFlipTopBottom(HybridBlock):
+class RandomFlipTopBottom(_Step, HybridBlock):
     """Turns every other image upside down, at random.
 
     Examples
@@ -391,15 +439,14 @@ class RandomFlipTopBottom(HybridBlock):
         return F.image.random_flip_top_bottom(x)
 
 
-class _RandomFactor(HybridBlock):
+class _RandomFactor(_Step, HybridBlock):
     """Changes something by a random factor between ``1 - amount`` and ``1 + amount``."""
 
     _operator: str
 
     def __init__(self, amount: float) -> None:
         super().__init__()
-        if amount < 0:
-            raise MXNetValueError(f"[{type(self).__name__}] got {amount}; expected 0 or more.")
+        as_number(type(self).__name__, "the amount", amount, least=0)
         self._limits = (max(0, 1 - amount), 1 + amount)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -426,6 +473,7 @@ class RandomBrightness(_RandomFactor):
 
     def __init__(self, brightness: float) -> None:
         super().__init__(brightness)
+        self._settings = {"brightness": brightness}
 
 
 class RandomContrast(_RandomFactor):
@@ -448,6 +496,7 @@ class RandomContrast(_RandomFactor):
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast)
+        self._settings = {"contrast": contrast}
 
 
 class RandomSaturation(_RandomFactor):
@@ -470,6 +519,7 @@ class RandomSaturation(_RandomFactor):
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation)
+        self._settings = {"saturation": saturation}
 
 
 class RandomHue(_RandomFactor):
@@ -492,9 +542,10 @@ class RandomHue(_RandomFactor):
 
     def __init__(self, hue: float) -> None:
         super().__init__(hue)
+        self._settings = {"hue": hue}
 
 
-class RandomColorJitter(HybridBlock):
+class RandomColorJitter(_Step, HybridBlock):
     """Changes brightness, contrast, saturation and hue, in random order.
 
     Parameters
@@ -515,12 +566,18 @@ class RandomColorJitter(HybridBlock):
     ) -> None:
         super().__init__()
         self._args = (brightness, contrast, saturation, hue)
+        self._settings = {
+            "brightness": brightness,
+            "contrast": contrast,
+            "saturation": saturation,
+            "hue": hue,
+        }
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.random_color_jitter(x, *self._args)
 
 
-class RandomLighting(HybridBlock):
+class RandomLighting(_Step, HybridBlock):
     """Adds noise along the main directions of the colours of natural images.
 
     Parameters
@@ -539,6 +596,7 @@ class RandomLighting(HybridBlock):
     def __init__(self, alpha: float) -> None:
         super().__init__()
         self._alpha = alpha
+        self._settings = {"alpha": alpha}
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.random_lighting(x, self._alpha)
