@@ -23,10 +23,17 @@ def test_wrong_use(name):
             function()
     for word in words:
         assert word in str(error.value), (word, str(error.value))
+    assert name in WITHOUT_PLACE or re.match(r"\[[\w. ]+\] \S", str(error.value)), str(error.value)
+
+
+# Python's own errors, and the end of an iterator, which has no text.
+WITHOUT_PLACE = {"list as an operand", "operator with a typo", "module with a typo", "next after the end"}
 
 
 def test_there_are_enough():
     assert len(USES) >= 120
+    thin = [name for name, (_, _, words) in USES.items() if len("".join(words)) < 8]
+    assert thin == ["next after the end"]
 
 
 # Mistakes that a type checker sees: names of modules and attributes, arguments' names and types.

@@ -1,156 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong uses, and what each must say: words that name the place, what was given and what is expected.
 
-``USES`` maps a name to (function, the built-in exception, words that its text must hold).
+``USES`` maps a name to (function, the built-in exception, words that its text must hold). Each text begins with the
+place in brackets, but for what Python itself says.
 """
 
 from __future__ import annotations
 
 import pickle
-import threading
+import signal
 
 import loomix as mx
 import numpy as np
+from wrong_use_parts import (
+    Killed,
+    V,
+    X,
+    backward_twice,
+    batch,
+    block,
+    bound,
+    busy,
+    checked,
+    custom,
+    data,
+    estimated,
+    net,
+    on_thread,
+    overwritten,
+    recorded,
+    replaced,
+    store,
+    trained,
+    with_file,
+    with_signal,
+)
 
-X = mx.nd.ones((2, 3))
 INT = mx.nd.array([1, 2], dtype="int32")
-V = mx.sym.Variable
-
-
-def net(name="softmax"):
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(V("data"), num_hidden=4, name="fc"), name=name)
-
-
-def batch(rows=2, features=3):
-    return mx.io.DataBatch([mx.nd.ones((rows, features))], [mx.nd.zeros(rows)])
-
-
-def data(**kinds):
-    return mx.io.NDArrayIter(np.ones((4, 3), "float32"), np.zeros(4), 2, **kinds)
-
-
-def bound(**kinds):
-    module = mx.mod.Module(net())
-    module.bind([("data", (2, 3))], [("softmax_label", (2,))], **kinds)
-    module.init_params()
-    return module
-
-
-def block():
-    dense = mx.gluon.nn.Dense(4, in_units=3)
-    dense.initialize()
-    return dense
-
-
-def trained(**settings):
-    module = mx.mod.Module(net())
-    module.fit(data(), num_epoch=1, **settings)
-    return module
-
-
-def recorded(function):
-    x = mx.nd.ones(3)
-    x.attach_grad()
-    with mx.autograd.record():
-        return function(x)
-
-
-def on_thread(function):
-    """Raises here what `function` raises on another thread."""
-    caught = []
-
-    def run():
-        try:
-            function()
-        except BaseException as error:
-            caught.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if caught:
-        raise caught[0]
-
-
-def replaced(read):
-    """Reads after another thread, which lives on, has run a pass."""
-    module, done, go = bound(), threading.Event(), threading.Event()
-    module.forward(batch())
-
-    def other():
-        module.forward(batch())
-        done.set()
-        go.wait(20)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    done.wait(20)
-    try:
-        return read(module)
-    finally:
-        go.set()
-        thread.join()
-
-
-def with_file(text, function):
-    """Calls `function` with the name of a file of this text."""
-    import os
-    import tempfile
-
-    handle, name = tempfile.mkstemp()
-    try:
-        os.write(handle, text)
-        os.close(handle)
-        return function(name)
-    finally:
-        os.unlink(name)
-
-
-def estimated(labels, **length):
-    samples = mx.gluon.data.SimpleDataset([(np.ones(3, "float32"), label) for label in labels])
-    estimator = mx.gluon.contrib.estimator.Estimator(block(), mx.gluon.loss.L2Loss())
-    estimator.logger.setLevel("ERROR")
-    estimator.fit(mx.gluon.data.DataLoader(samples, batch_size=1), **length)
-
-
-def store(*keys):
-    made = mx.kv.create("local")
-    for key in keys:
-        made.init(key, mx.nd.ones(2))
-    return made
-
-
-def backward_twice():
-    x = mx.nd.ones(3)
-    x.attach_grad()
-    with mx.autograd.record():
-        y = x * x
-    y.backward()
-    y.backward()
-
-
-def overwritten():
-    x = mx.nd.ones(3)
-    x.attach_grad()
-    with mx.autograd.record():
-        y = x * 2
-        z = y * y
-    y[:] = 0
-    z.backward()
-
-
-def custom(forward):
-    class Op(mx.operator.CustomOp):
-        def forward(self, is_train, req, in_data, out_data, aux):
-            forward(self, in_data, out_data)
-
-    class Prop(mx.operator.CustomOpProp):
-        def create_operator(self, ctx, shapes, dtypes):
-            return Op()
-
-    mx.operator.register("wrong_use")(Prop)
-    mx.nd.Custom(X, op_type="wrong_use").asnumpy()
-
 
 USES = {
     # ---- shapes ----
@@ -187,10 +73,14 @@ USES = {
     "kernel beyond the image": (
         lambda: mx.nd.Pooling(mx.nd.ones((1, 1, 2, 2)), kernel=(5, 5), pool_type="max"),
         ValueError,
-        ["Pooling", "5", "2"],
+        ["[Pooling] kernel (5, 5)", "(1, 1, 2, 2)"],
     ),
     "axis out of range": (lambda: X.sum(axis=2), ValueError, ["sum", "axis", "2"]),
-    "expand_dims out of range": (lambda: X.expand_dims(5), ValueError, ["axis", "5"]),
+    "expand_dims out of range": (
+        lambda: X.expand_dims(5),
+        ValueError,
+        ["[expand_dims] axis 5", "3 dimensions", "-3 to 2"],
+    ),
     "squeeze of a long axis": (
         lambda: X.squeeze(0),
         ValueError,
@@ -202,8 +92,12 @@ USES = {
         ValueError,
         ["broadcast_to", "(2, 3)", "(3, 3)"],
     ),
-    "split into unequal parts": (lambda: mx.nd.split(X, 2, axis=1), ValueError, ["3", "2"]),
-    "negative shape": (lambda: mx.nd.zeros((-2, 3)), ValueError, ["shape", "-2"]),
+    "split into unequal parts": (
+        lambda: mx.nd.split(X, 2, axis=1),
+        ValueError,
+        ["[SliceChannel] size 3 of axis 1", "2 parts"],
+    ),
+    "negative shape": (lambda: mx.nd.zeros((-2, 3)), ValueError, ["[NDArray] shape (-2, 3)", "0 or more"]),
     "assignment of another shape": (
         lambda: X.__setitem__(slice(None), np.ones((4, 4))),
         ValueError,
@@ -219,7 +113,11 @@ USES = {
         ValueError,
         ["Executor.forward", "data", "(2, 3)", "(2, 5)"],
     ),
-    "shapes that say too little": (lambda: net().simple_bind(mx.cpu()), ValueError, ["data"]),
+    "shapes that say too little": (
+        lambda: net().simple_bind(mx.cpu()),
+        ValueError,
+        ["[Symbol.simple_bind]", "'data: ()'"],
+    ),
     "batch too small for two devices": (
         lambda: mx.mod.Module(net(), context=[mx.cpu(0), mx.cpu(1)]).bind(
             [("data", (1, 3))], [("softmax_label", (1,))]
@@ -235,14 +133,14 @@ USES = {
     "take beyond the end": (
         lambda: mx.nd.take(X, mx.nd.array([5]), mode="raise").asnumpy(),
         IndexError,
-        ["take", "5", "2"],
+        ["[take] index 5", "size 2", "-2 to 1"],
     ),
     "index beyond the end": (lambda: X[2], IndexError, ["NDArray", "2", "axis 0", "size 2", "-2 to 1"]),
-    "too many indices": (lambda: X[0, 0, 0], IndexError, ["too many", "3", "2"]),
+    "too many indices": (lambda: X[0, 0, 0], IndexError, ["[NDArray] too many", "got 3", "2 axes", "(2, 3)"]),
     "lengths of an iterator": (
         lambda: mx.io.NDArrayIter(np.ones((4, 3)), np.ones(5), 2),
         ValueError,
-        ["4", "5"],
+        ["[NDArrayIter]", "'data': 4", "'softmax_label': 5"],
     ),
     # ---- types ----
     "types in one call": (
@@ -251,7 +149,7 @@ USES = {
         ["elemwise_add", "float32", "float64"],
     ),
     "unknown dtype": (lambda: mx.nd.zeros(2, dtype="flot32"), ValueError, ["flot32", "float32"]),
-    "complex numbers": (lambda: mx.nd.array([1j]), TypeError, ["complex"]),
+    "complex numbers": (lambda: mx.nd.array([1j]), TypeError, ["[array] source_array", "'complex'"]),
     "array of texts": (lambda: mx.nd.array(["a"]), TypeError, ["array", "list", "'a'", "numbers"]),
     "array of nothing": (lambda: mx.nd.array([1, None]), TypeError, ["array", "list", "None", "numbers"]),
     "ragged lists": (lambda: mx.nd.array([[1, 2], [3]]), TypeError, ["array", "list", "one length"]),
@@ -574,9 +472,13 @@ USES = {
     "operator with a typo": (
         lambda: mx.nd.FullyConected,
         AttributeError,
-        ["FullyConected", "FullyConnected"],
+        ["'loomix.ndarray'", "FullyConected", "nearest are FullyConnected"],
     ),
-    "module with a typo": (lambda: mx.modul, AttributeError, ["modul", "module"]),
+    "module with a typo": (
+        lambda: mx.modul,
+        AttributeError,
+        ["'loomix'", "'modul'", "Did you mean: 'module'"],
+    ),
     "optimizer with a typo": (lambda: mx.optimizer.create("adm"), ValueError, ["adm", "Did you mean 'adam'"]),
     "optimizer's setting with a typo": (
         lambda: mx.optimizer.create("sgd", momentun=0.9),
@@ -611,7 +513,7 @@ USES = {
     "names of an iterator": (
         lambda: mx.mod.Module(net()).fit(data(data_name="x"), num_epoch=1),
         ValueError,
-        ["'x'", "data"],
+        ["[Module]", "'x'", "'data'"],
     ),
     "labels of an iterator": (
         lambda: mx.mod.Module(net()).fit(data(label_name="y"), num_epoch=1),
@@ -658,11 +560,19 @@ USES = {
         ValueError,
         ["fc_out", "fc_output"],
     ),
-    "parameter of a block": (lambda: block().collect_params()["weight"], KeyError, ["weight"]),
-    "argument of a block": (lambda: mx.gluon.nn.Dense(4, activaton="relu"), TypeError, ["activaton"]),
+    "parameter of a block": (
+        lambda: block().collect_params()["weight"],
+        KeyError,
+        ["[ParameterDict]", "'weight'", "_weight', '"],
+    ),
+    "argument of a block": (
+        lambda: mx.gluon.nn.Dense(4, activaton="relu"),
+        TypeError,
+        ["[Dense]", "'activaton'", "Did you mean 'activation'"],
+    ),
     # ---- devices ----
     "unknown device": (lambda: mx.Context("tpu"), ValueError, ["tpu", "cpu", "gpu"]),
-    "negative device": (lambda: mx.cpu(-1), ValueError, ["-1"]),
+    "negative device": (lambda: mx.cpu(-1), ValueError, ["[Context] device id -1", "0 or more"]),
     "device that is a number": (lambda: mx.nd.zeros(2, ctx=3), TypeError, ["int", "Context", "mx.cpu()"]),
     "two devices in one call": (
         lambda: X + mx.nd.ones((2, 3), ctx=mx.cpu(1)),
@@ -673,7 +583,7 @@ USES = {
     "shares of devices": (
         lambda: mx.mod.Module(net(), context=[mx.cpu(0), mx.cpu(1)], work_load_list=[1]),
         ValueError,
-        ["work_load_list", "1", "2"],
+        ["[Module] work_load_list", "1 entries", "2 contexts"],
     ),
     "device of a block's parameter": (
         lambda: block().weight.data(mx.cpu(1)),
@@ -681,28 +591,40 @@ USES = {
         ["weight", "cpu(1)", "cpu(0)"],
     ),
     # ---- files ----
-    "file that is not there": (lambda: mx.nd.load("/nowhere/x.params"), OSError, ["/nowhere/x.params"]),
+    "file that is not there": (
+        lambda: mx.nd.load("/nowhere/x.params"),
+        OSError,
+        ["[load] /nowhere/x.params", "No such file"],
+    ),
     "folder that is not there": (
         lambda: mx.nd.save("/nowhere/x.params", [X]),
         OSError,
-        ["/nowhere/x.params"],
+        ["[save] /nowhere/x.params", "No such file"],
     ),
     "array file of text": (
         lambda: with_file(b"hello, these are no arrays", mx.nd.load),
         OSError,
         ["no array file", "expected"],
     ),
-    "empty array file": (lambda: with_file(b"", mx.nd.load), OSError, ["/"]),
+    "empty array file": (
+        lambda: with_file(b"", mx.nd.load),
+        OSError,
+        ["[load] /", "offset 0", "8 bytes are needed"],
+    ),
     "symbol file that is not there": (
         lambda: mx.sym.load("/nowhere/x.json"),
         OSError,
         ["/nowhere/x.json", "No such"],
     ),
-    "symbol file of text": (lambda: with_file(b"{]", mx.sym.load), ValueError, ["JSON"]),
+    "symbol file of text": (
+        lambda: with_file(b"{]", mx.sym.load),
+        ValueError,
+        ["[Symbol.load", "JSON", "line 1, column 2"],
+    ),
     "checkpoint that is not there": (
         lambda: mx.model.load_checkpoint("/nowhere/m", 3),
         OSError,
-        ["/nowhere/m"],
+        ["[Symbol.load] '/nowhere/m-symbol.json'", "No such file"],
     ),
     "states of text": (
         lambda: with_file(b"hello", trained().load_optimizer_states),
@@ -719,19 +641,27 @@ USES = {
         ValueError,
         ["(4, 9)", "(4, 3)"],
     ),
-    "values to save that are a number": (lambda: mx.nd.save("/tmp/never", 3), TypeError, ["int"]),
+    "values to save that are a number": (
+        lambda: mx.nd.save("/tmp/never", 3),
+        TypeError,
+        ["[save] data", "int", "NDArray, a list of them, or a dict"],
+    ),
     "records that are not there": (
         lambda: mx.recordio.MXRecordIO("/nowhere/x.rec", "r"),
         OSError,
-        ["/nowhere/x.rec"],
+        ["/nowhere/x.rec", "No such file"],
     ),
-    "flag of a record file": (lambda: mx.recordio.MXRecordIO("/tmp/x.rec", "q"), ValueError, ["q", "r", "w"]),
+    "flag of a record file": (
+        lambda: mx.recordio.MXRecordIO("/tmp/x.rec", "q"),
+        ValueError,
+        ["[MXRecordIO]", "flag 'q'", "'r' or 'w'"],
+    ),
     "records of text": (
         lambda: with_file(
             b"hello, these are no records", lambda name: mx.recordio.MXRecordIO(name, "r").read()
         ),
         OSError,
-        ["record"],
+        ["[recordio] /", "offset 0", "0xced7230a"],
     ),
     "table of another width": (
         lambda: with_file(
@@ -741,8 +671,12 @@ USES = {
         ["CSVIter", "columns", "from 2 to 1", "row 2"],
     ),
     # ---- stores ----
-    "key without a value": (lambda: store().push("w", X), KeyError, ["w"]),
-    "key that has a value": (lambda: store("w").init("w", X), ValueError, ["w"]),
+    "key without a value": (lambda: store().push("w", X), KeyError, ["[KVStore] key 'w'", "init first"]),
+    "key that has a value": (
+        lambda: store("w").init("w", X),
+        ValueError,
+        ["[KVStore] key 'w'", "init it once"],
+    ),
     "value of another shape": (lambda: store("w").push("w", X), ValueError, ["w", "(2, 3)", "(2,)"]),
     "keys without values": (
         lambda: store("a", "b").push(["a", "b"], [X]),
@@ -752,9 +686,13 @@ USES = {
     "states without an optimizer": (
         lambda: store().save_optimizer_states("/tmp/x"),
         RuntimeError,
-        ["set_optimizer"],
+        ["[KVStore]", "call set_optimizer first"],
     ),
-    "pull to nowhere": (lambda: store("w").pull("w"), (TypeError, ValueError), ["out"]),
+    "pull to nowhere": (
+        lambda: store("w").pull("w"),
+        (TypeError, ValueError),
+        ["[KVStore] pull", "argument out"],
+    ),
     "store outside of a cluster": (lambda: mx.kv.create("dist_sync"), ValueError, ["cluster", "launch"]),
     "unknown compression": (
         lambda: mx.kv.create("device").set_gradient_compression({"type": "3bit"}),
@@ -790,22 +728,42 @@ USES = {
         ["get_input_grads", "inputs_need_grad=False", "inputs_need_grad=True"],
     ),
     "fit without epochs": (lambda: mx.mod.Module(net()).fit(data()), ValueError, ["num_epoch", "missing"]),
-    "backward without recording": (lambda: mx.nd.ones(3).backward(), RuntimeError, ["record"]),
-    "backward twice": (backward_twice, RuntimeError, ["retain_graph"]),
-    "backward of what was overwritten": (overwritten, RuntimeError, ["overwritten"]),
-    "writing to what is recorded": (lambda: recorded(lambda x: x.__iadd__(1)), RuntimeError, ["record"]),
-    "block before initialize": (lambda: mx.gluon.nn.Dense(4, in_units=3)(X), RuntimeError, ["initialize"]),
+    "backward without recording": (
+        lambda: mx.nd.ones(3).backward(),
+        RuntimeError,
+        ["[backward] head 0", "(3,)", "under record()"],
+    ),
+    "backward twice": (backward_twice, RuntimeError, ["[autograd]", "elemwise_mul", "retain_graph=True"]),
+    "backward of what was overwritten": (
+        overwritten,
+        RuntimeError,
+        ["[backward] input 'lhs'", "elemwise_mul", "overwritten", "new array"],
+    ),
+    "writing to what is recorded": (
+        lambda: recorded(lambda x: x.__iadd__(1)),
+        RuntimeError,
+        ["[_plus_scalar]", "in place while recording", "new array"],
+    ),
+    "block before initialize": (
+        lambda: mx.gluon.nn.Dense(4, in_units=3)(X),
+        RuntimeError,
+        ["[Parameter]", "_weight'", "call initialize() first"],
+    ),
     "trainer before backward": (
         lambda: mx.gluon.Trainer(block().collect_params(), "sgd").step(1),
         UserWarning,
         ["Trainer.step", "dense", "backward", "ignore_stale_grad"],
     ),
-    "trainer of nothing": (lambda: mx.gluon.Trainer([3], "sgd"), ValueError, ["Parameter"]),
+    "trainer of nothing": (
+        lambda: mx.gluon.Trainer([3], "sgd"),
+        ValueError,
+        ["[Trainer] item 0", "int", "expected a Parameter"],
+    ),
     "next after the end": (lambda: [it.next() for it in [data()] for _ in range(3)], StopIteration, []),
     "wait inside of an operator": (
         lambda: custom(lambda self, inputs, outputs: mx.nd.waitall()),
         RuntimeError,
-        ["wait"],
+        ["[Custom] operator 'wrong_use'", "wait_all() was called by the work of a task"],
     ),
     "error inside of an operator": (
         lambda: custom(lambda self, inputs, outputs: 1 / 0),
@@ -815,7 +773,7 @@ USES = {
     "pickled symbol that is none": (
         lambda: pickle.loads(pickle.dumps(mx.nd.NDArray(None))).asnumpy(),
         ValueError,
-        ["holds nothing"],
+        ["[asnumpy]", "holds nothing"],
     ),
     # ---- threads ----
     "outputs that another thread replaced": (
@@ -930,6 +888,22 @@ USES = {
         TypeError,
         ["Trainer", "batch_size is '4'", "str"],
     ),
+    # ---- signals ----
+    "worker of a loader that a signal ends": (
+        lambda: list(mx.gluon.data.DataLoader(Killed(), 2, num_workers=1)),
+        RuntimeError,
+        ["[DataLoader] worker 0 (process ", "SIGKILL", "batches to load"],
+    ),
+    "handler of a signal that raises in a wait": (
+        lambda: with_signal(signal.SIGUSR1, busy().wait_to_read),
+        ValueError,
+        ["[handler] signal", "SIGUSR1"],
+    ),
+    "handler of a signal that is set inside of an operator": (
+        lambda: custom(lambda self, inputs, outputs: signal.signal(signal.SIGUSR1, signal.SIG_IGN)),
+        ValueError,
+        ["[Custom] operator 'wrong_use'", "signal only works in main thread", "wrong_uses.py"],
+    ),
     # ---- values that a mode of debugging looks for ----
     "logarithm of a negative number": (
         lambda: checked(lambda: mx.nd.log(mx.nd.array([-1]))),
@@ -942,8 +916,3 @@ USES = {
         ["pick", "7", "3 classes"],
     ),
 }
-
-
-def checked(function):
-    with mx.debug.nan_check():
-        return function().asnumpy()
