@@ -74,7 +74,7 @@ class Module(BaseModule):
     ----------
     symbol : Symbol
         The network.
-    data_names, label_names : sequence of str
+    data_names, label_names : str or sequence of str
         Arguments that are inputs and labels; the others are parameters.
     logger : Logger
         Where progress is written to.
