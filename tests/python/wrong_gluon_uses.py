@@ -232,4 +232,49 @@ USES = {
         ValueError,
         ["Monitor", "pattern is '['", "regular expression"],
     ),
+    "argument of an estimator with a typo": (
+        lambda: mx.gluon.contrib.estimator.Estimator.fit(None, None, epoch=1),
+        TypeError,
+        ["fit", "'epoch'", "Did you mean 'epochs'"],
+    ),
+    "devices of a batch that are a number": (
+        lambda: mx.gluon.utils.split_and_load(X, 3),
+        TypeError,
+        ["context", "3", "mx.gpu()"],
+    ),
+    "parts of a batch that are a text": (
+        lambda: mx.gluon.utils.split_data(X, "2"),
+        TypeError,
+        ["split_data", "num_slice is '2'", "int >= 1"],
+    ),
+    "norm of a number": (
+        lambda: mx.gluon.utils.clip_global_norm(3, 1),
+        TypeError,
+        ["clip_global_norm", "arrays is 3", "list of NDArrays"],
+    ),
+    "norm of NumPy arrays": (
+        lambda: mx.gluon.utils.clip_global_norm([np.ones(2)], 1),
+        TypeError,
+        ["clip_global_norm", "numpy.ndarray", "NDArray"],
+    ),
+    "values of a parameter that are a number": (
+        lambda: block().weight.set_data(3),
+        TypeError,
+        ["Parameter.set_data", "weight", "3", "array"],
+    ),
+    "shape of a parameter that is half": (
+        lambda: mx.gluon.Parameter("w", shape=2.5),
+        TypeError,
+        ["Parameter", "the shape of 'w' is 2.5", "tuple of ints"],
+    ),
+    "parameters chosen by no pattern": (
+        lambda: block().collect_params("["),
+        ValueError,
+        ["collect_params", "'['", "regular expression"],
+    ),
+    "function for all blocks that is a number": (
+        lambda: block().apply(3),
+        TypeError,
+        ["Block.apply", "fn is 3", "function"],
+    ),
 }

@@ -457,6 +457,46 @@ USES = {
         ValueError,
         ["fit", "train_data gave no batch in epoch 0", "reset()"],
     ),
+    "metric's argument with a typo": (
+        lambda: mx.metric.create("acc", axi=2),
+        TypeError,
+        ["Accuracy", "'axi'", "Did you mean 'axis'"],
+    ),
+    "metric of a number": (
+        lambda: mx.metric.CustomMetric(3),
+        TypeError,
+        ["CustomMetric", "feval is 3", "function"],
+    ),
+    "metrics that are a number": (
+        lambda: mx.metric.CompositeEvalMetric(3),
+        TypeError,
+        ["CompositeEvalMetric", "metrics is 3", "list"],
+    ),
+    "logger that is a number": (
+        lambda: mx.mod.Module(net(), logger=3),
+        TypeError,
+        ["Module", "logger is 3", "Logger"],
+    ),
+    "factor of a schedule that is a text": (
+        lambda: mx.lr_scheduler.FactorScheduler(1, "x"),
+        TypeError,
+        ["LRScheduler", "factor is 'x'", "number"],
+    ),
+    "scale of an initializer that is a text": (
+        lambda: mx.init.Uniform("x"),
+        TypeError,
+        ["Uniform", "scale is 'x'", "number"],
+    ),
+    "sentences that are a number": (
+        lambda: mx.rnn.BucketSentenceIter(3, 2),
+        TypeError,
+        ["BucketSentenceIter", "sentences is 3", "list of sentences"],
+    ),
+    "shapes of a summary that are a number": (
+        lambda: mx.viz.print_summary(net(), 3),
+        TypeError,
+        ["print_summary", "shape is 3", "dict"],
+    ),
     # ---- names ----
     "missing parameter": (lambda: mx.nd.FullyConnected(X), ValueError, ["num_hidden is missing", "int"]),
     "parameter with a typo": (

@@ -11,7 +11,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -132,6 +132,14 @@ def settings(who: str, what: str, value: Any) -> dict[str, Any]:
     return named
 
 
+def check_known(who: str, given: Iterable[str], known: Iterable[str], elsewhere: Mapping[str, str]) -> None:
+    """Raises a TypeError for the first name that is not known; ``elsewhere`` says where some of those go."""
+    for name in given:
+        if name not in known:
+            hint = f"{elsewhere[name]}." if name in elsewhere else suggest(name, known)
+            raise MXNetTypeError(f"[{who}] got an unexpected keyword argument '{name}'. {hint}")
+
+
 def suggests(**elsewhere: str) -> Callable[[_F], _F]:
     """Decorates a function: of an argument that it does not know, the error says which it may mean.
 
@@ -154,10 +162,7 @@ Known are num_epoch.
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            for given in kwargs:
-                if given not in parameters:
-                    hint = f"{elsewhere[given]}." if given in elsewhere else suggest(given, known)
-                    raise MXNetTypeError(f"[{who}] got an unexpected keyword argument '{given}'. {hint}")
+            check_known(who, kwargs, known, elsewhere)
             return function(*args, **kwargs)
 
         return checked  # type: ignore[return-value]
@@ -171,7 +176,9 @@ def as_path(who: str, what: str, value: Any) -> str:
     return os.fspath(value)
 
 
-def as_mapping(who: str, what: str, value: Any) -> Mapping[str, Any]:
+def as_mapping(
+    who: str, what: str, value: Any, wanted: str = "a dict of names to NDArrays"
+) -> Mapping[str, Any]:
     """``value``, which must be a dict or None; None gives an empty one."""
-    expect(value is None or isinstance(value, Mapping), who, what, value, "a dict of names to NDArrays")
+    expect(value is None or isinstance(value, Mapping), who, what, value, wanted)
     return {} if value is None else value

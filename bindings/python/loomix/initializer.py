@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import registry
-from ._arguments import expect
+from ._arguments import as_number, expect
 from .base import MXNetValueError, ShapeError
 from .base import string_types as string_types
 from .log import note
@@ -417,7 +417,7 @@ class Uniform(Initializer):
     """
 
     def __init__(self, scale: Any = 0.07) -> None:
-        super().__init__(scale=scale)
+        super().__init__(scale=as_number("Uniform", "scale", scale))
         self.scale = scale
 
     def _init_weight(self, _: Any, arr: NDArray) -> None:

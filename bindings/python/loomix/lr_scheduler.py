@@ -7,6 +7,7 @@ import logging
 from math import cos, pi
 from typing import Any
 
+from ._arguments import as_number
 from .base import MXNetValueError
 from .log import note
 
@@ -85,7 +86,7 @@ class LRScheduler:
 
 
 def _check_factor(factor: float) -> None:
-    if factor > 1.0:
+    if as_number("LRScheduler", "factor", factor) > 1.0:
         raise MXNetValueError(
             f"[LRScheduler] factor is {factor}; expected at most 1, so that the rate falls."
         )

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from typing import Any
 
-from ._arguments import expect
+from ._arguments import check_known, expect
 from .base import MXNetTypeError, MXNetValueError, suggest
 from .base import string_types as string_types
 
@@ -126,6 +127,9 @@ def get_create_func(base_class: type, nickname: str) -> Any:
         klass = table.get(name.lower())
         if klass is None:
             raise MXNetValueError(f"[{nickname}] {name!r} is not registered. {suggest(name, table)}")
+        parameters = inspect.signature(klass).parameters
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            check_known(klass.__name__, kwargs, parameters, {})
         return klass(*args, **kwargs)
 
     create.__doc__ = f"""A {nickname} from an instance, a registered name or JSON text.

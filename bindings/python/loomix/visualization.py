@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import as_mapping
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from .symbol import Symbol
 
@@ -109,6 +110,7 @@ def print_summary(
     ____...
     """
     _check_symbol("print_summary", symbol)
+    as_mapping("print_summary", "shape", shape, "a dict of names to shapes, or None")
     shapes = _internal_shapes("print_summary", symbol, shape) if shape is not None else {}
     columns = [int(line_length * p) if p <= 1 else int(p) for p in positions]
 

@@ -229,7 +229,12 @@ class Block:
         if select is None:
             found.update(self.params)
         else:
-            pattern = re.compile(select)
+            try:
+                pattern = re.compile(select)
+            except (TypeError, re.error) as error:
+                raise MXNetValueError(
+                    f"[collect_params] select is {select!r}; expected a regular expression ({error})."
+                ) from None
             found._params.update((key, param) for key, param in self.params.items() if pattern.match(key))
         for child in self._children.values():
             found.update(child.collect_params(select))
@@ -428,6 +433,7 @@ class Block:
 
     def apply(self, fn: Callable[[Block], Any]) -> Self:
         """Calls ``fn(block)`` for all children, however deep, and then this block."""
+        expect(callable(fn), "Block.apply", "fn", fn, "a function of a block")
         for child in self._children.values():
             child.apply(fn)
         fn(self)

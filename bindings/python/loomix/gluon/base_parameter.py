@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core, autograd, initializer, symbol
 from .. import ndarray as nd
+from .._arguments import as_shape, expect
 from ..base import MXNetError, MXNetValueError, ShapeError
 from ..context import Context, as_context_list, cpu, current_context
 
@@ -128,7 +129,7 @@ class Parameter:
         self._dtype = dtype
         self._grad_req = "null"
         if shape is not None:
-            self._shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+            self._shape = as_shape("Parameter", f"the shape of '{name}'", shape)
         self.grad_req = grad_req
         self.lr_mult, self.wd_mult = lr_mult, wd_mult
         self.init = init
@@ -414,6 +415,7 @@ class Parameter:
 
     def set_data(self, data: Any) -> None:
         """Writes these values on all devices."""
+        expect(hasattr(data, "shape"), "Parameter.set_data", f"the data of '{self.name}'", data, "an array")
         self.shape = data.shape
         if self._data is None:
             if self._deferred is None:

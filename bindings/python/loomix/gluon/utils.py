@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._arguments import as_number, as_whole, expect
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
+from ..context import as_context_list
 
 if TYPE_CHECKING:
     from collections import OrderedDict
@@ -52,9 +54,9 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     >>> [part.shape for part in split_data(mx.nd.ones((5, 2)), 2, even_split=False)]
     [(3, 2), (2, 2)]
     """
+    expect(hasattr(data, "shape"), "split_data", "data", data, "an NDArray")
+    as_whole("split_data", "num_slice", num_slice, least=1)
     size = data.shape[batch_axis]
-    if num_slice < 1:
-        raise MXNetValueError(f"[split_data] num_slice is {num_slice}; expected 1 or more.")
     if even_split and size % num_slice != 0:
         raise MXNetValueError(
             f"[split_data] axis {batch_axis} of shape {data.shape} does not divide into {num_slice} equal parts; "
@@ -84,6 +86,7 @@ def split_and_load(
     >>> [part.context for part in parts]
     [cpu(0), cpu(1)]
     """
+    ctx_list = as_context_list(ctx_list)
     if not isinstance(data, nd.NDArray):
         data = nd.array(data, ctx=ctx_list[0])
     if len(ctx_list) == 1:
@@ -116,6 +119,10 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     >>> x.asnumpy().round(3)
     array([0.6, 0.8], dtype=float32)
     """
+    expect(isinstance(arrays, (list, tuple)), "clip_global_norm", "arrays", arrays, "a list of NDArrays")
+    for array in arrays:
+        expect(isinstance(array, nd.NDArray), "clip_global_norm", "one of the arrays", array, "an NDArray")
+    as_number("clip_global_norm", "max_norm", max_norm)
     if not arrays:
         raise MXNetValueError("[clip_global_norm] no arrays were given.")
     ctx = arrays[0].context

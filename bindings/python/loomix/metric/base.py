@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from .. import registry
+from .._arguments import expect
 from ..base import MXNetIndexError, MXNetTypeError, ShapeError, numeric_types
 
 if TYPE_CHECKING:
@@ -265,6 +266,8 @@ class CompositeEvalMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        right = metrics is None or (hasattr(metrics, "__iter__") and not isinstance(metrics, str))
+        expect(right, "CompositeEvalMetric", "metrics", metrics, "a list of metrics or of their names")
         self.metrics = [create(metric) for metric in metrics or []]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
@@ -355,8 +358,9 @@ class CustomMetric(EvalMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        expect(callable(feval), "CustomMetric", "feval", feval, "a function of label and prediction")
         if name is None:
-            name = feval.__name__
+            name = getattr(feval, "__name__", type(feval).__name__)
             if "<" in name:
                 name = f"custom({name})"
         super().__init__(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from .._arguments import as_whole
 from ..base import MXNetValueError, ShapeError
 from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
 from .lazy import LazyMetric, tallied
@@ -91,7 +92,7 @@ class TopKAccuracy(LazyMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
-        if top_k <= 1:
+        if as_whole("TopKAccuracy", "top_k", top_k) <= 1:
             raise MXNetValueError(f"[TopKAccuracy] top_k is {top_k}; expected at least 2, or use Accuracy.")
         super().__init__(name, output_names, label_names, top_k=top_k)
         self.top_k = top_k

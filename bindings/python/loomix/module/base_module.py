@@ -175,6 +175,9 @@ class BaseModule:
     """
 
     def __init__(self, logger: Any = logging) -> None:
+        expect(
+            hasattr(logger, "info"), type(self).__name__, "logger", logger, "a Logger, or the module logging"
+        )
         self.logger = logger
         self.binded = False
         self.for_training = False

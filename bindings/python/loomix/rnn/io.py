@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray
+from .._arguments import as_whole, expect
 from ..base import MXNetKeyError, MXNetValueError
 from ..io import DataBatch, DataDesc, DataIter
 
@@ -127,7 +128,11 @@ class BucketSentenceIter(DataIter):
         dtype: DTypeLike = "float32",
         layout: str = "NT",
     ) -> None:
-        super().__init__(batch_size)
+        super().__init__(as_whole("BucketSentenceIter", "batch_size", batch_size, least=1))
+        wanted = "a list of sentences, which are lists of numbers"
+        expect(hasattr(sentences, "__iter__"), "BucketSentenceIter", "sentences", sentences, wanted)
+        right = buckets is None or hasattr(buckets, "__iter__")
+        expect(right, "BucketSentenceIter", "buckets", buckets, "a list of lengths, or None")
         if layout not in ("NT", "TN"):
             raise MXNetValueError(f"[BucketSentenceIter] layout is {layout!r}; expected 'NT' or 'TN'.")
         if buckets is None:

@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ...._arguments import as_whole
+from ...._arguments import as_whole, suggests
 from ....base import MXNetValueError
 from ....context import Context, cpu, gpu, num_gpus
 from ....initializer import Uniform
@@ -202,6 +202,7 @@ class Estimator:
             _call(handlers, BatchEnd, "batch_end", self, batch=batch, pred=pred, label=label, loss=loss)
         _call(handlers, EpochEnd, "epoch_end", self)
 
+    @suggests(num_epoch="Here it is epochs=...", num_epochs="Here it is epochs=...")
     def fit(
         self,
         train_data: DataLoader,
