@@ -248,39 +248,44 @@ void align_cpu(const P& p, const KernelArgs& args) {
   });
 }
 
-// Units of work: some channels of an image, which take what each region adds in order.
+// The data's gradient by planes: fn(grad, rois, plane, sums) adds to one. Each is the work of one thread, which adds what the
+// regions give in order.
+template <class Fn>
+void sum_planes(const KernelArgs& args, const char* who, Fn&& fn) {
+  const Shape& out = args.out[0].shape;
+  const int64_t size = out[2] * out[3];
+  dispatch_floating(args.out[0].dtype, who, [&]<class T>(Type<T>) {
+    T* const result = args.out[0].mutable_as<T>();
+    ScratchSlots slots = plane_slots<T>(args.scratch, size);
+    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
+      fill_plane(slots, result + plane * size, size,
+                 [&](Accum<T>* sums) { fn(args.in[0].as<T>(), args.in[2].as<T>(), plane, sums); });
+    });
+  });
+}
+
 template <class P>
 void align_backward_cpu(const P& p, const KernelArgs& args) {
   const Shape& from = args.in[0].shape;  // of the gradient
   const Shape& out = args.out[0].shape;
   check_rois(args.in[2], out[0], kAlign<P>);
-  const int64_t places = from[2] * from[3], size = out[2] * out[3], numbers = args.in[2].shape[1];
-  dispatch_floating(args.out[0].dtype, kAlign<P>, [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* const grad = args.in[0].as<T>();
-    const T* const rois = args.in[2].as<T>();
-    T* const result = args.out[0].mutable_as<T>();
-    ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
-      const int64_t image = plane / out[1], channel = plane % out[1];
-      fill_plane(slots, result + plane * size, size, [&](A* sums) {
-        for (int64_t roi = 0; roi < from[0]; ++roi) {
-          const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
-          if (grid.image != image) continue;
-          const auto add_place = [&](int64_t place, int64_t of_channel) {
-            const A share =
-                static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
-            grid.each_point(place / from[3], place % from[3],
-                            [&](A x, A y) { Point<A>(x, y, out[2], out[3]).add(share, sums); });
-          };
-          if (position_sensitive(p)) {
-            add_place(channel % places, channel / places);
-          } else {
-            for (int64_t place = 0; place < places; ++place) add_place(place, channel);
-          }
-        }
-      });
-    });
+  const int64_t places = from[2] * from[3], numbers = args.in[2].shape[1];
+  sum_planes(args, kAlign<P>, [&]<class T, class A>(const T* grad, const T* rois, int64_t plane, A* sums) {
+    const int64_t image = plane / out[1], channel = plane % out[1];
+    for (int64_t roi = 0; roi < from[0]; ++roi) {
+      const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
+      if (grid.image != image) continue;
+      const auto add_place = [&](int64_t place, int64_t of_channel) {
+        const A share = static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
+        grid.each_point(place / from[3], place % from[3],
+                        [&](A x, A y) { Point<A>(x, y, out[2], out[3]).add(share, sums); });
+      };
+      if (position_sensitive(p)) {
+        add_place(channel % places, channel / places);
+      } else {
+        for (int64_t place = 0; place < places; ++place) add_place(place, channel);
+      }
+    }
   });
 }
 
@@ -382,27 +387,17 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
 
 void roi_pooling_backward_cpu(const ROIPoolingParams&, const KernelArgs& args) {
   const Shape& from = args.in[0].shape;
-  const Shape& out = args.out[0].shape;
-  const int64_t places = from[2] * from[3], size = out[2] * out[3];
+  const int64_t places = from[2] * from[3], channels = args.out[0].shape[1];
   const int32_t* const indices = args.in[3].as<int32_t>();
-  dispatch_floating(args.out[0].dtype, "ROIPooling", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* const grad = args.in[0].as<T>();
-    const T* const rois = args.in[2].as<T>();
-    T* const result = args.out[0].mutable_as<T>();
-    ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
-      fill_plane(slots, result + plane * size, size, [&](A* sums) {
-        for (int64_t roi = 0; roi < from[0]; ++roi) {
-          const A image = static_cast<A>(rois[roi * 5]);
-          if (image < 0 || static_cast<int64_t>(image) != plane / out[1]) continue;
-          const int64_t first = (roi * from[1] + plane % out[1]) * places;
-          for (int64_t i = first; i < first + places; ++i) {
-            if (indices[i] >= 0) sums[indices[i]] += static_cast<A>(grad[i]);
-          }
-        }
-      });
-    });
+  sum_planes(args, "ROIPooling", [&]<class T, class A>(const T* grad, const T* rois, int64_t plane, A* sums) {
+    for (int64_t roi = 0; roi < from[0]; ++roi) {
+      const A image = static_cast<A>(rois[roi * 5]);
+      if (image < 0 || static_cast<int64_t>(image) != plane / channels) continue;
+      const int64_t first = (roi * from[1] + plane % channels) * places;
+      for (int64_t i = first; i < first + places; ++i) {
+        if (indices[i] >= 0) sums[indices[i]] += static_cast<A>(grad[i]);
+      }
+    }
   });
 }
 
@@ -441,16 +436,10 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
   const Shape& from = args.in[0].shape;
   const Shape& out = args.out[0].shape;
   check_rois(args.in[2], out[0], "PSROIPooling");
-  const int64_t groups = p.groups(), size = out[2] * out[3];
-  dispatch_floating(args.out[0].dtype, "PSROIPooling", [&]<class T>(Type<T>) {
-    using A = Accum<T>;
-    const T* const grad = args.in[0].as<T>();
-    const T* const rois = args.in[2].as<T>();
-    T* const result = args.out[0].mutable_as<T>();
-    ScratchSlots slots = plane_slots<T>(args.scratch, size);
-    engine::parallel_each(*args.context, out[0] * out[1], 1, [&](int64_t plane) {
-      const int64_t channel = plane % out[1], of = channel / (groups * groups);
-      fill_plane(slots, result + plane * size, size, [&](A* sums) {
+  const int64_t groups = p.groups();
+  sum_planes(
+      args, "PSROIPooling", [&]<class T, class A>(const T* grad, const T* rois, int64_t plane, A* sums) {
+        const int64_t channel = plane % out[1], of = channel / (groups * groups);
         for (int64_t unit = 0; unit < from[0] * from[2] * from[3]; ++unit) {
           const int64_t roi = unit / (from[2] * from[3]), place = unit % (from[2] * from[3]);
           const int64_t i = place / from[3], j = place % from[3];
@@ -466,8 +455,6 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
           }
         }
       });
-    });
-  });
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/linear/dot_kernels.h"
-#include "ops/linear/fully_connected_kernels.h"
+#include "ops/linear/product_list.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -164,28 +163,16 @@ Support accepts(const P& p, const KernelSpec& spec) {
   return Support::yes();
 }
 
-template <class P, ProductOf<P> product_of>
-void add(OpTable& table, const char* op, const char* name) {
-  table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(op, name);
-}
-
 }  // namespace
 
 void kernels_bfloat16_dnnl(OpTable& table) {
   using FC = FullyConnectedParams;
-  using Dot = DotParams;
   table.prepared_kernel<FC, Checked<FC, FullyConnectedState>, accepts<FC, fully_connected_product>>(
-      "FullyConnected", "fully_connected_bfloat16_dnnl");
-  add<FC, fully_connected_data_product>(table, "_backward_FullyConnected_data",
-                                        "fully_connected_data_bfloat16_dnnl");
-  add<FC, fully_connected_weight_product>(table, "_backward_FullyConnected_weight",
-                                          "fully_connected_weight_bfloat16_dnnl");
-  add<Dot, dot_product<dot_sizes>>(table, "dot", "dot_bfloat16_dnnl");
-  add<Dot, dot_lhs_product<dot_sizes>>(table, "_backward_dot_lhs", "dot_lhs_bfloat16_dnnl");
-  add<Dot, dot_rhs_product<dot_sizes>>(table, "_backward_dot_rhs", "dot_rhs_bfloat16_dnnl");
-  add<Dot, dot_product<batch_dot_sizes>>(table, "batch_dot", "batch_dot_bfloat16_dnnl");
-  add<Dot, dot_lhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_lhs", "batch_dot_lhs_bfloat16_dnnl");
-  add<Dot, dot_rhs_product<batch_dot_sizes>>(table, "_backward_batch_dot_rhs", "batch_dot_rhs_bfloat16_dnnl");
+      "FullyConnected", "matmul_bfloat16_dnnl");
+  each_product([&]<class P, ProductOf<P> product_of, uint32_t, bool>(const char* op) {
+    table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(
+        op, "matmul_bfloat16_dnnl");
+  });
 }
 
 }  // namespace loomix::ops

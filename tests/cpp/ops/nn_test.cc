@@ -331,7 +331,7 @@ TEST(MatMul, HalvesAreRoundedOnce) {
         auto several = options;
         several.cores = 3;
         const auto got = run_op("dot", {a, b}, attrs, options);
-        EXPECT_TRUE(got.kernel == "dot_halves" || got.kernel == "dot_bfloat16_dnnl") << got.kernel;
+        EXPECT_TRUE(got.kernel == "matmul_halves" || got.kernel == "matmul_bfloat16_dnnl") << got.kernel;
         EXPECT_EQ(got.out[0].bytes, run_op("dot", {a, b}, attrs, several).out[0].bytes);
         const auto z = got.out[0].values();
         const double close = dtype == DType::float16 ? 1e-3 : 8e-3;  // one rounding
