@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/params.h"
+#include "base/tuple_text.h"
 
 namespace loomix::detail {
 namespace {
@@ -304,9 +305,7 @@ struct Text<Shape> {
     }
     return Result::ok;
   }
-  static std::string print(const Shape& value, const FieldRules&) {
-    return value.ndim_known() ? python_tuple(value) : "None";
-  }
+  static std::string print(const Shape& value, const FieldRules&) { return tuple_text(value); }
   static std::string print_default(const Shape& value, const FieldRules&) {
     return value.ndim_known() ? bracket_tuple(value) : "None";
   }
@@ -460,3 +459,7 @@ template const Codec& codec<std::optional<std::vector<float>>>();
 template const Codec& codec<std::optional<std::vector<double>>>();
 
 }  // namespace loomix::detail
+
+std::string loomix::tuple_text(const Shape& numbers) {
+  return numbers.ndim_known() ? detail::python_tuple(numbers) : "None";
+}

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 
 namespace loomix::io {
 namespace {
@@ -166,7 +167,7 @@ std::pair<int64_t, int64_t> resized(const ResizeParams& p, int64_t height, int64
   LOOMIX_CHECK((count == 1 || count == 2) && p.size[0] > 0 && p.size[count - 1] > 0 &&
                    p.size[0] <= kMaxSide && p.size[count - 1] <= kMaxSide,
                ValueError, "[{}] size is {}; expected (width, height) or one positive number.", who,
-               p.size.to_string());
+               tuple_text(p.size));
   if (count == 2) return {p.size[0], p.size[1]};
   const int64_t size = p.size[0];
   if (!p.keep_ratio) return {size, size};

@@ -2,6 +2,7 @@
 #include "ops/conv/convolution.h"
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/deformable.h"
 #include "ops/linear/bilinear.h"
@@ -43,7 +44,7 @@ void relate(const Params& p, BilinearShapes& s) {
     out[first + i] = positions(p, i, data[first + i]);
     LOOMIX_CHECK(out[first + i] > 0, ShapeError,
                  "[{}] kernel {} with dilate {} and pad {} is larger than the data of shape {}.", s.who(),
-                 p.kernel.to_string(), p.dilate.to_string(), p.pad.to_string(), data.to_string());
+                 tuple_text(p.kernel), tuple_text(p.dilate), tuple_text(p.pad), data.to_string());
   }
   s.set_b(weight);
   s.set_out(out);
@@ -64,14 +65,14 @@ constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
 void check_window(const ConvolutionParams& p, const char* who) {
   const int spatial = p.kernel.ndim();
   LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ValueError, "[{}] kernel is {}; expected one to three numbers.",
-               who, p.kernel.to_string());
+               who, tuple_text(p.kernel));
   LOOMIX_CHECK(!p.layout || spatial_axes(*p.layout) == spatial, ValueError,
-               "[{}] kernel is {}, but layout asks for {} numbers.", who, p.kernel.to_string(),
+               "[{}] kernel is {}, but layout asks for {} numbers.", who, tuple_text(p.kernel),
                spatial_axes(*p.layout));
   for (const Shape* list : {&p.stride, &p.dilate, &p.pad}) {
     LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
                  "[{}] stride {}, dilate {}, pad {}: expected {} numbers each, or none.", who,
-                 p.stride.to_string(), p.dilate.to_string(), p.pad.to_string(), spatial);
+                 tuple_text(p.stride), tuple_text(p.dilate), tuple_text(p.pad), spatial);
   }
   for (int i = 0; i < spatial; ++i) {
     LOOMIX_CHECK(
@@ -79,7 +80,7 @@ void check_window(const ConvolutionParams& p, const char* who) {
             value_or(p.pad, i, 0) >= 0,
         ValueError,
         "[{}] kernel {}, stride {}, dilate {}, pad {}: all but pad must be positive, pad not negative.", who,
-        p.kernel.to_string(), p.stride.to_string(), p.dilate.to_string(), p.pad.to_string());
+        tuple_text(p.kernel), tuple_text(p.stride), tuple_text(p.dilate), tuple_text(p.pad));
   }
   LOOMIX_CHECK(p.num_filter % p.num_group == 0, ValueError,
                "[{}] num_filter {} is no multiple of num_group {}.", who, p.num_filter, p.num_group);
@@ -93,7 +94,7 @@ Shape known_data(const ConvolutionParams& p, BilinearShapes& s) {
   }
   Shape data = s.a();
   LOOMIX_CHECK(data.ndim() == ndim, ShapeError, "[{}] the data has shape {}; expected {} axes for kernel {}.",
-               s.who(), data.to_string(), ndim, p.kernel.to_string());
+               s.who(), data.to_string(), ndim, tuple_text(p.kernel));
   s.set_out(Shape::filled(ndim, kUnknownDim));
   if (data[0] < 0) data[0] = s.out()[0];
   return data;

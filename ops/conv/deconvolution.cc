@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/linear/bilinear.h"
 
 namespace loomix::ops {
@@ -27,16 +28,16 @@ void check(const Params& p, const char* who) {
   const int spatial = p.kernel.ndim();
   for (const Shape* list : {&p.adj, &p.target_shape}) {
     LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ValueError,
-                 "[{}] adj {}, target_shape {}: expected {} numbers each, or none.", who, p.adj.to_string(),
-                 p.target_shape.to_string(), spatial);
+                 "[{}] adj {}, target_shape {}: expected {} numbers each, or none.", who, tuple_text(p.adj),
+                 tuple_text(p.target_shape), spatial);
   }
   for (int i = 0; i < spatial; ++i) {
     const int64_t adj = value_or(p.adj, i, 0);
     LOOMIX_CHECK(adj >= 0 && adj < value_or(p.stride, i, 1), ValueError,
                  "[{}] adj is {}; each number must be smaller than that of stride {}, and not negative.", who,
-                 p.adj.to_string(), p.stride.to_string());
+                 tuple_text(p.adj), tuple_text(p.stride));
     LOOMIX_CHECK(!has_target(p) || p.target_shape[i] > 0, ValueError,
-                 "[{}] target_shape is {}; its numbers must be positive.", who, p.target_shape.to_string());
+                 "[{}] target_shape is {}; its numbers must be positive.", who, tuple_text(p.target_shape));
   }
 }
 
@@ -54,7 +55,7 @@ Shape output_of(const Params& p, const BilinearShapes& s, const Shape& data) {
     LOOMIX_CHECK(
         size > 0 && size <= full + value_or(p.adj, i, 0), ShapeError,
         "[{}] pad {}, target_shape {} ask for size {} along axis {}, of the {} that data of shape {} gives.",
-        s.who(), p.pad.to_string(), p.target_shape.to_string(), size, first + i, full, data.to_string());
+        s.who(), tuple_text(p.pad), tuple_text(p.target_shape), size, first + i, full, data.to_string());
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include "ops/conv/deformable.h"
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -39,7 +40,7 @@ template <class P>
 void relate(const P& p, ShapeInfer& s, int first) {
   check_window(p, s.who());
   LOOMIX_CHECK(p.kernel.ndim() == 2, ValueError, "[{}] kernel is {}; expected two numbers.", s.who(),
-               p.kernel.to_string());
+               tuple_text(p.kernel));
   const Shape& data = s.in(first);
   s.expect(first, data.ndim() == 4, "4 axes");
   if (!data.is_known()) return;
@@ -51,7 +52,7 @@ void relate(const P& p, ShapeInfer& s, int first) {
   for (int i = 1; i < 3; ++i) {
     LOOMIX_CHECK(g.in[i] + 2 * g.pad[i] >= g.reach(i), ShapeError,
                  "[{}] kernel {} with dilate {} and pad {} is larger than the data of shape {}.", s.who(),
-                 p.kernel.to_string(), p.dilate.to_string(), p.pad.to_string(), data.to_string());
+                 tuple_text(p.kernel), tuple_text(p.dilate), tuple_text(p.pad), data.to_string());
   }
   const int64_t taps = p.num_deformable_group * g.kernel_size();
   s.set_in(first + 1, Shape{data[0], 2 * taps, g.out[1], g.out[2]});
@@ -103,7 +104,7 @@ void add(OpTable& table, const std::string& name, const char* doc, const char* b
         if (p.no_bias || !g.wants(kInputs)) return;
         g.set(kInputs,
               g.call1("_backward_Convolution_bias", {g.grad_of(0)},
-                      {{"kernel", p.kernel.to_string()}, {"num_filter", std::to_string(p.num_filter)}}));
+                      {{"kernel", tuple_text(p.kernel)}, {"num_filter", std::to_string(p.num_filter)}}));
       });
   auto reverse = table.add_hidden<P>(backward, {"grad", "data", "offset"});
   if (P::kModulated) reverse.input("mask");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/grad_shape.h"
 #include "ops/table.h"
 
@@ -21,7 +22,7 @@ void check_inputs(ShapeInfer& s, int numbers) {
 
 void check_size(const Shape& size, const char* who) {
   LOOMIX_CHECK(size.ndim() == 2 && size[0] > 0 && size[1] > 0, ValueError,
-               "[{}] pooled_size is {}; expected two positive numbers.", who, size.to_string());
+               "[{}] pooled_size is {}; expected two positive numbers.", who, tuple_text(size));
 }
 
 template <class P>
@@ -31,7 +32,7 @@ void pooled_shape(const P& p, ShapeInfer& s, int numbers, int64_t divisor) {
   if (!s.in(0).is_known()) return;
   LOOMIX_CHECK(s.in(0)[1] % divisor == 0, ShapeError,
                "[{}] data has shape {}; its channels are no multiple of the {} places of pooled_size {}.",
-               s.who(), s.in(0).to_string(), divisor, p.pooled_size.to_string());
+               s.who(), s.in(0).to_string(), divisor, tuple_text(p.pooled_size));
   s.set_out(0, Shape{s.in(1)[0], s.in(0)[1] / divisor, p.pooled_size[0], p.pooled_size[1]});
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/tuple_text.h"
 #include "ops/index/index.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 
 Shape gather_shape(const Shape& data, const Shape& indices, const char* who) {
-  LOOMIX_CHECK(indices.ndim() >= 1 && indices[0] <= data.ndim(), ShapeError,
+  LOOMIX_CHECK(indices.ndim() >= 1 && indices[0] >= 1 && indices[0] <= data.ndim(), ShapeError,
                "[{}] indices of shape {} do not fit data of shape {}; the first axis counts the indexed "
-               "axes, at most {}.",
+               "axes, 1 to {}.",
                who, indices.to_string(), data.to_string(), data.ndim());
   Shape shape;
   for (int axis = 1; axis < indices.ndim(); ++axis) shape.push_back(indices[axis]);
@@ -116,7 +117,7 @@ void ravel_shape(const RavelParams& p, ShapeInfer& s) {
   if (!s.in(0).ndim_known()) return;
   LOOMIX_CHECK(s.in(0).ndim() >= 1 && (s.in(0)[0] < 0 || s.in(0)[0] == p.shape->ndim()), ShapeError,
                "[{}] data has shape {}; expected a first axis of {}, one row an axis of {}.", s.who(),
-               s.in(0).to_string(), p.shape->ndim(), p.shape->to_string());
+               s.in(0).to_string(), p.shape->ndim(), tuple_text(*p.shape));
   s.set_out(0, Shape(s.in(0).dims().subspan(1)));
 }
 

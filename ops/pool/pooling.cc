@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -24,20 +25,20 @@ void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
                spatial_axes(*p.layout) + 2);
   if (p.global_pool) return;
   LOOMIX_CHECK(p.kernel.ndim() == spatial, ShapeError,
-               "[{}] kernel is {}; expected {} numbers for data of shape {}.", s.who(), p.kernel.to_string(),
+               "[{}] kernel is {}; expected {} numbers for data of shape {}.", s.who(), tuple_text(p.kernel),
                spatial, data.to_string());
   for (const Shape* list : {&p.stride, &p.pad}) {
     LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ShapeError,
                  "[{}] stride and pad are {} and {}; expected {} numbers or none.", s.who(),
-                 p.stride.to_string(), p.pad.to_string(), spatial);
+                 tuple_text(p.stride), tuple_text(p.pad), spatial);
   }
   for (int i = 0; i < spatial; ++i) {
     LOOMIX_CHECK(p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.pad, i, 0) >= 0, ValueError,
                  "[{}] kernel {}, stride {}, pad {}: kernel and stride must be positive, pad not negative.",
-                 s.who(), p.kernel.to_string(), p.stride.to_string(), p.pad.to_string());
+                 s.who(), tuple_text(p.kernel), tuple_text(p.stride), tuple_text(p.pad));
     LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || value_or(p.pad, i, 0) < p.kernel[i],
-                 ValueError, "[{}] pad {} must be smaller than kernel {}.", s.who(), p.pad.to_string(),
-                 p.kernel.to_string());
+                 ValueError, "[{}] pad {} must be smaller than kernel {}.", s.who(), tuple_text(p.pad),
+                 tuple_text(p.kernel));
   }
 }
 
@@ -53,7 +54,7 @@ Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
       const int64_t pad = value_or(p.pad, i, 0);
       LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || p.kernel[i] <= size + 2 * pad, ShapeError,
                    "[{}] kernel {} with pad {} is larger than the data of shape {}.", s.who(),
-                   p.kernel.to_string(), p.pad.to_string(), data.to_string());
+                   tuple_text(p.kernel), tuple_text(p.pad), data.to_string());
       size = windows(p, size, p.kernel[i], value_or(p.stride, i, 1), pad);
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/tuple_text.h"
 #include "ops/random/pdf.h"
 #include "ops/random/random.h"
 #include "ops/shape_rule.h"
@@ -138,10 +139,10 @@ void register_random(OpTable& table) {
       .infer_shape([](const ZipfianParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.shape && p.shape->ndim() == 2 && (*p.shape)[0] >= 0 && (*p.shape)[1] >= 0, ValueError,
                      "[{}] shape is {}; expected two sizes, rows and their length.", s.who(),
-                     p.shape ? p.shape->to_string() : "None");
+                     p.shape ? tuple_text(*p.shape) : "None");
         LOOMIX_CHECK((*p.shape)[1] <= p.range_max, ValueError,
                      "[{}] shape {} asks for rows of {} different classes of {}.", s.who(),
-                     p.shape->to_string(), (*p.shape)[1], p.range_max);
+                     tuple_text(*p.shape), (*p.shape)[1], p.range_max);
         s.set_out(0, *p.shape);
         s.set_out(1, Shape{(*p.shape)[0]});
       })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/reduce/reduce.h"
 
 namespace loomix::ops {
@@ -14,7 +15,7 @@ AxisSet reduced_axes(const std::optional<Shape>& axis, bool exclude, int ndim, c
   for (int64_t given : *axis) {
     const int i = normalize_axis(given, ndim, who);
     LOOMIX_CHECK(!axes[i], ValueError, "[{}] axis {} is given twice in {}; each axis may be reduced once.",
-                 who, given, axis->to_string());
+                 who, given, tuple_text(*axis));
     axes.set(i);
   }
   if (exclude) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/tuple_text.h"
 #include "ops/reduce/reduce.h"
 #include "ops/table.h"
 
@@ -36,7 +37,7 @@ void to_shape(const BroadcastToParams& p, ShapeInfer& s) {
   if (!in.ndim_known()) return;
   LOOMIX_CHECK(in.ndim() == p.shape.ndim(), ShapeError,
                "[{}] data of shape {} cannot become {}; expected as many axes.", s.who(), in.to_string(),
-               p.shape.to_string());
+               tuple_text(p.shape));
   Shape out = p.shape;
   for (int axis = 0; axis < in.ndim(); ++axis) {
     if (out[axis] == 0) out[axis] = in[axis];
@@ -60,8 +61,8 @@ void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
     for (int axis = 0; axis < lhs.ndim(); ++axis) check_repeats(lhs[axis], rhs[axis], axis, s);
   } else {
     LOOMIX_CHECK(p.lhs_axes->ndim() == p.rhs_axes->ndim(), ValueError,
-                 "[{}] lhs_axes {} and rhs_axes {} differ in length.", s.who(), p.lhs_axes->to_string(),
-                 p.rhs_axes->to_string());
+                 "[{}] lhs_axes {} and rhs_axes {} differ in length.", s.who(), tuple_text(*p.lhs_axes),
+                 tuple_text(*p.rhs_axes));
     for (int i = 0; i < p.lhs_axes->ndim(); ++i) {
       const int to = normalize_axis((*p.lhs_axes)[i], lhs.ndim(), s.who());
       const int from = normalize_axis((*p.rhs_axes)[i], rhs.ndim(), s.who());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/tuple_text.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -129,7 +130,7 @@ void split_v2_shape(const SplitV2Params& p, ShapeInfer& s) {
         const SliceRange range = split_part(p, i, size);
         LOOMIX_CHECK(range.begin >= 0 && range.count >= 0 && range.begin + range.count <= size, ValueError,
                      "[{}] the indices {} do not cut axis {} of size {} in ascending order.", s.who(),
-                     p.indices.to_string(), p.axis, size);
+                     tuple_text(p.indices), p.axis, size);
         return range.count;
       },
       s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bitset>
 
+#include "base/tuple_text.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -24,11 +24,11 @@ Shape permutation(const TransposeParams& p, int ndim, const char* who) {
     return axes;
   }
   LOOMIX_CHECK(p.axes.ndim() == ndim, ValueError, "[{}] axes {} do not permute the {} axes of data.", who,
-               p.axes.to_string(), ndim);
+               tuple_text(p.axes), ndim);
   uint32_t seen = 0;
   for (int64_t axis : p.axes) {
     const int i = normalize_axis(axis, ndim, who);
-    LOOMIX_CHECK(!(seen >> i & 1), ValueError, "[{}] axes {} name axis {} twice.", who, p.axes.to_string(),
+    LOOMIX_CHECK(!(seen >> i & 1), ValueError, "[{}] axes {} name axis {} twice.", who, tuple_text(p.axes),
                  i);
     seen |= 1u << i;
     axes.push_back(i);
@@ -57,7 +57,7 @@ void transpose_gradient(const TransposeParams& p, GradBuilder& g) {
   const int ndim = p.axes.ndim();
   Shape inverse = p.axes;
   for (int i = 0; i < ndim; ++i) inverse[static_cast<int>(p.axes[i] < 0 ? p.axes[i] + ndim : p.axes[i])] = i;
-  g.set(0, g.call1("transpose", {g.grad_of(0)}, {{"axes", inverse.to_string()}}));
+  g.set(0, g.call1("transpose", {g.grad_of(0)}, {{"axes", tuple_text(inverse)}}));
 }
 
 void swap_axis_shape(const SwapAxisParams& p, ShapeInfer& s) {
@@ -75,13 +75,7 @@ void swap_axis_shape(const SwapAxisParams& p, ShapeInfer& s) {
 void reverse_shape(const ReverseParams& p, ShapeInfer& s) {
   s.unify_all();
   if (!s.in(0).ndim_known()) return;
-  std::bitset<Shape::kMaxDims> reversed;
-  for (int64_t given : p.axis) {
-    const auto axis = static_cast<size_t>(normalize_axis(given, s.in(0).ndim(), s.who()));
-    LOOMIX_CHECK(!reversed[axis], ValueError, "[{}] axis {} names axis {} more than once.", s.who(),
-                 p.axis.to_string(), axis);
-    reversed.set(axis);
-  }
+  for (const int64_t axis : p.axis) normalize_axis(axis, s.in(0).ndim(), s.who());
 }
 
 void tile_shape(const TileParams& p, ShapeInfer& s) {
@@ -92,7 +86,7 @@ void tile_shape(const TileParams& p, ShapeInfer& s) {
   for (int i = 1; i <= ndim; ++i) {
     const int64_t size = i <= in.ndim() ? in[in.ndim() - i] : 1;
     const int64_t reps = i <= p.reps.ndim() ? p.reps[p.reps.ndim() - i] : 1;
-    LOOMIX_CHECK(reps >= 0, ValueError, "[{}] reps {} has a negative entry.", s.who(), p.reps.to_string());
+    LOOMIX_CHECK(reps >= 0, ValueError, "[{}] reps {} has a negative entry.", s.who(), tuple_text(p.reps));
     out[ndim - i] = size < 0 ? kUnknownDim : size * reps;
   }
   s.set_out(0, out);
@@ -116,12 +110,12 @@ void pad_shape(const PadParams& p, ShapeInfer& s) {
   if (!in.ndim_known()) return;
   LOOMIX_CHECK(p.pad_width.ndim() == 2 * in.ndim(), ValueError,
                "[{}] pad_width {} has {} entries; data of shape {} needs two an axis.", s.who(),
-               p.pad_width.to_string(), p.pad_width.ndim(), in.to_string());
+               tuple_text(p.pad_width), p.pad_width.ndim(), in.to_string());
   Shape out = in;
   for (int axis = 0; axis < in.ndim(); ++axis) {
     const int64_t before = p.pad_width[2 * axis], after = p.pad_width[2 * axis + 1];
     LOOMIX_CHECK(before >= 0 && after >= 0, ValueError, "[{}] pad_width {} has a negative entry.", s.who(),
-                 p.pad_width.to_string());
+                 tuple_text(p.pad_width));
     if (in[axis] < 0) continue;
     const bool fits = p.mode == PadMode::constant || (p.mode == PadMode::edge && in[axis] > 0) ||
                       std::max(before, after) < std::max<int64_t>(in[axis], 1);
@@ -170,7 +164,7 @@ void diag_shape(const DiagParams& p, ShapeInfer& s) {
   if (!in.is_known()) return;
   LOOMIX_CHECK(in.ndim() > 0, ShapeError, "[{}] data is a scalar; expected at least one axis.", s.who());
   if (in.ndim() == 1) {
-    const int64_t size = in[0] + std::abs(p.k);
+    const int64_t size = in[0] + std::abs(int64_t{p.k});
     s.set_out(0, {size, size});
     return;
   }
@@ -240,7 +234,7 @@ void register_moves(OpTable& table) {
         const char* mode = p.mode == PadMode::constant ? "constant"
                            : p.mode == PadMode::edge   ? "edge"
                                                        : "reflect";
-        g.set(0, g.call1("Pad", {g.grad_of(0)}, {{"mode", mode}, {"pad_width", p.pad_width.to_string()}}));
+        g.set(0, g.call1("Pad", {g.grad_of(0)}, {{"mode", mode}, {"pad_width", tuple_text(p.pad_width)}}));
       });
   add_with_backward(table, "diag", "The diagonal of a matrix, or the matrix with a diagonal.", diag_shape);
 

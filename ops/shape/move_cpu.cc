@@ -164,8 +164,8 @@ void reverse_cpu(const ReverseParams& p, const KernelArgs& args) {
   for (int axis = 0; axis < shape.ndim(); ++axis) plan.add_axis(shape[axis], strides[axis], strides[axis]);
   for (int64_t given : p.axis) {
     const int axis = normalize_axis(given, shape.ndim(), "reverse");
-    plan.from_stride[axis] = -strides[axis];
-    plan.from_offset += (shape[axis] - 1) * strides[axis];
+    plan.from_offset += (shape[axis] - 1) * plan.from_stride[axis];
+    plan.from_stride[axis] = -plan.from_stride[axis];
   }
   copy_strided(plan, args.in[0], args.out[0], args);
 }

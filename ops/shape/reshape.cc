@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/tuple_text.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -126,7 +127,7 @@ Shape reshaped(const ReshapeParams& p, const Shape& in, const char* who) {
     for (int i = p.keep_highest ? 1 : 0; i < out.ndim(); ++i) {
       if (out[i] != 0) continue;
       LOOMIX_CHECK(inferred < 0, ValueError, "[{}] target_shape {} has more than one 0.", who,
-                   p.target_shape.to_string());
+                   tuple_text(p.target_shape));
       inferred = i;
       out[i] = kUnknownDim;
     }

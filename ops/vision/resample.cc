@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BilinearResize2D and AdaptiveAvgPooling2D.
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/grad_shape.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
@@ -62,10 +63,10 @@ void resize_shape(const Resize& p, ShapeInfer& s) {
 void pool_shape(const Pool& p, ShapeInfer& s) {
   const Shape& size = p.output_size;
   LOOMIX_CHECK(size.ndim() <= 2, ValueError, "[{}] output_size is {}; expected one or two numbers, or none.",
-               s.who(), size.to_string());
+               s.who(), tuple_text(size));
   for (int64_t item : size) {
     LOOMIX_CHECK(item > 0, ValueError, "[{}] output_size is {}; expected positive numbers.", s.who(),
-                 size.to_string());
+                 tuple_text(size));
   }
   if (!s.in(0).is_known()) return;
   Shape out = check_image(s, 0);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/grad_shape.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
@@ -17,7 +18,7 @@ using Transformer = SpatialTransformerParams;
 
 void check_target(const Shape& target, const char* who) {
   LOOMIX_CHECK(target.ndim() == 2 && target[0] > 0 && target[1] > 0, ValueError,
-               "[{}] target_shape is {}; expected two positive numbers.", who, target.to_string());
+               "[{}] target_shape is {}; expected two positive numbers.", who, tuple_text(target));
 }
 
 void grid_shape(const Grid& p, ShapeInfer& s) {
@@ -39,7 +40,7 @@ void grid_shape(const Grid& p, ShapeInfer& s) {
   const bool given = p.target_shape.ndim() > 0 && !(p.target_shape == Shape{0, 0});
   LOOMIX_CHECK(!given || p.target_shape == Shape({data[2], data[3]}), ShapeError,
                "[{}] target_shape is {}, but a flow of shape {} gives a grid of its own size.", s.who(),
-               p.target_shape.to_string(), data.to_string());
+               tuple_text(p.target_shape), data.to_string());
 }
 
 void sampler_shape(const Sampler&, ShapeInfer& s) {
@@ -81,7 +82,7 @@ constexpr const char* kToData = "_backward_BilinearSampler_data";
 constexpr const char* kToGrid = "_backward_BilinearSampler_grid";
 
 void transformer_gradient(const Transformer& p, GradBuilder& g) {
-  const TextPairs attrs = {{"transform_type", "affine"}, {"target_shape", p.target_shape.to_string()}};
+  const TextPairs attrs = {{"transform_type", "affine"}, {"target_shape", tuple_text(p.target_shape)}};
   const GradValue grid = g.call1("GridGenerator", {g.in(1)}, attrs);
   if (g.wants(0)) g.set(0, sampler_gradient(g, kToData, g.in(0), grid));
   if (!g.wants(1)) return;

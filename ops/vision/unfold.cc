@@ -2,6 +2,7 @@
 // Crop, im2col and col2im: elements change their places.
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/grad_shape.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
@@ -19,8 +20,8 @@ void crop_shape(const CropParams& p, ShapeInfer& s) {
   }
   Shape out = s.in(0);
   LOOMIX_CHECK(p.offset.ndim() == 2 && (p.num_args == 2 || p.h_w.ndim() == 2), ValueError,
-               "[{}] offset is {}, h_w {}; expected two numbers each.", s.who(), p.offset.to_string(),
-               p.h_w.to_string());
+               "[{}] offset is {}, h_w {}; expected two numbers each.", s.who(), tuple_text(p.offset),
+               tuple_text(p.h_w));
   for (int i = 0; i < 2; ++i) {
     const int64_t size = p.num_args == 2 ? s.in(1)[2 + i] : p.h_w[i];
     const int64_t first = p.center_crop ? 0 : p.offset[i];
@@ -55,13 +56,13 @@ Shape unfolded(const UnfoldParams& p, const Shape& image, const char* who) {
   const int spatial = p.kernel.ndim();
   LOOMIX_CHECK(image.ndim() == spatial + 2, ShapeError,
                "[{}] the image has shape {}; expected {} axes for kernel {}.", who, image.to_string(),
-               spatial + 2, p.kernel.to_string());
+               spatial + 2, tuple_text(p.kernel));
   if (!image.is_known()) return Shape::unknown();
   for (int i = 0; i < spatial; ++i) {
     const int64_t reach = value_or(p.dilate, i, 1) * (p.kernel[i] - 1) + 1;
     LOOMIX_CHECK(image[2 + i] + 2 * value_or(p.pad, i, 0) >= reach, ShapeError,
                  "[{}] kernel {} with dilate {} and pad {} is larger than the image of shape {}.", who,
-                 p.kernel.to_string(), p.dilate.to_string(), p.pad.to_string(), image.to_string());
+                 tuple_text(p.kernel), tuple_text(p.dilate), tuple_text(p.pad), image.to_string());
   }
   const ConvGeometry g = p.geometry(image);
   return Shape{g.batch, g.depth(), g.out_size()};
@@ -71,10 +72,10 @@ void fold_shape(const FoldParams& p, ShapeInfer& s) {
   check_window(convolution_of(p), s.who());
   LOOMIX_CHECK(p.output_size.ndim() == p.kernel.ndim(), ValueError,
                "[{}] output_size is {}, kernel {}; expected as many numbers.", s.who(),
-               p.output_size.to_string(), p.kernel.to_string());
+               tuple_text(p.output_size), tuple_text(p.kernel));
   for (int64_t size : p.output_size) {
     LOOMIX_CHECK(size > 0, ValueError, "[{}] output_size is {}; expected positive numbers.", s.who(),
-                 p.output_size.to_string());
+                 tuple_text(p.output_size));
   }
   if (!s.in(0).is_known()) return;
   const Shape& data = s.in(0);
@@ -140,10 +141,10 @@ void register_unfold(OpTable& table) {
       .infer_shape(fold_shape)
       .types(kFloatingTypes)
       .gradient([](const FoldParams& p, GradBuilder& g) {
-        TextPairs attrs{{"kernel", p.kernel.to_string()}};
-        if (p.stride.ndim() > 0) attrs.emplace_back("stride", p.stride.to_string());
-        if (p.dilate.ndim() > 0) attrs.emplace_back("dilate", p.dilate.to_string());
-        if (p.pad.ndim() > 0) attrs.emplace_back("pad", p.pad.to_string());
+        TextPairs attrs{{"kernel", tuple_text(p.kernel)}};
+        if (p.stride.ndim() > 0) attrs.emplace_back("stride", tuple_text(p.stride));
+        if (p.dilate.ndim() > 0) attrs.emplace_back("dilate", tuple_text(p.dilate));
+        if (p.pad.ndim() > 0) attrs.emplace_back("pad", tuple_text(p.pad));
         g.set(0, g.call1("im2col", {g.grad_of(0)}, attrs));
       });
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/grad_shape.h"
 #include "ops/table.h"
 #include "ops/vision/vision.h"
@@ -15,9 +16,9 @@ bool bilinear(const Params& p) { return p.sample_type == SampleType::bilinear; }
 
 TextPairs deconvolution_attrs(const Params& p) {
   const DeconvolutionParams d = deconvolution_of(p);
-  return {{"kernel", d.kernel.to_string()},
-          {"stride", d.stride.to_string()},
-          {"pad", d.pad.to_string()},
+  return {{"kernel", tuple_text(d.kernel)},
+          {"stride", tuple_text(d.stride)},
+          {"pad", tuple_text(d.pad)},
           {"num_filter", std::to_string(p.num_filter)},
           {"num_group", std::to_string(p.num_filter)}};
 }
