@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ops/elemwise/loops.h"
+#include "ops/elemwise/results.h"
 #include "ops/isa.h"
 
 namespace loomix::ops {
@@ -37,6 +38,13 @@ void convert_loop(const void* from, void* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
 }
 
+template <class To>
+void limited_loop(const double* x, void* y, int64_t count) {
+  using Limits = std::numeric_limits<To>;
+  for (int64_t i = 0; i < count; ++i)
+    static_cast<To*>(y)[i] = convert<To>(std::clamp<double>(x[i], Limits::min(), Limits::max()));
+}
+
 UnaryLoop fast_conversion(DType from, DType to) {
   const ConvertLoops& loops = best_loops<ConvertLoops>();
   if (from == DType::float16 && to == DType::float32) return loops.f16_to_f32;
@@ -57,6 +65,11 @@ struct Block {
   alignas(64) double data[kLoopBlock];  // room for floats, too
 };
 
+void put_block(DType via, const Block& block, DType dtype, void* y, int64_t count) {
+  if (via == DType::float64) return convert_results(block.data, dtype, y, count);
+  convert_row(via, block.data, dtype, y, count);
+}
+
 // Halves are computed in float; integers that have no loop of their own in double.
 void unary_by_blocks(UnaryLoop loop, DType dtype, DType via, const void* x, void* y, int64_t count) {
   Block block;
@@ -64,7 +77,7 @@ void unary_by_blocks(UnaryLoop loop, DType dtype, DType via, const void* x, void
     const int64_t n = std::min(kLoopBlock, count - begin);
     convert_row(dtype, advance(x, begin, dtype), via, block.data, n);
     loop(block.data, block.data, n);
-    convert_row(via, block.data, dtype, advance(y, begin, dtype), n);
+    put_block(via, block, dtype, advance(y, begin, dtype), n);
   }
 }
 
@@ -80,7 +93,7 @@ void binary_by_blocks(BinaryLoop loop, DType dtype, DType via, Spread spread, co
     if (spread != Spread::right) convert_row(dtype, advance(b, begin, dtype), via, right.data, n);
     Block& result = spread == Spread::left ? right : left;
     loop(left.data, right.data, result.data, n);
-    convert_row(via, result.data, dtype, advance(y, begin, dtype), n);
+    put_block(via, result, dtype, advance(y, begin, dtype), n);
   }
 }
 
@@ -111,6 +124,12 @@ void convert_row(DType from, const void* x, DType to, void* y, int64_t count) {
   dispatch_all(from, "Cast", [&]<class From>(Type<From>) {
     dispatch_all(to, "Cast", [&]<class To>(Type<To>) { convert_loop<From, To>(x, y, count); });
   });
+}
+
+void convert_results(const double* x, DType to, void* y, int64_t count) {
+  if (to == DType::int8) return limited_loop<int8_t>(x, y, count);
+  if (to == DType::uint8) return limited_loop<uint8_t>(x, y, count);
+  convert_row(DType::float64, x, to, y, count);
 }
 
 void unary_row(Unary op, DType dtype, const void* x, void* y, int64_t count) {

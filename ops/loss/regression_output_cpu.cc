@@ -29,7 +29,7 @@ void regression_output_backward_cpu(const RegressionOutputParams& p, const Kerne
         convert_row(label.dtype, element(label, first), dtype_of<A>(), labels, count);
         for (int64_t i = 0; i < count; ++i) {
           const A distance = static_cast<A>(y[first + i]) - labels[i];
-          const A sign = distance > 0 ? A{1} : distance < 0 ? A{-1} : A{0};
+          const A sign = distance > 0 ? A{1} : A{-1};  // at 0, too, as in MXNet
           to[first + i] = static_cast<T>(scale * (kind == Regression::sign ? sign : distance));
         }
       }

@@ -17,6 +17,14 @@ void run_update(const P& p, const KernelArgs& args) {
                 args.in.size() > 2 + states.size() ? &args.in.back() : nullptr, args.out[0], *args.context);
 }
 
+// weight, grad, momentum, (weight32), which is written in place.
+void nag(const NagParams& p, const KernelArgs& args) {
+  const bool mixed = args.in.size() > 3;
+  const bool in_place = mixed || args.in[0].data == args.out[0].data;
+  update::apply([&]<class A>(Type<A>) { return update::Nag<A>(p, in_place); }, args.in[0], args.in[1],
+                args.in.subspan(2, 1), mixed ? &args.in[3] : nullptr, args.out[0], *args.context);
+}
+
 // The direction of the step in float32; weight32 is only read.
 void mp_lamb_phase1(const LambPhase1Params& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "mp_lamb_update_phase1", [&]<class T>(Type<T>) {
@@ -98,8 +106,7 @@ void kernels_single_update(OpTable& table) {
     table.kernel<run_update<SgdParams, Sgd>>(op, "sgd_cpu");
   for (const char* op : {"sgd_mom_update", "mp_sgd_mom_update"})
     table.kernel<run_update<SgdMomParams, SgdMom>>(op, "sgd_mom_cpu");
-  for (const char* op : {"nag_mom_update", "mp_nag_mom_update"})
-    table.kernel<run_update<NagParams, Nag>>(op, "nag_cpu");
+  for (const char* op : {"nag_mom_update", "mp_nag_mom_update"}) table.kernel<nag>(op, "nag_cpu");
   table.kernel<run_update<AdamParams, Adam>>("adam_update", "adam_cpu");
   table.kernel<run_update<RmsPropParams, RmsProp>>("rmsprop_update", "rmsprop_cpu");
   table.kernel<run_update<RmsPropAlexParams, RmsPropAlex>>("rmspropalex_update", "rmspropalex_cpu");

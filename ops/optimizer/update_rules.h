@@ -62,16 +62,20 @@ struct SgdMom {
   }
 };
 
+// As in MXNet, the momentum that is kept decays by the new weight if that is written in place.
 template <class A>
 struct Nag {
   static constexpr int kStates = 1;
   A lr, wd, momentum;
   Rescale<A> rescale;
-  explicit Nag(const NagParams& p) : lr(p.lr), wd(p.wd), momentum(p.momentum), rescale(p) {}
+  bool in_place;
+  Nag(const NagParams& p, bool writes_in_place)
+      : lr(p.lr), wd(p.wd), momentum(p.momentum), rescale(p), in_place(writes_in_place) {}
   [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
-    const A kept = momentum * s[0];
-    s[0] = kept - lr * (rescale(g) + wd * w);
-    return w - kept + (momentum + 1) * s[0];
+    const A kept = momentum * s[0], step = kept - lr * rescale(g);
+    const A next = w - kept + (momentum + 1) * (step - lr * wd * w);
+    s[0] = step - lr * wd * (in_place ? next : w);
+    return next;
   }
 };
 

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "ops/random/philox.h"
 
 // One struct a distribution: names, defaults and lower limits of its parameters, and how a number is drawn.
 namespace loomix::ops {
 
+// Values are finite numbers.
 struct ParameterInfo {
   const char* name;
   float initial;
@@ -17,7 +19,8 @@ struct ParameterInfo {
   const char* doc;
 };
 
-inline constexpr float kAnyValue = -INFINITY;
+inline constexpr float kMostValue = std::numeric_limits<float>::max();
+inline constexpr float kAnyValue = -kMostValue;
 
 struct Uniform {
   static constexpr const char* name = "uniform";
@@ -79,6 +82,8 @@ struct Poisson {
   static constexpr const char* doc = "Draws counts from the Poisson distribution with mean lam.";
   static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false, "The mean."}}};
   static double draw(PhiloxStream& stream, double mean, double = 0) {
+    if (!std::isfinite(mean))
+      return mean;  // no draw would be accepted; of parameters whose product overflows
     return mean < 10 ? draw_by_product(stream, mean) : draw_by_rejection(stream, mean);
   }
 

@@ -41,6 +41,7 @@ struct LikeParams {
  private:
   template <class Rule>
   static void limit(Rule rule, const ParameterInfo& info) {
+    rule.at_most(kMostValue);
     if (info.open) rule.above(info.least);
     if (!info.open) rule.at_least(info.least);
   }

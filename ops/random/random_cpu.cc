@@ -92,9 +92,13 @@ void sample_cpu(const KernelArgs& args) {
     const ParameterInfo& info = D::parameters[k];
     for (int64_t i = 0; i < sets; ++i) {
       const double value = read_as_double(args.in[k], i);
-      LOOMIX_CHECK(info.open ? value > info.least : value >= info.least, ValueError,
-                   "[_sample_{}] element {} of {} is {}; expected {} {}.", D::name, i, info.name, value,
-                   info.open ? "above" : "at least", info.least);
+      const bool enough = info.least == kAnyValue || (info.open ? value > info.least : value >= info.least);
+      LOOMIX_CHECK(enough && std::isfinite(value), ValueError,
+                   "[_sample_{}] element {} of {} is {}; expected a finite number{}.", D::name, i, info.name,
+                   value,
+                   info.least == kAnyValue ? ""
+                   : info.open             ? " above 0"
+                                           : " of 0 or more");
     }
   }
   fill_by_stream(args, [&](PhiloxStream& stream, int64_t i) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/elemwise/apply.h"
+#include "ops/elemwise/results.h"
 #include "ops/reduce/reduce.h"
 
 // How work is split depends on shapes alone, never on the cores, so that sums have the same bits every time.
@@ -307,19 +308,17 @@ void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSe
   if (y.size() == 0) return;
   const Plan plan = make_plan(x.shape, axes);
   const Pass pass = Pass::exact(op, x.dtype);
-  const auto put = [&](DType dtype, const double* from, int64_t first, int64_t count) {
-    convert_row(dtype, from, y.dtype, mutable_element(y, first), count);
-  };
   Reducer(x, plan, args).run([&](double* acc, double*, int64_t first, int64_t count, auto&& sweep) {
     sweep(pass, nullptr);
-    if (finish == Finish::none) return put(pass.held(), acc, first, count);
+    void* const to = mutable_element(y, first);
+    if (finish == Finish::none) return convert_row(pass.held(), acc, y.dtype, to, count);
     if (finish == Finish::mean) {
       divide(pass, acc, acc, count, plan.per_output);
     } else {
       convert_row(pass.held(), acc, DType::float64, acc, count);
       for (int64_t i = 0; i < count; ++i) acc[i] = std::sqrt(acc[i]);
     }
-    put(DType::float64, acc, first, count);
+    convert_results(acc, y.dtype, to, count);
   });
 }
 
@@ -331,7 +330,7 @@ void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& m
   const Pass squares = Pass::floating(reduction_code<fn::SquareDistanceSum>, x.dtype);
   Reducer(x, plan, args).run([&](double* acc, double* means, int64_t first, int64_t count, auto&& sweep) {
     const auto put = [&](const TensorView& y, const double* from) {
-      if (y) convert_row(DType::float64, from, y.dtype, mutable_element(y, first), count);
+      if (y) convert_results(from, y.dtype, mutable_element(y, first), count);
     };
     sweep(sum, nullptr);
     divide(sum, acc, means, count, plan.per_output);

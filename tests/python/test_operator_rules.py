@@ -165,3 +165,53 @@ def test_sums_and_products_of_whole_numbers_wrap_around(dtype):
         assert nd.sum(x, axis=axis).asnumpy().ravel().tolist() == np.ravel(total).tolist()
         assert nd.prod(x, axis=axis).asnumpy().ravel().tolist() == np.ravel(product).tolist()
     np.testing.assert_allclose(nd.max(x, axis=0).asnumpy(), values.max(0))
+
+
+def test_no_rows_of_indices_are_refused():
+    """Each of no axes' indices would be needed for places of any number."""
+    data, none = nd.ones((3,)), nd.array(np.ones((0, 3)))
+    for call in (
+        lambda: nd.gather_nd(data, none),
+        lambda: nd.gather_nd(nd.ones((2, 3)), none),
+        lambda: nd.scatter_nd(nd.ones((3, 2)), none.astype("int32"), shape=(2,)),
+        lambda: nd._internal._scatter_set_nd(data, nd.ones((3, 3)), none, shape=(3,)),
+    ):
+        with pytest.raises(mx.MXNetError, match="the first axis counts"):
+            call()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_parameters_of_distributions_are_finite(bad):
+    one = nd.ones((1,))
+    for call in (
+        lambda: nd.random.gamma(alpha=bad, shape=2),
+        lambda: nd.random.gamma(alpha=one, beta=one * bad),
+        lambda: nd.random.normal(loc=bad),
+        lambda: nd.random.uniform(low=-bad, high=1),
+        lambda: nd.random.uniform(low=one * -bad, high=one),
+        lambda: nd.random.gamma_like(one, alpha=bad),
+        lambda: nd.random.generalized_negative_binomial(1, bad),
+        lambda: nd.random.negative_binomial(nd.array([bad]), nd.array([0.5])),
+        lambda: nd.random.poisson(one * bad),
+    ):
+        with pytest.raises(ValueError, match="finite|bound"):
+            call().wait_to_read()
+    # Their product may be beyond what float64 holds.
+    large = nd.full((1,), 1e300, dtype="float64")
+    assert not np.isfinite(nd.random.generalized_negative_binomial(large, large).asscalar())
+
+
+def test_a_parameter_that_the_function_makes_itself():
+    with pytest.raises(TypeError, match="'lam' is made of"):
+        nd.random.exponential(2, lam=1)
+
+
+def test_regression_by_absolute_distance_where_nothing_is_missing():
+    """MXNet's gradient there is that of a smaller prediction."""
+    x = nd.array([1, 2, 3])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.MAERegressionOutput(x, nd.array([1, 1, 5]), grad_scale=2)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [-2, 2, -2])

@@ -38,11 +38,13 @@ def sgd(w, g, s, t, lr, wd, momentum=0.0):
 
 
 def nag(w, g, s, t, lr, wd, momentum=0.0):
-    g = g + wd * w
     if momentum == 0:
-        return w - lr * g
-    s["v"] = momentum * s.get("v", 0) + g
-    return w - lr * (g + momentum * s["v"])
+        return w - lr * (g + wd * w)
+    kept = momentum * s.get("v", 0)
+    step = kept - lr * (g + wd * w)
+    w = w - kept + (momentum + 1) * step
+    s["v"] = kept - lr * (g + wd * w)  # of the new weight, as in MXNet
+    return w
 
 
 def signum(w, g, s, t, lr, wd, momentum=0.9, wd_lh=0.0):
@@ -171,8 +173,6 @@ CASES = [
 @pytest.mark.parametrize(("name", "rule", "settings"), CASES)
 def test_rule(name, rule, settings, common):
     learning_rate = 0.05
-    if rule is nag and "wd" in common:
-        pytest.skip("in place, MXNet decays its momentum by the new weight; both orders are accepted")
     weight, grads = problem()
     state = {}
     for t, grad in enumerate(grads, start=1):
@@ -188,6 +188,25 @@ def test_rule(name, rule, settings, common):
         weight = rule(weight, grad, state, t, learning_rate, wd, **settings)
     got = train(name, learning_rate=learning_rate, **settings, **common)
     np.testing.assert_allclose(got, weight, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_nag_keeps_what_mxnet_keeps(mixed):
+    weight, grad, momentum = [1, 2, -3], [0.5, -0.7, 0.2], [0.4, -0.5, 0.1]
+    arrays = [mx.nd.array(values, dtype="float16" if mixed else "float32") for values in (weight, grad)]
+    arrays.append(mx.nd.array(momentum))
+    if mixed:
+        arrays.append(arrays[0].astype("float32"))
+    update = mx.nd.mp_nag_mom_update if mixed else mx.nd.nag_mom_update
+    update(*arrays, lr=0.05, momentum=0.9, wd=0.1, rescale_grad=0.8, out=arrays[0])
+    np.testing.assert_allclose(arrays[0].asnumpy(), [1.2765, 1.6292, -2.9057], rtol=1e-3)
+    np.testing.assert_allclose(arrays[2].asnumpy(), [0.3336175, -0.4301460, 0.0965285], rtol=1e-4)
+
+
+def test_nag_that_writes_elsewhere_decays_by_the_old_weight():
+    weight, grad, momentum = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.7]), mx.nd.array([0.4, -0.5])
+    mx.nd.nag_mom_update(weight, grad, momentum, lr=0.05, momentum=0.9, wd=0.1, rescale_grad=0.8)
+    np.testing.assert_allclose(momentum.asnumpy(), [0.335, -0.432], rtol=1e-5)
 
 
 def group_adagrad(w, g, s, t, lr, wd, eps=1e-5):
@@ -377,6 +396,8 @@ BY_ROWS = [
 def test_row_sparse_gradients(name, settings, expected, stype):
     if name == "ftrl" and stype == "default":  # dense weights have no lazy form of it
         expected = [0.03856, 1.89554, -0.58407, 0.69325, 0, 0, -0.39505, 0.44144]
+    if name == "nag" and stype == "default":  # in place, the momentum decays by the new weight
+        expected = [-1.69661, 5.96672, -2.42243, 8.06173, 1.28675, 1.28675, -5.54847, 10.45357]
     updater = mx.optimizer.get_updater(
         mx.optimizer.create(name, **{"learning_rate": 0.5, "wd": 0.1, **settings})
     )

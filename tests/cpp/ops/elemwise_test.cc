@@ -333,6 +333,26 @@ TEST(Binary, LargeBroadcastOnTwoCoresEqualsOne) {
   }
 }
 
+TEST(Integers, FunctionsGiveTheNearestNumberThatATypeHolds) {
+  struct Case {
+    DType dtype;
+    double least, most;
+  };
+  for (const auto& [dtype, least, most] : {Case{DType::int8, -128, 127}, Case{DType::uint8, 0, 255},
+                                           Case{DType::int32, -2147483648., 2147483647}}) {
+    const Tensor x({3}, dtype, {0, 1, 100});
+    const auto of = [&](const char* name) { return run_op(name, {x}).out[0].values(); };
+    EXPECT_EQ(of("exp"), (std::vector<double>{1, 2, most}));
+    EXPECT_EQ(of("reciprocal"), (std::vector<double>{most, 1, 0}));
+    EXPECT_EQ(of("log"), (std::vector<double>{least, 0, 4}));
+    EXPECT_EQ(of("arctanh"), (std::vector<double>{0, most, 0}));  // NaN is 0
+    EXPECT_EQ(run_op("broadcast_power", {x, x}).out[0].values(), (std::vector<double>{1, 1, most}));
+    const double norm = std::sqrt(100. * 100 + 120 * 120);
+    const Tensor sides({2}, dtype, {100, 120});
+    EXPECT_EQ(run_op("norm", {sides}).out[0].values()[0], std::min(most, std::floor(norm)));
+  }
+}
+
 TEST(Cast, ConvertsBetweenAllTypes) {
   const std::vector<double> values = {0, 1, 2, 100, 3};
   for (const DType from : kAll) {

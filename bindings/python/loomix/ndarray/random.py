@@ -62,6 +62,12 @@ def _draw(
 ) -> Any:
     """Runs `_sample_NAME` where the parameters are arrays, `_random_NAME` where they are numbers."""
     values = list(params.values())
+    for key in params:
+        if key in kwargs:
+            raise MXNetTypeError(
+                f"[random.{name}] {key!r} is made of the function's own arguments. "
+                f"Leave it out, or call nd.random_{name}."
+            )
     given = dict(kwargs)
     if shape is not None and shape is not _Null:
         given["shape"] = shape_of(shape)
