@@ -195,6 +195,7 @@ def test_callbacks_see_the_variables_of_the_loop():
     assert values["num_epoch"] == 1 and values["optimizer"] == "adam" and values["nbatch"] == 1
     assert values["data_batch"].data[0].shape == (2, 3) and values["end_of_batch"] is True
     assert {"arg_params", "aux_params", "tic", "monitor", "eval_metric", "kvstore", "epoch"} <= set(values)
+    assert not {"scope", "bar", "quiet", "wanted", "values"} & set(values)
     assert seen["evaluation"]["actual_num_batch"] == 2 and "eval_batch" in seen["evaluation"]
 
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseModule"]
 
+# Variables of fit that callbacks do not see: MXNet has no such names.
+_UNSEEN = ("scope", "bar", "quiet", "values")
+
 
 def check_input_names(symbol: Symbol, names: Sequence[str], what: str, throw: bool) -> None:
     """Raises ValueError (or warns) when one of ``names`` is no argument of the symbol."""
@@ -785,8 +788,7 @@ class BaseModule:
             if monitor is not None:
                 monitor.toc_print()
             if scope["batch_end_callback"] is not None:
-                values = {**scope, **locals()}
-                del values["scope"]
+                values = {key: v for key, v in {**scope, **locals()}.items() if key not in _UNSEEN}
                 call_all(scope["batch_end_callback"], BatchEndParam(epoch, nbatch, eval_metric, values))
             if bar is not None:
                 bar.step(
