@@ -190,3 +190,50 @@ def test_arguments_that_a_layer_does_not_know(make, text):
 def test_inputs_of_other_kinds():
     text = error_of(nested(FLAT), np.ones((2, 3)), TypeError)
     assert "first input of block 'net' is a numpy.ndarray (mx.nd.array makes an NDArray of it)" in text
+
+
+def parameter(**settings):
+    param = gluon.Parameter("w", shape=(2, 3), **settings)
+    param.initialize()
+    return param
+
+
+def loaded(path, saved, reader):
+    saved.initialize()
+    saved.save_parameters(path)
+    reader.load_parameters(path)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: parameter(stype="dense"),
+        lambda path: parameter(grad_req="replace"),
+        lambda path: parameter().set_data(nd.ones((3, 2))),
+        lambda path: setattr(parameter(), "shape", (5, 5)),
+        lambda path: [
+            params.get("w", shape=(size,)) for params in [gluon.ParameterDict()] for size in (2, 3)
+        ],
+        lambda path: gluon.Trainer([parameter()], mx.optimizer.SGD(), {"wd": 1}),
+        lambda path: loaded(path, nn.Dense(3, in_units=4), nn.Dense(3, in_units=5)),
+        lambda path: loaded(path, nn.Dense(3, in_units=4, use_bias=False), nn.Dense(3, in_units=4)),
+        lambda path: loaded(path, nn.Dense(3, in_units=4, dtype="float64"), nn.Dense(3, in_units=4)),
+        lambda path: nn.Conv2D(3, 3, layout="NCW"),
+        lambda path: nn.Conv2D(3, (3, 3, 3)),
+        lambda path: nn.MaxPool2D(layout="NCW"),
+        lambda path: nn.MaxPool1D((2, 2)),
+        lambda path: nn.Lambda("no_such_operator"),
+        lambda path: gluon.rnn.LSTM(3, layout="CNT"),
+        lambda path: gluon.rnn.RNNCell(2, input_size=2).unroll(3, [nd.ones((1, 2))] * 2),
+        lambda path: gluon.model_zoo.vision.get_resnet(1, 17),
+        lambda path: gluon.model_zoo.vision.get_resnet(3, 18),
+        lambda path: gluon.model_zoo.vision.get_squeezenet("2.0"),
+        lambda path: gluon.data.ArrayDataset(),
+        lambda path: gluon.data.ArrayDataset([1, 2], [1]),
+        lambda path: gluon.data.SimpleDataset([1, 2]).shard(2, 2),
+    ],
+)
+def test_what_mxnet_asserts_is_an_assertion_error(call, tmp_path):
+    for kind in (AssertionError, ValueError, mx.MXNetError):
+        with pytest.raises(kind):
+            call(str(tmp_path / "net.params"))

@@ -48,6 +48,8 @@ from .c_types import mx_int64 as mx_int64
 from .c_types import mx_uint as mx_uint
 
 __all__ = [
+    "AssertedError",
+    "AssertedShapeError",
     "DeviceError",
     "InternalError",
     "MXNetError",
@@ -128,6 +130,24 @@ class ShapeError(MXNetValueError):
     ...     print("dot" in str(error))
     True
     """
+
+
+class AssertedError(MXNetValueError, AssertionError):
+    """An argument of Gluon's has a value that is not allowed, where MXNet asserts.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> try:
+    ...     mx.gluon.nn.Conv2D(8, 3, layout="CHW")
+    ... except AssertionError as error:
+    ...     print(isinstance(error, ValueError))
+    True
+    """
+
+
+class AssertedShapeError(ShapeError, AssertedError):
+    """Shapes do not fit together, which MXNet asserts."""
 
 
 class MXNetTypeError(MXNetError, TypeError):

@@ -14,10 +14,10 @@ from .. import initializer, name
 from .. import ndarray as nd
 from .._arguments import expect
 from ..base import (
+    AssertedError,
     MXNetError,
     MXNetNotImplementedError,
     MXNetTypeError,
-    MXNetValueError,
     StateError,
     unknown_arguments,
 )
@@ -184,7 +184,7 @@ class Block:
         elif isinstance(value, Parameter):
             own = self._reg_params.get(name)
             if own is not None and own is not value:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Block] attribute {name} is Parameter '{own.name}' and cannot become another one. To share "
                     "parameters, make the block with params=..., or set the attribute to the shared one first."
                 )
@@ -232,7 +232,7 @@ class Block:
             try:
                 pattern = re.compile(select)
             except (TypeError, re.error) as error:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[collect_params] select is {select!r}; expected a regular expression ({error})."
                 ) from None
             found._params.update((key, param) for key, param in self.params.items() if pattern.match(key))
@@ -336,7 +336,7 @@ class Block:
         """
         loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
         if not isinstance(loaded, dict):
-            raise MXNetValueError(f"[load_parameters] the arrays in {filename} have no names.")
+            raise AssertedError(f"[load_parameters] the arrays in {filename} have no names.")
         params = self._collect_params_with_prefix()
         if not loaded and not params:
             return
@@ -350,7 +350,7 @@ class Block:
             in_file = {id(params[key]) for key in loaded if key in params}
             for key, param in params.items():
                 if id(param) not in in_file:
-                    raise MXNetValueError(
+                    raise AssertedError(
                         f"[load_parameters] file '{filename}' has nothing for Parameter '{key}' ({param.name}) of "
                         f"block '{self.name}'; it has {brief(loaded)}. allow_missing=True lets parameters keep their "
                         "values."
@@ -360,7 +360,7 @@ class Block:
                 where = f"'{key}' ({params[key].name}) of block '{self.name}'"
                 params[key]._load_init(value, ctx, cast_dtype, dtype_source, where, f"file '{filename}'")
             elif not ignore_extra:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[load_parameters] file '{filename}' has '{key}', which is none of the parameters "
                     f"{brief(params)} of block '{self.name}'. ignore_extra=True passes over it."
                 )
@@ -399,7 +399,7 @@ class Block:
         with open(f"{prefix}-model.json", encoding="utf-8") as file:
             saved = json.load(file)
         if saved != block_tree(self):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Block.load] {prefix}-model.json holds another network than block '{self.name}': the "
                 "classes of the blocks, their places or their parameters differ."
             )

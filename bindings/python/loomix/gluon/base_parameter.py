@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core, autograd, initializer, symbol
 from .. import ndarray as nd
 from .._arguments import as_shape, expect
-from ..base import MXNetError, MXNetValueError, ShapeError
+from ..base import AssertedError, AssertedShapeError, MXNetError
 from ..context import Context, as_context_list, cpu, current_context
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Parameter:
     ) -> None:
         for key, value in (("stype", stype), ("grad_stype", grad_stype)):
             if value not in ("default", "row_sparse"):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Parameter] {key} of Parameter '{name}' is {value!r}; expected 'default' or 'row_sparse'."
                 )
         self.name = name
@@ -147,7 +147,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in ("write", "add", "null"):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Parameter] grad_req of '{self.name}' is {req!r}; expected 'write', 'add' or 'null'."
             )
         if not self._differentiable:
@@ -178,7 +178,7 @@ class Parameter:
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
         if self._shape is not None and not _same_shape(self._shape, shape):
-            raise ShapeError(
+            raise AssertedShapeError(
                 f"[Parameter] the shape of '{self.name}' is {self._shape}; it cannot become {tuple(shape)}: "
                 "only sizes that are 0 may change."
             )
@@ -241,7 +241,7 @@ class Parameter:
             init = default_init if self.init is None else self.init
         if not _known(self.shape):
             if not self._allow_deferred_init:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Parameter] Parameter '{self.name}' of shape {self.shape} cannot be initialized: expected sizes "
                     "above 0, or allow_deferred_init=True."
                 )
@@ -255,7 +255,7 @@ class Parameter:
             return
         init, contexts, default_init, data = self._deferred
         if not _known(self.shape):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Parameter] Parameter '{self.name}' has shape {self.shape}, whose zeros no input has filled in; run "
                 "the block on a batch, or give the layer its in_units, in_channels and so on."
             )
@@ -303,19 +303,19 @@ class Parameter:
         where = where or f"'{self.name}'"
         saved = "the saved values have" if source is None else f"its values in {source} have"
         if self.shape is not None and not _same_shape(self.shape, data.shape):
-            raise ShapeError(
+            raise AssertedShapeError(
                 f"[Parameter] Parameter {where} has shape {self.shape}; {saved} shape {data.shape}."
             )
         self._shape = data.shape
         if cast_dtype:
             if dtype_source not in ("current", "saved"):
-                raise MXNetValueError(f"dtype_source is {dtype_source!r}; expected 'current' or 'saved'.")
+                raise AssertedError(f"dtype_source is {dtype_source!r}; expected 'current' or 'saved'.")
             if dtype_source == "current":
                 data = data.astype(self.dtype, copy=False)
             else:
                 self.dtype = data.dtype
         elif not _core.same_dtype(self.dtype, data.dtype):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Parameter] Parameter {where} has type {np.dtype(self.dtype)}; {saved} type "
                 f"{np.dtype(data.dtype)}. cast_dtype=True converts them."
             )
@@ -323,7 +323,7 @@ class Parameter:
         if self._data is None:
             if self._deferred is not None:
                 if contexts is not None and set(contexts) != set(self._deferred[1]):
-                    raise MXNetValueError(
+                    raise AssertedError(
                         f"[Parameter] Parameter {where} is to be loaded to {contexts}, but was initialized for "
                         f"{self.list_ctx()}."
                     )
@@ -332,7 +332,7 @@ class Parameter:
             self._init_data(data, contexts or [cpu()])
             return
         if contexts is not None and set(contexts) != set(self.list_ctx()):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"Failed to load Parameter {where} on {contexts} because it was previously "
                 f"initialized on {self.list_ctx()}."
             )
@@ -451,7 +451,7 @@ class Parameter:
             init, _, default_init, data = self._deferred
             self._deferred = (init, contexts, default_init, data)
         else:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Parameter.reset_ctx] Parameter '{self.name}' is not initialized; there is nothing to move."
             )
 

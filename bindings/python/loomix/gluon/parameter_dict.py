@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core, initializer
 from .. import ndarray as nd
-from ..base import MXNetKeyError, MXNetValueError
+from ..base import AssertedError, MXNetKeyError
 from .base_parameter import Constant, Parameter
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class ParameterDict:
             return
         elif value is None or value == current:
             return
-        raise MXNetValueError(
+        raise AssertedError(
             f"[ParameterDict.get] Parameter '{param.name}' has {key} {current!r}; it cannot be shared with {key} "
             f"{value!r}."
         )
@@ -142,13 +142,13 @@ class ParameterDict:
             self._params[name] = param
         elif value is not None:
             if not isinstance(param, Constant):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.get_constant] '{name}' is of type {type(param).__name__} already; expected a "
                     "Constant."
                 )
             given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
             if given.shape != param.shape or (given != param.value.asnumpy()).any():
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.get_constant] the constant '{name}' has other values, of shape {param.shape}, "
                     f"than those given, of shape {given.shape}."
                 )
@@ -165,7 +165,7 @@ class ParameterDict:
         for name, param in other.items():
             own = self._params.setdefault(name, param)
             if own is not param:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.update] both dicts have a Parameter '{name}', and not the same one."
                 )
 
@@ -222,7 +222,7 @@ class ParameterDict:
         arrays = {}
         for param in self.values():
             if not param.name.startswith(strip_prefix):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.save] the name of Parameter '{param.name}' does not start with strip_prefix, "
                     f"'{strip_prefix}': it is another block's, or of a child that was made outside of name_scope()."
                 )
@@ -259,7 +259,7 @@ class ParameterDict:
         """
         loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
         if not isinstance(loaded, dict):
-            raise MXNetValueError(f"[ParameterDict.load] the arrays in {filename} have no names.")
+            raise AssertedError(f"[ParameterDict.load] the arrays in {filename} have no names.")
         self.load_dict(
             loaded, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype, dtype_source
         )
@@ -278,7 +278,7 @@ class ParameterDict:
         """Takes over values from a dict of name to NDArray; arguments as for :meth:`load`."""
         for name in self.keys() if restore_prefix else ():
             if not name.startswith(restore_prefix):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.load] the name of Parameter '{name}' does not start with restore_prefix, "
                     f"'{restore_prefix}'."
                 )
@@ -289,7 +289,7 @@ class ParameterDict:
         }
         for name in () if allow_missing else self.keys():
             if name not in loaded:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.load] {source} has nothing for Parameter '{name}'; it has {brief(loaded)}. Does "
                     "the network have another prefix than the saved one? allow_missing=True lets parameters keep their "
                     "values."
@@ -298,7 +298,7 @@ class ParameterDict:
             if name in self._params:
                 self[name]._load_init(value, ctx, cast_dtype, dtype_source, source=source)
             elif not ignore_extra:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ParameterDict.load] {source} has '{name}', which is none of the parameters "
                     f"{brief(self._params)}. Does the network have another prefix than the saved one? "
                     "ignore_extra=True passes over it."

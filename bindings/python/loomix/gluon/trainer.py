@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
 from .._arguments import as_number, settings, suggests
-from ..base import MXNetError, MXNetValueError
+from ..base import AssertedError, MXNetError
 from ..model import _create_kvstore, read_whole, write_whole
 from .parameter import Parameter, ParameterDict
 
@@ -70,18 +70,18 @@ class Trainer:
         if isinstance(params, (dict, ParameterDict)):
             params = [params[key] for key in sorted(params.keys())]
         if not isinstance(params, (list, tuple)):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Trainer] params is of type {type(params).__name__}; expected a list or a dict of Parameters."
             )
         self._params: list[Parameter] = []
         self._param2idx: dict[int, int] = {}
         for i, param in enumerate(params):
             if not isinstance(param, Parameter):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Trainer] item {i} of params is of type {type(param).__name__}; expected a Parameter."
                 )
             if id(param) in self._param2idx:
-                raise MXNetValueError(f"[Trainer] Parameter '{param.name}' is given twice.")
+                raise AssertedError(f"[Trainer] Parameter '{param.name}' is given twice.")
             self._param2idx[id(param)] = i
             self._params.append(param)
             param._trainer = self
@@ -102,7 +102,7 @@ class Trainer:
         for param in self._params:
             own = param.list_ctx()
             if contexts is not None and contexts != own:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Trainer] Parameter '{param.name}' is on {own}, but those before it are on {contexts}; expected "
                     "all on the same devices."
                 )
@@ -113,7 +113,7 @@ class Trainer:
         params = dict(enumerate(self._params))
         if isinstance(optimizer, opt.Optimizer):
             if settings:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Trainer] optimizer_params is {settings}, but the optimizer is made already; expected the name "
                     "of one, or no optimizer_params."
                 )
@@ -146,14 +146,14 @@ class Trainer:
         if store is not None:
             is_async = self._distributed and "async" in store.type
             if is_async and wanted is False:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[Trainer] update_on_kvstore is False, but a store of type '{store.type}' has to update the "
                     "parameters itself; expected True or None."
                 )
             on_store = is_async or (on_store if wanted is None else wanted)
             if on_store and not store.is_capable("optimizer"):
                 if wanted:
-                    raise MXNetValueError(
+                    raise AssertedError(
                         f"[Trainer] update_on_kvstore is True, but a {type(store).__name__} runs no optimizer; "
                         "expected False or None."
                     )
@@ -214,7 +214,7 @@ class Trainer:
     def _set_scale(self, batch_size: int) -> None:
         as_number("Trainer", "batch_size", batch_size)
         if not batch_size > 0:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Trainer] batch_size is {batch_size}; expected a number above 0, as gradients are divided by it."
             )
         scale = self._scale / batch_size

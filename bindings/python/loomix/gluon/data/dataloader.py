@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ..._arguments import as_number, as_whole, expect, suggests
-from ...base import MXNetError, MXNetValueError
+from ...base import AssertedError, MXNetError
 from ...context import cpu_pinned
 from . import sampler as samplers
 from .pool_batches import ForkingPickler as ForkingPickler
@@ -136,7 +136,7 @@ class DataLoader:
     ) -> None:
         as_number("DataLoader", "timeout", timeout)
         if timeout <= 0:
-            raise MXNetValueError(f"[DataLoader] timeout is {timeout}; expected a number above 0.")
+            raise AssertedError(f"[DataLoader] timeout is {timeout}; expected a number above 0.")
         as_whole("DataLoader", "num_workers", num_workers)
         ordered = sampler is not None or batch_sampler is not None
         right = hasattr(dataset, "__getitem__") and (ordered or hasattr(dataset, "__len__"))
@@ -152,7 +152,7 @@ class DataLoader:
             dataset, batch_size, shuffle, sampler, last_batch
         )
         if batch_sampler is not None and (batch_size or shuffle or sampler is not None or last_batch):
-            raise MXNetValueError(
+            raise AssertedError(
                 "[DataLoader] batch_sampler is given, and batch_size, shuffle, sampler or last_batch, which it stands "
                 "for; expected one or the other."
             )
@@ -301,9 +301,9 @@ def _make_batches(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Sampler | None, last_batch: str | None
 ) -> BatchSampler:
     if batch_size is None:
-        raise MXNetValueError("[DataLoader] batch_size is missing; expected it or a batch_sampler.")
+        raise AssertedError("[DataLoader] batch_size is missing; expected it or a batch_sampler.")
     if sampler is None:
         sampler = (samplers.RandomSampler if shuffle else samplers.SequentialSampler)(len(dataset))
     elif shuffle:
-        raise MXNetValueError("[DataLoader] shuffle=True and a sampler are given; expected one of them.")
+        raise AssertedError("[DataLoader] shuffle=True and a sampler are given; expected one of them.")
     return samplers.BatchSampler(sampler, batch_size, last_batch or "keep")

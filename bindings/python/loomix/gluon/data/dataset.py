@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ndarray as nd
 from ... import recordio
 from ..._arguments import as_path, as_whole, expect
-from ...base import MXNetIndexError, MXNetTypeError, MXNetValueError
+from ...base import AssertedError, MXNetIndexError, MXNetTypeError
 from .sampler import FilterSampler, Sampler, SequentialSampler, counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Dataset:
         as_whole("Dataset.shard", "num_shards", num_shards, least=1)
         as_whole("Dataset.shard", "index", index)
         if not 0 <= index < num_shards:
-            raise MXNetValueError(f"[shard] index {index} is out of range; there are {num_shards} shards.")
+            raise AssertedError(f"[shard] index {index} is out of range; there are {num_shards} shards.")
         size, rest = divmod(len(self), num_shards)
         start = size * index + min(index, rest)
         return _SampledDataset(self, SequentialSampler(size + (index < rest), start))
@@ -163,7 +163,7 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise MXNetValueError("[ArrayDataset] no arrays are given; expected at least one.")
+            raise AssertedError("[ArrayDataset] no arrays are given; expected at least one.")
         for data in args:
             right = hasattr(data, "__len__") and hasattr(data, "__getitem__")
             expect(right, "ArrayDataset", "what came", data, "arrays, lists or data sets")
@@ -171,7 +171,7 @@ class ArrayDataset(Dataset):
         self._data = []
         for i, data in enumerate(args):
             if len(data) != self._length:
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[ArrayDataset] array {i} has {len(data)} samples and array 0 {self._length}; expected as many in "
                     "each."
                 )

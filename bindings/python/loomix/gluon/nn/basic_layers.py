@@ -11,7 +11,7 @@ import numpy as np
 from ... import ndarray as nd
 from ... import symbol as sym
 from ..._arguments import as_number, as_whole, expect
-from ...base import MXNetTypeError, MXNetValueError
+from ...base import AssertedError, MXNetTypeError
 from ..block import Block, HybridBlock
 from ..error_place import returned_nothing
 from ..utils import indented
@@ -616,7 +616,7 @@ class Lambda(Block):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not hasattr(nd, function):
-                raise MXNetValueError(f"[Lambda] mx.nd has no function {function!r}.")
+                raise AssertedError(f"[Lambda] mx.nd has no function {function!r}.")
             self._func_impl: Any = getattr(nd, function)
         elif callable(function):
             self._func_impl = function
@@ -653,7 +653,7 @@ class HybridLambda(HybridBlock):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not (hasattr(nd, function) and hasattr(sym, function)):
-                raise MXNetValueError(
+                raise AssertedError(
                     f"[HybridLambda] mx.nd and mx.sym do not both have a function {function!r}."
                 )
             self._func_name = function

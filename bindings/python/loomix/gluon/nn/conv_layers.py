@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._arguments import as_shape, as_whole
-from ...base import MXNetValueError
+from ...base import AssertedError
 from ..block import HybridBlock
 from .activations import Activation, check_activation
 
@@ -44,7 +44,7 @@ def axis_sizes(value: Any, count: int, who: str, what: str, least: int = 1) -> t
     if len(sizes) == 1 and not isinstance(value, (list, tuple)):
         sizes *= count
     if len(sizes) != count:
-        raise MXNetValueError(f"[{who}] {what} is {value!r}; expected a number or {count} of them.")
+        raise AssertedError(f"[{who}] {what} is {value!r}; expected a number or {count} of them.")
     for size in sizes:
         as_whole(who, what, size, least)
     return sizes
@@ -63,7 +63,7 @@ def check_layout(layout: str, axes: str, who: str, what: str = "layout") -> None
     """Raises a ValueError unless channels come before or behind the spatial axes."""
     allowed = ("NC" + axes, "N" + axes + "C")
     if layout not in allowed:
-        raise MXNetValueError(f"[{who}] {what} is {layout!r}; expected {allowed[0]!r} or {allowed[1]!r}.")
+        raise AssertedError(f"[{who}] {what} is {layout!r}; expected {allowed[0]!r} or {allowed[1]!r}.")
 
 
 def conv_text(layer: Any, ins: int, outs: int) -> str:
@@ -902,9 +902,7 @@ class ReflectionPad2D(HybridBlock):
         sizes = as_shape("ReflectionPad2D", "padding", padding)
         sizes = (0, 0, 0, 0, *sizes * 4) if len(sizes) == 1 else sizes
         if len(sizes) != 8:
-            raise MXNetValueError(
-                f"[ReflectionPad2D] padding is {padding!r}; expected a number or 8 of them."
-            )
+            raise AssertedError(f"[ReflectionPad2D] padding is {padding!r}; expected a number or 8 of them.")
         for size in sizes:
             as_whole("ReflectionPad2D", "padding", size, least=0)
         super().__init__(**kwargs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _core, symbol
 from ... import ndarray as nd
-from ...base import MXNetError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
+from ...base import AssertedError, AssertedShapeError, MXNetError, MXNetNotImplementedError, MXNetTypeError
 from ..block import Block, HybridBlock
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
@@ -30,7 +30,7 @@ def api_of(inputs: Any, who: str) -> Any:
 def check_layout(layout: str, who: str) -> None:
     """Raises a ValueError for a layout that does not begin with batch and steps."""
     if layout[:2] not in ("NT", "TN"):
-        raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'NTC' or 'TNC'.")
+        raise AssertedError(f"[{who}] layout is {layout!r}; expected 'NTC' or 'TNC'.")
 
 
 def split_steps(F: Any, length: int, inputs: Any, layout: str, who: str) -> list[Any]:
@@ -38,18 +38,18 @@ def split_steps(F: Any, length: int, inputs: Any, layout: str, who: str) -> list
     axis = layout.find("T")
     if isinstance(inputs, (list, tuple)):
         if len(inputs) != length:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{who}] {len(inputs)} inputs are given; expected one for each of {length} steps."
             )
         return list(inputs)
     if F is symbol:
         if len(inputs.list_outputs()) != 1:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{who}] the inputs are a group of {len(inputs.list_outputs())} outputs; expected one output, or "
                 f"a list with a symbol for each of {length} steps."
             )
     elif inputs.ndim <= axis or inputs.shape[axis] != length:
-        raise ShapeError(
+        raise AssertedShapeError(
             f"[{who}] the inputs have shape {inputs.shape}; expected {length} steps on axis {axis} (layout {layout})."
         )
     steps = F.SliceChannel(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
@@ -193,7 +193,7 @@ class RecurrentCell(Block):
 
     def _refuse_if_modified(self) -> None:
         if self._modified:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{type(self).__name__}] a modifier cell (Zoneout, Residual ...) stands in place of cell "
                 f"'{self.name}'; call that one."
             )
@@ -349,7 +349,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
             return
         given = shapes_of(states)
         if given != expected:
-            raise ShapeError(
+            raise AssertedShapeError(
                 f"[{self._who}] the states have the shapes {given}; expected {expected} for an input of shape "
                 f"{inputs.shape}."
             ) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ndarray as nd
 from ... import symbol
 from ..._arguments import as_whole
-from ...base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
+from ...base import AssertedError, MXNetNotImplementedError, MXNetTypeError, ShapeError
 from ..block import HybridBlock
 from .base_cell import new_state, shapes_of
 from .cell_groups import BidirectionalCell, HybridSequentialRNNCell
@@ -50,7 +50,7 @@ class RNNLayer(HybridBlock):
         super().__init__(**kwargs)
         who = type(self).__name__
         if layout not in ("TNC", "NTC"):
-            raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'TNC' or 'NTC'.")
+            raise AssertedError(f"[{who}] layout is {layout!r}; expected 'TNC' or 'NTC'.")
         for what, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
             as_whole(who, what, size, least=1)
         check_share(dropout, who, "dropout")
@@ -210,7 +210,7 @@ class RNNLayer(HybridBlock):
     def forward(self, x: Any, states: Any = None, sequence_length: Any = None) -> Any:
         """See :meth:`__call__`."""
         if (sequence_length is not None) != self._use_sequence_length:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{self._who}] sequence_length is {'missing' if self._use_sequence_length else 'given'}, but the "
                 f"layer was made with use_sequence_length={self._use_sequence_length}."
             )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...base import MXNetNotImplementedError, ShapeError
+from ...base import AssertedShapeError, MXNetNotImplementedError
 from ..utils import indented
 from .base_cell import (
     HybridRecurrentCell,
@@ -47,7 +47,7 @@ class _CellGroup(RecurrentCell):
             parts.append((cell, list(states[place : place + count])))
             place += count
         if place != len(states):
-            raise ShapeError(
+            raise AssertedShapeError(
                 f"[{self._who}] {len(states)} states are given, of the shapes {shapes_of(list(states))}; expected "
                 f"{place}: {[info['shape'] for info in self.state_info()]}."
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
+from ...base import AssertedError, MXNetNotImplementedError, MXNetTypeError
 from .base_cell import HybridRecurrentCell, api_of, as_wanted, check_is_cell, check_layout, mask_steps
 from .cell_groups import BidirectionalCell
 
@@ -21,7 +21,7 @@ def check_share(value: Any, who: str, what: str) -> None:
     if not isinstance(value, (float, int, np.number)):
         raise MXNetTypeError(f"[{who}] {what} is {value!r}; expected a number.")
     if not 0 <= float(value) <= 1:
-        raise MXNetValueError(f"[{who}] {what} is {value}; expected a share, 0 to 1.")
+        raise AssertedError(f"[{who}] {what} is {value}; expected a share, 0 to 1.")
 
 
 class DropoutCell(HybridRecurrentCell):
@@ -109,7 +109,7 @@ class ModifierCell(HybridRecurrentCell):
     def __init__(self, base_cell: Any) -> None:
         check_is_cell(base_cell, type(self).__name__)
         if base_cell._modified:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{type(self).__name__}] cell '{base_cell.name}' has a modifier already; modify that one instead."
             )
         base_cell._modified = True
@@ -204,7 +204,7 @@ class ZoneoutCell(ModifierCell):
 def refuse_both_ways(cell: Any, who: str) -> None:
     """Raises a ValueError for a cell that cannot go step by step."""
     if isinstance(cell, BidirectionalCell):
-        raise MXNetValueError(
+        raise AssertedError(
             f"[{who}] a BidirectionalCell reads whole sequences, not steps; use the modifier on its cells."
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base import MXNetValueError
+from ...base import AssertedError
 from .base_layer import RNNLayer
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RNN(RNNLayer):
         **kwargs: Unpack[BlockNames],
     ) -> None:
         if activation not in ("relu", "tanh"):
-            raise MXNetValueError(f"[RNN] activation is {activation!r}; expected 'relu' or 'tanh'.")
+            raise AssertedError(f"[RNN] activation is {activation!r}; expected 'relu' or 'tanh'.")
         inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
         super().__init__(
             f"rnn_{activation}",
@@ -153,7 +153,7 @@ class LSTM(RNNLayer):
         **kwargs: Unpack[BlockNames],
     ) -> None:
         if (state_clip_min is None) != (state_clip_max is None):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[LSTM] state_clip_min is {state_clip_min} and state_clip_max {state_clip_max}; expected both or none."
             )
         clip = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....base import MXNetValueError
+from ....base import AssertedError
 from ....context import cpu
 from ... import nn
 from ...block import HybridBlock
@@ -209,7 +209,7 @@ class BottleneckV2(_BlockV2):
 class _ResNet(Classifier):
     def _check(self, layers: Any, channels: Any) -> None:
         if len(layers) != len(channels) - 1:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[{type(self).__name__}] got {len(layers)} stages and {len(channels)} numbers of channels; "
                 "expected one number more than stages."
             )
@@ -360,9 +360,9 @@ def get_resnet(
     >>> net = mx.gluon.model_zoo.vision.get_resnet(version=1, num_layers=18, classes=10)
     """
     if num_layers not in _LAYERS:
-        raise MXNetValueError(f"[get_resnet] num_layers is {num_layers}; expected one of {list(_LAYERS)}.")
+        raise AssertedError(f"[get_resnet] num_layers is {num_layers}; expected one of {list(_LAYERS)}.")
     if version not in _CLASSES:
-        raise MXNetValueError(f"[get_resnet] version is {version}; expected 1 or 2.")
+        raise AssertedError(f"[get_resnet] version is {version}; expected 1 or 2.")
     is_deep, layers = _LAYERS[num_layers]
     network, basic, bottleneck = _CLASSES[version]
     net = network(bottleneck if is_deep else basic, layers, _BOTTLENECK if is_deep else _BASIC, **kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....base import MXNetValueError
+from ....base import AssertedError
 from ....context import cpu
 from ... import nn
 from ...contrib.nn import HybridConcurrent
@@ -59,7 +59,7 @@ class SqueezeNet(Classifier):
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if version not in _POOLS:
-            raise MXNetValueError(f"[SqueezeNet] version is {version!r}; expected '1.0' or '1.1'.")
+            raise AssertedError(f"[SqueezeNet] version is {version!r}; expected '1.0' or '1.1'.")
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self.features.add(nn.Conv2D(96, 7, 2) if version == "1.0" else nn.Conv2D(64, 3, 2))
