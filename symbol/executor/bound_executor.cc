@@ -9,6 +9,14 @@
 #include "symbol/passes/prune.h"
 
 namespace loomix {
+namespace {
+
+void note_versions(std::span<const NDArray> arrays, std::vector<uint64_t>& versions) {
+  versions.resize(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) versions[i] = arrays[i].storage().version();
+}
+
+}  // namespace
 
 BoundExecutor::BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                              BindOptions options)
@@ -161,7 +169,14 @@ std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
   if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
   Program& now = program(mode);
   now.run_forward();
-  last_ = {Ref<Program>(&now), mode == RunMode::training, false};
+  last_.program = Ref<Program>(&now);
+  last_.training = mode == RunMode::training;
+  last_.states_updated = false;
+  if (wants_gradients()) {
+    note_versions(arrays_.arguments, last_.arguments);
+    note_versions(arrays_.auxiliary_states, last_.auxiliary_states);
+    note_versions(outputs_, last_.outputs);
+  }
   return outputs_;
 }
 
@@ -192,17 +207,18 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optio
       "must be the same, or leave it out.",
       training ? "True" : "False", training ? "False" : "True");
   inference_gradients_ = inference_gradients_ || !training;
-  program(training ? RunMode::training : RunMode::inference_with_gradients);
+  if (!last_.program) last_.training = training;
+  program(last_.gradient_mode());
   check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
   }
-  run_backward(training);
+  run_backward();
 }
 
 void BoundExecutor::backward_from(std::span<const NDArray> head_gradients) {
   if (!wants_gradients()) return;
-  program(last_.training ? RunMode::training : RunMode::inference_with_gradients);
+  program(last_.gradient_mode());
   check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
     const NDArray& last = head_gradients_[i];
@@ -216,19 +232,99 @@ void BoundExecutor::backward_from(std::span<const NDArray> head_gradients) {
     head_gradients_[i] = now;
     for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].heads, i, now);
   }
-  run_backward(last_.training);
+  run_backward();
 }
 
-void BoundExecutor::run_backward(bool training) {
-  Program& own = program(training ? RunMode::training : RunMode::inference_with_gradients);
-  if (!last_.program) forward(training ? RunMode::training : RunMode::inference);
+// Gradients read an output where it lies, too; what a user has written there is not what the pass gave.
+std::optional<size_t> BoundExecutor::find_overwritten_output(const Places& places, const Program& own) const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].storage().version() != last_.outputs[i] && places.outputs[i] &&
+        own.backward_reads(places.outputs[i]))
+      return i;
+  }
+  return {};
+}
+
+// A change counts if the pass has read the array. Labels, which only gradients read, may come later. An argument that
+// gradients themselves set (a fixed gamma) has no effect by its value, and executors that share it all write it. Auxiliary
+// states count in inference, where operators take them for statistics of the batch.
+std::string BoundExecutor::find_overwritten(const Places& places, const Program& own, bool again) const {
+  const auto describe = [](const std::string& name, const NDArray& array) {
+    return fmt::format("'{}' (shape {})", name, array.shape().to_string());
+  };
+  for (size_t i = 0; i < arrays_.arguments.size(); ++i) {
+    const NDArray& argument = arrays_.arguments[i];
+    const ValueRef place = places.arguments[i];
+    if (argument.storage().version() == last_.arguments[i] || !place || own.backward_changes(place)) continue;
+    if (own.forward_reads(place) && (again || own.backward_reads(place)))
+      return describe(symbol_.list_arguments()[i], argument);
+  }
+  for (size_t i = 0; again && !last_.training && i < arrays_.auxiliary_states.size(); ++i) {
+    const NDArray& state = arrays_.auxiliary_states[i];
+    const ValueRef place = places.auxiliary_states[i];
+    if (state.storage().version() != last_.auxiliary_states[i] && place && own.forward_reads(place))
+      return describe(symbol_.list_auxiliary_states()[i], state);
+  }
+  return {};
+}
+
+std::string BoundExecutor::find_overwritten() {
+  if (!last_.program || !wants_gradients()) return {};
+  const RunMode mode = last_.gradient_mode();
+  const Program& own = program(mode);
+  const Places& places = places_[static_cast<int>(mode)];
+  const bool kept = is_kept(own);
+  const std::string input = find_overwritten(places, own, !kept);
+  if (!input.empty()) return "input " + input;
+  const auto output = kept ? find_overwritten_output(places, own) : std::nullopt;
+  if (!output) return {};
+  return fmt::format("output {} (shape {})", *output, outputs_[*output].shape().to_string());
+}
+
+void BoundExecutor::run_backward() {
+  if (!last_.program) forward(last_.training ? RunMode::training : RunMode::inference);
+  const RunMode mode = last_.gradient_mode();
+  Program& own = program(mode);
+  const Places& places = places_[static_cast<int>(mode)];
+  const bool again = !is_kept(own) || find_overwritten_output(places, own);
+  if (const std::string array = find_overwritten(places, own, again); !array.empty()) {
+    detail::throw_error<StateError>(
+        "[Executor] backward: {} was overwritten after the forward pass, and the gradients of that pass need "
+        "it; run forward({}) again before backward, or call backward before it is overwritten.",
+        array, last_.training ? "is_train=True" : "");
+  }
+  const auto put_outputs = [&](std::span<const NDArray> arrays) {
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (places.outputs[i]) own.replace(places.outputs[i], arrays[i]);
+    }
+  };
   std::vector<NDArray> states;
   if (last_.states_updated) {
     for (const NDArray& state : arrays_.auxiliary_states) states.push_back(copy_to(state, state.device()));
   }
-  if (last_.program.get() != &own || !own.keeps_values()) own.run_forward(&last_.program->random());
-  own.run_backward();
+  constexpr uint64_t kOverwritten = ~uint64_t{0};
+  for (size_t i = 0; i < arrays_.auxiliary_states.size(); ++i) {
+    uint64_t& version = last_.auxiliary_states[i];
+    if (version != arrays_.auxiliary_states[i].storage().version()) version = kOverwritten;
+  }
+  if (again) {
+    put_outputs(make_fresh_outputs());
+    try {
+      own.run_forward(&last_.program->random());
+      own.run_backward();
+    } catch (...) {  // a signal, for example, while a push waited
+      put_outputs(outputs_);
+      throw;
+    }
+    put_outputs(outputs_);
+  } else {
+    own.run_backward();
+  }
   for (size_t i = 0; i < states.size(); ++i) copy(states[i], arrays_.auxiliary_states[i]);
+  for (size_t i = 0; i < arrays_.auxiliary_states.size(); ++i) {
+    uint64_t& version = last_.auxiliary_states[i];  // that this pass itself writes does not count
+    if (version != kOverwritten) version = arrays_.auxiliary_states[i].storage().version();
+  }
   last_.program = Ref<Program>(&own);
   last_.states_updated = true;
 }
@@ -260,8 +356,10 @@ void BoundExecutor::replace_outputs(std::span<const NDArray> arrays) {
   }
 }
 
+void BoundExecutor::renew_outputs() { replace_outputs(make_fresh_outputs()); }
+
 // Outputs that are one value share memory again.
-void BoundExecutor::renew_outputs() {
+std::vector<NDArray> BoundExecutor::make_fresh_outputs() const {
   const auto& values = graph_.outputs;
   std::vector<NDArray> fresh;
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -277,16 +375,7 @@ void BoundExecutor::renew_outputs() {
                                                        old.dtype(), old.device()));
     }
   }
-  replace_outputs(fresh);
-}
-
-std::vector<char> BoundExecutor::backward_reads(Values values, RunMode mode) {
-  const Program& compiled = program(mode);
-  const Places& places = places_[static_cast<int>(mode)];
-  std::vector<char> reads;
-  for (const ValueRef place : values == Values::arguments ? places.arguments : places.outputs)
-    reads.push_back(place && compiled.backward_reads(place));
-  return reads;
+  return fresh;
 }
 
 void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {

@@ -77,9 +77,9 @@ class BoundExecutor final : public RefCounted {
   // of the pass is an error. Does nothing where no gradient was asked for.
   //
   // What the pass did not keep, or another use of the memory has overwritten since, is computed again with the pass's
-  // own random numbers, from the arguments as they are now; states that it changed are not changed twice. That is so
-  // at the first backward in inference (later passes keep what it needs), at a second backward, and after another
-  // executor has used shared memory.
+  // own random numbers; outputs that users see are left alone, and states that it changed are not changed twice. That is
+  // so at the first backward in inference (later passes keep what it needs), at a second backward, and after another
+  // executor has used shared memory. StateError if something that is read again was overwritten since the pass.
   void backward(std::span<const NDArray> head_gradients = {}, std::optional<RunMode> mode = {});
 
   // An executor for other shapes that shares memory with this one. Shapes not named may change only with `partial`;
@@ -102,9 +102,9 @@ class BoundExecutor final : public RefCounted {
   void renew_outputs();
   // backward() that reads the head gradients where they are, not from a copy.
   void backward_from(std::span<const NDArray> head_gradients);
-  // Of which of them the gradients of a pass in this mode read the elements.
-  enum class Values : uint8_t { arguments, outputs };
-  std::vector<char> backward_reads(Values values, RunMode mode);
+  // What the gradients of the last pass need and somebody has overwritten since: "input 'x' (shape (2, 3))", "output 0 (shape
+  // (2, 3))". Empty if nothing.
+  std::string find_overwritten();
 
   std::span<const NDArray> outputs() const { return outputs_; }
   const BoundArrays& arrays() const { return arrays_; }
@@ -122,17 +122,21 @@ class BoundExecutor final : public RefCounted {
   PlannedBytes compare_sharing(RunMode mode) { return program(mode).compare_sharing(); }
 
  private:
+  // Where the arrays are used in a compiled graph; empty where they are not.
+  struct Places {
+    std::vector<ValueRef> arguments, auxiliary_states, gradients, outputs, heads;
+  };
   BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                 BindOptions options);
   void check_arrays() const;
   void make_outputs();
   void check_head_gradients(std::span<const NDArray> head_gradients) const;
-  void run_backward(bool training);
+  void run_backward();
+  std::string find_overwritten(const Places& places, const Program& own, bool again) const;
+  std::optional<size_t> find_overwritten_output(const Places& places, const Program& own) const;
+  bool is_kept(const Program& own) const { return last_.program.get() == &own && own.keeps_values(); }
+  std::vector<NDArray> make_fresh_outputs() const;
   Program& program(RunMode mode);
-  // Where the arrays are used in a compiled graph; empty where they are not.
-  struct Places {
-    std::vector<ValueRef> arguments, auxiliary_states, gradients, outputs, heads;
-  };
   static void replace_in(const Ref<Program>& program, const std::vector<ValueRef>& places, size_t i,
                          const NDArray& array);
   Ref<Program> compile(RunMode mode);
@@ -174,6 +178,9 @@ class BoundExecutor final : public RefCounted {
     Ref<Program> program;  // none: there was no pass
     bool training = true;
     bool states_updated = false;  // by a backward pass
+    // Versions of the arrays when it was pushed.
+    std::vector<uint64_t> arguments, auxiliary_states, outputs;
+    RunMode gradient_mode() const { return training ? RunMode::training : RunMode::inference_with_gradients; }
   };
   Pass last_;
   bool inference_gradients_ = false;  // were asked for

@@ -43,11 +43,7 @@ Symbol with_own_outputs(const ops::OpTable& table, const Symbol& symbol) {
 class CachedGraph::Call final : public autograd::CustomFunction {
  public:
   Call(Ref<CachedGraph> graph, CompiledRef compiled, Ref<BoundExecutor> executor)
-      : graph_(std::move(graph)), compiled_(std::move(compiled)), executor_(std::move(executor)) {
-    for (const NDArray& argument : executor_->arrays().arguments)
-      versions_.push_back(argument.storage().version());
-    for (const NDArray& output : executor_->outputs()) versions_.push_back(output.storage().version());
-  }
+      : graph_(std::move(graph)), compiled_(std::move(compiled)), executor_(std::move(executor)) {}
   ~Call() override {
     const std::lock_guard lock(compiled_->mutex);
     compiled_->free.push_back(std::move(executor_));
@@ -60,35 +56,18 @@ class CachedGraph::Call final : public autograd::CustomFunction {
     LOOMIX_CHECK(!autograd::is_recording(), NotImplementedError,
                  "[{}] gradients of gradients do not go through a hybridized block; call hybridize(False).",
                  graph_->name_);
-    check_unchanged();
-    if (ran_) executor_->renew_outputs();  // the caller's arrays are not written again
+    if (const std::string array = executor_->find_overwritten(); !array.empty()) {
+      detail::throw_error<StateError>(
+          "[backward] {} of the hybridized block '{}' was overwritten after the call, and its gradient "
+          "needs it; write to a new array, or call backward first.",
+          array, graph_->name_);
+    }
     std::vector<NDArray> gradients = place_gradients(targets);
     executor_->backward_from(output_grads);
-    ran_ = true;
     return gradients;
   }
 
  private:
-  // Throws if an array was overwritten that the gradient needs. If the pass must run again, it needs every argument, and
-  // no output.
-  void check_unchanged() const {
-    const auto& arguments = executor_->arrays().arguments;
-    const auto outputs = executor_->outputs();
-    const size_t checked = arguments.size() + (ran_ ? 0 : outputs.size());
-    for (size_t i = 0; i < checked; ++i) {
-      const bool is_argument = i < arguments.size();
-      const NDArray& array = is_argument ? arguments[i] : outputs[i - arguments.size()];
-      if (array.storage().version() == versions_[i]) continue;
-      if (!ran_ && !compiled_->backward_reads[i]) continue;
-      detail::throw_error<StateError>(
-          "[backward] {} (shape {}) of the hybridized block '{}' was overwritten after the call, and "
-          "its gradient needs it; write to a new array, or call backward first.",
-          is_argument ? fmt::format("input '{}'", graph_->inputs_[graph_->arguments_[i]].name)
-                      : fmt::format("output {}", i - arguments.size()),
-          array.shape().to_string(), graph_->name_);
-    }
-  }
-
   // Where the gradients go: to their targets, else to new arrays.
   std::vector<NDArray> place_gradients(std::span<const NDArray> targets) {
     const BoundArrays& arrays = executor_->arrays();
@@ -114,8 +93,6 @@ class CachedGraph::Call final : public autograd::CustomFunction {
   Ref<CachedGraph> graph_;
   CompiledRef compiled_;
   Ref<BoundExecutor> executor_;
-  std::vector<uint64_t> versions_;  // of the arguments, then of the outputs, when the call was pushed
-  bool ran_ = false;
 };
 
 CachedGraph::CachedGraph(Runtime& runtime, Symbol symbol, std::string name, PlanOptions plan)
@@ -243,13 +220,6 @@ std::vector<NDArray> CachedGraph::call(std::span<const NDArray> inputs) {
   const CompiledRef compiled = find(signature_of(inputs, recording));
   const RunMode mode = compiled->signature.mode;
   Ref<BoundExecutor> executor = take(*compiled, inputs);
-  if (recording && compiled->backward_reads.empty()) {
-    std::vector<char> reads = executor->backward_reads(BoundExecutor::Values::arguments, mode);
-    const std::vector<char> outputs = executor->backward_reads(BoundExecutor::Values::outputs, mode);
-    reads.insert(reads.end(), outputs.begin(), outputs.end());
-    const std::lock_guard lock(compiled->mutex);
-    if (compiled->backward_reads.empty()) compiled->backward_reads = std::move(reads);
-  }
   executor->forward(mode);
   std::vector<NDArray> outputs(executor->outputs().begin(), executor->outputs().end());
   if (!recording) {

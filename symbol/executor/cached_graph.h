@@ -55,7 +55,6 @@ class CachedGraph final : public RefCounted {
     std::mutex mutex;
     std::vector<Ref<BoundExecutor>> free;
     size_t made = 0;
-    std::vector<char> backward_reads;  // one an argument, then one an output, as far as gradients are wanted
   };
   using CompiledRef = std::shared_ptr<Compiled>;
 

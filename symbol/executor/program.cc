@@ -238,17 +238,34 @@ void Program::replace(ValueRef value, const NDArray& array) {
   for (uint32_t step : users_[bound]) steps_[step].outdated = true;
 }
 
-bool Program::backward_reads(ValueRef value) const {
+template <class Uses>
+bool Program::any_use(size_t first_step, size_t end_step, ValueRef value, Uses uses) const {
   const int bound = index_[value];
-  for (size_t i = first_backward_; i < steps_.size(); ++i) {
+  for (size_t i = first_step; i < end_step; ++i) {
     const NodeId id = steps_[i].node;
     const auto inputs = graph_.inputs(id);
     for (size_t k = 0; k < inputs.size(); ++k) {
-      if (plan_.root[index_[inputs[k]]] != bound) continue;
-      if (!graph_[id].op->is_shape_only(*graph_[id].attrs, static_cast<int>(k))) return true;
+      if (plan_.root[index_[inputs[k]]] == bound && uses(graph_[id], static_cast<int>(k))) return true;
     }
   }
   return false;
+}
+
+bool Program::forward_reads(ValueRef value) const {
+  return any_use(0, first_backward_, value, [](const Node& node, int input) {
+    return !node.op->is_shape_only(*node.attrs, input) && !(node.op->is_loss && input > 0);
+  });
+}
+
+bool Program::backward_reads(ValueRef value) const {
+  return any_use(first_backward_, steps_.size(), value, [](const Node& node, int input) {
+    return !node.op->is_shape_only(*node.attrs, input) && !node.op->mutates(*node.attrs, input);
+  });
+}
+
+bool Program::backward_changes(ValueRef value) const {
+  return any_use(first_backward_, steps_.size(), value,
+                 [](const Node& node, int input) { return node.op->mutates(*node.attrs, input); });
 }
 
 // The same tags as the call's own, so that poisoning waits for just what the call waits for.

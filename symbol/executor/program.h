@@ -53,8 +53,11 @@ class Program final : public RefCounted {
   // Puts another array of the same shape, type and device in the place of one of Bindings, for runs from now on. What is
   // pushed already keeps the old one.
   void replace(ValueRef value, const NDArray& array);
-  // Whether the backward segment reads the elements of a value.
+  // Which segment uses the elements of a value, and how. Labels of a loss are read by its gradient only. What an operator of
+  // the backward segment changes, such as moving averages, does not count as read there.
+  bool forward_reads(ValueRef value) const;
   bool backward_reads(ValueRef value) const;
+  bool backward_changes(ValueRef value) const;
 
   // Called around the push of each call, with its inputs before and its outputs after.
   using Visit = std::function<void(NodeId, const Graph&, std::span<const NDArray>)>;
@@ -91,6 +94,8 @@ class Program final : public RefCounted {
   void choose_kernels();
   GraphPlan make_plan(bool inplace, bool co_share) const;
   void find_users();
+  template <class Uses>  // bool(const Node&, int input)
+  bool any_use(size_t first_step, size_t end_step, ValueRef value, Uses uses) const;
   void address_random_numbers(Step& step);
   void push(Step& step, bool visit = true);
   void push_gate();

@@ -442,6 +442,114 @@ def test_backward_after_another_executor_has_used_the_memory():
     np.testing.assert_allclose(run.aux_dict["bn_moving_mean"].asnumpy(), mean, rtol=1e-5)
 
 
+def bound_tanh():
+    net = sym.tanh(sym.FullyConnected(sym.var("x"), num_hidden=1, no_bias=True, name="fc"))
+    run = net.simple_bind(mx.cpu(), x=(1, 1))
+    run.arg_dict["x"][:] = 1
+    run.arg_dict["fc_weight"][:] = 0.3
+    return run
+
+
+@pytest.mark.parametrize("changed", ["x", "fc_weight"])
+@pytest.mark.parametrize("is_train, again", [(False, False), (True, True), (True, False)])
+def test_backward_of_a_pass_whose_arguments_were_overwritten(is_train, again, changed):
+    run = bound_tanh()
+    head = nd.ones((1, 1))
+    output = run.forward(is_train=is_train)[0]
+    if again:
+        run.backward(head)
+    before = gradients(run)
+    run.arg_dict[changed][:] = 0.1
+    hint = r"forward\(is_train=True\)" if is_train else r"forward\(\)"
+    with pytest.raises(mx.base.StateError, match=f"'{changed}'.*was overwritten after.*run {hint} again"):
+        run.backward(head)
+    assert_same(gradients(run), before)
+    np.testing.assert_allclose(output.asnumpy(), np.tanh(0.3), rtol=1e-5)
+    run.forward(is_train=is_train)
+    run.backward(head)
+    slope = 1 - np.tanh(0.1 if changed == "fc_weight" else 0.03) ** 2
+    factor = 0.1 if changed == "x" else 1
+    np.testing.assert_allclose(run.grad_dict["fc_weight"].asnumpy(), slope * factor, rtol=1e-5)
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_statistics_that_changed_after_the_pass(is_train):
+    run = bound_noisy()
+    head = nd.ones((6, 2))
+    _, want, _ = reference(is_train, head)
+    mx.random.seed(7)
+    run.forward(is_train=is_train)
+    if is_train:  # which has statistics of its own
+        run.backward(head)
+    run.aux_dict["bn_moving_var"][:] = 9
+    if is_train:
+        run.backward(head)
+        assert_same(gradients(run), want)
+        assert (run.aux_dict["bn_moving_var"].asnumpy() == 9).all()
+    else:
+        with pytest.raises(mx.base.StateError, match="'bn_moving_var'.*overwritten"):
+            run.backward(head)
+
+
+def test_what_no_gradient_needs_may_change_after_the_pass():
+    net = sym.SoftmaxOutput(
+        sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc"), sym.var("label"), name="softmax"
+    )
+    run = net.simple_bind(mx.cpu(), x=(3, 4), label=(3,), grad_req={"fc_weight": "write", "fc_bias": "write"})
+    for array in run.arg_arrays:
+        array[:] = nd.random.normal(shape=array.shape)
+    for is_train in (False, True, True):
+        probability = run.forward(is_train=is_train)[0].asnumpy()
+        if is_train:
+            run.arg_dict["fc_weight"][:] += 1  # needed for the gradient of x, which is not wanted
+        labels = [[0, 1, 0], [1, 1, 0]][: 1 if is_train else 2]
+        for label in labels:
+            run.arg_dict["label"][:] = label
+            run.backward()
+            want = (probability - np.eye(2)[label]).sum(axis=0)
+            np.testing.assert_allclose(run.grad_dict["fc_bias"].asnumpy(), want, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_train", [False, True])
+def test_backward_leaves_outputs_alone(is_train):
+    run = bound_tanh()
+    head = nd.ones((1, 1))
+    output = run.forward(is_train=is_train)[0]
+    output[:] = 5  # what the gradient of tanh would read
+    for _ in range(2):
+        run.backward(head)
+        np.testing.assert_allclose(run.grad_dict["fc_weight"].asnumpy(), 1 - np.tanh(0.3) ** 2, rtol=1e-5)
+        assert output.asscalar() == 5
+    assert run.forward(is_train=is_train)[0] is output
+    np.testing.assert_allclose(output.asnumpy(), np.tanh(0.3), rtol=1e-5)
+
+
+def test_executors_that_share_parameters_in_turn():
+    """Gradients change moving averages, and gammas that are fixed: the other's gradients do not depend on that."""
+    net = sym.tanh(sym.BatchNorm(sym.var("x"), momentum=0.5, name="bn"))
+    first = net.simple_bind(mx.cpu(), x=(6, 5))
+    states = first.aux_dict
+    second = net.bind(
+        mx.cpu(),
+        {**first.arg_dict, "x": nd.random.normal(shape=(6, 5))},
+        {"x": nd.zeros((6, 5))},
+        aux_states=states,
+    )
+    first.arg_dict["x"][:] = nd.random.normal(shape=(6, 5))
+    head = nd.random.normal(shape=(6, 5))
+    wants = []
+    for run in (first, second):
+        run.forward(is_train=True)
+        run.backward(head)
+        wants.append(run.grad_dict["x"].asnumpy())
+    for run in (first, second):
+        run.forward(is_train=True)
+    for _ in range(2):
+        for run, want in zip((first, second), wants):
+            run.backward(head)
+            np.testing.assert_allclose(run.grad_dict["x"].asnumpy(), want, rtol=1e-5)
+
+
 def test_backward_where_no_gradient_was_asked_for_does_nothing():
     run = linear().bind(mx.cpu(), arrays(), grad_req="null")
     run.backward()

@@ -801,6 +801,19 @@ def test_inputs_written_before_backward_are_an_error():
         y.backward()
 
 
+def test_a_fixed_gamma_that_gradients_set_is_not_overwritten():
+    net = nn.BatchNorm(scale=False)
+    net.initialize()
+    net.hybridize()
+    xs = [nd.random.normal(shape=(4, 3)) for _ in range(2)]
+    with autograd.record():
+        outs = [net(x) * 3 for x in xs]
+    for retain in (True, False):
+        for out in outs:
+            out.backward(retain_graph=retain)
+            assert (net.beta.grad().asnumpy() == 12).all()
+
+
 def test_a_list_of_children_that_changes_is_traced_again():
     net = nn.HybridSequential()
     net.add(nn.HybridLambda(lambda F, x: x + 1))

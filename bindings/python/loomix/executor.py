@@ -165,8 +165,9 @@ class Executor:
         """Computes the gradients of the arguments for the last forward pass; without one, a pass is run first.
 
         It may be called again, with other head gradients for example: what the first call has overwritten is
-        computed again with the same random numbers, from the arguments as they are then. So is, the first time,
-        what ``forward(is_train=False)`` does not keep. Where no gradient was asked for, nothing happens.
+        computed again with the same random numbers. So is, the first time, what ``forward(is_train=False)`` does not
+        keep. Arguments that this reads must not have changed since the forward pass: StateError names one that has.
+        Where no gradient was asked for, nothing happens.
 
         Parameters
         ----------

@@ -316,7 +316,7 @@ TEST(Executor, AStepThatReadsOnlyShapesWaitsForTheRunBefore) {
   executor->forward(RunMode::training);
   executor->forward(RunMode::training)[0].wait_to_read();
   std::promise<void> release;  // what the last step of the first run waits for
-  const engine::Tag tag{&arrays.arguments[1].var(), engine::Access::write};
+  const engine::Tag tag{&arrays.arguments[1].var(), engine::Access::use};
   bench.engine->push({}, {&tag, 1},
                      [done = release.get_future().share()](engine::RunContext&) { done.wait(); });
   executor->backward({&first, 1});
