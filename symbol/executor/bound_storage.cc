@@ -46,10 +46,13 @@ std::vector<StorageType> BoundExecutor::store(Placement& placed, const Constants
     const auto in = stypes.first(inputs.size());
     const auto out = stypes.subspan(inputs.size());
     const bool dense = std::none_of(in.begin(), in.end(), is_sparse);
-    if ((dense && !makes_sparse(*node.op)) || node.num_saved > 0 || !node.op->has_sparse_kernels()) {
+    const auto give_up = [&] {
+      if (!dense) explain_fallback(runtime_, *node.op, in);
       std::fill(out.begin(), out.end(), StorageType::dense);
       return dense;
-    }
+    };
+    if ((dense && !makes_sparse(*node.op)) || node.num_saved > 0 || !node.op->has_sparse_kernels())
+      return give_up();
     const auto view = [&](int value) {
       return TensorView{nullptr, known.dtypes[value], known.shapes[value]};
     };
@@ -61,8 +64,7 @@ std::vector<StorageType> BoundExecutor::store(Placement& placed, const Constants
     const ops::KernelSpec spec{all.first(inputs.size()), all.subspan(inputs.size()), req};
     if (choose_by_storage(runtime_, *node.op, node.attrs, spec, stypes, placed.devices[id]).kernel)
       return true;
-    std::fill(out.begin(), out.end(), StorageType::dense);
-    return false;
+    return give_up();
   };
   Stored stored = assign_storage(placed, runtime_.table(), request);
   placed.graph = std::move(stored.graph);

@@ -210,16 +210,6 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
   return {std::move(out), true};
 }
 
-// What `LOOMIX_EXPLAIN=dispatch` says when no kernel takes the storage types.
-void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const NDArray* const> in) {
-  if (!runtime.dispatch_listener) return;
-  std::string stypes;
-  for (const NDArray* array : in)
-    stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(array->stype()));
-  (*runtime.dispatch_listener)(
-      fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
-}
-
 // Sparse inputs as dense arrays, for kernels that know no others. Those of which only the shape counts have any content.
 void make_dense(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray* const> in,
                 Dense& dense) {
@@ -261,7 +251,9 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       return std::move(sparse.out);
     }
     if (is_sparse) {
-      explain_fallback(runtime, op, in);
+      InlineVector<StorageType, 6> stypes;
+      for (const NDArray* array : in) stypes.push_back(array->stype());
+      explain_fallback(runtime, op, stypes);
       make_dense(op, *attrs, in, dense);
       in = dense.in;
     }

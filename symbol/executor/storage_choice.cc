@@ -38,4 +38,13 @@ ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, cons
   return {};
 }
 
+void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const StorageType> in) {
+  if (!runtime.dispatch_listener) return;
+  std::string stypes;
+  for (const StorageType stype : in)
+    stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(stype));
+  (*runtime.dispatch_listener)(
+      fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
+}
+
 }  // namespace loomix

@@ -20,4 +20,7 @@ inline bool makes_sparse(const ops::OpDef& op) {
 ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                     ops::KernelSpec spec, std::span<StorageType> stypes, Device device);
 
+// What `LOOMIX_EXPLAIN=dispatch` says when there is no such kernel, and the inputs are made dense.
+void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const StorageType> in);
+
 }  // namespace loomix

@@ -47,5 +47,21 @@ mx.nd.cos(rows).wait_to_read()
     assert "dispatch: cos: no kernel takes storage types (row_sparse); the inputs are made dense" in lines
 
 
+def test_dense_fallbacks_in_bound_graphs_are_named_once():
+    lines = explained("""
+import loomix as mx
+x = mx.sym.Variable("x", stype="csr")
+net = mx.sym.softmax(x) + mx.sym.softmax(mx.sym.cos(x))
+run = net.simple_bind(mx.cpu(), x=(3, 4), grad_req="null")
+for _ in range(2):
+    run.forward()
+""")
+    fallbacks = [line for line in lines if line.endswith("made dense")]
+    assert fallbacks == [
+        f"dispatch: {op}: no kernel takes storage types (csr); the inputs are made dense"
+        for op in ("softmax", "cos")
+    ]
+
+
 def test_nothing_is_said_unasked():
     assert not [line for line in explained(CONVOLUTION, topic="") if "dispatch" in line]
