@@ -68,7 +68,7 @@ Shape output_of(const ConvolutionParams& p, const Shape& data) {
 template <class P>
 void infer(const P& p, ShapeInfer& s) {
   relate(p, s, 0);
-  if (!p.no_bias) s.set_in(P::kModulated ? 4 : 3, Shape{p.num_filter});
+  if (!p.no_bias && s.in(0).ndim_known()) s.set_in(P::kModulated ? 4 : 3, Shape{p.num_filter});
   if (s.in(0).is_known()) s.set_out(0, output_of(p, s.in(0)));
 }
 

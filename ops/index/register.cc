@@ -43,18 +43,18 @@ void take_shape(const TakeParams& p, ShapeInfer& s) {
   s.set_out(0, shape);
 }
 
+// While nothing is known of the data nothing is said of the weight, as in MXNet: scripts take () for "not known yet".
 void embedding_shape(const EmbeddingParams& p, ShapeInfer& s) {
-  s.set_in(1, Shape{p.input_dim, p.output_dim});
-  if (s.in(0).ndim_known()) {
-    Shape shape = s.in(0);
-    shape.push_back(p.output_dim);
-    s.set_out(0, shape);
-  }
   if (s.out(0).ndim() > 0) {
     Shape shape = s.out(0);
     shape.resize(shape.ndim() - 1);
     s.set_in(0, shape);
   }
+  if (!s.in(0).ndim_known()) return;
+  Shape shape = s.in(0);
+  shape.push_back(p.output_dim);
+  s.set_out(0, shape);
+  s.set_in(1, Shape{p.input_dim, p.output_dim});
 }
 
 void embedding_type(const EmbeddingParams& p, TypeInfer& t) {

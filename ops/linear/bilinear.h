@@ -66,7 +66,7 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
      BilinearShapes shapes(s, 0, 1, -1);
      relate(p, shapes);
      if constexpr (with_bias) {
-       if (!p.no_bias) s.set_in(2, bias_shape(p));
+       if (!p.no_bias && s.in(0).ndim_known()) s.set_in(2, bias_shape(p));  // with the weight
      }
    }).gradient([](const P&, GradBuilder& g) {
     if (g.wants(0)) g.set(0, g.call1(ops.fa, {g.grad_of(0), g.in(1), g.in(0)}, g.attrs()));

@@ -147,7 +147,7 @@ def test_inference():
     assert net().infer_shape((8, 10))[1] == [(8, 4)]
     with pytest.warns(UserWarning, match="data"):
         assert net().infer_shape() == (None, None, None)
-    assert net().infer_shape_partial()[0][:3] == [(), (), (4,)]
+    assert net().infer_shape_partial()[0] == [()] * 4
     assert net().infer_type(data="float64")[0] == [np.float64] * 4
     assert net().infer_type(data=np.float32)[1] == [np.float32]
     with pytest.raises(ValueError):
@@ -159,10 +159,17 @@ def test_inference():
 def test_partial_inference():
     fc = sym.FullyConnected(sym.var("data"), num_hidden=128, name="fc1")
     arguments, outputs, _ = fc.infer_shape_partial()
-    assert arguments[:2] == [(), ()] and outputs == [()]
+    assert arguments == [()] * 3 and outputs == [()]
     assert fc.infer_shape_partial(data=(0, 5)) == ([(0, 5), (128, 5), (128,)], [(0, 128)], [])
     conv = sym.Convolution(sym.var("data"), num_filter=8, kernel=(3, 3), name="c")
-    assert conv.infer_shape_partial()[0][:2] == [(), ()] and conv.infer_shape_partial()[1] == [()]
+    assert conv.infer_shape_partial() == ([()] * 3, [()], [])
+    embedding = sym.Embedding(sym.var("data"), input_dim=10, output_dim=4, name="e")
+    assert embedding.infer_shape_partial() == ([(), ()], [()], [])
+    assert embedding.infer_shape_partial(data=(0,)) == ([(0,), (10, 4)], [(0, 4)], [])
+    offset = sym.contrib.DeformableConvolution(
+        sym.var("data"), sym.var("offset"), num_filter=8, kernel=(3, 3), name="d"
+    )
+    assert offset.infer_shape_partial() == ([()] * 4, [()], [])
     known = [(2, 3, 0, 5), (8, 3, 3, 3), (8,)]
     assert conv.infer_shape_partial(data=(2, 3, 0, 5)) == (known, [(2, 8, 0, 3)], [])
 
