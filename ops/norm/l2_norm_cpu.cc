@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
 #include "ops/lane_sums.h"
+#include "ops/plane_sums.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -232,28 +232,41 @@ void backward_lrn(const LRNParams& p, const Shape& shape, const T* grad, const T
   }
 }
 
+int64_t window_size(const LRNParams& p, const Shape& data) {
+  return std::max<int64_t>(1, std::min<int64_t>(p.nsize, data[1]));
+}
+
+// For the terms of windows that are too large for the stack.
+size_t backward_lrn_scratch(const LRNParams& p, const KernelSpec& spec) {
+  const int64_t kept = window_size(p, spec.in[0].shape);
+  return kept > kKept ? slots_bytes(spec, 2 * kept, accum_size(spec.in[0].dtype)) : 0;
+}
+
 // grad, data -> gradient of data.
 void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
   const int64_t plane = shape[2] * shape[3];
-  const int64_t kept = std::max<int64_t>(1, std::min<int64_t>(p.nsize, shape[1]));
+  const int64_t kept = window_size(p, shape);
   const int64_t at_once = std::min(kPlaces, std::max<int64_t>(1, kKept / kept));
   const int64_t pieces = (plane + at_once - 1) / at_once;
   dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
     using A = Accum<T>;
+    ScratchSlots slots = slots_of(args.scratch, 2 * kept, sizeof(A));
     engine::parallel_each(*args.context, shape[0] * pieces, 1, [&](int64_t piece) {
       const int64_t place = piece % pieces * at_once;
       const int64_t first = piece / pieces * shape[1] * plane + place;
-      A terms[2 * kKept];
-      std::vector<A> many;  // for windows of more than kKept channels
-      A* direct = terms;
+      const auto run = [&](A* direct, A* spread) {
+        backward_lrn(p, shape, args.in[0].as<T>() + first, args.in[1].as<T>() + first,
+                     args.out[0].mutable_as<T>() + first, std::min(at_once, plane - place), kept, direct,
+                     spread);
+      };
       if (kept > kKept) {
-        many.resize(static_cast<size_t>(2 * kept));
-        direct = many.data();
+        const ScratchSlots::Use memory(slots);
+        run(memory.as<A>(), memory.as<A>() + kept);
+      } else {
+        A direct[kKept], spread[kKept];
+        run(direct, spread);
       }
-      backward_lrn(p, shape, args.in[0].as<T>() + first, args.in[1].as<T>() + first,
-                   args.out[0].mutable_as<T>() + first, std::min(at_once, plane - place), kept, direct,
-                   direct + std::max(kept, kKept));
     });
   });
 }
@@ -264,7 +277,7 @@ void kernels_l2_norm(OpTable& table) {
   table.kernel<l2_normalization_cpu>("L2Normalization", "l2_normalization_cpu");
   table.kernel<backward_l2_normalization_cpu>("_backward_L2Normalization", "backward_l2_normalization_cpu");
   table.kernel<lrn_cpu>("LRN", "lrn_cpu");
-  table.kernel<backward_lrn_cpu>("_backward_LRN", "backward_lrn_cpu");
+  table.kernel<backward_lrn_cpu, backward_lrn_scratch>("_backward_LRN", "backward_lrn_cpu");
 }
 
 }  // namespace loomix::ops
