@@ -266,9 +266,14 @@ class OpCall::Run {
   DeferredOutputs deferred_;
 };
 
-void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) const {
-  const bool infinite_inputs = check_inputs(*op_, *attrs_, in());
+bool OpCall::check_given() const {
+  const bool infinite = check_inputs(*op_, *attrs_, in());
   check_labels(*op_, *attrs_, in());
+  return infinite;
+}
+
+void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) const {
+  const bool infinite_inputs = check_given();
   run(context, random);
   check_outputs(*op_, *attrs_, infinite_inputs, out(), req_);
 }
@@ -290,6 +295,11 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
                     engine::Completion completion) {
     auto run = std::make_unique<AsyncRun>(call, context, random, std::move(completion));
     run->checked_ = checked;
+    try {
+      if (checked) run->infinite_inputs_ = call.check_given();
+    } catch (...) {
+      return run->completion_.fail(std::current_exception());
+    }
     AsyncRun& sink = *run.release();  // from here on its completion owns it
     const ops::AsyncKernelFn kernel = call.choice_.kernel->run_async;
     AsyncRun* unwound = nullptr;
@@ -320,7 +330,7 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
       engine::RunContext context;  // of whatever thread this is: one core, no stream
       context.device = call_->device_;
       run_.finish(context);
-      if (checked_) check_outputs(*call_->op_, *call_->attrs_, false, call_->out(), call_->req_);
+      if (checked_) check_outputs(*call_->op_, *call_->attrs_, infinite_inputs_, call_->out(), call_->req_);
     } catch (...) {
       return completion_.fail(std::current_exception());
     }
@@ -335,7 +345,8 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
       nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
   std::thread::id starter_;
   int uncaught_ = 0;
-  bool checked_ = false;  // whether its outputs are
+  bool checked_ = false;  // whether its values are
+  bool infinite_inputs_ = false;
 };
 
 void OpCall::push(Runtime& runtime, int16_t priority) {

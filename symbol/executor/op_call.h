@@ -80,6 +80,7 @@ class OpCall final : public RefCounted {
   void prepare_detours(Runtime& runtime);
   ops::KernelArgs arguments(engine::RunContext& context, ops::RandomStream random) const;
   void run(engine::RunContext& context, ops::RandomStream random) const;
+  bool check_given() const;  // inputs and labels; whether an input is infinite
   void run_checked(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }

@@ -144,6 +144,22 @@ def test_of_custom_operators(checked):
         mx.nd.Custom(mx.nd.zeros(1), op_type="makes_nan").asnumpy()
 
 
+def test_what_custom_operators_are_given(checked):
+    class Same(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("gives_what_it_gets")
+    class Prop(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Same()
+
+    infinite, nan = mx.nd.array(np.array([np.inf])), mx.nd.array(np.array([np.nan]))
+    assert np.isinf(mx.nd.Custom(infinite, op_type="gives_what_it_gets").asnumpy())
+    with pytest.raises(ValueError, match=r"Custom got NaN: element \(0,\) of input 'data'"):
+        mx.nd.Custom(nan, op_type="gives_what_it_gets").asnumpy()
+
+
 def test_the_environment():
     script = "import loomix as mx\nmx.nd.log(mx.nd.array([-1])).asnumpy()"
     for value, code in (("1", 1), ("0", 0)):
