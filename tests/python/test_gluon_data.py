@@ -515,3 +515,10 @@ def test_pictures_of_a_folder_train(tmp_path):
     for x, y in data.DataLoader(pictures.transform_first(steps), 3, num_workers=2):
         assert x.shape == (3, 3, 8, 8) and y.shape == (3,)
         assert isinstance(gluon.nn.Flatten()(x), nd.NDArray)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("samples", [[np.ones(2), np.ones(3)], [([1.0, 2.0], 0), ([1.0], 1)]])
+def test_samples_of_different_shapes_are_named(samples, workers):
+    with pytest.raises(mx.MXNetError, match=r"samples of a batch have the shapes \(2,\), .*batchify_fn"):
+        next(iter(data.DataLoader(samples, 2, num_workers=workers)))

@@ -237,3 +237,12 @@ def test_what_mxnet_asserts_is_an_assertion_error(call, tmp_path):
     for kind in (AssertionError, ValueError, mx.MXNetError):
         with pytest.raises(kind):
             call(str(tmp_path / "net.params"))
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_an_input_too_many_is_no_second_weight(hybrid):
+    layer = nn.Dense(3, in_units=2, prefix="layer_")
+    layer.initialize()
+    layer.hybridize(hybrid)
+    with pytest.raises(TypeError, match=r"\[Dense\] got 2 inputs; expected x\. \(in block 'layer'"):
+        layer(nd.ones((1, 2)), nd.ones((1, 2)))

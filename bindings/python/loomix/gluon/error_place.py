@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_place", "returned_nothing"]
 
+_TAKEN = re.compile(r"hybrid_forward\(\) got multiple values for argument '(\w+)'")
 _NAMED = re.compile(r"Parameter '([^']+)'|in node '([^']+)'")
 
 
@@ -72,6 +74,16 @@ def _search(block: Block, name: str) -> tuple[Block, list[str]]:
             return block, path
 
 
+def _too_many(text: str, block: Block, args: Sequence[Any]) -> str | None:
+    """What to say where an input came in the place of a parameter, which Python calls a second value for it."""
+    taken = _TAKEN.search(text)
+    if not taken or taken[1] not in block._reg_params:
+        return None
+    forward = block.hybrid_forward  # type: ignore[attr-defined]
+    names = [name for name in inspect.signature(forward).parameters if name not in block._reg_params]
+    return f"[{type(block).__name__}] got {len(args)} inputs; expected {', '.join(names[1:])}."
+
+
 def add_place(error: Exception, block: Block, args: Sequence[Any]) -> None:
     """Adds to an error the innermost block that it came from, its arguments and parameters, and the way to it from
     this block, which was called with these arguments."""
@@ -79,7 +91,8 @@ def add_place(error: Exception, block: Block, args: Sequence[Any]) -> None:
         return
     place = getattr(error, "block_place", None)
     if place is None:
-        place = error.block_place = _Place(error.args[0], block, args)  # type: ignore[attr-defined]
+        text = _too_many(error.args[0], block, args) or error.args[0]
+        place = error.block_place = _Place(text, block, args)  # type: ignore[attr-defined]
     else:
         place.enter(block)
     error.args = (str(place), *error.args[1:])

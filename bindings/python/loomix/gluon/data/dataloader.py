@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ..._arguments import as_number, as_whole, expect, suggests
-from ...base import AssertedError, MXNetError
+from ...base import AssertedError, AssertedShapeError, MXNetError
 from ...context import cpu_pinned
 from . import sampler as samplers
 from .pool_batches import ForkingPickler as ForkingPickler
@@ -38,7 +38,7 @@ def default_batchify_fn(data: Any) -> Any:
         return nd.stack(*data)
     if isinstance(data[0], tuple):
         return [default_batchify_fn(part) for part in zip(*data)]
-    array = np.asarray(data)
+    array = _as_one(data)
     return nd.array(array, dtype=array.dtype)
 
 
@@ -48,7 +48,24 @@ def default_mp_batchify_fn(data: Any) -> Any:
         return np.stack([item.asnumpy() for item in data])
     if isinstance(data[0], tuple):
         return [default_mp_batchify_fn(part) for part in zip(*data)]
-    return np.asarray(data)
+    return _as_one(data)
+
+
+def _as_one(samples: Any) -> np.ndarray:
+    """One array of samples that are arrays of NumPy's, numbers or lists."""
+    try:
+        return np.asarray(samples)
+    except ValueError as error:
+        try:
+            shapes = list(dict.fromkeys(np.shape(sample) for sample in samples))
+        except ValueError:  # a sample is ragged itself
+            raise error from None
+        if len(shapes) < 2:
+            raise
+        raise AssertedShapeError(
+            f"[DataLoader] the samples of a batch have the shapes {', '.join(map(str, shapes[:10]))}; expected equal "
+            "ones, or a batchify_fn that makes them equal."
+        ) from None
 
 
 def _stacked_later(data: Any) -> Any:
