@@ -19,7 +19,7 @@ from shared_training import (
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
     pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.source, pytest.mark.xdist_group("cluster")]
 
 BATCH, STEPS = 4, 10
 

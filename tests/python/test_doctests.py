@@ -62,6 +62,7 @@ def documented():
                     yield name, member, getattr(module, member, None)
 
 
+@pytest.mark.source
 def test_public_names_have_examples():
     bare = set()
     for name, member, value in documented():
@@ -74,6 +75,7 @@ def test_public_names_have_examples():
     assert bare == WITHOUT_EXAMPLE
 
 
+@pytest.mark.source
 def test_functions_of_arrays_are_on_a_page():
     """Those written in Python; the operators have pages of their own."""
     shown = {value for _, _, value in documented() if isinstance(value, types.FunctionType)}

@@ -366,6 +366,7 @@ def test_features_are_those_of_the_build():
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash on PATH")
+@pytest.mark.source
 def test_setups_in_one_folder_wait_for_each_other(tmp_path):
     """Two at once would write over each other's object files and archives."""
     folder, tools, programs = tmp_path / "tree", tmp_path / "tree/tools", tmp_path / "bin"

@@ -137,6 +137,7 @@ mx.test_utils.assert_almost_equal(np.ones(2), mx.nd.ones(2))
 """
 
 
+@pytest.mark.source
 def test_a_type_checker_sees_typos_and_nothing_else(tmp_path):
     api = pytest.importorskip(
         "mypy.api", reason="mypy is in the extra `types`; tools/check_types.sh installs it"
