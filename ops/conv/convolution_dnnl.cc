@@ -417,49 +417,33 @@ struct As : Of {
 };
 
 template <class P, class Of>
-void add(OpTable& table, const std::string& op, const char* winograd, const char* direct,
-         const char* direct_bfloat) {
+void add(OpTable& table, const std::string& op) {
   using F = ConvFamily<P>;
   const auto kernel = [&]<algorithm how, DType type>(const char* name) {
     table.prepared_kernel<P, Checked<F, ConvKernel<F, As<Of, how, type>>>,
                           accepts_as<F, Of::kPass, how, type>>(op, name);
   };
-  kernel.template operator()<kWinograd, DType::float32>(winograd);
-  kernel.template operator()<kDirect, DType::float32>(direct);
-  kernel.template operator()<kDirect, DType::bfloat16>(direct_bfloat);
+  kernel.template operator()<kWinograd, DType::float32>("convolution_winograd_dnnl");
+  kernel.template operator()<kDirect, DType::float32>("convolution_dnnl");
+  kernel.template operator()<kDirect, DType::bfloat16>("convolution_bfloat16_dnnl");
 }
 
 template <class P>
-void add_forward(OpTable& table, const std::string& op) {
-  add<P, Forward>(table, op, "convolution_winograd_dnnl", "convolution_dnnl", "convolution_bfloat16_dnnl");
-}
-template <class P>
-void add_data(OpTable& table, const std::string& op) {
-  add<P, ToData>(table, op, "convolution_data_winograd_dnnl", "convolution_data_dnnl",
-                 "convolution_data_bfloat16_dnnl");
-}
-template <class P>
-void add_weight(OpTable& table, const std::string& op) {
-  add<P, ToWeight>(table, op, "convolution_weight_winograd_dnnl", "convolution_weight_dnnl",
-                   "convolution_weight_bfloat16_dnnl");
-}
-
-template <class P>
-void add_passes(OpTable& table, const std::string& name) {
-  add_forward<P>(table, name);
-  add_data<P>(table, "_backward_" + name + "_data");
-  add_weight<P>(table, "_backward_" + name + "_weight");
+void add_passes(OpTable& table, const std::string& forward, const std::string& data,
+                const std::string& weight) {
+  add<P, Forward>(table, forward);
+  add<P, ToData>(table, data);
+  add<P, ToWeight>(table, weight);
 }
 
 }  // namespace
 
 void kernels_conv_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
-  add_passes<ConvolutionParams>(table, "Convolution");
-  add_passes<ConvolutionV1Params>(table, "Convolution_v1");
-  add_data<DeconvolutionParams>(table, "Deconvolution");
-  add_forward<DeconvolutionParams>(table, "_backward_Deconvolution_data");
-  add_weight<DeconvolutionParams>(table, "_backward_Deconvolution_weight");
+  const std::string of = "_backward_Convolution", v1 = of + "_v1", back = "_backward_Deconvolution";
+  add_passes<ConvolutionParams>(table, "Convolution", of + "_data", of + "_weight");
+  add_passes<ConvolutionV1Params>(table, "Convolution_v1", v1 + "_data", v1 + "_weight");
+  add_passes<DeconvolutionParams>(table, back + "_data", "Deconvolution", back + "_weight");
 }
 
 }  // namespace loomix::ops
