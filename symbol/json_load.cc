@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -221,8 +221,14 @@ Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   LOOMIX_CHECK(file.is_open(), FileError, "[Symbol.load] '{}' could not be opened: {}.", path,
                std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  LOOMIX_CHECK(!file.bad(), FileError, "[Symbol.load] '{}' could not be read.", path);
+  std::string text;
+  std::array<char, 1 << 16> chunk{};
+  // read() notes an error, such as that of a folder; iterators of the buffer would throw it as one of their own
+  while (file.read(chunk.data(), chunk.size()) || file.gcount() > 0) {
+    text.append(chunk.data(), static_cast<size_t>(file.gcount()));
+  }
+  LOOMIX_CHECK(!file.bad(), FileError, "[Symbol.load] '{}' could not be read: {}.", path,
+               std::strerror(errno));
   try {
     return from_json(table, text);
   } catch (Error& error) {

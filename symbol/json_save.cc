@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <unordered_map>
 
@@ -199,10 +201,12 @@ std::string Symbol::to_json() const {
 
 void Symbol::save(const std::string& path) const {
   const std::string text = to_json();
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  LOOMIX_CHECK(file.good(), FileError, "[Symbol.save] '{}' could not be written.", path);
+  LOOMIX_CHECK(file.good(), FileError, "[Symbol.save] '{}' could not be written: {}.", path,
+               std::strerror(errno));
 }
 
 }  // namespace loomix

@@ -253,3 +253,18 @@ def test_what_only_arrays_have():
     for use in (bool, lambda x: x.asnumpy(), lambda x: x.backward()):
         with pytest.raises(NotImplementedError):
             use(sym.var("x"))
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(OSError, match=r"\[Symbol.load\] '.*' could not be read: Is a directory"):
+        mx.sym.load(str(tmp_path))
+    nowhere = tmp_path / "nowhere" / "net"
+    with pytest.raises(
+        OSError, match=r"\[Symbol.save\] '.*' could not be written: No such file or directory"
+    ):
+        mx.sym.Variable("x").save(f"{nowhere}.json")
+    with pytest.raises(OSError, match="No such file or directory"):
+        mx.model.save_checkpoint(str(nowhere), 1, mx.sym.Variable("x"), {}, {})
+    long = mx.sym.Group([mx.sym.Variable(f"x{i}") for i in range(5000)])  # in more than one piece
+    long.save(str(tmp_path / "long.json"))
+    assert mx.sym.load(str(tmp_path / "long.json")).list_arguments() == long.list_arguments()
