@@ -606,7 +606,8 @@ def test_cheap_values_are_computed_again_as_far_as_the_setting_allows():
     """
 
     def planned(share):
-        environment = {**os.environ, "LOOMIX_RECOMPUTE_SHARE": str(share)}
+        # two workers: plans keep what one would have to wait for
+        environment = {**os.environ, "LOOMIX_RECOMPUTE_SHARE": str(share), "LOOMIX_CPU_WORKER_NTHREADS": "2"}
         command = [sys.executable, "-c", code]
         return int(
             subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=60, check=True).stdout

@@ -116,7 +116,7 @@ def test_models_by_name():
 def test_parameters_are_read_from_local_files(tmp_path):
     net = vision.squeezenet1_1(classes=2)
     net.initialize()
-    net(nd.zeros((1, 3, 32, 32)))
+    net(nd.zeros((1, 3, 224, 224)))
     with pytest.raises(OSError, match=r"squeezenet1.1.params .*Nothing is downloaded"):
         vision.squeezenet1_1(classes=2, pretrained=True, root=str(tmp_path))
     net.save_parameters(str(tmp_path / "squeezenet1.1-0123abcd.params"))
