@@ -181,9 +181,13 @@ def with_signal(number, wait):
         raise ValueError(f"[handler] signal {signal.Signals(number).name}")
 
     before = signal.signal(number, handler)
+    sender = threading.Timer(0.05, os.kill, (os.getpid(), number))
+    sender.start()
     try:
-        threading.Timer(0.05, os.kill, (os.getpid(), number)).start()
-        wait()
+        try:
+            wait()
+        finally:
+            sender.join()  # a signal that came after the handler is gone would end the process
     finally:
         signal.signal(number, before)
 
