@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -58,7 +59,10 @@ class WorkerPoolTest : public ::testing::Test {
     return sum;
   }
 
-  ThreadedEngine engine_{{.workers = 1}};
+  // Deleting it is what ends it.
+  const std::unique_ptr<ThreadedEngine> owner_ =
+      std::make_unique<ThreadedEngine>(EngineOptions{.workers = 1});
+  ThreadedEngine& engine_ = *owner_;
   std::unique_ptr<WorkerPool> pool_;
 };
 
