@@ -90,7 +90,7 @@ build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these
   shift
   system_packages || return 1
   if [ "$preset" = asan ]; then
-    need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || return 1
+    need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || echo "asan: clang 19 cannot be had; g++ instead, which takes longer"
   fi
   cmake --preset "$preset" "${compiler[@]}" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
   if [ $# -gt 0 ]; then
