@@ -83,15 +83,13 @@ labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none i
   [ $# -gt 0 ] || set -- $(ls tests/cpp)
   for folder in "$@"; do [ -d "tests/cpp/$folder" ] && echo "$folder"; done
 }
-# g++ takes much longer for what the address sanitizer instruments, and has no libFuzzer.
+# g++ takes much longer for what sanitizers instrument, and has no libFuzzer.
 need_clang() { need clang++-19 "clang-19 libclang-rt-19-dev"; }
 build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
   local preset=$1 targets=(cpp_tests) compiler=() tests
   shift
   system_packages || return 1
-  if [ "$preset" = asan ]; then
-    need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || echo "asan: clang 19 cannot be had; g++ instead, which takes longer"
-  fi
+  need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || echo "$preset: clang 19 cannot be had; g++ instead, which takes longer"
   cmake --preset "$preset" "${compiler[@]}" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
   if [ $# -gt 0 ]; then
     mapfile -t tests < <(labels_of "$@")
