@@ -25,6 +25,8 @@ struct Settings {
   int64_t max_memory_bytes = 0;
   bool inplace = true;
   bool coshare = true;
+  bool fold_norm = true;
+  bool choose_layout = true;
   double recompute_share = 0.01;
   bool dnnl = true;
   std::string explain;

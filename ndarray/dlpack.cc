@@ -41,6 +41,8 @@ struct Exported {
   Managed tensor = {};
   NDArray array;
   Shape shape;
+  Exposure exposure;
+  explicit Exported(const NDArray& of) : array(of.detach()), shape(of.shape()), exposure(of.storage_ref()) {}
 };
 
 template <class Managed>
@@ -50,9 +52,7 @@ Managed* export_array(const NDArray& array) {
   LOOMIX_CHECK(array.device().is_host(), NotImplementedError,
                "[to_dlpack] from {}; only host memory is exported.", array.device().to_string());
   array.wait_to_read();
-  auto exported = std::make_unique<Exported<Managed>>();
-  exported->array = array.detach();
-  exported->shape = array.shape();
+  auto exported = std::make_unique<Exported<Managed>>(array);
   DLTensor& tensor = exported->tensor.dl_tensor;
   tensor.data = array.view().data;
   tensor.device = {kDLCPU, 0};

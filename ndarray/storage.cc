@@ -62,6 +62,7 @@ Storage::Storage(engine::Engine& engine, void* data, int64_t bytes, Device devic
                  std::function<void()> release)
     : device_(device), engine_(&engine), var_(engine.new_var()), data_(data), bytes_(bytes) {
   extra().release = std::move(release);
+  expose();  // its owner may write it
 }
 
 Storage::Storage(Ref<Storage> whole, int64_t offset, int64_t bytes)
@@ -126,6 +127,7 @@ void Storage::own_copy() {
   const int64_t bytes = bytes_;
   allocate_in_task(bytes);
   if (bytes > 0) std::memcpy(data_, from, static_cast<size_t>(bytes));
+  end_exposure();
 }
 
 void Storage::describe_large(const Shape& shape, DType dtype) {

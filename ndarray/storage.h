@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/device.h"
 #include "base/dtype.h"
@@ -46,6 +48,16 @@ class alignas(64) Storage final : public RefCounted {
   // Data writes pushed so far: equal numbers mean equal content.
   uint64_t version() const noexcept { return var_->version(); }
 
+  // Counts the times that others could write the memory without a task, through a buffer or a DLPack tensor that shares it. It
+  // changes at the end of each such time; while one lasts, equal versions do not mean equal content.
+  bool is_exposed() const noexcept { return exposures_.load(std::memory_order_relaxed) > 0; }
+  uint32_t past_exposures() const noexcept { return past_exposures_.load(std::memory_order_relaxed); }
+  void expose() noexcept { exposures_.fetch_add(1, std::memory_order_relaxed); }
+  void end_exposure() noexcept {
+    past_exposures_.fetch_add(1, std::memory_order_relaxed);
+    exposures_.fetch_sub(1, std::memory_order_release);
+  }
+
   // Whose memory this is, for MemoryError; large storages remember it. Before any other thread knows the storage.
   void describe(const Shape& shape, DType dtype) {
     if (bytes_ >= kDescribedBytes) describe_large(shape, dtype);
@@ -85,6 +97,7 @@ class alignas(64) Storage final : public RefCounted {
   StorageType stype_ = StorageType::dense;
   MemoryKind kind_ = MemoryKind::host;
   bool deferred_ = false;
+  std::atomic<uint32_t> exposures_{0}, past_exposures_{0};
   Device device_;
   engine::Engine* engine_;
   engine::VarRef var_;
@@ -93,6 +106,18 @@ class alignas(64) Storage final : public RefCounted {
   int64_t bytes_ = 0;
   std::unique_ptr<Extra> extra_;  // what only sparse, deferred and foreign storage needs
   alignas(64) std::byte inline_[kInlineBytes];
+};
+
+// Holds storage whose memory others may write while this lives.
+class Exposure {
+ public:
+  explicit Exposure(Ref<Storage> storage) : storage_(std::move(storage)) { storage_->expose(); }
+  ~Exposure() { storage_->end_exposure(); }
+  Exposure(const Exposure&) = delete;
+  Exposure& operator=(const Exposure&) = delete;
+
+ private:
+  const Ref<Storage> storage_;
 };
 
 }  // namespace loomix

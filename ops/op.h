@@ -41,6 +41,27 @@ struct Again {
   std::vector<GradOperand> operands;
 };
 
+// The operator that computes the same on images in blocks of channels (ops/blocked/blocked.h); its output is blocked.
+struct BlockedForm {
+  // What it wants of an input: plain, blocked, or made ready by the operator `prepare`, which has the same attributes.
+  enum class Input : uint8_t { plain, blocked, prepared };
+  const char* op = nullptr;
+  Ref<const AttrsBase> attrs;
+  std::vector<Input> inputs;
+  const char* prepare = nullptr;
+};
+
+// What a normalisation of channels does in prediction: (x - mean) / sqrt(var + eps) * gamma + beta along an axis. Its inputs are
+// x, gamma, beta, mean, var.
+struct ChannelNorm {
+  double eps = 0;
+  bool fix_gamma = false;  // it is 1
+  int axis = 1;
+};
+
+// What an operator can do to its output at once: add a further input to it, or take max(x, 0).
+enum class Closing : uint8_t { add, relu };
+
 class OpTable;
 
 using DispatchListener = std::function<void(const std::string& line)>;
@@ -120,6 +141,17 @@ class OpDef {
       first_value;  // of a parameter, as MXNet's JSON; or null
   // Of operators that move class numbers outside of the range into it, or pass over them; input -1: not here.
   std::function<ClassNumbers(const AttrsBase&, std::span<const TensorView> in)> class_numbers;
+  // Each element of the output depends on those in its place, where all shapes are equal.
+  bool elementwise = false;
+  std::function<std::optional<ChannelNorm>(const AttrsBase&)> channel_norm;
+  // Row i of input 1 makes channel i (axis 1) of the output, to which element i of input 2 is added: attributes with that input.
+  // None where channels lie elsewhere.
+  std::function<Ref<const AttrsBase>(const AttrsBase&)> with_bias;
+  std::function<bool(const AttrsBase&)> is_relu;  // the output is max(x, 0)
+  std::function<Ref<const AttrsBase>(const AttrsBase&, Closing)>
+      closing;  // attributes with it; none: it cannot
+  // In prediction, if its first input is blocked, or not; empty if there is none, or it would not be faster.
+  std::function<std::optional<BlockedForm>(const AttrsBase&, const KernelSpec&, bool)> blocked_form;
   bool scales = false;  // each element of the output is that of input 0 times a function of that of input 1
   // Of a gradient: output i holds the elements of input 0, which is the gradient of the forward node's output 0, where that
   // took its elements from input i, and zeros elsewhere.
@@ -314,6 +346,16 @@ class OpBuilder : OpBuilderBase {
   OpBuilder& complete(P (*join)(P)) {
     op_.complete = [join](const AttrsBase& attrs) { return make_attrs(join(attrs.as<P>())); };
     return *this;
+  }
+  OpBuilder& elementwise() { return op_.elementwise = true, *this; }
+  OpBuilder& channel_norm(std::optional<ChannelNorm> (*rule)(const P&)) {
+    return set(op_.channel_norm, rule);
+  }
+  OpBuilder& with_bias(Ref<const AttrsBase> (*rule)(const P&)) { return set(op_.with_bias, rule); }
+  OpBuilder& is_relu(bool (*rule)(const P&)) { return set(op_.is_relu, rule); }
+  OpBuilder& closing(Ref<const AttrsBase> (*rule)(const P&, Closing)) { return set(op_.closing, rule); }
+  OpBuilder& blocked_form(std::optional<BlockedForm> (*rule)(const P&, const KernelSpec&, bool)) {
+    return set(op_.blocked_form, rule);
   }
   OpBuilder& scales() { return op_.scales = true, *this; }
   OpBuilder& scatters() { return op_.scatters = true, *this; }

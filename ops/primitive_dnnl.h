@@ -38,12 +38,17 @@ dnnl::primitive_attr attributes();  // scratchpads are the caller's
 
 // Descriptions of primitives; oneDNN 2 has the operation's own description in between.
 template <class Primitive, class... Args>
-typename Primitive::primitive_desc describe(const Args&... args) {
+typename Primitive::primitive_desc describe_with(const dnnl::primitive_attr& attributes,
+                                                 const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-  return {cpu(), args..., attributes()};
+  return {cpu(), args..., attributes};
 #else
-  return {typename Primitive::desc(args...), attributes(), cpu()};
+  return {typename Primitive::desc(args...), attributes, cpu()};
 #endif
+}
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe(const Args&... args) {
+  return describe_with<Primitive>(attributes(), args...);
 }
 template <class Primitive, class Forward, class... Args>
 typename Primitive::primitive_desc describe_backward(const Forward& forward, const Args&... args) {

@@ -49,6 +49,8 @@ struct Node {
   uint32_t num_inputs = 0;
   uint16_t num_outputs = 1;
   uint16_t num_saved = 0;
+  bool held =
+      false;  // runs when one of its inputs has changed, not in each pass; so its inputs are held, or variables
 
   bool is_variable() const { return !op && (!info || info->unknown_op.empty()); }
   bool is_unknown() const { return !op && !is_variable(); }

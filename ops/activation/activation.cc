@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation/activation.h"
 
+#include "ops/elemwise/op_list.h"
 #include "ops/grad_builder.h"
 #include "ops/table.h"
 
@@ -27,6 +28,10 @@ void register_activation(OpTable& table) {
       .one_shape()
       .types(kFloatingTypes)
       .inplace(0, 0)
+      .elementwise()
+      .is_relu([](const Params& p) {
+        return p.act_type == static_cast<ActType>(place_of<fn::Relu>(decltype(functors_of(kActivations)){}));
+      })
       .element_cost(0.4)
       .gradient(activation_gradient);
 }

@@ -140,7 +140,13 @@ ConvOperands operands_of(const ConvolutionParams& p, ConvPass pass, std::span<co
 
 void register_conv(OpTable& table) {
   add_bilinear<ConvolutionParams, kOps, relate, cost>(table, "data", "weight")
-      .doc("Slides filters over one to three axes of the data.");
+      .doc("Slides filters over one to three axes of the data.")
+      .with_bias([](const Params& p) -> Ref<const AttrsBase> {
+        if (channels_last(p.layout)) return {};
+        Params biased = p;
+        biased.no_bias = false;
+        return make_attrs(std::move(biased));
+      });
   add_bilinear<ConvolutionV1Params, kV1Ops, relate, cost>(table, "data", "weight")
       .doc("Convolution by another name, for old files.");
 }

@@ -54,7 +54,12 @@ double cost(const Params& p, const KernelSpec& spec) {
 void register_fully_connected(OpTable& table) {
   add_bilinear<Params, kOps, relate, cost>(table, "data", "weight")
       .doc("Multiplies the data by the transposed weight and adds the bias.")
-      .aliases({"_sparse_FullyConnected"});
+      .aliases({"_sparse_FullyConnected"})
+      .with_bias([](const Params& p) -> Ref<const AttrsBase> {
+        Params biased = p;
+        biased.no_bias = false;
+        return make_attrs(std::move(biased));
+      });
   table.refine<Params>(kOps.fa).accumulates();
 }
 

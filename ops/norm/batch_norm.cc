@@ -110,6 +110,13 @@ void add(OpTable& table, const char* name, const std::string& stem, const char* 
           if (g.wants(i)) g.set(i, grads[static_cast<size_t>(i)]);
         }
       });
+  if (!kRelu<P>) {
+    op.channel_norm([](const P& params) -> std::optional<ChannelNorm> {
+      const BatchNormParams p = full_params(params);
+      if (p.output_mean_var) return {};
+      return ChannelNorm{p.eps, p.fix_gamma, p.axis};
+    });
+  }
   // As in MXNet, there is an output that says where the result is positive.
   if (kRelu<P>) op.output("mask").output_types(3, {DType::uint8});
   op.again(again, {input(0), input(1), input(2), output(1), output(2)});

@@ -168,6 +168,7 @@ bool BoundExecutor::wants_gradients() const {
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
   if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
   Program& now = program(mode);
+  if (mode == RunMode::inference) update_held();
   now.run_forward();
   last_.program = Ref<Program>(&now);
   last_.training = mode == RunMode::training;
@@ -337,11 +338,21 @@ void BoundExecutor::replace_in(const Ref<Program>& program, const std::vector<Va
 void BoundExecutor::replace_argument(size_t i, const NDArray& array) {
   arrays_.arguments[i] = array;
   for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].arguments, i, array);
+  if (held_.program && held_.places.arguments[i]) {
+    held_.program->replace(held_.places.arguments[i], array);
+    held_.arguments.clear();
+    held_.auxiliary_states.clear();
+  }
 }
 
 void BoundExecutor::replace_auxiliary_state(size_t i, const NDArray& array) {
   arrays_.auxiliary_states[i] = array;
   for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].auxiliary_states, i, array);
+  if (held_.program && held_.places.auxiliary_states[i]) {
+    held_.program->replace(held_.places.auxiliary_states[i], array);
+    held_.arguments.clear();
+    held_.auxiliary_states.clear();
+  }
 }
 
 void BoundExecutor::replace_gradient(size_t i, const NDArray& array) {
@@ -385,7 +396,16 @@ void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {
   options_.plan.own_memory = static_cast<bool>(monitor_);
 }
 
-std::string BoundExecutor::explain(RunMode mode) { return program(mode).explain(); }
+std::string BoundExecutor::explain(RunMode mode) {
+  const Program& own = program(mode);  // compiled first: that makes what is held, too
+  return own.explain() + explain_held(mode);
+}
+
+std::string BoundExecutor::explain_held(RunMode mode) const {
+  if (mode != RunMode::inference || !held_.program) return {};
+  return fmt::format("held until an argument changes: {:.2f} MB, by {} calls\n",
+                     static_cast<double>(held_.bytes) / (1 << 20), held_.program->num_calls());
+}
 
 Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes,
                                           ReshapePolicy policy) {

@@ -126,6 +126,7 @@ class BoundExecutor final : public RefCounted {
   struct Places {
     std::vector<ValueRef> arguments, auxiliary_states, gradients, outputs, heads;
   };
+  using Constants = std::map<const NodeInfo*, NDArray>;
   BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                 BindOptions options);
   void check_arrays() const;
@@ -141,10 +142,14 @@ class BoundExecutor final : public RefCounted {
                          const NDArray& array);
   Ref<Program> compile(RunMode mode);
   Places find_places(const Graph& graph) const;
+  void find_variables(const Graph& graph, Places& places) const;
+  Graph made_for_prediction(Graph graph, Constants& constants);
+  void hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants);
+  void update_held();
+  std::string explain_held(RunMode mode) const;
   void install_monitor(Program& program) const;
   Graph training_graph();
   Graph add_gradients(Graph graph);
-  using Constants = std::map<const NodeInfo*, NDArray>;
   Graph simplified(Graph graph, bool training, Constants& constants);
   Graph with_less_kept(Graph graph, const Constants& constants) const;
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
@@ -173,7 +178,16 @@ class BoundExecutor final : public RefCounted {
   std::vector<NDArray> head_gradients_;     // none where a gradient is not used
   Ref<Arena> arena_;
   Ref<Program> programs_[3];  // by mode
-  Places places_[3];          // in their graphs
+  // What prediction computes when an argument or auxiliary state has changed: weights as kernels want them. Versions of the
+  // arrays are those that it saw last, and empty at first.
+  struct Held {
+    Ref<Program> program;
+    Places places;
+    std::vector<uint64_t> arguments, auxiliary_states;
+    int64_t bytes = 0;
+  };
+  Held held_;
+  Places places_[3];  // in their graphs
   struct Pass {
     Ref<Program> program;  // none: there was no pass
     bool training = true;

@@ -8,7 +8,10 @@
 #include "symbol/executor/bound_executor.h"
 #include "symbol/passes/defer_scatter.h"
 #include "symbol/passes/end_pass.h"
+#include "symbol/passes/fold_norm.h"
 #include "symbol/passes/gradient.h"
+#include "symbol/passes/hold.h"
+#include "symbol/passes/layout.h"
 #include "symbol/passes/place.h"
 #include "symbol/passes/prune.h"
 #include "symbol/passes/recompute.h"
@@ -131,6 +134,67 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
   return std::move(simple.graph);
 }
 
+// What only prediction can do: there are no gradients that need what it takes away.
+Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants) {
+  held_ = {};
+  if (monitor_ || options_.plan.own_memory || !options_.groups.empty() || !device_.is_host()) return graph;
+  if (options_.plan.fold_norm) {
+    graph = fold_norm(graph, runtime_.table(), infer(graph, constants));
+    end_pass("fold_norm", graph);
+  }
+  if (options_.plan.choose_layout) {
+    graph = choose_layout(graph, runtime_.table(), infer(graph, constants));
+    end_pass("layout", graph);
+  }
+  HeldApart apart = take_held_apart(graph);
+  if (!apart.variables.empty()) hold(std::move(apart.held), apart.variables, constants);
+  return std::move(apart.rest);
+}
+
+// Makes the arrays of held values, and the program that computes them.
+void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants) {
+  Inference known = infer(graph, constants);
+  const ValueIndex index(graph);
+  Bindings bindings;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
+    if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
+    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
+      bindings.arrays.push_back({{id, 0}, at->second});
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ValueRef output = graph.outputs[i];
+    const auto value = static_cast<size_t>(index[output]);
+    NDArray array(runtime_.engine(), known.shapes[value], known.dtypes[value], device_);
+    held_.bytes += array.bytes();
+    bindings.arrays.push_back({output, array});
+    constants.emplace(values[i].get(), std::move(array));
+  }
+  find_variables(graph, held_.places);
+  const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
+  held_.program = make_ref<Program>(runtime_, std::move(graph), std::move(known), devices, bindings, false,
+                                    *arena_, options_.plan);
+}
+
+void BoundExecutor::update_held() {
+  if (!held_.program) return;
+  bool changed = held_.arguments.empty() && held_.auxiliary_states.empty();
+  const auto note = [&](std::span<const NDArray> arrays, const std::vector<ValueRef>& places,
+                        std::vector<uint64_t>& versions) {
+    versions.resize(arrays.size());
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (!places[i]) continue;
+      const Storage& storage = arrays[i].storage();
+      const uint64_t now = storage.version() + storage.past_exposures();
+      changed = changed || versions[i] != now || storage.is_exposed();
+      versions[i] = now;
+    }
+  };
+  note(arrays_.arguments, held_.places.arguments, held_.arguments);
+  note(arrays_.auxiliary_states, held_.places.auxiliary_states, held_.auxiliary_states);
+  if (changed) held_.program->run_forward();
+}
+
 // A gradient that something else needs, too, is copied to the user's array.
 Graph BoundExecutor::add_gradients(Graph graph) {
   std::vector<ops::Req> requests;
@@ -179,19 +243,26 @@ PlaceRequest BoundExecutor::place_request(const Graph& graph, const Constants& c
   return request;
 }
 
-BoundExecutor::Places BoundExecutor::find_places(const Graph& graph) const {
-  Places places;
+void BoundExecutor::find_variables(const Graph& graph, Places& places) const {
   places.arguments.resize(arrays_.arguments.size());
   places.auxiliary_states.resize(arrays_.auxiliary_states.size());
-  places.gradients.resize(arrays_.arguments.size());
-  places.outputs.resize(outputs_.size());
-  places.heads.resize(outputs_.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const auto found = variables_.find(graph[id].info.get()); found != variables_.end()) {
       const Variable& known = found->second;
       (known.mutated ? places.auxiliary_states : places.arguments)[known.position] = {id, 0};
     }
+  }
+}
+
+BoundExecutor::Places BoundExecutor::find_places(const Graph& graph) const {
+  Places places;
+  find_variables(graph, places);
+  places.gradients.resize(arrays_.arguments.size());
+  places.outputs.resize(outputs_.size());
+  places.heads.resize(outputs_.size());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!graph[id].is_variable()) continue;
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (heads_[i] == graph[id].info) places.heads[i] = {id, 0};
     }
@@ -220,6 +291,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   Constants constants;
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
   if (gradients) simple = add_gradients(with_less_kept(std::move(simple), constants));
+  else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants);
   Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
   std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   const Graph& graph = placed.graph;
@@ -260,7 +332,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   }
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
-  if (is_pass_dumped("plan")) dump_pass("plan", program->explain());
+  if (is_pass_dumped("plan")) dump_pass("plan", program->explain() + explain_held(mode));
   if (is_plan_explained()) {
     const auto outputs = symbol_.list_outputs();
     std::fputs(fmt::format("plan: {}{}{}\n{}", outputs.front(),
@@ -268,7 +340,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
                            gradients  ? ", with gradients"
                            : training ? ", in training mode"
                                       : ", for prediction",
-                           program->explain())
+                           program->explain() + explain_held(mode))
                    .c_str(),
                stderr);
   }

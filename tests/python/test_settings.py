@@ -26,6 +26,8 @@ ELSEWHERE = {
     "MAX_MEMORY_BYTES": ("tests/python/test_package.py", "LOOMIX_MAX_MEMORY_BYTES"),
     "INPLACE": ("tests/python/test_executor.py", "LOOMIX_INPLACE"),
     "COSHARE": ("tests/python/test_executor.py", "LOOMIX_COSHARE"),
+    "FOLD_NORM": ("tests/python/test_prediction.py", "LOOMIX_FOLD_NORM"),
+    "CHOOSE_LAYOUT": ("tests/python/test_prediction.py", "LOOMIX_CHOOSE_LAYOUT"),
     "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),
     "DUMP_FOLDER": ("tests/python/test_executor.py", "LOOMIX_DUMP_FOLDER"),

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "op_runner.h"
+#include "ops/blocked/blocked.h"
 
 // What inference lets through, kernels compute: each operator of the table in each combination of types.
 namespace loomix::ops::testing {
@@ -21,6 +22,12 @@ struct Sample {
 // Operators that take none of the shapes that are tried for the others.
 const std::map<std::string, Sample>& special_samples() {
   const Shape image{2, 4, 5, 5}, filters{4, 4, 2, 2}, filtered{2, 4, 4, 4};
+  const Shape blocks{2, 2, 5, 5, channel_block()};
+  const TextPairs blocked_conv = {{"kernel", "(1, 1)"},
+                                  {"num_filter", "16"},
+                                  {"no_bias", "True"},
+                                  {"image", "(1, 16, 4, 4)"},
+                                  {"weight_floats", "256"}};
   static const std::map<std::string, Sample> samples = {
       {"_arange", {{}, {{"stop", "4"}}}},
       {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
@@ -85,6 +92,13 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_Embedding", {{Shape{2, 3, 2}, Shape{2, 3}}, {{"input_dim", "4"}, {"output_dim", "2"}}}},
       {"_backward_SparseEmbedding",
        {{Shape{2, 3, 2}, Shape{2, 3}}, {{"input_dim", "4"}, {"output_dim", "2"}}}},
+      {"_block_channels", {{image}, {}}},
+      {"_unblock_channels", {{blocks}, {{"channels", std::to_string(2 * channel_block())}}}},
+      {"_blocked_pooling", {{blocks}, {{"kernel", "(2, 2)"}}}},
+      {"_blocked_norm", {{blocks, Shape{2 * channel_block()}}, {}}},
+      {"_blocked_conv_weight", {{Shape{16, 16, 1, 1}}, blocked_conv}},
+      {"_blocked_convolution",
+       {{Shape{1, 16 / channel_block(), 4, 4, channel_block()}, Shape{256}}, blocked_conv}},
       {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling_max", {{filtered, Shape{2, 4, 1, 4, 4}, image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling_mean", {{filtered, image}, {{"kernel", "(2, 2)"}}}},

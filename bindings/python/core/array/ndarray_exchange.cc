@@ -108,7 +108,9 @@ const char* buffer_format(DType dtype) {
 
 // What a Py_buffer points to: sizes, strides and a handle that keeps the memory.
 struct Export {
+  explicit Export(const NDArray& of) : array(of), exposure(of.storage_ref()) {}
   NDArray array;
+  Exposure exposure;
   std::vector<Py_ssize_t> shape;
   std::vector<Py_ssize_t> strides;
 };
@@ -123,8 +125,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     } else {
       array.wait_to_read();
     }
-    auto exported = std::make_unique<Export>();
-    exported->array = array;
+    auto exported = std::make_unique<Export>(array);
     const Shape& shape = array.shape();
     exported->shape.assign(shape.begin(), shape.end());
     exported->strides.resize(exported->shape.size());

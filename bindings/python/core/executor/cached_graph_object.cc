@@ -25,6 +25,8 @@ GraphHandle make(const Symbol& symbol, const std::string& name) {
   PlanOptions plan;
   plan.inplace = settings().inplace;
   plan.co_share = settings().coshare;
+  plan.fold_norm = settings().fold_norm;
+  plan.choose_layout = settings().choose_layout;
   plan.recompute_share = settings().recompute_share;
   return {CachedGraph::make(runtime(), symbol, name, plan)};
 }

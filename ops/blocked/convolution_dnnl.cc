@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/tuple_text.h"
+#include "ops/blocked/blocked.h"
+#include "ops/families.h"
+#include "ops/primitive_dnnl.h"
+#include "ops/scratch_slots.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+
+namespace {
+
+bool has(dnnl::cpu_isa needed) {
+  static const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & static_cast<unsigned>(needed)) == static_cast<unsigned>(needed);
+}
+
+}  // namespace
+
+int64_t channel_block() { return has(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
+bool has_blocked_convolution() { return settings().dnnl && has(dnnl::cpu_isa::avx2); }
+
+namespace {
+
+using namespace onednn;
+using dnnl::algorithm;
+using Params = BlockedConvParams;
+
+constexpr int64_t kFewestPieces = 4;
+constexpr int64_t kFewestFilters = 32;  // of a piece
+
+// How a convolution is cut into pieces, by its shape alone: some whole images, or some filters of one image.
+struct Pieces {
+  int64_t images, parts;
+  int64_t count(const ConvGeometry& g) const { return g.batch / images * parts; }
+};
+
+int64_t images_of(const ConvGeometry& g, int64_t pixels) {
+  int64_t images = 1;
+  while (images < g.batch && (images * g.out_size() < pixels || g.batch % images != 0)) ++images;
+  return images;
+}
+
+Pieces cut(const ConvGeometry& g, algorithm how) {
+  const int64_t images = images_of(g, how == algorithm::convolution_winograd ? 392 : 128);
+  if (g.batch / images >= kFewestPieces) return {images, 1};
+  const int64_t block = channel_block(), unit = g.groups > 1 ? g.groups : g.filters / block;
+  const int64_t filters = g.groups * g.filters;
+  const bool whole = g.groups > 1 ? (g.channels * g.groups) % block == 0 : g.filters % block == 0;
+  int64_t parts = 1;
+  for (int64_t i = 2; whole && i <= kFewestPieces / g.batch; ++i) {
+    const bool fits = unit % i == 0 && filters / i % block == 0 && g.groups * g.channels / i % block == 0;
+    if ((g.groups > 1 ? fits : unit % i == 0) && filters / i >= kFewestFilters) parts = i;
+  }
+  return {parts > 1 ? 1 : images, parts};
+}
+
+dnnl::primitive_attr with_closings(const Params& p) {
+  dnnl::post_ops ops;
+  if (p.add) ops.append_sum(1.0f);
+#if DNNL_VERSION_MAJOR >= 3
+  if (p.relu) ops.append_eltwise(algorithm::eltwise_relu, 0.0f, 0.0f);
+#else
+  if (p.relu) ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+#endif
+  dnnl::primitive_attr all = attributes();
+  all.set_post_ops(ops);
+  return all;
+}
+
+// The primitive for a piece, with the sizes in floats of what it is given.
+struct Plan {
+  ConvGeometry geometry;
+  Pieces pieces;
+  Desc data, plain_weight, weight, bias, out, scratchpad;
+  dnnl::primitive run;
+
+  Plan(const Params& p, algorithm how) : geometry(p, p.image), pieces(cut(geometry, how)) {
+    const ConvGeometry& g = geometry;
+    const int64_t parts = pieces.parts, grouped = g.groups > 1 ? parts : 1;
+    const Tag blocks = channel_block() == 16 ? Tag::nChw16c : Tag::nChw8c;
+    using Dims = dnnl::memory::dims;
+    data = Desc(Dims{pieces.images, g.groups * g.channels / grouped, g.in[1], g.in[2]}, kFloat,
+                p.plain_data ? Tag::nchw : blocks);
+    out = Desc(Dims{pieces.images, g.groups * g.filters / parts, g.out[1], g.out[2]}, kFloat, blocks);
+    Dims dims{g.filters, g.channels, g.kernel[1], g.kernel[2]};
+    if (g.groups > 1) dims.insert(dims.begin(), g.groups / parts);
+    else dims[0] /= parts;
+    plain_weight = Desc(dims, kFloat, g.groups > 1 ? Tag::goihw : Tag::oihw);
+    bias = Desc(Dims{g.groups * g.filters / parts}, kFloat, Tag::a);
+    const auto pair = [](const int64_t* sizes) { return Dims{sizes[1], sizes[2]}; };
+    Dims dilates = pair(g.dilate);
+    for (auto& step : dilates) --step;
+    const Desc any(dims, kFloat, Tag::any);
+    constexpr auto kKind = dnnl::prop_kind::forward_inference;
+    using Primitive = dnnl::convolution_forward;
+    const auto attributes = with_closings(p);
+    const auto d = p.no_bias ? describe_with<Primitive>(attributes, kKind, how, data, any, out,
+                                                        pair(g.stride), dilates, pair(g.pad), pair(g.pad))
+                             : describe_with<Primitive>(attributes, kKind, how, data, any, bias, out,
+                                                        pair(g.stride), dilates, pair(g.pad), pair(g.pad));
+    weight = d.weights_desc();
+    scratchpad = d.scratchpad_desc();
+    run = Primitive(d);
+  }
+  int64_t weight_floats() const { return floats(weight); }  // of one part
+};
+
+bool is_for_winograd(const ConvGeometry& g) {
+  if (channel_block() != 16 || g.groups > 1 || g.channels < 32 || g.filters < 32) return false;
+  for (int i = 1; i < 3; ++i) {
+    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilate[i] != 1 || g.pad[i] > 1) return false;
+  }
+  return g.batch * g.out_size() >= 100;
+}
+
+Plan make_plan(const Params& p) {
+  const OneThread one_thread;
+  return Plan(p, p.winograd ? algorithm::convolution_winograd : algorithm::convolution_direct);
+}
+
+std::optional<Plan> find_plan(const Params& p) {
+  try {
+    return make_plan(p);
+  } catch (const dnnl::error&) {  // oneDNN has no such kernel
+    return {};
+  }
+}
+
+class PreparedWeight final : public KernelState {
+ public:
+  static constexpr const char* kOperator = "Convolution";
+  PreparedWeight(const Params& p, const KernelSpec&) : plan_(make_plan(p)) {
+    const dnnl::reorder::primitive_desc d(cpu(), plan_.plain_weight, cpu(), plan_.weight, attributes());
+    scratchpad_ = d.scratchpad_desc();
+    reorder_ = dnnl::reorder(d);
+    scratch_bytes = static_cast<size_t>(floats(scratchpad_)) * sizeof(float);
+  }
+
+  void run(const Params&, const KernelArgs& args) const {
+    const OneThread one_thread(*args.context);
+    Pointer plain(plan_.plain_weight), inner(plan_.weight), scratchpad(scratchpad_);
+    const ConvGeometry& g = plan_.geometry;
+    const int64_t size = g.groups * g.filters * g.depth() / plan_.pieces.parts;
+    for (int64_t part = 0; part < plan_.pieces.parts; ++part) {
+      execute(reorder_,
+              {{DNNL_ARG_FROM, plain.at(args.in[0].as<float>() + part * size)},
+               {DNNL_ARG_TO, inner.at(args.out[0].mutable_as<float>() + part * plan_.weight_floats())},
+               {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
+    }
+  }
+
+ private:
+  const Plan plan_;
+  Desc scratchpad_;
+  dnnl::reorder reorder_;
+};
+
+class BlockedConvolution final : public KernelState {
+ public:
+  static constexpr const char* kOperator = "Convolution";
+  BlockedConvolution(const Params& p, const KernelSpec& spec)
+      : plan_(make_plan(p)),
+        count_(plan_.pieces.count(plan_.geometry)),
+        slots_(static_cast<int>(std::min<int64_t>(std::min(spec.cores, ScratchSlots::kMost), count_))) {
+    scratch_bytes = static_cast<size_t>(slots_ * floats(plan_.scratchpad)) * sizeof(float);
+  }
+
+  void run(const Params& p, const KernelArgs& args) const {
+    const OneThread one_thread(*args.context);
+    std::unique_ptr<Session> session = sessions_.take([this] {
+      auto made = std::make_unique<Session>();
+      made->reserve(static_cast<size_t>(slots_));
+      for (int slot = 0; slot < slots_; ++slot) made->emplace_back(plan_);
+      return made;
+    });
+    const size_t slot_bytes = static_cast<size_t>(floats(plan_.scratchpad)) * sizeof(float);
+    ScratchSlots slots(args.scratch, slot_bytes, slots_);
+    const ConvGeometry& g = plan_.geometry;
+    const int64_t parts = plan_.pieces.parts, images = plan_.pieces.images;
+    const int64_t data_image = elements(args.in[0].shape), out_image = elements(args.out[0].shape);
+    const int64_t out_part = out_image / parts, bias_part = g.groups * g.filters / parts;
+    const float *data = args.in[0].as<float>(), *weight = args.in[1].as<float>();
+    const float* const bias = p.no_bias ? nullptr : args.in[2].as<float>();
+    const float* const added = p.add ? args.in[p.no_bias ? 2 : 3].as<float>() : nullptr;
+    float* const out = args.out[0].mutable_as<float>();
+    each_part(*args.context, count_, [&](int64_t i) {
+      const int64_t image = i / parts * images, part = i % parts;
+      const ScratchSlots::Use slot(slots);
+      Bindings& bound = (*session)[static_cast<size_t>(slot.index)];
+      float* const to = out + image * out_image + part * out_part;
+      if (added && added != out)
+        std::memcpy(to, added + (to - out), static_cast<size_t>(images * out_part) * sizeof(float));
+      const int64_t group = g.groups > 1 ? part * (data_image / parts) : 0;
+      execute(plan_.run, {{DNNL_ARG_SRC, bound.data.at(data + image * data_image + group)},
+                          {DNNL_ARG_WEIGHTS, bound.weight.at(weight + part * plan_.weight_floats())},
+                          {DNNL_ARG_DST, bound.out.at(to)},
+                          {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(slot.as<float>())},
+                          {DNNL_ARG_BIAS, bound.bias.at(bias ? bias + part * bias_part : nullptr)}});
+    });
+    sessions_.give_back(std::move(session));
+  }
+
+ private:
+  struct Bindings {
+    Pointer data, weight, bias, out, scratchpad;
+    explicit Bindings(const Plan& plan)
+        : data(plan.data), weight(plan.weight), bias(plan.bias), out(plan.out), scratchpad(plan.scratchpad) {}
+  };
+  using Session = std::vector<Bindings>;
+
+  static int64_t elements(const Shape& shape) { return shape.size() / shape[0]; }
+
+  const Plan plan_;
+  const int64_t count_;
+  const int slots_;
+  mutable Spares<Session> sessions_;
+};
+
+Shape data_shape(const Params& p) { return p.plain_data ? p.image : blocked_shape(p.image); }
+
+Shape out_shape(const Params& p) {
+  const ConvGeometry g(p, p.image);
+  return blocked_shape({g.batch, g.groups * g.filters, g.out[1], g.out[2]});
+}
+
+bool has_input(const Params& p, int input) { return input == 2 ? !p.no_bias : input != 3 || p.add; }
+
+void infer(const Params& p, ShapeInfer& s) {
+  check_window(p, s.who());
+  LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4 && p.kernel.ndim() == 2, ShapeError,
+               "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
+               tuple_text(p.kernel));
+  s.set_in(0, data_shape(p));
+  s.set_in(1, {p.weight_floats});
+  if (!p.no_bias) s.set_in(2, {p.num_filter});
+  s.set_out(0, out_shape(p));
+  if (p.add) s.set_in(p.no_bias ? 2 : 3, out_shape(p));
+}
+
+double cost(const Params& p, const KernelSpec&) {
+  const ConvGeometry g(p, p.image);
+  constexpr double kFlopsPerNanosecond = 200;
+  return 1000 + 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth()) /
+                    kFlopsPerNanosecond;
+}
+
+Ref<const AttrsBase> close(const Params& p, Closing closing) {
+  if (p.relu || (closing == Closing::add && p.add)) return {};
+  Params closed = p;
+  (closing == Closing::add ? closed.add : closed.relu) = true;
+  const auto plan = find_plan(closed);
+  if (!plan || plan->weight != make_plan(p).weight) return {};  // the weight is ready already
+  return make_attrs(std::move(closed));
+}
+
+// Too many zeros in the last blocks are not worth it.
+constexpr double kMostPadding = 1.4;
+
+double padding(int64_t channels) {
+  const int64_t block = channel_block();
+  return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
+}
+
+bool is_worth_it(const ConvGeometry& g, bool data_is_blocked) {
+  if (g.groups > 1) {
+    const bool depthwise = g.channels == 1 && g.filters == 1;
+    return depthwise ? padding(g.groups) <= kMostPadding
+                     : g.channels % channel_block() == 0 && g.filters % channel_block() == 0;
+  }
+  if (padding(g.filters) > kMostPadding) return false;
+  // A network's first layer, which oneDNN has kernels for.
+  if (!data_is_blocked && g.channels < 4) return true;
+  return padding(g.channels) <= kMostPadding;
+}
+
+std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const KernelSpec& spec,
+                                               bool data_is_blocked) {
+  using Input = BlockedForm::Input;
+  if (spec.training || p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
+  if (spec.in[0].dtype != DType::float32 || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
+    return {};
+  Params blocked;
+  static_cast<ConvolutionParams&>(blocked) = p;
+  blocked.image = spec.in[0].shape;
+  const ConvGeometry g(p, blocked.image);
+  if (!is_worth_it(g, data_is_blocked)) return {};
+  blocked.plain_data = !data_is_blocked && g.groups == 1 && g.channels < 4;
+  blocked.weight_floats = 1;
+  blocked.winograd = is_for_winograd(g);
+  auto plan = find_plan(blocked);
+  if (!plan && blocked.winograd) {
+    blocked.winograd = false;
+    plan = find_plan(blocked);
+  }
+  if (!plan) return {};
+  blocked.weight_floats = plan->weight_floats() * plan->pieces.parts;
+  BlockedForm form{"_blocked_convolution", {}, {Input::blocked, Input::prepared}, "_blocked_conv_weight"};
+  if (blocked.plain_data) form.inputs[0] = Input::plain;
+  if (!p.no_bias) form.inputs.push_back(Input::plain);
+  form.attrs = make_attrs(std::move(blocked));
+  return form;
+}
+
+}  // namespace
+
+void register_blocked_conv(OpTable& table) {
+  if (!has_blocked_convolution()) return;
+  table.add_hidden<Params>("_blocked_conv_weight", {"weight"})
+      .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, {p.weight_floats}); })
+      .types({DType::float32});
+  table.add_hidden<Params>("_blocked_convolution", {"data", "weight", "bias", "added"})
+      .inputs_if(has_input)
+      .infer_shape(infer)
+      .types({DType::float32})
+      .inplace(3, 0)
+      .cost(cost)
+      .closing(close);
+  table.refine<ConvolutionParams>("Convolution").blocked_form(blocked_convolution);
+  table.prepared_kernel<Params, Checked<Params, PreparedWeight>>("_blocked_conv_weight",
+                                                                 "blocked_weight_dnnl");
+  table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",
+                                                                     "blocked_convolution_dnnl");
+}
+
+}  // namespace loomix::ops

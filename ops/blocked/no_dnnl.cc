@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/blocked/blocked.h"
+#include "ops/families.h"
+
+namespace loomix::ops {
+
+int64_t channel_block() { return 8; }
+bool has_blocked_convolution() { return false; }
+
+void register_blocked_conv(OpTable&) {}
+
+}  // namespace loomix::ops

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only prediction does: the passes fold_norm and layout, and values that are held.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "ops/blocked/blocked.h"
+#include "symbol/executor/bound_executor.h"
+#include "symbol/passes/hold.h"
+#include "symbol/symbol.h"
+#include "tests/cpp/symbol/run_fixture.h"
+
+namespace loomix {
+namespace {
+
+using Floats = std::vector<float>;
+
+class Prediction : public testing_run::RunTest {
+ protected:
+  void SetUp() override {
+    if (!ops::has_blocked_convolution())
+      GTEST_SKIP() << "no oneDNN here, or no AVX2: nothing works on blocks of channels";
+  }
+
+  Symbol op(const char* name, const TextPairs& attrs, std::vector<Symbol> inputs) {
+    std::vector<NamedSymbol> named;
+    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
+    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
+  }
+  Symbol conv(const Symbol& x, int filters, int kernel, int stride = 1, int groups = 1, bool bias = true) {
+    const auto pair = [](int i) { return fmt::format("({0}, {0})", i); };
+    return op("Convolution",
+              {{"kernel", pair(kernel)},
+               {"num_filter", std::to_string(filters)},
+               {"num_group", std::to_string(groups)},
+               {"pad", pair(kernel / 2)},
+               {"stride", pair(stride)},
+               {"no_bias", bias ? "False" : "True"}},
+              {x});
+  }
+  Symbol norm(const Symbol& x, bool fix_gamma) {
+    return op("BatchNorm", {{"fix_gamma", fix_gamma ? "True" : "False"}, {"eps", "0.001"}}, {x});
+  }
+  Symbol relu(const Symbol& x) { return op("Activation", {{"act_type", "relu"}}, {x}); }
+
+  // The same random arrays for the same symbol and seed.
+  Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& data, bool passes, unsigned seed = 1) {
+    BindOptions options;
+    options.plan.fold_norm = options.plan.choose_layout = passes;
+    options.plan.poison = true;
+    SimpleBindRequest request;
+    request.shapes = {{"data", data}};
+    request.requests.assign(symbol.list_arguments().size(), ops::Req::null);
+    auto executor = BoundExecutor::simple_bind(runtime_, symbol, Device::cpu(), request, options);
+    std::mt19937 random(seed);
+    for (const NDArray& array : executor->arrays().arguments) fill(array, random, 0.5f);
+    for (const NDArray& array : executor->arrays().auxiliary_states) fill(array, random, 1.0f);
+    return executor;
+  }
+  // Auxiliary states, of which half are variances, around 1.
+  void fill(NDArray array, std::mt19937& random, float middle) {
+    std::uniform_real_distribution<float> number(middle - 0.5f, middle + 0.5f);
+    Floats items(static_cast<size_t>(array.size()));
+    for (float& item : items) item = middle == 1.0f ? number(random) : 2 * number(random) - 2 * middle;
+    array.copy_from_host(items.data(), array.bytes());
+  }
+  static Floats predict(BoundExecutor& executor) { return values(executor.forward(RunMode::inference)[0]); }
+  static const NDArray& argument(BoundExecutor& executor, const std::string& name) {
+    const auto names = executor.symbol().list_arguments();
+    const auto at = std::find(names.begin(), names.end(), name);
+    return executor.arrays().arguments[static_cast<size_t>(at - names.begin())];
+  }
+  static int count(BoundExecutor& executor, const std::string& op) {
+    std::istringstream lines(executor.explain(RunMode::inference));
+    int found = 0;
+    for (std::string line, number, name; std::getline(lines, line);) {
+      if (std::istringstream(line) >> number >> name && name == op) ++found;
+    }
+    return found;
+  }
+
+  static double distance(const Floats& a, const Floats& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double difference = 0, norm = 1e-30;
+    for (size_t i = 0; i < a.size(); ++i) {
+      difference += std::pow(double{a[i]} - b[i], 2);
+      norm += std::pow(double{b[i]}, 2);
+    }
+    return std::sqrt(difference / norm);
+  }
+  // The passes on against off.
+  void expect_same(const Symbol& symbol, const Shape& data) {
+    const auto with = bind(symbol, data, true), without = bind(symbol, data, false);
+    const Floats expected = predict(*without);
+    EXPECT_LT(distance(predict(*with), expected), 1e-5);
+    EXPECT_LT(distance(predict(*with), expected), 1e-5) << "in the second run";
+    EXPECT_EQ(count(*without, "_blocked_convolution"), 0);
+  }
+
+  int names_ = 0;
+};
+
+const TextPairs kMax = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}};
+
+TEST_F(Prediction, ABlockOfAResidualNetworkIsThreeConvolutions) {
+  const Symbol x = relu(norm(conv(Symbol::variable("data"), 64, 1, 1, 1, false), false));
+  const Symbol net = relu(op("elemwise_add", {}, {norm(conv(x, 64, 3), true), norm(conv(x, 64, 1), false)}));
+  const auto executor = bind(net, {2, 32, 14, 14}, true);
+  const std::string text = executor->explain(RunMode::inference);
+  EXPECT_EQ(count(*executor, "_blocked_convolution"), 3) << text;
+  EXPECT_EQ(count(*executor, "BatchNorm") + count(*executor, "Activation") + count(*executor, "elemwise_add"),
+            0)
+      << text;
+  EXPECT_EQ(count(*executor, "_block_channels"), 1) << text;
+  EXPECT_EQ(count(*executor, "_unblock_channels"), 1) << text;
+  EXPECT_NE(text.find("held until an argument changes"), std::string::npos) << text;
+  expect_same(net, {2, 32, 14, 14});
+}
+
+TEST_F(Prediction, FirstLayersTakePlainImages) {
+  const Symbol net = op("Pooling", kMax, {relu(conv(Symbol::variable("data"), 32, 7, 2))});
+  const auto executor = bind(net, {1, 3, 32, 32}, true);
+  EXPECT_EQ(count(*executor, "_block_channels"), 0) << executor->explain(RunMode::inference);
+  EXPECT_EQ(count(*executor, "_blocked_pooling"), 1);
+  expect_same(net, {1, 3, 32, 32});
+}
+
+// Channels that do not fill the last block, groups, joins, normalisations that read what others read, all kinds of pooling.
+TEST_F(Prediction, EachFormEqualsThePlainOne) {
+  const Symbol data = Symbol::variable("data");
+  const Shape shape{2, 16, 13, 11};
+  expect_same(conv(conv(data, 24, 3), 40, 3), shape);
+  expect_same(conv(conv(data, 32, 3, 2), 32, 3, 1, 32), shape);
+  expect_same(conv(conv(data, 64, 1), 64, 3, 1, 2), shape);
+  expect_same(op("Concat", {{"num_args", "3"}, {"dim", "1"}},
+                 {conv(data, 32, 1), conv(data, 16, 3), conv(data, 24, 5)}),
+              shape);
+  expect_same(op("Concat", {{"num_args", "2"}, {"dim", "1"}}, {conv(data, 24, 1), conv(data, 16, 3)}), shape);
+  const Symbol shared = conv(data, 32, 3);
+  expect_same(op("elemwise_add", {}, {relu(norm(shared, false)), shared}), shape);
+  expect_same(op("elemwise_mul", {}, {op("sigmoid", {}, {conv(data, 32, 1)}), conv(data, 32, 3)}), shape);
+  for (const char* convention : {"valid", "full", "same"}) {
+    for (const char* type : {"max", "avg"}) {
+      for (const char* counted : {"True", "False"}) {
+        const TextPairs pool = {{"kernel", "(3, 2)"}, {"stride", "(2, 2)"},
+                                {"pad", "(1, 0)"},    {"pooling_convention", convention},
+                                {"pool_type", type},  {"count_include_pad", counted}};
+        expect_same(op("Pooling", pool, {conv(data, 32, 3)}), shape);
+      }
+    }
+  }
+  for (const char* type : {"max", "avg"}) {
+    const TextPairs pool = {{"global_pool", "True"}, {"kernel", "(1, 1)"}, {"pool_type", type}};
+    expect_same(op("FullyConnected", {{"num_hidden", "5"}}, {op("Pooling", pool, {conv(data, 32, 3)})}),
+                shape);
+  }
+  expect_same(norm(op("FullyConnected", {{"num_hidden", "6"}, {"no_bias", "True"}}, {data}), false), shape);
+}
+
+TEST_F(Prediction, RandomNetworksEqualThePlainOnes) {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto any = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+    std::vector<Symbol> images = {Symbol::variable("data")};
+    const int filters[] = {8, 16, 24, 32, 64, 5};
+    for (int i = 0; i < 10; ++i) {
+      const Symbol x = images[static_cast<size_t>(any(static_cast<int>(images.size())))];
+      const Symbol made = conv(x, filters[any(6)], 1 + 2 * any(2), 1, 1, any(2) == 0);
+      switch (any(5)) {
+        case 0: images.push_back(relu(made)); break;
+        case 1: images.push_back(norm(made, any(2) == 0)); break;
+        case 2: images.push_back(op("broadcast_add", {}, {made, conv(x, filters[any(6)], 3)})); break;
+        case 3: images.push_back(op("Concat", {{"num_args", "2"}}, {made, x})); break;
+        default: images.push_back(made);
+      }
+    }
+    Symbol net = images.back();
+    try {
+      expect_same(net, {1 + any(5), 16, 9, 10});
+      ++compared;
+    } catch (const ShapeError&) {  // different numbers of channels do not add up
+    }
+  }
+  EXPECT_GE(compared, 20);
+}
+
+TEST_F(Prediction, HeldWeightsFollowTheirArguments) {
+  const Symbol net = norm(conv(Symbol::variable("data"), 32, 3), false);
+  const auto with = bind(net, {1, 16, 8, 8}, true), without = bind(net, {1, 16, 8, 8}, false);
+  predict(*with);
+  std::mt19937 random(7);
+  for (size_t i = 0; i < with->arrays().arguments.size(); ++i) {
+    fill(with->arrays().arguments[i], random, 0.5f);
+    std::vector<float> items = values(with->arrays().arguments[i]);
+    NDArray(without->arrays().arguments[i]).copy_from_host(items.data(), with->arrays().arguments[i].bytes());
+    EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5) << net.list_arguments()[i];
+  }
+  const NDArray fresh = array({32, 16, 3, 3}, Floats(32 * 16 * 9, 0.25f));
+  const auto names = net.list_arguments();
+  const auto weight = static_cast<size_t>(std::find(names.begin(), names.end(), "n0_weight") - names.begin());
+  with->replace_argument(weight, fresh);
+  without->replace_argument(weight, fresh);
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+  const NDArray mean = array({32}, Floats(32, 0.75f));
+  with->replace_auxiliary_state(0, mean);
+  without->replace_auxiliary_state(0, mean);
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+}
+
+// Nobody pushes a task there.
+TEST_F(Prediction, HeldWeightsFollowMemoryThatOthersWrite) {
+  const Symbol net = conv(Symbol::variable("data"), 32, 3);
+  const auto with = bind(net, {1, 16, 8, 8}, true), without = bind(net, {1, 16, 8, 8}, false);
+  Floats items(32 * 16 * 9, 0.5f);
+  const NDArray weight =
+      NDArray::from_external(*engine_, items.data(), Shape{32, 16, 3, 3}, DType::float32, [] {});
+  for (const auto& executor : {with, without}) executor->replace_argument(1, weight);
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+  std::fill(items.begin(), items.end(), -0.25f);
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+
+  const NDArray own = array({32, 16, 3, 3}, items);
+  for (const auto& executor : {with, without}) executor->replace_argument(1, own);
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+  {
+    const Exposure exposure(own.storage_ref());
+    predict(*with);
+    std::fill_n(static_cast<float*>(own.view().data), own.size(), 2.0f);
+  }
+  EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
+}
+
+TEST_F(Prediction, WeightsAreMadeReadyOnce) {
+  const auto executor = bind(conv(Symbol::variable("data"), 32, 3), {1, 16, 8, 8}, true);
+  predict(*executor);
+  NDArray data = argument(*executor, "data");
+  const auto before = engine_->stats().pushed;
+  predict(*executor);
+  const auto steady = engine_->stats().pushed - before;
+  data.copy_from_host(Floats(static_cast<size_t>(data.size()), 1.0f).data(), data.bytes());
+  const auto again = engine_->stats().pushed;
+  predict(*executor);
+  EXPECT_EQ(engine_->stats().pushed - again, steady);
+}
+
+// Gradients and monitors see the graph as it was composed.
+TEST_F(Prediction, TrainingIsLeftAlone) {
+  const Symbol net = norm(conv(Symbol::variable("data"), 32, 3), false);
+  const auto executor = bind(net, {2, 16, 8, 8}, true);
+  EXPECT_EQ(executor->explain(RunMode::training).find("_blocked"), std::string::npos);
+  std::vector<std::string> seen;
+  executor->set_monitor([&](const std::string& name, const NDArray&) { seen.push_back(name); });
+  predict(*executor);
+  EXPECT_EQ(
+      std::count(seen.begin(), seen.end(), "n0_output") + std::count(seen.begin(), seen.end(), "n1_output"),
+      2);
+}
+
+TEST_F(Prediction, ResultsDoNotDependOnThreads) {
+  const Symbol net = relu(conv(conv(Symbol::variable("data"), 64, 3), 128, 3));
+  const auto executor = bind(net, {1, 32, 14, 14}, true);
+  const Floats first = predict(*executor);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(predict(*executor), first);
+}
+
+}  // namespace
+}  // namespace loomix

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only prediction does: normalisations in weights, images in blocks of channels, weights made ready once."""
+
+import os
+import subprocess
+import sys
+
+import loomix as mx
+import numpy as np
+import pytest
+
+CODE = """if True:
+    import loomix as mx
+    net = mx.sym.Variable("data")
+    for i in range(2):
+        net = mx.sym.Convolution(net, num_filter=32, kernel=(3, 3), pad=(1, 1), name=f"conv{i}")
+        net = mx.sym.Activation(mx.sym.BatchNorm(net, name=f"norm{i}"), act_type="relu")
+    run = net.simple_bind(mx.cpu(), grad_req="null", data=(1, 32, 8, 8))
+    run.forward(is_train=False)[0].wait_to_read()
+"""
+
+
+def explained(**settings):
+    environment = {**os.environ, "LOOMIX_EXPLAIN": "plan", **settings}
+    command = [sys.executable, "-c", CODE]
+    return subprocess.run(
+        command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=True
+    ).stderr
+
+
+def test_settings_turn_the_passes_off():
+    plain = explained(LOOMIX_FOLD_NORM="0", LOOMIX_CHOOSE_LAYOUT="0")
+    assert plain.count(" BatchNorm ") == 2 and "held" not in plain
+    folded = explained(LOOMIX_FOLD_NORM="1", LOOMIX_CHOOSE_LAYOUT="0")
+    assert " BatchNorm " not in folded and "held until an argument changes" in folded
+    both = explained()
+    assert " BatchNorm " not in both and "held until an argument changes" in both
+    if " _blocked_convolution " not in both:
+        pytest.skip("no oneDNN here, or no AVX2: nothing works on blocks of channels")
+    assert " Activation " not in both
+    assert " _blocked_convolution " not in explained(LOOMIX_DNNL="0")
+
+
+def small_network():
+    net = mx.gluon.nn.HybridSequential()
+    for filters in (32, 64):
+        net.add(mx.gluon.nn.Conv2D(filters, 3, padding=1, use_bias=False), mx.gluon.nn.BatchNorm())
+        net.add(mx.gluon.nn.Activation("relu"), mx.gluon.nn.MaxPool2D(2))
+    net.add(mx.gluon.nn.Dense(10))
+    net.initialize(mx.init.Xavier())
+    return net
+
+
+def test_hybridized_blocks_follow_their_training():
+    net = small_network()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x = mx.nd.random.normal(shape=(4, 3, 16, 16))
+    for _ in range(3):
+        net.hybridize(False)
+        expected = net(x).asnumpy()
+        net.hybridize()
+        np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        with mx.autograd.record():
+            loss = (net(x) ** 2).sum()
+        loss.backward()
+        trainer.step(4)
+        after = net(x).asnumpy()
+        assert not np.allclose(after, expected)
+        net.hybridize(False)
+        np.testing.assert_allclose(after, net(x).asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["buffer", "dlpack"])
+def test_weights_that_are_written_through_shared_memory(how):
+    conv = mx.sym.Convolution(
+        mx.sym.Variable("data"), num_filter=32, kernel=(3, 3), no_bias=True, name="conv"
+    )
+    source = np.ones((32, 16, 3, 3), "float32")
+    weight = mx.nd.array(source)
+    run = conv.bind(mx.cpu(), {"data": mx.nd.ones((1, 16, 5, 5)), "conv_weight": weight})
+    assert run.forward()[0].asnumpy().max() == 144
+    if how == "buffer":
+        shared = np.frombuffer(memoryview(weight), "float32")
+        run.forward()[0].wait_to_read()
+        shared[:] = 2
+    else:
+        shared = mx.nd.from_dlpack(weight.to_dlpack_for_write())
+        shared[:] = 2
+        shared.wait_to_read()
+    assert run.forward()[0].asnumpy().max() == 288
+    assert run.forward()[0].asnumpy().max() == 288
+
+
+def test_a_module_predicts_with_parameters_set_later():
+    net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=32, kernel=(1, 1), name="conv")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (2, 16, 4, 4))], for_training=False)
+    data = mx.nd.ones((2, 16, 4, 4))
+    for value in (1, 3):
+        arguments = {
+            "conv_weight": mx.nd.full((32, 16, 1, 1), value),
+            "conv_bias": mx.nd.full((32,), value),
+        }
+        module.set_params(arguments, {}, force_init=True)
+        module.forward(mx.io.DataBatch([data]), is_train=False)
+        assert (module.get_outputs()[0].asnumpy() == 17 * value).all()
