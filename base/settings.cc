@@ -63,6 +63,12 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether prediction by bound graphs keeps images in blocks of channels between operators, and weights in "
     "the form that "
     "their kernels want.");
+  f("held_weights", &Settings::held_weights,
+    "How many times the memory of a convolution's weight the form may take that its kernel wants, which "
+    "prediction holds beside "
+    "it. Winograd's method takes 4 times as much, and more where channels are padded; from 1 on the direct "
+    "method can run.")
+      .at_least(0);
   f("recompute_share", &Settings::recompute_share,
     "How much of the time of a training pass, by the operators' estimates, may go into computing cheap "
     "values "

@@ -27,6 +27,7 @@ struct Settings {
   bool coshare = true;
   bool fold_norm = true;
   bool choose_layout = true;
+  double held_weights = 6;
   double recompute_share = 0.01;
   bool dnnl = true;
   std::string explain;

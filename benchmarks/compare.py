@@ -21,7 +21,7 @@ import kept
 
 HERE = Path(__file__).parent
 # own: loomix without oneDNN; module: by Module instead of Gluon; plain: Python alone
-FRAMEWORKS = ("loomix", "own", "module", "mxnet", "torch", "plain")
+FRAMEWORKS = ("loomix", "own", "module", "mxnet", "torch", "onnxruntime", "openvino", "plain")
 
 
 class Worker:

@@ -116,11 +116,12 @@ struct Plan {
 };
 
 bool is_for_winograd(const ConvGeometry& g) {
+  constexpr int64_t kFewestPixels = 49;
   if (channel_block() != 16 || g.groups > 1 || g.channels < 32 || g.filters < 32) return false;
   for (int i = 1; i < 3; ++i) {
     if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilate[i] != 1 || g.pad[i] > 1) return false;
   }
-  return g.batch * g.out_size() >= 100;
+  return g.batch * g.out_size() >= kFewestPixels;
 }
 
 Plan make_plan(const Params& p) {
@@ -297,10 +298,16 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
   blocked.plain_data = !data_is_blocked && g.groups == 1 && g.channels < 4;
   blocked.weight_floats = 1;
   blocked.winograd = is_for_winograd(g);
-  auto plan = find_plan(blocked);
+  const auto find = [&]() -> std::optional<Plan> {
+    auto plan = find_plan(blocked);
+    const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
+    if (plan && static_cast<double>(plan->weight_floats() * plan->pieces.parts) > most) return {};
+    return plan;
+  };
+  auto plan = find();
   if (!plan && blocked.winograd) {
     blocked.winograd = false;
-    plan = find_plan(blocked);
+    plan = find();
   }
   if (!plan) return {};
   blocked.weight_floats = plan->weight_floats() * plan->pieces.parts;

@@ -153,7 +153,10 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants) {
 
 // Makes the arrays of held values, and the program that computes them.
 void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants) {
+  std::vector<ValueRef> outputs;
+  std::swap(outputs, graph.outputs);  // infer() takes a graph's for those of the symbol
   Inference known = infer(graph, constants);
+  graph.outputs = std::move(outputs);
   const ValueIndex index(graph);
   Bindings bindings;
   for (NodeId id = 0; id < graph.size(); ++id) {

@@ -2,6 +2,7 @@
 """What only prediction does: normalisations in weights, images in blocks of channels, weights made ready once."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,21 @@ def test_settings_turn_the_passes_off():
         pytest.skip("no oneDNN here, or no AVX2: nothing works on blocks of channels")
     assert " Activation " not in both
     assert " _blocked_convolution " not in explained(LOOMIX_DNNL="0")
+
+
+def test_held_weights_are_bounded():
+    def held(**settings):
+        text = explained(**settings)
+        if " _blocked_convolution " not in text:
+            return 0
+        return float(re.search(r"held until an argument changes: ([0-9.]+) MB", text)[1])
+
+    weights = 2 * 32 * 32 * 9 * 4 / 2**20
+    if held() == 0:
+        pytest.skip("no oneDNN here, or no AVX2: nothing works on blocks of channels")
+    assert held(LOOMIX_HELD_WEIGHTS="1.5") == pytest.approx(weights, abs=0.01)
+    assert weights <= held() + 0.01 <= 6.2 * weights
+    assert held(LOOMIX_HELD_WEIGHTS="0.5") == 0
 
 
 def small_network():

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "COSHARE": ("tests/python/test_executor.py", "LOOMIX_COSHARE"),
     "FOLD_NORM": ("tests/python/test_prediction.py", "LOOMIX_FOLD_NORM"),
     "CHOOSE_LAYOUT": ("tests/python/test_prediction.py", "LOOMIX_CHOOSE_LAYOUT"),
+    "HELD_WEIGHTS": ("tests/python/test_prediction.py", "LOOMIX_HELD_WEIGHTS"),
     "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),
     "DUMP_FOLDER": ("tests/python/test_executor.py", "LOOMIX_DUMP_FOLDER"),

@@ -235,6 +235,21 @@ TEST_F(Prediction, HeldWeightsFollowMemoryThatOthersWrite) {
   EXPECT_LT(distance(predict(*with), predict(*without)), 1e-5);
 }
 
+// More values are held than the symbol has outputs and gradients.
+TEST_F(Prediction, ExecutorsThatTrainPredictInTheSameWay) {
+  const Symbol net = norm(conv(conv(Symbol::variable("data"), 32, 3), 24, 3), false);
+  SimpleBindRequest request;
+  request.shapes = {{"data", {2, 16, 8, 8}}};
+  request.requests.assign(net.list_arguments().size(), ops::Req::write);
+  const auto training = BoundExecutor::simple_bind(runtime_, net, Device::cpu(), request);
+  const auto predicting = bind(net, {2, 16, 8, 8}, true);
+  for (size_t i = 0; i < net.list_arguments().size(); ++i)
+    training->replace_argument(i, predicting->arrays().arguments[i]);
+  for (size_t i = 0; i < predicting->arrays().auxiliary_states.size(); ++i)
+    training->replace_auxiliary_state(i, predicting->arrays().auxiliary_states[i]);
+  EXPECT_EQ(predict(*training), predict(*predicting));
+}
+
 TEST_F(Prediction, WeightsAreMadeReadyOnce) {
   const auto executor = bind(conv(Symbol::variable("data"), 32, 3), {1, 16, 8, 8}, true);
   predict(*executor);
