@@ -30,7 +30,9 @@ def _executor(name, network, batch):
     executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(batch, 3, 224, 224))
     mx.random.seed(1)
     initializer = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
-    for key, array in [*executor.arg_dict.items(), *executor.aux_dict.items()]:
+    for key, array in executor.aux_dict.items():
+        array[:] = 1 if key.endswith("var") else 0
+    for key, array in executor.arg_dict.items():
         if key == "data":
             array[:] = mx.nd.random.normal(shape=array.shape)
         elif key != "softmax_label":
