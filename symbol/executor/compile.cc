@@ -138,6 +138,9 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
 Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants) {
   held_ = {};
   if (monitor_ || options_.plan.own_memory || !options_.groups.empty() || !device_.is_host()) return graph;
+  // Held programs know dense arrays only.
+  if (!std::ranges::all_of(arrays_.arguments, [](const NDArray& array) { return array.is_dense(); }))
+    return graph;
   if (options_.plan.fold_norm) {
     graph = fold_norm(graph, runtime_.table(), infer(graph, constants));
     end_pass("fold_norm", graph);
@@ -195,7 +198,14 @@ void BoundExecutor::update_held() {
   };
   note(arrays_.arguments, held_.places.arguments, held_.arguments);
   note(arrays_.auxiliary_states, held_.places.auxiliary_states, held_.auxiliary_states);
-  if (changed) held_.program->run_forward();
+  if (!changed) return;
+  try {
+    held_.program->run_forward();
+  } catch (...) {  // a signal, for example, while a push waited
+    held_.arguments.clear();
+    held_.auxiliary_states.clear();
+    throw;
+  }
 }
 
 // A gradient that something else needs, too, is copied to the user's array.

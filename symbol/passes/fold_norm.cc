@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ops/table.h"
 #include "symbol/passes/prune.h"
+#include "symbol/passes/readers.h"
 
 namespace loomix {
 namespace {
@@ -18,11 +19,7 @@ class Folder {
         known_(known),
         index_(graph),
         instead_(static_cast<size_t>(index_.size())),
-        readers_(static_cast<size_t>(index_.size()), 0) {
-    for (NodeId id = 0; id < graph.size(); ++id) {
-      for (const ValueRef& input : graph.inputs(id)) ++readers(input);
-    }
-    for (const ValueRef& output : graph.outputs) ++readers(output);
+        readers_(count_readers(graph, index_)) {
     result_.reserve(graph.size());
   }
 
@@ -37,7 +34,7 @@ class Folder {
   }
 
  private:
-  int& readers(ValueRef value) { return readers_[static_cast<size_t>(index_[value])]; }
+  int readers(ValueRef value) const { return readers_[static_cast<size_t>(index_[value])]; }
   ValueRef& at(ValueRef value) { return instead_[static_cast<size_t>(index_[value])]; }
   const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
 

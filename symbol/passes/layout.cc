@@ -7,6 +7,7 @@
 #include "ops/blocked/blocked.h"
 #include "ops/table.h"
 #include "symbol/passes/prune.h"
+#include "symbol/passes/readers.h"
 
 namespace loomix {
 namespace {
@@ -23,11 +24,7 @@ class Chooser {
         index_(graph),
         plain_(static_cast<size_t>(index_.size())),
         blocked_(static_cast<size_t>(index_.size())),
-        readers_(static_cast<size_t>(index_.size()), 0) {
-    for (NodeId id = 0; id < graph.size(); ++id) {
-      for (const ValueRef& input : graph.inputs(id)) ++readers(input);
-    }
-    for (const ValueRef& output : graph.outputs) ++readers(output);
+        readers_(count_readers(graph, index_)) {
     result_.reserve(graph.size());
   }
 
@@ -40,7 +37,7 @@ class Chooser {
   }
 
  private:
-  int& readers(ValueRef value) { return readers_[static_cast<size_t>(index_[value])]; }
+  int readers(ValueRef value) const { return readers_[static_cast<size_t>(index_[value])]; }
   const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
   ValueRef& blocked_of(ValueRef value) { return blocked_[static_cast<size_t>(index_[value])]; }
 

@@ -107,6 +107,18 @@ def test_weights_that_are_written_through_shared_memory(how):
     assert run.forward()[0].asnumpy().max() == 288
 
 
+def test_sparse_weights_are_left_to_the_operators_that_take_them():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=6, no_bias=True, name="fc")
+    net = mx.sym.BatchNorm(net, fix_gamma=False, eps=0, name="norm")
+    weight = np.zeros((6, 4), "float32")
+    weight[[1, 4]] = 3
+    arguments = {"data": mx.nd.ones((2, 4)), "norm_gamma": mx.nd.full((6,), 2), "norm_beta": mx.nd.ones(6)}
+    states = {"norm_moving_mean": mx.nd.zeros(6), "norm_moving_var": mx.nd.ones(6)}
+    arguments["fc_weight"] = mx.nd.array(weight).tostype("row_sparse")
+    run = net.bind(mx.cpu(), arguments, aux_states=states)
+    np.testing.assert_allclose(run.forward()[0].asnumpy()[0], [1, 25, 1, 1, 25, 1])
+
+
 def test_a_module_predicts_with_parameters_set_later():
     net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=32, kernel=(1, 1), name="conv")
     module = mx.mod.Module(net, label_names=None)
