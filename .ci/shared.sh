@@ -8,6 +8,7 @@ exec </dev/null
 cores=$(nproc)
 # Two jobs may run at once. Compilers give way to tests, of which some time themselves; two lanes of so many keep all cores busy.
 export CCACHE_PREFIX=nice CMAKE_BUILD_PARALLEL_LEVEL=$cores
+export PATH=$PATH:/usr/lib/llvm-19/bin # where sanitizers look for llvm-symbolizer
 results=$PWD/build/ci
 mkdir -p "$results"
 passed=0 failed=0
@@ -83,8 +84,9 @@ labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none i
   [ $# -gt 0 ] || set -- $(ls tests/cpp)
   for folder in "$@"; do [ -d "tests/cpp/$folder" ] && echo "$folder"; done
 }
-# g++ takes much longer for what sanitizers instrument, and has no libFuzzer.
-need_clang() { need clang++-19 "clang-19 libclang-rt-19-dev"; }
+# g++ takes much longer for what sanitizers instrument, and has no libFuzzer. Without llvm-symbolizer, reports have no names,
+# and tests/tsan.supp, which goes by names, suppresses nothing.
+need_clang() { need clang++-19 "clang-19 libclang-rt-19-dev" && need /usr/lib/llvm-19/bin/llvm-symbolizer llvm-19; }
 build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
   local preset=$1 targets=(cpp_tests) compiler=() tests
   shift
