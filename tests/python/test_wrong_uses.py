@@ -9,9 +9,10 @@ import warnings
 
 import pytest
 import wrong_gluon_uses
+import wrong_training_uses
 import wrong_uses
 
-USES = {**wrong_uses.USES, **wrong_gluon_uses.USES}
+USES = {**wrong_uses.USES, **wrong_gluon_uses.USES, **wrong_training_uses.USES}
 
 
 @pytest.mark.parametrize("name", USES)

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ._arguments import as_number, as_whole
+from ._arguments import as_number, as_path, as_whole, expect
 from .base import described
 from .log import progress
 from .model import save_checkpoint
@@ -25,6 +25,10 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+
+def _prefix_and_period(who: str, prefix: Any, period: Any) -> tuple[str, int]:
+    return as_path(who, "prefix", prefix), max(1, int(as_number(who, "period", period)))
 
 
 def module_checkpoint(mod: Any, prefix: str, period: int = 1, save_optimizer_states: bool = False) -> Any:
@@ -52,7 +56,9 @@ def module_checkpoint(mod: Any, prefix: str, period: int = 1, save_optimizer_sta
     >>> sorted(os.listdir(os.path.dirname(prefix)))
     ['net-0002.params', 'net-symbol.json']
     """
-    period = max(1, int(period))
+    right = hasattr(mod, "save_checkpoint")
+    expect(right, "module_checkpoint", "mod", mod, "a module")
+    prefix, period = _prefix_and_period("module_checkpoint", prefix, period)
 
     def callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:
         if (iter_no + 1) % period == 0:
@@ -66,7 +72,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> Any:
 
     >>> callback = do_checkpoint("model", 5)
     """
-    period = max(1, int(period))
+    prefix, period = _prefix_and_period("do_checkpoint", prefix, period)
 
     def callback(iter_no: int, sym: Symbol, arg: Any, aux: Any) -> None:
         if (iter_no + 1) % period == 0:
@@ -85,6 +91,8 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Any:
     >>> callback = mx.callback.log_train_metric(period=10)
     >>> callback(mx.model.BatchEndParam(epoch=0, nbatch=1, eval_metric=mx.metric.Loss(), locals=None))
     """
+
+    as_whole("log_train_metric", "period", period, least=1)
 
     def callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arguments import as_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,13 +28,13 @@ def set_bulk_size(size: Any) -> int:
     16
     """
     global _bulk_size
-    previous, _bulk_size = _bulk_size, int(size)
+    previous, _bulk_size = _bulk_size, as_whole("set_bulk_size", "size", size)
     return previous
 
 
 class _BulkScope:
     def __init__(self, size: Any) -> None:
-        self._size = size
+        self._size = as_whole("bulk", "size", size)
         self._previous = 0
 
     def __enter__(self) -> Self:
@@ -64,7 +65,7 @@ class push_priority:
     """
 
     def __init__(self, priority: int) -> None:
-        self._priority = int(priority)
+        self._priority = as_whole("push_priority", "priority", priority)
 
     def __enter__(self) -> Self:
         self._outer = _core.exchange_push_priority(self._priority)

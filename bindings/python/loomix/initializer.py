@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -257,10 +258,12 @@ class Load:
     """
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
-        if isinstance(param, str):
+        if isinstance(param, (str, os.PathLike)):
             param = load(param)
         if not isinstance(param, dict):
             raise MXNetValueError("[Load] the parameters have no names; expected a file or dict with names.")
+        right = default_init is None or (callable(default_init) and not isinstance(default_init, type))
+        expect(right, "Load", "default_init", default_init, "an Initializer")
         self.param = {re.sub("^(arg|aux):", "", name): array for name, array in param.items()}
         self.default_init = default_init
         self.verbose = verbose
@@ -295,6 +298,8 @@ class Mixed:
     """
 
     def __init__(self, patterns: Sequence[str], initializers: Any) -> None:
+        for what, given in (("patterns", patterns), ("initializers", initializers)):
+            expect(isinstance(given, (list, tuple)), "Mixed", what, given, "a list")
         if len(patterns) != len(initializers):
             raise MXNetValueError(
                 f"[Mixed] {len(patterns)} patterns came with {len(initializers)} initializers; expected one "
@@ -470,7 +475,7 @@ class Orthogonal(Initializer):
         super().__init__(scale=scale, rand_type=rand_type)
         if rand_type not in ("uniform", "normal"):
             raise MXNetValueError(f"[Orthogonal] rand_type is {rand_type!r}; expected 'uniform' or 'normal'.")
-        self.scale = scale
+        self.scale = as_number("Orthogonal", "scale", scale)
         self.rand_type = rand_type
 
     def _init_weight(self, _: Any, arr: NDArray) -> None:
@@ -516,7 +521,7 @@ class Xavier(Initializer):
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         self.rnd_type = rnd_type
         self.factor_type = factor_type
-        self.magnitude = float(magnitude)
+        self.magnitude = float(as_number("Xavier", "magnitude", magnitude, least=0))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         shape = arr.shape
@@ -554,6 +559,7 @@ class MSRAPrelu(Xavier):
     """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:
+        as_number("MSRAPrelu", "slope", slope)
         super().__init__("gaussian", factor_type, 2.0 / (1 + slope**2))
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
@@ -601,7 +607,7 @@ class LSTMBias(Initializer):
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
-        super().__init__(forget_bias=forget_bias)
+        super().__init__(forget_bias=as_number("LSTMBias", "forget_bias", forget_bias))
         self.forget_bias = forget_bias
 
     def _init_weight(self, _: Any, arr: NDArray) -> None:

@@ -52,6 +52,8 @@ class LRScheduler:
     ) -> None:
         if not isinstance(warmup_steps, int) or warmup_steps < 0:
             raise MXNetValueError(f"[LRScheduler] warmup_steps is {warmup_steps!r}; expected an int >= 0.")
+        as_number("LRScheduler", "base_lr", base_lr)
+        as_number("LRScheduler", "warmup_begin_lr", warmup_begin_lr)
         if warmup_begin_lr > base_lr:
             raise MXNetValueError(
                 f"[LRScheduler] warmup_begin_lr {warmup_begin_lr} is above base_lr {base_lr}; expected it "
@@ -111,12 +113,10 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        if isinstance(step, str) or step < 1:
-            raise MXNetValueError(f"[FactorScheduler] step is {step!r}; expected at least 1.")
         _check_factor(factor)
-        self.step = step
+        self.step = as_number("FactorScheduler", "step", step, least=1)
         self.factor = factor
-        self.stop_factor_lr = stop_factor_lr
+        self.stop_factor_lr = as_number("FactorScheduler", "stop_factor_lr", stop_factor_lr)
         self.count = 0
 
     def __call__(self, num_update: int) -> float:
@@ -160,6 +160,8 @@ class MultiFactorScheduler(LRScheduler):
             raise MXNetValueError(
                 f"[MultiFactorScheduler] step is {step!r}; expected a list of update numbers."
             )
+        for number in step:
+            as_number("MultiFactorScheduler", "an update number in step", number)
         if step[0] < 1 or any(later <= earlier for earlier, later in zip(step, step[1:])):
             raise MXNetValueError(f"[MultiFactorScheduler] step is {step}; expected rising numbers from 1.")
         _check_factor(factor)
@@ -198,7 +200,7 @@ class _DecayScheduler(LRScheduler):
             )
         self.base_lr_orig = self.base_lr
         self.max_update = max_update
-        self.final_lr = final_lr
+        self.final_lr = as_number(type(self).__name__, "final_lr", final_lr)
         self.max_steps = self.max_update - self.warmup_steps
 
     def _share(self, done: Any) -> Any:
@@ -233,7 +235,7 @@ class PolyScheduler(_DecayScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        self.power = pwr
+        self.power = as_number("PolyScheduler", "pwr", pwr)
 
     def _share(self, done: Any) -> Any:
         return pow(1 - done, self.power)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from .. import registry
-from .._arguments import expect
-from ..base import MXNetIndexError, MXNetTypeError, ShapeError, numeric_types
+from .._arguments import as_mapping, as_whole, expect
+from ..base import MXNetIndexError, MXNetKeyError, MXNetTypeError, ShapeError, numeric_types, suggest
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -60,6 +60,9 @@ def check_label_shapes(
     >>> len(labels)
     1
     """
+    kind, wanted = ("shape", "an array") if shape else ("__len__", "an array or a list of arrays")
+    for what, given in (("labels", labels), ("predictions", preds)):
+        expect(hasattr(given, kind), "metric", f"the argument of {what}", given, wanted)
     ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if ours == 0 and theirs:
         raise ShapeError(
@@ -85,7 +88,12 @@ def pairs(labels: Any, preds: Any) -> Any:
 
 
 def as_numpy(array: NDArray) -> Any:
-    return array.asnumpy() if hasattr(array, "asnumpy") else numpy.asarray(array)
+    if hasattr(array, "asnumpy"):
+        return array.asnumpy()
+    values = numpy.asarray(array)
+    wanted = "an NDArray, a NumPy array or a list of numbers"
+    expect(values.dtype.kind in "biuf", "metric", "an array of labels or predictions", array, wanted)
+    return values
 
 
 def _ratio(total: Any, count: int) -> Any:
@@ -126,6 +134,9 @@ class EvalMetric:
         label_names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
+        for what, names in (("output_names", output_names), ("label_names", label_names)):
+            right = names is None or (hasattr(names, "__iter__") and not isinstance(names, str))
+            expect(right, type(self).__name__, what, names, "a list of names")
         self.name = str(name)
         self.output_names = output_names
         self.label_names = label_names
@@ -151,13 +162,19 @@ class EvalMetric:
 
     def update_dict(self, label: Any, pred: Any) -> None:
         """Updates from dicts of name to array."""
-        preds = (
-            list(pred.values()) if self.output_names is None else [pred[name] for name in self.output_names]
+        self.update(
+            self._chosen("label", label, self.label_names), self._chosen("output", pred, self.output_names)
         )
-        labels = (
-            list(label.values()) if self.label_names is None else [label[name] for name in self.label_names]
-        )
-        self.update(labels, preds)
+
+    def _chosen(self, what: str, arrays: Any, names: Sequence[str] | None) -> list[Any]:
+        """The arrays of these names, or all."""
+        arrays = as_mapping("update_dict", f"the {what}s", arrays)
+        for name in names or ():
+            if name not in arrays:
+                raise MXNetKeyError(
+                    f"[{type(self).__name__}] there is no {what} {name!r}. {suggest(name, arrays)}"
+                )
+        return list(arrays.values()) if names is None else [arrays[name] for name in names]
 
     def update(self, labels: Any, preds: Any) -> Any:
         """Takes a batch into account.
@@ -283,6 +300,7 @@ class CompositeEvalMetric(EvalMetric):
         IndexError
             When there is none.
         """
+        as_whole("CompositeEvalMetric", "index", index)
         if not -len(self.metrics) <= index < len(self.metrics):
             raise MXNetIndexError(
                 f"[CompositeEvalMetric] index {index} is out of range; there are {len(self.metrics)} metrics."
@@ -395,6 +413,8 @@ def np(numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_out
     >>> metric.name
     'worst'
     """
+
+    expect(callable(numpy_feval), "metric.np", "numpy_feval", numpy_feval, "a function of two NumPy arrays")
 
     def feval(label: Any, pred: Any) -> Any:
         return numpy_feval(label, pred)

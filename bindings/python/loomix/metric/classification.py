@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .._arguments import as_whole
+from .._arguments import as_number, as_whole
 from ..base import MXNetValueError, ShapeError
 from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
 from .lazy import LazyMetric, tallied
@@ -298,9 +298,11 @@ class Perplexity(LazyMetric):
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
     ) -> None:
+        if ignore_label is not None:
+            as_number("Perplexity", "ignore_label", ignore_label)
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
         self.ignore_label = ignore_label
-        self.axis = axis
+        self.axis = as_whole("Perplexity", "axis", axis)
 
     def _add(self, total: Any, count: int) -> None:
         for key, value in (("sum_metric", total), ("num_inst", count)):
@@ -334,7 +336,7 @@ class _LogLikelihood(LazyMetric):
     def __init__(
         self, eps: float, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None
     ) -> None:
-        super().__init__(name, output_names, label_names, eps=eps)
+        super().__init__(name, output_names, label_names, eps=as_number(type(self).__name__, "eps", eps))
         self.eps = eps
 
     def _update_pair(self, label: Any, pred: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ..base import numeric_types
-from .base import EvalMetric, pairs
+from .base import EvalMetric, as_numpy, pairs
 
 __all__ = ["LazyMetric"]
 
@@ -94,7 +94,7 @@ def as_ndarray(value: Any) -> Any:
         return value
     from ..ndarray import array
 
-    value = numpy.asarray(value)
+    value = as_numpy(value)
     return array(value, dtype=value.dtype if value.dtype.kind in "fi" else "float32")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from ..base import MXNetValueError
 from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
 from .lazy import LazyMetric, as_ndarray, same_float
 
@@ -129,6 +130,10 @@ class PearsonCorrelation(EvalMetric):
         label_names: Sequence[str] | None = None,
         average: str = "macro",
     ) -> None:
+        if average not in ("macro", "micro"):
+            raise MXNetValueError(
+                f"[PearsonCorrelation] average is {average!r}; expected 'macro' or 'micro'."
+            )
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
         if average == "micro":
@@ -147,8 +152,9 @@ class PearsonCorrelation(EvalMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):
+            label, pred = as_numpy(label), as_numpy(pred)
             check_label_shapes(label, pred, shape=True)
-            label, pred = (as_numpy(array).ravel().astype(numpy.float64) for array in (label, pred))
+            label, pred = (array.ravel().astype(numpy.float64) for array in (label, pred))
             if self.average == "macro":
                 self._add(float(numpy.corrcoef(pred, label)[0, 1]), 1)
             else:

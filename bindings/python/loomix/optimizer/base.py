@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._arguments import as_number, expect
+from .._arguments import as_mapping, as_number, expect
 from ..base import MXNetTypeError, MXNetValueError, suggest, unknown_arguments
 from ..util import is_np_array
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypedDict
 
     from ..symbol import Symbol
@@ -111,6 +112,7 @@ class Optimizer:
         as_number(type(self).__name__, "rescale_grad", rescale_grad)
         if clip_gradient is not None and clip_gradient != math.inf:
             as_number(type(self).__name__, "clip_gradient", clip_gradient)
+        as_number(type(self).__name__, "begin_num_update", begin_num_update, least=0)
         self._check_schedule(lr_scheduler, learning_rate)
         if lr_scheduler is not None and learning_rate is not None and lr_scheduler.base_lr != learning_rate:
             warnings.warn(
@@ -134,8 +136,10 @@ class Optimizer:
         self.multi_precision = multi_precision
         self.aggregate_num = 0
         self.idx2name = dict(param_idx2name)
+        expect(sym is None or hasattr(sym, "attr_dict"), type(self).__name__, "sym", sym, "a Symbol")
         self.sym_info = (sym.attr_dict(), sym.list_arguments()) if sym is not None else ()
-        self.param_dict = param_dict if param_dict else {}
+        wanted = "a dict of index to Parameter"
+        self.param_dict = as_mapping(type(self).__name__, "param_dict", param_dict, wanted)
         self.allow_np_array = is_np_array()
         self.set_lr_mult({})
         self.set_wd_mult({})
@@ -297,14 +301,23 @@ class Optimizer:
 
         >>> Optimizer(param_idx2name={0: "fc_weight"}).set_lr_mult({"fc_weight": 0.1})
         """
-        self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
+        given = self._check_multipliers("set_lr_mult", args_lr_mult)
+        self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **given}
 
     def set_wd_mult(self, args_wd_mult: Any) -> None:
         """Sets factors of the decay by index or name. By default only names ending in weight and gamma
         decay."""
         names = self.idx2name.values()
         defaults = {name: 0.0 for name in names if not name.endswith(self._decayed_endings())}
-        self.wd_mult = {**defaults, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
+        given = self._check_multipliers("set_wd_mult", args_wd_mult)
+        self.wd_mult = {**defaults, **self._symbol_multipliers("__wd_mult__"), **given}
+
+    @staticmethod
+    def _check_multipliers(who: str, multipliers: Any) -> Mapping[Any, Any]:
+        wanted = "a dict of index or name to factor"
+        for name, factor in as_mapping(who, "the argument", multipliers, wanted).items():
+            as_number(who, f"the factor of {name!r}", factor)
+        return multipliers or {}
 
     @staticmethod
     def _decayed_endings() -> tuple[str, ...]:

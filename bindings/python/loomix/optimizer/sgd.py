@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import MXNetValueError
 from .base import Optimizer, aggregation_size, register, zeros_like
 
 if TYPE_CHECKING:
@@ -378,7 +379,17 @@ class LBSGD(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(multi_precision=multi_precision, **kwargs)
-        self._check_numbers(momentum=momentum)
+        self._check_numbers(
+            momentum=momentum,
+            warmup_epochs=warmup_epochs,
+            batch_scale=batch_scale,
+            updates_per_epoch=updates_per_epoch,
+            begin_epoch=begin_epoch,
+        )
+        if warmup_strategy not in ("linear", "power2", "sqrt", "lars"):
+            raise MXNetValueError(
+                f"[LBSGD] warmup_strategy is {warmup_strategy!r}; expected 'linear', 'power2', 'sqrt' or 'lars'."
+            )
         self.momentum = momentum
         self.warmup_strategy = warmup_strategy
         self.warmup_epochs = warmup_epochs

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import expect
 from ..base import MXNetTypeError
+from ..ndarray import NDArray
 from .states import dump_states, load_states
 
 if TYPE_CHECKING:
@@ -58,6 +60,9 @@ class Updater:
         if not index:
             return
         optimizer, states = self.optimizer, self.states
+        expect(
+            isinstance(weight[0], NDArray), "Updater", f"the weight of {index[0]!r}", weight[0], "an NDArray"
+        )
         optimizer._set_current_context(weight[0].context.device_id)
         keys = [key.decode() if isinstance(key, bytes) else key for key in index]
         for key, w in zip(keys, weight):
