@@ -190,6 +190,37 @@ USES = {
         ValueError,
         ["[log_train_metric] period is 0", "an int >= 1"],
     ),
+    # ---- modules, symbols, parameters and images ----
+    "names of inputs that are a number": (
+        lambda: mx.mod.Module(mx.sym.Variable("data"), data_names=3),
+        TypeError,
+        ["[Module] data_names is 3", "a list of names"],
+    ),
+    "outputs of a Python module by number": (
+        lambda: mx.mod.PythonModule(["data"], None, 3),
+        TypeError,
+        ["[Module] output_names is 3", "a list of names"],
+    ),
+    "loss named by a number": (
+        lambda: mx.mod.PythonLossModule(name=3),
+        TypeError,
+        ["[PythonLossModule] name is 3", "a str"],
+    ),
+    "parameter by number": (
+        lambda: mx.gluon.ParameterDict().get(3),
+        TypeError,
+        ["[ParameterDict.get] name is 3", "a str"],
+    ),
+    "attribute by number": (
+        lambda: mx.sym.Variable("data").attr(3),
+        TypeError,
+        ["[Symbol.attr] key is 3", "the name of an attribute"],
+    ),
+    "NumPy array as an image": (
+        lambda: mx.image.imresize(np.ones((4, 4, 3)), 2, 2),
+        TypeError,
+        ["[imresize] src", "numpy.ndarray", "an NDArray"],
+    ),
     # ---- the engine ----
     "bulk size that is a text": (
         lambda: mx.engine.set_bulk_size("x"),

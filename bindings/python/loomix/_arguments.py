@@ -178,7 +178,7 @@ def as_path(who: str, what: str, value: Any) -> str:
 
 def as_mapping(
     who: str, what: str, value: Any, wanted: str = "a dict of names to NDArrays"
-) -> Mapping[str, Any]:
+) -> Mapping[Any, Any]:
     """``value``, which must be a dict or None; None gives an empty one."""
     expect(value is None or isinstance(value, Mapping), who, what, value, wanted)
     return {} if value is None else value

@@ -259,7 +259,7 @@ class Load:
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
         if isinstance(param, (str, os.PathLike)):
-            param = load(param)
+            param = load(os.fspath(param))
         if not isinstance(param, dict):
             raise MXNetValueError("[Load] the parameters have no names; expected a file or dict with names.")
         right = default_init is None or (callable(default_init) and not isinstance(default_init, type))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core, initializer
 from .. import ndarray as nd
+from .._arguments import expect
 from ..base import AssertedError, MXNetKeyError
 from .base_parameter import Constant, Parameter
 
@@ -96,6 +97,7 @@ class ParameterDict:
         ValueError
             When the one that exists contradicts the arguments.
         """
+        expect(isinstance(name, str), "ParameterDict.get", "name", name, "a str")
         name = self.prefix + name
         param = self._find(name)
         if param is None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from .. import ndarray as nd
+from .._arguments import expect
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     >>> imresize(nd.zeros((4, 6, 3), dtype="uint8"), 3, 2).shape
     (2, 3, 3)
     """
+    expect(isinstance(src, nd.NDArray), "imresize", "src", src, "an NDArray")
     sizes = (src.shape[0], src.shape[1], h, w)
     return nd._internal._cvimresize(src, w=w, h=h, interp=get_interp_method(interp, sizes), out=out)
 

@@ -109,12 +109,14 @@ def check_iterator(who: str, what: str, data: Any, reset: bool = True) -> None:
     expect(right, who, what, data, "a DataIter, such as mx.io.NDArrayIter(...)")
 
 
-def as_names(names: Any) -> list[str]:
+def as_names(names: Any, what: str = "names") -> list[str]:
     """A list of names; a text is one of them.
 
     >>> as_names("data"), as_names(("a", "b")), as_names(None)
     (['data'], ['a', 'b'], [])
     """
+    right = names is None or hasattr(names, "__iter__")
+    expect(right, "Module", what, names, "a list of names")
     return [names] if isinstance(names, str) else list(names or [])
 
 

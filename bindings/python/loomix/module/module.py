@@ -132,10 +132,10 @@ class Module(BaseModule):
                 f"contexts."
             )
         self._symbol = symbol
-        self._data_names = as_names(data_names)
-        self._label_names = as_names(label_names)
-        self._state_names = as_names(state_names)
-        self._fixed_param_names = as_names(fixed_param_names)
+        self._data_names = as_names(data_names, "data_names")
+        self._label_names = as_names(label_names, "label_names")
+        self._state_names = as_names(state_names, "state_names")
+        self._fixed_param_names = as_names(fixed_param_names, "fixed_param_names")
         check_input_names(symbol, self._data_names, "data", throw=True)
         check_input_names(symbol, self._label_names, "label", throw=False)
         check_input_names(symbol, self._state_names, "state", throw=True)

@@ -7,10 +7,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import expect
 from ..base import MXNetNotImplementedError, MXNetValueError
 from ..initializer import Uniform
 from ..log import of
-from .base_module import BaseModule, as_descriptions
+from .base_module import BaseModule, as_descriptions, as_names
 
 if TYPE_CHECKING:
     from ..io import DataBatch
@@ -52,9 +53,9 @@ class PythonModule(BaseModule):
         logger: Any = logging,
     ) -> None:
         super().__init__(logger)
-        self._data_names = list(data_names)
-        self._label_names = list(label_names) if label_names is not None else None
-        self._output_names = list(output_names)
+        self._data_names = as_names(data_names, "data_names")
+        self._label_names = as_names(label_names, "label_names") if label_names is not None else None
+        self._output_names = as_names(output_names, "output_names")
         self._data_shapes: Any = None
         self._label_shapes: Any = None
         self._output_shapes: Any = None
@@ -173,6 +174,8 @@ class PythonLossModule(PythonModule):
         logger: Any = logging,
         grad_func: Any = None,
     ) -> None:
+        expect(isinstance(name, str), "PythonLossModule", "name", name, "a str")
+        data_names, label_names = as_names(data_names, "data_names"), as_names(label_names, "label_names")
         if len(data_names) != 1 or len(label_names) != 1:
             raise MXNetValueError("[PythonLossModule] expected one input and one label.")
         super().__init__(data_names, label_names, [name + "_output"], logger)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import _core, attribute
+from .._arguments import expect
 from ..base import (
     MXNetIndexError,
     MXNetNotImplementedError,
@@ -258,6 +259,7 @@ class Symbol(_Base):
 
     def attr(self, key: Any) -> Any:
         """The value of an attribute of the node, or None."""
+        expect(isinstance(key, str), "Symbol.attr", "key", key, "the name of an attribute")
         return self.handle.attr(key)
 
     def list_attr(self, recursive: bool = False) -> Any:
