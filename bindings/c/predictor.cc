@@ -181,7 +181,9 @@ void Predictor::set_input(std::string_view name, const void* data, size_t size) 
 
 void Predictor::forward() {
   const std::lock_guard lock(mutex_);
-  executor_->forward(RunMode::inference);
+  ran_ = false;
+  // Nothing may be in flight when the program exits: libraries destroy then what their kernels use.
+  for (const NDArray& output : executor_->forward(RunMode::inference)) output.wait_to_read();
   ran_ = true;
 }
 
@@ -195,7 +197,7 @@ const NDArray& Predictor::output(size_t index) const {
 void Predictor::copy_output(size_t index, void* data, size_t size) {
   const std::lock_guard lock(mutex_);
   const NDArray& array = output(index);
-  LOOMIX_CHECK(ran_, StateError, "[MXPredGetOutput] there was no MXPredForward yet.");
+  LOOMIX_CHECK(ran_, StateError, "[MXPredGetOutput] no MXPredForward has succeeded yet.");
   LOOMIX_CHECK(static_cast<int64_t>(size) == array.size(), ShapeError,
                "[MXPredGetOutput] got room for {} elements; output {} has shape {}, which are {}.", size,
                index, array.shape().to_string(), array.size());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/c/process.h"
 
-#include <cstdlib>
 #include <memory>
 
 #include "base/settings.h"
@@ -12,7 +11,8 @@
 namespace loomix::c {
 namespace {
 
-// Neither the table nor the engine is ever deleted: a program may exit while other threads predict.
+// Neither the table nor the engine is ever deleted, and the engine's threads are not ended: a program may exit while other
+// threads predict, and at exit what the engine keeps for the main thread is destroyed before any handler runs.
 const ops::OpTable& make_table() {
   auto table = std::make_unique<ops::OpTable>();
   ops::register_all(*table);
@@ -47,8 +47,6 @@ Runtime& start() {
 
 Runtime& runtime() {
   static Runtime& started = start();
-  static const int at_exit = std::atexit([] { started.engine().shutdown(); });
-  static_cast<void>(at_exit);
   return started;
 }
 

@@ -5,8 +5,8 @@
 
 namespace loomix::c {
 
-// The engine, operators and generators of this library in this process. They start on first use; the engine's threads end when
-// the process exits.
+// The engine, operators and generators of this library in this process. They start on first use and last as long as
+// the process.
 Runtime& runtime();
 
 }  // namespace loomix::c

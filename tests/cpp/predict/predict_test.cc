@@ -95,7 +95,8 @@ TEST_F(PredictTest, HandlesThatAreNoneAreErrors) {
 TEST_F(PredictTest, WrongSizesAndNamesAreErrors) {
   const PredictorHandle handle = create();
   std::vector<float> result(kImages * kClasses);
-  expect_error(MXPredGetOutput(handle, 0, result.data(), kImages * kClasses), "no MXPredForward yet");
+  expect_error(MXPredGetOutput(handle, 0, result.data(), kImages * kClasses),
+               "no MXPredForward has succeeded yet");
   EXPECT_EQ(MXPredForward(handle), 0);
   expect_error(MXPredGetOutput(handle, 0, result.data(), 3), "got room for 3 elements");
   expect_error(MXPredGetOutput(handle, 0, nullptr, kImages * kClasses), "data is null");

@@ -65,13 +65,13 @@ int MXPredGetOutputType(PredictorHandle handle, mx_uint out_index, int* out_dtyp
 /* Copies an input's elements; `size` is their number, `data` points to elements of the input's type. */
 int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data, mx_uint size);
 
-/* Starts a prediction. Errors of its operators show in MXPredGetOutput. */
+/* Predicts; the outputs are there when it returns. */
 int MXPredForward(PredictorHandle handle);
 
 /* A prediction in steps, numbered from 0, until `step_left` is 0. A compiled model is one step. */
 int MXPredPartialForward(PredictorHandle handle, int step, int* step_left);
 
-/* Waits for the prediction and copies an output; `size` and `data` as for MXPredSetInput. */
+/* Copies an output of the last prediction; `size` and `data` as for MXPredSetInput. */
 int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_uint size);
 
 int MXPredFree(PredictorHandle handle);
