@@ -57,6 +57,8 @@ void Settings::fields(FieldList<Settings>& f) {
   f("inplace", &Settings::inplace, "Whether an output of a bound graph may take the memory of an input.");
   f("coshare", &Settings::coshare,
     "Whether values of a bound graph that cannot be alive together may share memory.");
+  f("fuse", &Settings::fuse,
+    "Whether bound graphs run elementwise operators that read each other's results as one pass over memory.");
   f("fold_norm", &Settings::fold_norm,
     "Whether prediction by bound graphs works batch normalisations into the weights before them.");
   f("choose_layout", &Settings::choose_layout,
@@ -80,7 +82,7 @@ void Settings::fields(FieldList<Settings>& f) {
     "calls of each bound graph and their memory), all.");
   f("dump_passes", &Settings::dump_passes,
     "Comma-separated passes after which the graph is written out: prune, gradient, infer, simplify, "
-    "recompute, fold_norm, layout, place, plan, all.");
+    "recompute, fold_norm, layout, fuse, place, plan, all.");
   f("dump_folder", &Settings::dump_folder,
     "Folder for what is written out, one file a pass and graph; without it, it goes to the standard error.");
   f("verify_passes", &Settings::verify_passes,
@@ -257,8 +259,9 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
   result.settings = schema.parse("settings", given)->as<Settings>();
   static constexpr std::string_view kTopics[] = {"dispatch", "plan", "all"};
   check_items("LOOMIX_EXPLAIN", result.settings.explain, kTopics);
-  static constexpr std::string_view kPasses[] = {"prune",     "gradient", "infer", "simplify", "recompute",
-                                                 "fold_norm", "layout",   "place", "plan",     "all"};
+  static constexpr std::string_view kPasses[] = {"prune",     "gradient",  "infer",  "simplify",
+                                                 "recompute", "fold_norm", "layout", "fuse",
+                                                 "place",     "plan",      "all"};
   check_items("LOOMIX_DUMP_PASSES", result.settings.dump_passes, kPasses);
   return result;
 }

@@ -25,6 +25,7 @@ struct Settings {
   int64_t max_memory_bytes = 0;
   bool inplace = true;
   bool coshare = true;
+  bool fuse = true;
   bool fold_norm = true;
   bool choose_layout = true;
   double held_weights = 6;

@@ -49,6 +49,7 @@ void register_leaky_relu(OpTable& table) {
         return is_random(p) && spec.training ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
       })
       .training_matters()
+      .elementwise()
       .first_value([](const Params& p, int input) {
         return input == 1 && is_prelu(p) ? R"(["Constant", {"value": 0.25}])" : nullptr;
       })
@@ -72,6 +73,7 @@ void register_leaky_relu(OpTable& table) {
       .infer_shape(infer_backward)
       .types(kFloatingTypes)
       .inplace(0, 0)
+      .elementwise()
       .gradient([](const Params& p, GradBuilder& g) {
         const GradValue head = g.grad_of(0);
         if (has_slopes(p)) {

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/elemwise/binary.h"
 #include "ops/elemwise/elemwise.h"
+#include "ops/elemwise/scalar.h"
 #include "ops/elemwise/unary.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
+namespace {
+
+template <class F, Spread side, class P, class Gradient>
+void mark_elementwise(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
+  table.refine<P>(op.name).elementwise();
+}
+template <class F, class Left, class Right>
+void mark_elementwise(OpTable& table, const BinaryOp<F, Left, Right>& op) {
+  table.refine<NoParams>(op.same).elementwise();
+  if (*op.broadcast != 0) table.refine<NoParams>(op.broadcast).elementwise();
+}
+
+}  // namespace
 
 // Traits that passes ask for. Second operands that leave the first one as it is; passes drop such operators.
 void register_elemwise_traits(OpTable& table) {
@@ -12,14 +27,16 @@ void register_elemwise_traits(OpTable& table) {
   };
   for (const char* name : {"_plus_scalar", "_minus_scalar"}) scalar(name, 0);
   for (const char* name : {"_mul_scalar", "_div_scalar", "_power_scalar"}) scalar(name, 1);
-  for (const char* name : {"_plus_scalar", "_minus_scalar", "_mul_scalar", "_div_scalar", "_power_scalar"})
-    table.refine<ScalarParams>(name).elementwise();
+  std::apply([&](const auto&... op) { (mark_elementwise(table, op), ...); }, kScalarOps);
   std::apply([&](const auto&... op) { (table.refine<NoParams>(op.name).elementwise(), ...); }, kUnaryOps);
+  std::apply([&](const auto&... op) { (mark_elementwise(table, op), ...); }, kBinaryOps);
+  table.refine<NoParams>("where").elementwise();
+  table.refine<AddNParams>("add_n").elementwise();
+  table.refine<HardSigmoidParams>("hard_sigmoid").elementwise();
+  table.refine<CastParams>("Cast").elementwise();
+  table.refine<AmpCastParams>("amp_cast").elementwise();
   table.refine<NoParams>("relu").is_relu([](const NoParams&) { return true; });
   for (const std::string form : {"elemwise_", "broadcast_"}) {
-    for (const char* name : {"add", "sub", "mul", "div", "maximum", "minimum"}) {
-      if (table.find(form + name)) table.refine<NoParams>(form + name).elementwise();
-    }
     table.refine<NoParams>(form + "add").neutral(0).commutes();
     table.refine<NoParams>(form + "mul").neutral(1).commutes();
     table.refine<NoParams>(form + "sub").neutral(0);

@@ -151,6 +151,7 @@ class BoundExecutor final : public RefCounted {
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
+  Graph fused(Graph graph, const Constants& constants) const;
   Graph with_less_kept(Graph graph, const Constants& constants) const;
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;

@@ -9,6 +9,7 @@
 #include "symbol/passes/defer_scatter.h"
 #include "symbol/passes/end_pass.h"
 #include "symbol/passes/fold_norm.h"
+#include "symbol/passes/fuse.h"
 #include "symbol/passes/gradient.h"
 #include "symbol/passes/hold.h"
 #include "symbol/passes/layout.h"
@@ -17,7 +18,7 @@
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
 
-// From the composed graph to programs: gradient, infer, simplify, recompute, place, plan. What a pass adds is inferred again.
+// From the composed graph to programs: gradient, infer, simplify, recompute, fuse, place, plan. What a pass adds is inferred again.
 // With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
 
@@ -208,6 +209,21 @@ void BoundExecutor::update_held() {
   }
 }
 
+// Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
+// makes NaN can be named.
+Graph BoundExecutor::fused(Graph graph, const Constants& constants) const {
+  if (!options_.plan.fuse || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
+      !device_.is_host())
+    return graph;
+  if (runtime_.check_values.load(std::memory_order_relaxed)) return graph;
+  const auto is_dense = [](const NDArray& array) { return array.is_none() || array.is_dense(); };
+  if (!std::ranges::all_of(arrays_.arguments, is_dense) || !std::ranges::all_of(arrays_.gradients, is_dense))
+    return graph;
+  graph = fuse(graph, runtime_.table(), infer(graph, constants));
+  end_pass("fuse", graph);
+  return graph;
+}
+
 // A gradient that something else needs, too, is copied to the user's array.
 Graph BoundExecutor::add_gradients(Graph graph) {
   std::vector<ops::Req> requests;
@@ -305,6 +321,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
   if (gradients) simple = add_gradients(with_less_kept(std::move(simple), constants));
   else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants);
+  simple = fused(std::move(simple), constants);
   Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
   std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   const Graph& graph = placed.graph;

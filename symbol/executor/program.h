@@ -19,6 +19,7 @@ struct PlanOptions {
   memplan::Ordering ordering = memplan::Ordering::balance;
   bool fold_norm = true;          // batch normalisations into weights, for prediction
   bool choose_layout = true;      // images in blocks of channels, for prediction
+  bool fuse = true;               // elementwise operators into one pass over memory
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
   bool own_memory = false;        // every value in memory of its own: for monitors that look at values later
   bool poison =

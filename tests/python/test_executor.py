@@ -224,7 +224,7 @@ def test_a_repeated_pass_is_not_watched_again():
 def test_the_allocated_megabytes_are_told_as_mxnet_does():
     net = sym.var("x")
     for _ in range(4):
-        net = sym.tanh(net)
+        net = sym.softmax(net)
     run = net.simple_bind(mx.cpu(), grad_req="null", x=(1024, 1024))
     text = run.debug_str()
     assert text.rstrip().split("\n")[-1] == "Total 4 MB allocated"
@@ -586,11 +586,31 @@ def test_settings_switch_off_the_sharing_of_memory(inplace, coshare, megabytes):
             net = mx.sym.tanh(net)
         print(net.simple_bind(mx.cpu(), grad_req="null", x=(1024, 1024)).debug_str())
     """
-    environment = {**os.environ, "LOOMIX_INPLACE": str(inplace), "LOOMIX_COSHARE": str(coshare)}
+    settings = {"LOOMIX_FUSE": "0", "LOOMIX_INPLACE": str(inplace), "LOOMIX_COSHARE": str(coshare)}
+    environment = {**os.environ, **settings}
     result = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
     assert float(re.search(r"planned ([0-9.]+) MB", result.stdout)[1]) == megabytes
+
+
+def test_a_setting_switches_off_fusions():
+    code = """if True:
+        import loomix as mx
+        x = mx.sym.var("x")
+        print(mx.sym.tanh(mx.sym.exp(x) * 2).simple_bind(mx.cpu(), grad_req="null", x=(4,)).debug_str())
+    """
+
+    def operators(fuse):
+        environment = {**os.environ, "LOOMIX_FUSE": fuse}
+        command = [sys.executable, "-c", code]
+        result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
+        return re.findall(r"^ +[0-9]+ (\w+) ", result.stdout, re.M)
+
+    assert operators("1") == ["_fused"]
+    assert operators("0") == ["exp", "_mul_scalar", "tanh"]
 
 
 def test_cheap_values_are_computed_again_as_far_as_the_setting_allows():
@@ -643,7 +663,7 @@ def test_dumped_passes(tmp_path):
     environment = {**os.environ, "LOOMIX_DUMP_PASSES": "all", "LOOMIX_DUMP_FOLDER": str(tmp_path / "dump")}
     subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=True)
     texts = {path.stem[5:]: path.read_text() for path in sorted((tmp_path / "dump").iterdir())}
-    assert list(texts) == ["prune", "gradient", "infer", "simplify", "recompute", "place", "plan"]
+    assert list(texts) == ["prune", "gradient", "infer", "simplify", "recompute", "fuse", "place", "plan"]
     assert "_mul_scalar" in texts["prune"] and "_mul_scalar" not in texts["simplify"]
     assert "backward of" in texts["gradient"] and "float32 (2, 2)" in texts["infer"]
     assert "lower bound" in texts["plan"]

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "MAX_MEMORY_BYTES": ("tests/python/test_package.py", "LOOMIX_MAX_MEMORY_BYTES"),
     "INPLACE": ("tests/python/test_executor.py", "LOOMIX_INPLACE"),
     "COSHARE": ("tests/python/test_executor.py", "LOOMIX_COSHARE"),
+    "FUSE": ("tests/python/test_executor.py", "LOOMIX_FUSE"),
     "FOLD_NORM": ("tests/python/test_prediction.py", "LOOMIX_FOLD_NORM"),
     "CHOOSE_LAYOUT": ("tests/python/test_prediction.py", "LOOMIX_CHOOSE_LAYOUT"),
     "HELD_WEIGHTS": ("tests/python/test_prediction.py", "LOOMIX_HELD_WEIGHTS"),

@@ -27,6 +27,7 @@ GraphHandle make(const Symbol& symbol, const std::string& name) {
   plan.co_share = settings().coshare;
   plan.fold_norm = settings().fold_norm;
   plan.choose_layout = settings().choose_layout;
+  plan.fuse = settings().fuse;
   plan.recompute_share = settings().recompute_share;
   return {CachedGraph::make(runtime(), symbol, name, plan)};
 }

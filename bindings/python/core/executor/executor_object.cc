@@ -69,6 +69,7 @@ BindOptions bind_options(const Names& groups, const py::object& shared) {
   options.plan.co_share = settings().coshare;
   options.plan.fold_norm = settings().fold_norm;
   options.plan.choose_layout = settings().choose_layout;
+  options.plan.fuse = settings().fuse;
   options.plan.recompute_share = settings().recompute_share;
   options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "engine/parallel_for.h"
+#include "ops/elemwise/loops.h"
+#include "ops/families.h"
+#include "ops/fused/fused.h"
+#include "ops/kernel_choice.h"
+#include "ops/scratch_slots.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+namespace {
+
+constexpr int64_t kCacheBytes = 24 << 10;  // what all arrays have of one block: most of the first cache
+constexpr int64_t kShortestBlock = 512;    // elements, so that calls of kernels cost little beside their work
+constexpr int64_t kLongestBlock = 4096;
+
+// Where operands of steps lie: inputs, outputs, then pieces of scratch memory.
+struct Places {
+  size_t inputs, outputs;
+  size_t output(size_t i) const { return inputs + i; }
+  size_t slot(size_t i) const { return inputs + outputs + i; }
+};
+constexpr size_t kMostPlaces = kMostFusedInputs + 2 * kMostFusedOutputs + kMostFusedSteps;
+constexpr size_t kMostViews = (kMostFusedOperands + 1) * kMostFusedSteps;
+
+class FusedState final : public KernelState {
+ public:
+  FusedState(const FusedParams& p, const KernelSpec& spec)
+      : kept_(p.fusion), fusion_(p.of()), places_{fusion_.inputs().size(), fusion_.outputs().size()} {
+    place_results();
+    choose_block(spec);
+    block_calls_ = prepare(spec, block_);
+    if (last_ > 0) last_calls_ = prepare(spec, last_);
+    scratch_bytes = static_cast<size_t>(slots_for(spec.cores)) * num_slots_ * slot_bytes_;
+    cores_ = spec.cores;
+  }
+
+  void run(const FusedParams&, const KernelArgs& args) const {
+    const Pointers pointers = find_pointers(args);
+    ScratchSlots memory(args.scratch, num_slots_ * slot_bytes_, slots_for(cores_));
+    const int64_t grain = std::max<int64_t>(1, kGrain / block_);
+    engine::parallel_for(*args.context, blocks_, grain, [&](int64_t begin, int64_t end) {
+      const ScratchSlots::Use own(memory);
+      Pointers here = pointers;
+      for (size_t slot = 0; slot < num_slots_; ++slot)
+        here.at[places_.slot(slot)] = own.as<std::byte>() + slot * slot_bytes_;
+      const bool ends = last_ > 0 && end == blocks_;
+      run_blocks(block_calls_, block_, begin, ends ? end - 1 : end, here, args);
+      if (ends) run_blocks(last_calls_, last_, end - 1, end, here, args);
+    });
+  }
+
+ private:
+  // A step's kernel, prepared for blocks of one size.
+  struct Call {
+    const FusedStep* step;
+    KernelChoice choice;
+  };
+  struct Calls {
+    std::vector<Call> calls;
+    std::vector<TensorView> views;  // of each call its operands, then its result
+  };
+  struct Pointers {
+    std::array<std::byte*, kMostPlaces> at{};
+    std::array<int64_t, kMostPlaces> block_bytes{};  // from one block to the next
+    std::array<std::byte*, kMostFusedOutputs>
+        copy_to{};  // of outputs that are written to their spare place first
+    std::array<char, kMostFusedOutputs> is_spare{};
+  };
+
+  int num_inputs() const { return static_cast<int>(places_.inputs); }
+
+  // A result that is no output takes a piece of scratch memory until it was last read.
+  void place_results() {
+    const auto& steps = fusion_.steps();
+    std::vector<size_t> last_use(steps.size(), 0);
+    late_reads_.resize(places_.outputs);
+    spare_place_.resize(places_.outputs);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      for (const int operand : steps[i].operands) {
+        if (operand >= num_inputs()) last_use[static_cast<size_t>(operand - num_inputs())] = i;
+      }
+    }
+    result_place_.resize(steps.size());
+    std::vector<size_t> free;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto output = std::ranges::find(fusion_.outputs(), static_cast<int>(i));
+      if (output != fusion_.outputs().end()) {
+        const auto number = static_cast<size_t>(output - fusion_.outputs().begin());
+        result_place_[i] = places_.output(number);
+        note_late_reads(number, i);
+        if (places_.outputs > 1 || !late_reads_[number].empty())
+          spare_place_[number] = places_.slot(num_slots_++);
+      } else {
+        if (free.empty()) free.push_back(places_.slot(num_slots_++));
+        result_place_[i] = free.back();
+        free.pop_back();
+      }
+      for (size_t before = 0; before < i; ++before) {
+        if (last_use[before] == i && result_place_[before] >= places_.slot(0))
+          free.push_back(result_place_[before]);
+      }
+      if (last_use[i] == 0 && result_place_[i] >= places_.slot(0)) free.push_back(result_place_[i]);
+    }
+  }
+
+  // Inputs that are read after the output is written, or while it is, by a kernel that cannot work in place.
+  void note_late_reads(size_t output, size_t step) {
+    const auto& steps = fusion_.steps();
+    for (size_t i = step; i < steps.size(); ++i) {
+      for (size_t k = 0; k < steps[i].operands.size(); ++k) {
+        const int operand = steps[i].operands[k];
+        const bool in_place =
+            i == step && std::ranges::count(steps[i].op->inplace, std::pair(static_cast<int>(k), 0));
+        if (operand < num_inputs() && !in_place) late_reads_[output].push_back(static_cast<size_t>(operand));
+      }
+    }
+  }
+
+  void choose_block(const KernelSpec& spec) {
+    int64_t widest = 1, bytes = 0;
+    for (const FusedStep& step : fusion_.steps()) widest = std::max<int64_t>(widest, size_of(step.dtype));
+    for (const auto& views : {spec.in, spec.out}) {
+      for (const TensorView& view : views) bytes += size_of(view.dtype);
+    }
+    bytes += widest * static_cast<int64_t>(num_slots_);
+    const int64_t size = fusion_.shape().size(), row = fusion_.row_size();
+    block_ = std::clamp(kCacheBytes / bytes, kShortestBlock, kLongestBlock);
+    if (row > 0) block_ = std::max<int64_t>(1, block_ / row) * row;
+    else block_ = block_ / kLoopBlock * kLoopBlock;  // so results are those of the operators one by one
+    block_ = std::min(block_, size);
+    blocks_ = (size + block_ - 1) / block_;
+    last_ = size - (blocks_ - 1) * block_;
+    if (last_ == block_) last_ = 0;
+    slot_bytes_ = aligned(static_cast<size_t>(block_ * widest));
+  }
+
+  Shape view_shape(Extent extent, int64_t elements) const {
+    const int64_t row = fusion_.row_size();
+    if (row == 0) return extent == Extent::one ? Shape{1} : Shape{elements};
+    const int64_t rows = elements / row;
+    return {extent == Extent::full || extent == Extent::column ? rows : 1,
+            extent == Extent::full || extent == Extent::row ? row : 1};
+  }
+
+  Calls prepare(const KernelSpec& spec, int64_t elements) const {
+    Calls made;
+    for (const FusedStep& step : fusion_.steps()) {
+      const size_t first = made.views.size();
+      for (const int operand : step.operands) {
+        const auto i = static_cast<size_t>(operand);
+        const bool is_input = operand < num_inputs();
+        made.views.push_back({nullptr,
+                              is_input ? spec.in[i].dtype : fusion_.steps()[i - places_.inputs].dtype,
+                              view_shape(is_input ? fusion_.inputs()[i] : Extent::full, elements)});
+      }
+      made.views.push_back({nullptr, step.dtype, view_shape(Extent::full, elements)});
+      const Req req = Req::write;
+      const KernelSpec own{.in = {&made.views[first], step.operands.size()},
+                           .out = {&made.views.back(), 1},
+                           .req = {&req, 1},
+                           .training = spec.training};
+      Call call{&step, prepare_kernel(*step.op, *step.attrs, own, {})};
+      LOOMIX_INTERNAL_CHECK(call.choice.kernel->run != nullptr && call.choice.scratch_bytes == 0);
+      made.calls.push_back(std::move(call));
+    }
+    LOOMIX_INTERNAL_CHECK(made.views.size() <= kMostViews);
+    return made;
+  }
+
+  Pointers find_pointers(const KernelArgs& args) const {
+    Pointers found;
+    const auto block_bytes = [&](Extent extent, DType dtype) -> int64_t {
+      if (extent == Extent::full) return block_ * size_of(dtype);
+      return extent == Extent::column ? block_ / fusion_.row_size() * size_of(dtype) : 0;
+    };
+    for (size_t i = 0; i < places_.inputs; ++i) {
+      found.at[i] = static_cast<std::byte*>(args.in[i].data);
+      found.block_bytes[i] = block_bytes(fusion_.inputs()[i], args.in[i].dtype);
+    }
+    for (size_t i = 0; i < places_.outputs; ++i) {
+      auto* const to = static_cast<std::byte*>(args.out[i].data);
+      const bool wanted = args.req[i] != Req::null;
+      const bool read_late = std::ranges::any_of(
+          late_reads_[i], [&](size_t input) { return static_cast<std::byte*>(args.in[input].data) == to; });
+      found.at[places_.output(i)] = to;
+      found.block_bytes[places_.output(i)] = block_bytes(Extent::full, args.out[i].dtype);
+      found.is_spare[i] = !wanted || read_late;
+      found.copy_to[i] = wanted && read_late ? to : nullptr;
+    }
+    return found;
+  }
+
+  void run_blocks(const Calls& calls, int64_t elements, int64_t begin, int64_t end, const Pointers& pointers,
+                  const KernelArgs& args) const {
+    if (begin == end) return;
+    std::array<TensorView, kMostViews> views;
+    std::ranges::copy(calls.views, views.begin());
+    for (int64_t block = begin; block < end; ++block) {
+      const auto place = [&](size_t i) {
+        if (i >= places_.inputs && i < places_.slot(0) && pointers.is_spare[i - places_.inputs])
+          i = spare_place_[i - places_.inputs];
+        return pointers.at[i] + block * pointers.block_bytes[i];
+      };
+      size_t view = 0;
+      for (size_t i = 0; i < calls.calls.size(); ++i) {
+        const Call& call = calls.calls[i];
+        const size_t first = view;
+        for (const int operand : call.step->operands) {
+          const auto at = static_cast<size_t>(operand);
+          views[view++].data = place(at < places_.inputs ? at : result_place_[at - places_.inputs]);
+        }
+        views[view++].data = place(result_place_[i]);
+        const Req req = Req::write;
+        KernelArgs own;
+        own.in = {&views[first], view - first - 1};
+        own.out = {&views[view - 1], 1};
+        own.req = {&req, 1};
+        own.state = call.choice.state.get();
+        own.training = args.training;
+        own.context = args.context;
+        call.choice.kernel->run(*call.step->attrs, own);
+      }
+      for (size_t i = 0; i < places_.outputs; ++i) {
+        if (!pointers.copy_to[i]) continue;
+        std::memcpy(pointers.copy_to[i] + block * pointers.block_bytes[places_.output(i)],
+                    pointers.at[spare_place_[i]], static_cast<size_t>(elements * size_of(args.out[i].dtype)));
+      }
+    }
+  }
+
+  const Ref<const Opaque> kept_;
+  const Fusion& fusion_;
+  Places places_;
+  std::vector<size_t> result_place_;  // one a step
+  std::vector<size_t> spare_place_;   // of outputs, for runs that must not, or need not, write them at once
+  std::vector<std::vector<size_t>> late_reads_;  // of each output: inputs that it must not take the place of
+  size_t num_slots_ = 0;
+  size_t slot_bytes_ = 0;
+  int64_t block_ = 0;   // elements
+  int64_t blocks_ = 0;  // all of them
+  int64_t last_ = 0;    // elements of the last block if it is shorter
+  int cores_ = 1;
+  Calls block_calls_, last_calls_;
+};
+
+}  // namespace
+
+void kernels_fused(OpTable& table) { table.prepared_kernel<FusedParams, FusedState>("_fused", "fused_cpu"); }
+
+}  // namespace loomix::ops

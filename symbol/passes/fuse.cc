@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/passes/fuse.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "ops/fused/fused.h"
+
+namespace loomix {
+namespace {
+
+using ops::Extent;
+
+// Nodes that become one. Nodes of which the one and only is a group by itself stay as they are.
+struct Group {
+  std::vector<NodeId> nodes;  // ascending
+  int64_t row_size = 0;       // of inputs that are rows or columns
+};
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const ops::OpTable& table, const Inference& known)
+      : graph_(graph),
+        fused_(ops::fused_op(table)),
+        known_(known),
+        index_(graph),
+        group_of_(static_cast<size_t>(graph.size()), -1),
+        readers_(static_cast<size_t>(graph.size())),
+        is_output_(static_cast<size_t>(graph.size()), false),
+        mutated_(mutated_variables(graph)),
+        others_before_(static_cast<size_t>(graph.size()) + 1, 0) {
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      for (const ValueRef& input : graph.inputs(id)) readers_[at(input.node)].push_back(id);
+      if (graph[id].forward >= 0 && first_backward_ < 0) first_backward_ = id;
+    }
+    for (const ValueRef& output : graph.outputs) is_output_[at(output.node)] = true;
+  }
+
+  Graph run() {
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const std::optional<int64_t> row_size = fusible(id);
+      others_before_[at(id) + 1] = others_before_[at(id)] + (row_size || graph_[id].is_variable() ? 0 : 1);
+      if (row_size) join(id, *row_size);
+    }
+    return rebuilt();
+  }
+
+ private:
+  static size_t at(NodeId id) { return static_cast<size_t>(id); }
+  const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
+  DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
+  bool is_backward(NodeId id) const { return first_backward_ >= 0 && id >= first_backward_; }
+
+  // Two-operand operators broadcast; others may mean something else by arrays of another shape.
+  static bool may_spread(const ops::OpDef& op) { return op.inputs.size() == 2 && !op.is_variadic(); }
+
+  // Whether a node can be part of a group, and the length of the rows that it takes apart.
+  std::optional<int64_t> fusible(NodeId id) const {
+    const Node& node = graph_[id];
+    if (!node.op || !node.op->elementwise || node.num_values() != 1 || node.held) return {};
+    const auto inputs = graph_.inputs(id);
+    if (inputs.empty() || inputs.size() > ops::kMostFusedOperands || !node.op->shape_only.empty()) return {};
+    const Shape& result = shape({id, 0});
+    if (result.size() == 0) return {};
+    int64_t row_size = 0;
+    for (const ValueRef& input : inputs) {
+      const Node& from = graph_[input.node];
+      if (mutated_[at(input.node)] || (from.op && may_be_sparse(*from.op))) return {};
+      const auto operand = ops::spread_over(shape(input), result);
+      if (!operand || (!may_spread(*node.op) && !(shape(input) == result))) return {};
+      if (operand->row_size == 0) continue;
+      if (row_size != 0 && row_size != operand->row_size) return {};
+      row_size = operand->row_size;
+    }
+    return row_size <= ops::kLongestFusedRow ? std::optional(row_size) : std::nullopt;
+  }
+
+  // Of dense arrays, too: kernels for sparse results come first only where that is what the operator makes.
+  static bool may_be_sparse(const ops::OpDef& op) { return !op.kernels.empty() && op.kernels.front().sparse; }
+
+  // Puts the node into a group with all the groups before it that it can be with.
+  void join(NodeId id, int64_t row_size) {
+    const auto own = static_cast<int>(groups_.size());
+    groups_.push_back({{id}, row_size});
+    group_of_[at(id)] = own;
+    for (const ValueRef& input : graph_.inputs(id)) {
+      const int before = group_of_[at(input.node)];
+      if (before < 0 || before == own || !(shape(input) == shape({id, 0}))) continue;
+      if (is_backward(input.node) != is_backward(id)) continue;
+      if (const auto merged = merge(groups_[at(before)], groups_[at(own)])) {
+        groups_[at(own)] = *merged;
+        groups_[at(before)].nodes.clear();
+        for (const NodeId node : merged->nodes) group_of_[at(node)] = own;
+      }
+    }
+  }
+
+  std::optional<Group> merge(const Group& before, const Group& later) const {
+    if (before.row_size != 0 && later.row_size != 0 && before.row_size != later.row_size) return {};
+    Group merged{before.nodes, std::max(before.row_size, later.row_size)};
+    merged.nodes.insert(merged.nodes.end(), later.nodes.begin(), later.nodes.end());
+    std::ranges::sort(merged.nodes);
+    if (merged.nodes.size() > ops::kMostFusedSteps) return {};
+    const NodeId place = merged.nodes.back();
+    if (merged.row_size != 0 && !rows_fit(merged)) return {};
+    for (const NodeId node : before.nodes) {
+      for (const NodeId reader : readers_[at(node)]) {
+        if (reader < place && !contains(merged, reader)) return {};
+      }
+    }
+    if (keeps_more_alive(before, place)) return {};
+    if (inputs_of(merged).size() > ops::kMostFusedInputs ||
+        outputs_of(merged).size() > ops::kMostFusedOutputs)
+      return {};
+    return merged;
+  }
+
+  static bool contains(const Group& group, NodeId id) { return std::ranges::binary_search(group.nodes, id); }
+
+  // Inputs of all of a group's nodes must be rows, columns and numbers of the same matrix.
+  bool rows_fit(const Group& group) const {
+    const Shape& result = shape({group.nodes.front(), 0});
+    return std::ranges::all_of(inputs_of(group), [&](ValueRef input) {
+      const auto operand = ops::spread_over(shape(input), result);
+      return operand && (operand->row_size == 0 || operand->row_size == group.row_size);
+    });
+  }
+
+  // Whether the early group's inputs, more than its results, would be kept while other operators run.
+  bool keeps_more_alive(const Group& early, NodeId place) const {
+    if (others_before_[at(place)] == others_before_[at(early.nodes.back())]) return false;
+    size_t kept = 0;
+    for (const ValueRef& input : inputs_of(early)) {
+      const Node& from = graph_[input.node];
+      if (from.is_variable() || is_output_[at(input.node)] || shape(input).size() == 1) continue;
+      if (std::ranges::none_of(readers_[at(input.node)], [&](NodeId reader) { return reader >= place; }))
+        ++kept;
+    }
+    return kept > outputs_of(early).size();
+  }
+
+  std::vector<ValueRef> inputs_of(const Group& group) const {
+    std::vector<ValueRef> inputs;
+    for (const NodeId node : group.nodes) {
+      for (const ValueRef& input : graph_.inputs(node)) {
+        if (!contains(group, input.node) && std::ranges::find(inputs, input) == inputs.end())
+          inputs.push_back(input);
+      }
+    }
+    return inputs;
+  }
+
+  std::vector<NodeId> outputs_of(const Group& group) const {
+    std::vector<NodeId> outputs;
+    std::ranges::copy_if(group.nodes, std::back_inserter(outputs), [&](NodeId node) {
+      return is_output_[at(node)] ||
+             std::ranges::any_of(readers_[at(node)], [&](NodeId reader) { return !contains(group, reader); });
+    });
+    return outputs;
+  }
+
+  Graph rebuilt() {
+    Graph result;
+    result.reserve(graph_.size());
+    std::vector<ValueRef> moved(static_cast<size_t>(index_.size()));
+    std::vector<NodeId> new_id(static_cast<size_t>(graph_.size()), -1);
+    const auto all_moved = [&](std::span<const ValueRef> values) {
+      std::vector<ValueRef> now;
+      for (const ValueRef& value : values) now.push_back(moved[static_cast<size_t>(index_[value])]);
+      return now;
+    };
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const int number = group_of_[at(id)];
+      if (number < 0 || groups_[at(number)].nodes.size() == 1) {
+        const NodeId made = new_id[at(id)] = result.add_copy(graph_[id], all_moved(graph_.inputs(id)));
+        if (graph_[id].forward >= 0) result[made].forward = new_id[at(graph_[id].forward)];
+        for (int i = 0; i < graph_[id].num_values(); ++i)
+          moved[static_cast<size_t>(index_(id, i))] = {made, i};
+        continue;
+      }
+      const Group& group = groups_[at(number)];
+      if (group.nodes.back() != id) continue;
+      const std::vector<NodeId> outputs = outputs_of(group);
+      const std::vector<ValueRef> inputs = inputs_of(group);
+      const auto of_gradient =
+          std::ranges::find_if(group.nodes, [&](NodeId node) { return graph_[node].forward >= 0; });
+      const NodeId forward = of_gradient == group.nodes.end() ? -1 : graph_[*of_gradient].forward;
+      const NodeId made = result.add_op(fused_, fusion(group, inputs, outputs), all_moved(inputs),
+                                        forward < 0 ? joined_info(group) : Ref<const NodeInfo>(),
+                                        forward < 0 ? -1 : new_id[at(forward)]);
+      for (const NodeId node : group.nodes) new_id[at(node)] = made;
+      for (size_t i = 0; i < outputs.size(); ++i)
+        moved[static_cast<size_t>(index_(outputs[i], 0))] = {made, static_cast<int>(i)};
+    }
+    result.outputs = all_moved(graph_.outputs);
+    return result;
+  }
+
+  Ref<const AttrsBase> fusion(const Group& group, const std::vector<ValueRef>& inputs,
+                              const std::vector<NodeId>& outputs) const {
+    const Shape& result = shape({group.nodes.front(), 0});
+    std::vector<Extent> extents;
+    for (const ValueRef& input : inputs) extents.push_back(ops::spread_over(shape(input), result)->extent);
+    const auto step_of = [&](NodeId node) {
+      return static_cast<int>(std::ranges::lower_bound(group.nodes, node) - group.nodes.begin());
+    };
+    std::vector<ops::FusedStep> steps;
+    for (const NodeId node : group.nodes) {
+      ops::FusedStep step{graph_[node].op, graph_[node].attrs, {}, dtype({node, 0})};
+      for (const ValueRef& input : graph_.inputs(node)) {
+        const auto given = std::ranges::find(inputs, input) - inputs.begin();
+        step.operands.push_back(contains(group, input.node)
+                                    ? static_cast<int>(inputs.size()) + step_of(input.node)
+                                    : static_cast<int>(given));
+      }
+      steps.push_back(std::move(step));
+    }
+    std::vector<int> results;
+    for (const NodeId node : outputs) results.push_back(step_of(node));
+    ops::FusedParams params;
+    params.num_args = static_cast<int>(inputs.size());
+    params.fusion = make_ref<ops::Fusion>(result, group.row_size, std::move(extents), std::move(steps),
+                                          std::move(results));
+    return make_attrs(std::move(params));
+  }
+
+  // For messages: "relu0 + add1", and how many there are beyond the first.
+  Ref<const NodeInfo> joined_info(const Group& group) const {
+    constexpr size_t kNamed = 3;
+    auto info = make_ref<NodeInfo>();
+    for (size_t i = 0; i < std::min(kNamed, group.nodes.size()); ++i)
+      info->name += (i == 0 ? "" : " + ") + graph_.name_of(group.nodes[i]);
+    if (group.nodes.size() > kNamed)
+      info->name += " + " + std::to_string(group.nodes.size() - kNamed) + " more";
+    return info;
+  }
+
+  const Graph& graph_;
+  const ops::OpDef& fused_;
+  const Inference& known_;
+  const ValueIndex index_;
+  std::vector<Group> groups_;
+  std::vector<int> group_of_;  // one a node; -1: none
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<char> is_output_;
+  const std::vector<char> mutated_;
+  std::vector<int> others_before_;  // nodes before each that can be in no group
+  NodeId first_backward_ = -1;
+};
+
+}  // namespace
+
+Graph fuse(const Graph& graph, const ops::OpTable& table, const Inference& known) {
+  return Fuser(graph, table, known).run();
+}
+
+}  // namespace loomix

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators as one pass over memory: what becomes one node, and that results stay the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "ops/fused/fused.h"
+#include "symbol/executor/bound_executor.h"
+#include "symbol/symbol.h"
+#include "tests/cpp/symbol/run_fixture.h"
+
+namespace loomix {
+namespace {
+
+using Floats = std::vector<float>;
+using Shapes = std::vector<std::pair<std::string, Shape>>;
+
+class Fuse : public testing_run::RunTest {
+ protected:
+  Symbol op(const std::string& name, std::vector<Symbol> inputs, const TextPairs& attrs = {}) {
+    std::vector<NamedSymbol> named;
+    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
+    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
+  }
+  Symbol scalar(const std::string& name, const Symbol& x, double number) {
+    return op(name, {x}, {{"scalar", fmt::format("{}", number)}, {"is_int", "False"}});
+  }
+  static Symbol variable(const std::string& name) { return Symbol::variable(name); }
+
+  // The same random arrays for the same symbol.
+  Ref<BoundExecutor> bind(const Symbol& symbol, const Shapes& shapes, bool fused,
+                          ops::Req request = ops::Req::null) {
+    BindOptions options;
+    options.plan.fuse = fused;
+    options.plan.poison = true;
+    SimpleBindRequest wanted;
+    wanted.shapes = shapes;
+    wanted.requests.assign(symbol.list_arguments().size(), request);
+    auto executor = BoundExecutor::simple_bind(runtime_, symbol, Device::cpu(), wanted, options);
+    std::mt19937 random(1);
+    for (const NDArray& array : executor->arrays().arguments) fill(array, random);
+    for (const NDArray& array : executor->arrays().gradients) {
+      if (!array.is_none()) fill(array, random);
+    }
+    return executor;
+  }
+  static void fill(NDArray array, std::mt19937& random) {
+    std::uniform_real_distribution<float> number(0.5f, 1.5f);
+    Floats items(static_cast<size_t>(array.size()));
+    for (float& item : items) item = number(random);
+    array.copy_from_host(items.data(), array.bytes());
+  }
+  static int count(BoundExecutor& executor, const std::string& op, RunMode mode = RunMode::inference) {
+    std::istringstream lines(executor.explain(mode));
+    int found = 0;
+    for (std::string line, number, name; std::getline(lines, line);) {
+      if (std::istringstream(line) >> number >> name && (op.empty() ? line.starts_with("  ") : name == op))
+        ++found;
+    }
+    return found;
+  }
+  static int calls(BoundExecutor& executor, RunMode mode = RunMode::inference) {
+    return count(executor, "", mode);
+  }
+
+  static std::vector<Floats> run(BoundExecutor& executor, bool gradients) {
+    std::vector<Floats> all;
+    for (const NDArray& output : executor.forward(gradients ? RunMode::training : RunMode::inference))
+      all.push_back(values(output));
+    if (!gradients) return all;
+    std::mt19937 random(2);
+    std::vector<NDArray> heads;
+    for (const NDArray& output : executor.outputs()) {
+      heads.push_back(NDArray(output.engine(), output.shape(), output.dtype(), Device::cpu()));
+      fill(heads.back(), random);
+    }
+    executor.backward(heads);
+    for (const NDArray& gradient : executor.arrays().gradients) {
+      if (!gradient.is_none()) all.push_back(values(gradient));
+    }
+    return all;
+  }
+  void expect_same(const Symbol& symbol, const Shapes& shapes, ops::Req request, double tolerance = 1e-6) {
+    const auto with = bind(symbol, shapes, true, request), without = bind(symbol, shapes, false, request);
+    for (int turn = 0; turn < 2; ++turn) {
+      const auto got = run(*with, request != ops::Req::null),
+                 expected = run(*without, request != ops::Req::null);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        double difference = 0, norm = 1e-30;
+        for (size_t k = 0; k < got[i].size(); ++k) {
+          difference += std::pow(double{got[i][k]} - expected[i][k], 2);
+          norm += std::pow(double{expected[i][k]}, 2);
+        }
+        EXPECT_LE(std::sqrt(difference / norm), tolerance)
+            << "array " << i << ", turn " << turn << "\n"
+            << with->explain(request == ops::Req::null ? RunMode::inference : RunMode::training);
+      }
+    }
+  }
+
+  int names_ = 0;
+};
+
+TEST_F(Fuse, AChainIsOneCall) {
+  const Symbol x = variable("x"), y = variable("y");
+  const Symbol net = op("exp", {scalar("_plus_scalar", op("elemwise_mul", {x, y}), 1)});
+  for (const int64_t size : {1, 7, 512, 5000, 100'000}) {
+    const Shapes shapes{{"x", Shape{size}}, {"y", Shape{size}}};
+    EXPECT_EQ(calls(*bind(net, shapes, true)), 1);
+    EXPECT_EQ(calls(*bind(net, shapes, false)), 3);
+    expect_same(net, shapes, ops::Req::null, 0);
+  }
+}
+
+TEST_F(Fuse, WhatOthersReadInBetweenStaysBefore) {
+  const Symbol x = variable("x");
+  const Symbol early = op("relu", {x});
+  const Symbol sum = op("sum", {early}, {{"axis", "0"}, {"keepdims", "True"}});
+  const Symbol net = op("broadcast_add", {scalar("_mul_scalar", early, 2), sum});
+  const auto executor = bind(net, {{"x", {40, 30}}}, true);
+  EXPECT_EQ(calls(*executor), 3) << executor->explain(RunMode::inference);  // relu, sum, the rest
+  expect_same(net, {{"x", {40, 30}}}, ops::Req::null);
+}
+
+TEST_F(Fuse, RowsColumnsAndNumbersSpread) {
+  const Symbol x = variable("x"), row = variable("row"), column = variable("column"), one = variable("one");
+  Symbol net = op("broadcast_mul", {x, row});
+  net = op("broadcast_add", {column, net});
+  net = op("broadcast_sub", {net, one});
+  for (const int64_t rows : {1, 3, 700}) {
+    for (const int64_t size : {1, 5, 300, 5000}) {
+      const Shapes shapes{
+          {"x", {2, rows, size}}, {"row", Shape{size}}, {"column", {2, rows, 1}}, {"one", Shape{1}}};
+      if (rows > 1 && size > 1) {
+        EXPECT_EQ(calls(*bind(net, shapes, true)), 1);
+      }
+      expect_same(net, shapes, ops::Req::null);
+      expect_same(net, shapes, ops::Req::write, 1e-5);
+    }
+  }
+}
+
+TEST_F(Fuse, ArraysOfChannelsDoNotFitIntoRows) {
+  const Symbol net = op("relu", {op("broadcast_mul", {variable("x"), variable("gamma")})});
+  const Shapes shapes{{"x", {2, 3, 4}}, {"gamma", {1, 3, 1}}};
+  EXPECT_EQ(calls(*bind(net, shapes, true)), 2);
+  expect_same(net, shapes, ops::Req::write);
+}
+
+TEST_F(Fuse, GradientsAreFusedApartFromForward) {
+  const Symbol x = variable("x"), y = variable("y");
+  const Symbol net = op("tanh", {op("sigmoid", {op("elemwise_mul", {x, y})})});
+  const Shapes shapes{{"x", {300, 20}}, {"y", {300, 20}}};
+  const auto executor = bind(net, shapes, true, ops::Req::write);
+  EXPECT_EQ(calls(*executor, RunMode::training), 2) << executor->explain(RunMode::training);
+  for (const ops::Req request : {ops::Req::write, ops::Req::add}) expect_same(net, shapes, request);
+}
+
+TEST_F(Fuse, TypesMayChangeWithinAFusion) {
+  const Symbol half = op("Cast", {variable("x")}, {{"dtype", "float16"}});
+  const Symbol net = op("Cast", {scalar("_mul_scalar", op("exp", {half}), 3)}, {{"dtype", "float32"}});
+  const Shapes shapes{{"x", Shape{3000}}};
+  EXPECT_EQ(calls(*bind(net, shapes, true)), 1);
+  expect_same(net, shapes, ops::Req::null, 0);
+  expect_same(net, shapes, ops::Req::write, 0);
+}
+
+// Outputs of all kinds of graphs, some of which are read on, in the memory of inputs or not.
+TEST_F(Fuse, RandomGraphsGiveTheSame) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](size_t n) { return random() % n; };
+    std::vector<Symbol> values{variable("a"), variable("b"), variable("row"), variable("column"),
+                               variable("one")};
+    const Shape full{static_cast<int64_t>(1 + below(40)), static_cast<int64_t>(2 + below(90))};
+    const Shapes shapes{
+        {"a", full}, {"b", full}, {"row", Shape{full[1]}}, {"column", {full[0], 1}}, {"one", Shape{1}}};
+    values.push_back(op("elemwise_mul", {values[0], values[1]}));
+    for (int i = 0; i < 25; ++i) {
+      const Symbol& x = values[5 + below(values.size() - 5)];
+      const Symbol& y = values[below(values.size())];
+      const char* const unary[] = {"relu", "tanh", "sigmoid", "square", "abs", "negative"};
+      const char* const binary[] = {"broadcast_add", "broadcast_sub", "broadcast_maximum"};
+      switch (below(5)) {
+        case 0: values.push_back(op(unary[below(6)], {x})); break;
+        case 1: values.push_back(scalar("_mul_scalar", x, 0.5)); break;
+        case 2: values.push_back(op("softmax", {x})); break;  // is not elementwise
+        default: values.push_back(op(binary[below(3)], {x, y})); break;
+      }
+    }
+    std::vector<Symbol> outputs;
+    for (int i = 0; i < 3; ++i) outputs.push_back(values[5 + below(values.size() - 5)]);
+    outputs.push_back(values.back());
+    Symbol used = values[5];  // so that each is an argument
+    for (int i = 2; i < 5; ++i) used = op("broadcast_add", {used, values[static_cast<size_t>(i)]});
+    outputs.push_back(used);
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Symbol net = Symbol::group(outputs);
+    expect_same(net, shapes, ops::Req::null);
+    expect_same(net, shapes, ops::Req::write, 1e-5);
+    expect_same(net, shapes, ops::Req::add, 1e-5);
+  }
+}
+
+TEST_F(Fuse, LongChainsAreCutIntoSeveralCalls) {
+  Symbol net = variable("x");
+  for (int i = 0; i < 1000; ++i) net = scalar("_plus_scalar", net, 1);
+  const auto executor = bind(net, {{"x", Shape{16}}}, true);
+  EXPECT_EQ(calls(*executor),
+            (1000 + static_cast<int>(ops::kMostFusedSteps) - 1) / static_cast<int>(ops::kMostFusedSteps));
+  expect_same(net, {{"x", Shape{16}}}, ops::Req::null, 0);
+}
+
+TEST_F(Fuse, FilesCannotHaveFusedNodes) {
+  const std::string json = R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
+      {"op": "_fused", "name": "f", "attrs": {"num_args": "1"}, "inputs": [[0, 0, 0]]}],
+      "arg_nodes": [0], "heads": [[1, 0, 0]]})";
+  EXPECT_THROW(Symbol::from_json(table(), json), Error);
+}
+
+TEST(SpreadOver, IsByTheAxesThatAreLongerThanOne) {
+  const auto extent = [](const Shape& operand, const Shape& result) -> std::pair<int, int64_t> {
+    const auto found = ops::spread_over(operand, result);
+    return found ? std::pair(static_cast<int>(found->extent), found->row_size) : std::pair(-1, int64_t{0});
+  };
+  const auto is = [](ops::Extent e, int64_t row = 0) { return std::pair(static_cast<int>(e), row); };
+  using enum ops::Extent;
+  EXPECT_EQ(extent({2, 3}, {2, 3}), is(full));
+  EXPECT_EQ(extent({2, 1, 3}, {1, 2, 1, 3}), is(full));
+  EXPECT_EQ(extent({1}, {2, 3}), is(one));
+  EXPECT_EQ(extent({}, {2, 3}), is(one));
+  EXPECT_EQ(extent({3, 4}, {2, 3, 4}), is(row, 12));
+  EXPECT_EQ(extent({4}, {2, 3, 4}), is(row, 4));
+  EXPECT_EQ(extent({2, 1, 1}, {2, 3, 4}), is(column, 12));
+  EXPECT_EQ(extent({2, 3, 1}, {2, 3, 4}), is(column, 4));
+  EXPECT_EQ(extent({1, 3, 1}, {2, 3, 4}).first, -1);
+  EXPECT_EQ(extent({2, 3, 4}, {3, 4}).first, -1);
+  EXPECT_EQ(extent({5}, {2, 3}).first, -1);
+}
+
+}  // namespace
+}  // namespace loomix
