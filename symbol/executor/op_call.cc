@@ -179,6 +179,7 @@ void OpCall::find_scratch(Runtime& runtime, const Spec& spec) {
                           static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_;
   if (is_planned) {
     scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
+    scratch_storage_ = spec.scratch->storage_ref();
     tags_.use(spec.scratch->var());
   } else {
     scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), spec.device);

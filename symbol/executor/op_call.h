@@ -103,6 +103,7 @@ class OpCall final : public RefCounted {
   size_t scratch_bytes_ = 0;
   int64_t bytes_ = 0;
   std::byte* scratch_ = nullptr;                // planned
+  Ref<Storage> scratch_storage_;                // kept alive: runs may outlive the executor
   engine::MemoryPool* scratch_pool_ = nullptr;  // where it is taken from if it is not
   Origin origin_;
   const Runtime* runtime_ = nullptr;

@@ -275,7 +275,7 @@ void Program::add_poison(Step& step, std::span<const NDArray* const> in) const {
   step.poison_tags.clear();
   const auto poison = [&](int value, engine::Access access) {
     if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) return;
-    step.poisoned.push_back(arrays_[value].view());
+    step.poisoned.push_back(arrays_[value]);
     step.poison_tags.push_back({&arrays_[value].var(), access});
   };
   for (int i = 0; i < node.num_values(); ++i) poison(index_(step.node, i), engine::Access::write);
@@ -377,8 +377,9 @@ void Program::push(Step& step, bool visit) {
   if (!step.poisoned.empty()) {
     engine::TaskInfo info;
     info.device = devices_[step.node];
-    runtime_.engine().push(std::move(info), step.poison_tags, [views = step.poisoned](engine::RunContext&) {
-      for (const TensorView& view : views) std::memset(view.data, 0xff, static_cast<size_t>(view.bytes()));
+    runtime_.engine().push(std::move(info), step.poison_tags, [arrays = step.poisoned](engine::RunContext&) {
+      for (const NDArray& array : arrays)
+        std::memset(array.view().data, 0xff, static_cast<size_t>(array.bytes()));
     });
   }
   if (visit && before_) {

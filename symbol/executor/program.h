@@ -86,7 +86,7 @@ class Program final : public RefCounted {
     size_t random_device = 0;              // in random_devices_
     uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
-    std::vector<TensorView> poisoned;
+    std::vector<NDArray> poisoned;
   };
   void make_steps(const Bindings& bindings);
   void make_call(Step& step);

@@ -202,5 +202,30 @@ TEST_F(OpCallTest, ScratchMemoryIsPlannedInBoundGraphs) {
   EXPECT_LT(executor->plan(RunMode::inference).memory.bytes(), 16000 + 64 + 2 * 4096);
 }
 
+// An executor may be gone before its last run begins.
+TEST_F(OpCallTest, PlannedScratchMemoryLivesAsLongAsRuns) {
+  const NamedSymbol input{"", Symbol::variable("x")};
+  const Symbol net = Symbol::create(table(), "_scratch", {}, {&input, 1}, "a");
+  SimpleBindRequest wanted;
+  wanted.shapes.emplace_back("x", Shape{1000});
+  wanted.requests = {ops::Req::null};
+  auto executor = BoundExecutor::simple_bind(runtime_, net, Device::cpu(), wanted, {});
+  values(executor->forward(RunMode::inference)[0]);
+  const NDArray x = executor->arrays().arguments[0];
+  std::promise<void> release;
+  const engine::Tag tag{&x.var(), engine::Access::use};
+  engine::TaskInfo info;
+  info.cost_ns = 1'000'000'000;  // so that this thread does not run it itself
+  engine_->push(std::move(info), {&tag, 1},
+                [held = release.get_future().share()](engine::RunContext&) { held.wait(); });
+  const NDArray output = executor->forward(RunMode::inference)[0];
+  executor = {};
+  std::vector<NDArray> others;  // would get the memory if it were free
+  for (int i = 0; i < 4; ++i) others.push_back(array(std::vector<float>(4000, 7)));
+  release.set_value();
+  EXPECT_THAT(values(output), Each(16000));
+  for (const NDArray& other : others) EXPECT_THAT(values(other), Each(7));
+}
+
 }  // namespace
 }  // namespace loomix
