@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/settings.h"
 #include "bindings/c/process.h"
 #include "ndarray/array_file.h"
 #include "ndarray/copy.h"
+#include "symbol/executor/from_settings.h"
 
 namespace loomix::c {
 namespace {
@@ -37,17 +37,6 @@ std::string without_kind(const std::string& name) {
     if (name.starts_with(kind)) return name.substr(kind.size());
   }
   return name;
-}
-
-BindOptions bind_options() {
-  const Settings& given = settings();
-  BindOptions options;
-  PlanOptions& plan = options.plan;
-  plan.inplace = given.inplace;
-  plan.co_share = given.coshare;
-  plan.fold_norm = given.fold_norm;
-  plan.choose_layout = given.choose_layout;
-  return options;
 }
 
 }  // namespace
@@ -151,7 +140,8 @@ void Predictor::bind(const InputShapes& shapes) {
     arrays.auxiliary_states.push_back(weight(states[i], inferred.auxiliary_states[i]));
   arrays.gradients.resize(arguments.size());
   arrays.requests.assign(arguments.size(), ops::Req::null);
-  executor_ = BoundExecutor::bind(runtime(), symbol, Device::cpu(), std::move(arrays), bind_options());
+  executor_ = BoundExecutor::bind(runtime(), symbol, Device::cpu(), std::move(arrays),
+                                  {.plan = plan_from_settings(), .groups = {}, .shared = {}});
   for (const NDArray& output : executor_->outputs()) {
     std::vector<uint32_t>& sizes = output_shapes_.emplace_back();
     for (const int64_t size : output.shape()) {

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "base/settings.h"
 #include "io/image_ops/image_ops.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/control_flow/control_flow.h"
+#include "symbol/executor/from_settings.h"
 
 namespace loomix::c {
 namespace {
@@ -24,22 +24,9 @@ const ops::OpTable& make_table() {
 }
 
 Runtime& start() {
-  const Settings& given = settings();
-  engine::EngineOptions options;
-  options.workers = given.cpu_worker_nthreads;
-  options.worker_places = given.worker_places;
-  options.max_tasks = given.max_tasks_in_flight;
-  options.deterministic = given.enforce_determinism;
-  options.max_bytes = given.max_bytes_in_flight;
-  options.pool_bytes = given.max_memory_bytes;
-  options.host_cache_bytes = given.host_pool_bytes;
-  if (!given.inline_execution) options.inline_cost_ns = 0;
   const ops::OpTable& table = make_table();
-  const bool naive = given.engine_type == "NaiveEngine";
-  engine::Engine* const engine =
-      (naive ? engine::make_naive_engine(options) : engine::make_threaded_engine(options)).release();
-  Runtime& runtime = *std::make_unique<Runtime>(*engine, table).release();
-  runtime.check_values = given.nan_check;
+  Runtime& runtime = *std::make_unique<Runtime>(*engine_from_settings().release(), table).release();
+  apply_settings(runtime);
   return runtime;
 }
 

@@ -4,12 +4,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "base/settings.h"
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/cached_graph.h"
+#include "symbol/executor/from_settings.h"
 
 namespace loomix::python {
 namespace {
@@ -22,14 +22,7 @@ struct GraphHandle {
 };
 
 GraphHandle make(const Symbol& symbol, const std::string& name) {
-  PlanOptions plan;
-  plan.inplace = settings().inplace;
-  plan.co_share = settings().coshare;
-  plan.fold_norm = settings().fold_norm;
-  plan.choose_layout = settings().choose_layout;
-  plan.fuse = settings().fuse;
-  plan.recompute_share = settings().recompute_share;
-  return {CachedGraph::make(runtime(), symbol, name, plan)};
+  return {CachedGraph::make(runtime(), symbol, name, plan_from_settings())};
 }
 
 py::list call(const GraphHandle& handle, const py::list& inputs) {

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/settings.h"
 #include "bindings/python/core/array/array_functions.h"
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
@@ -16,6 +15,7 @@
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/bound_executor.h"
+#include "symbol/executor/from_settings.h"
 
 namespace loomix::python {
 namespace {
@@ -65,12 +65,7 @@ std::map<std::string, Device> to_groups(const Names& given) {
 
 BindOptions bind_options(const Names& groups, const py::object& shared) {
   BindOptions options;
-  options.plan.inplace = settings().inplace;
-  options.plan.co_share = settings().coshare;
-  options.plan.fold_norm = settings().fold_norm;
-  options.plan.choose_layout = settings().choose_layout;
-  options.plan.fuse = settings().fuse;
-  options.plan.recompute_share = settings().recompute_share;
+  options.plan = plan_from_settings();
   options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;

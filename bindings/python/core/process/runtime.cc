@@ -8,24 +8,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/settings.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/custom/custom_op.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
 #include "engine/exit.h"
-#include "engine/omp_threads.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/control_flow/control_flow.h"
+#include "symbol/executor/from_settings.h"
 
 namespace loomix::python {
 namespace {
@@ -55,48 +52,19 @@ std::string origin_text(Origin origin) {
       {static_cast<PyCodeObject*>(const_cast<void*>(origin.code)), static_cast<int32_t>(origin.offset)});
 }
 
-// For LOOMIX_EXPLAIN=dispatch: writes each line once.
-const ops::DispatchListener* dispatch_listener() {
-  if (!explain("dispatch")) return nullptr;
-  struct Seen {
-    std::mutex mutex;
-    std::set<std::string> lines;
-  };
-  static auto& seen = *new Seen();  // outlives all threads that push
-  static const auto& listener = *new ops::DispatchListener([](const std::string& line) {
-    const std::lock_guard lock(seen.mutex);
-    if (seen.lines.insert(line).second) fmt::print(stderr, "dispatch: {}\n", line);
-  });
-  return &listener;
-}
-
 std::atomic<Runtime*> running{nullptr};
 
 Runtime& start_runtime() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (Runtime* runtime = running.load(std::memory_order_acquire)) return *runtime;
-  const Settings& given = settings();
   engine::EngineOptions options;
-  options.workers = given.cpu_worker_nthreads;
-  options.worker_places = given.worker_places;
-  options.max_tasks = given.max_tasks_in_flight;
-  options.side_threads = given.custom_op_threads;
-  options.deterministic = given.enforce_determinism;
-  options.max_bytes = given.max_bytes_in_flight;
-  options.pool_bytes = given.max_memory_bytes;
-  options.host_cache_bytes = given.host_pool_bytes;
-  if (!given.inline_execution) options.inline_cost_ns = 0;
   options.block_hook = {let_go_of_gil, take_gil_back, signal_raised};
-  if (const std::string warning = engine::blas_warning(); !warning.empty()) log(LogLevel::warning, warning);
   // Neither is ever deleted: arrays that Python's teardown forgets still point to the engine. `shutdown` ends its threads.
-  const bool naive = given.engine_type == "NaiveEngine";
-  engine::Engine* engine =
-      (naive ? engine::make_naive_engine(options) : engine::make_threaded_engine(options)).release();
+  engine::Engine* const engine = engine_from_settings(options).release();
   auto* runtime = std::make_unique<Runtime>(*engine, operators()).release();
   runtime->origin = {capture_line, origin_text};
-  runtime->dispatch_listener = dispatch_listener();
-  runtime->check_values = given.nan_check;
+  apply_settings(*runtime);
   running.store(runtime, std::memory_order_release);
   return *runtime;
 }

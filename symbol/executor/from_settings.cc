@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/executor/from_settings.h"
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "engine/omp_threads.h"
+
+namespace loomix {
+namespace {
+
+// For LOOMIX_EXPLAIN=dispatch: writes each line once.
+const ops::DispatchListener* dispatch_listener() {
+  if (!explain("dispatch")) return nullptr;
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  static auto& seen = *new Seen();  // outlives all threads that push
+  static const auto& listener = *new ops::DispatchListener([](const std::string& line) {
+    const std::lock_guard lock(seen.mutex);
+    if (seen.lines.insert(line).second) fmt::print(stderr, "dispatch: {}\n", line);
+  });
+  return &listener;
+}
+
+}  // namespace
+
+std::unique_ptr<engine::Engine> engine_from_settings(engine::EngineOptions options) {
+  const Settings& given = settings();
+  options.workers = given.cpu_worker_nthreads;
+  options.worker_places = given.worker_places;
+  options.max_tasks = given.max_tasks_in_flight;
+  options.side_threads = given.custom_op_threads;
+  options.deterministic = given.enforce_determinism;
+  options.max_bytes = given.max_bytes_in_flight;
+  options.pool_bytes = given.max_memory_bytes;
+  options.host_cache_bytes = given.host_pool_bytes;
+  if (!given.inline_execution) options.inline_cost_ns = 0;
+  if (const std::string warning = engine::blas_warning(); !warning.empty()) log(LogLevel::warning, warning);
+  return given.engine_type == "NaiveEngine" ? engine::make_naive_engine(std::move(options))
+                                            : engine::make_threaded_engine(std::move(options));
+}
+
+void apply_settings(Runtime& runtime) {
+  runtime.dispatch_listener = dispatch_listener();
+  runtime.check_values = settings().nan_check;
+}
+
+PlanOptions plan_from_settings() {
+  const Settings& given = settings();
+  PlanOptions plan;
+  plan.inplace = given.inplace;
+  plan.co_share = given.coshare;
+  plan.fold_norm = given.fold_norm;
+  plan.choose_layout = given.choose_layout;
+  plan.fuse = given.fuse;
+  plan.recompute_share = given.recompute_share;
+  return plan;
+}
+
+}  // namespace loomix
