@@ -91,8 +91,8 @@ CASES = {
     "cpu of a text": (lambda: mx.cpu("x"), TypeError, "device id is 'x'; expected an integer"),
     "scheduler of a text": (
         lambda: mx.lr_scheduler.FactorScheduler(step="x"),
-        ValueError,
-        "step is 'x'; expected at least 1",
+        TypeError,
+        "step is 'x', of type str; expected a number >= 1",
     ),
 }
 
