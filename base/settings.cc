@@ -129,6 +129,11 @@ void Settings::fields(FieldList<Settings>& f) {
       .above(0);
   f("kv_dead_after", &Settings::kv_dead_after, "Seconds of silence after which a node counts as dead.")
       .above(0);
+  f("kv_without_scheduler", &Settings::kv_without_scheduler,
+    "Seconds that a cluster, once complete, goes on without its scheduler. One that is started again under "
+    "the same name is "
+    "found.")
+      .above(0);
   f("kv_snapshot_dir", &Settings::kv_snapshot_dir,
     "Servers: folder, the same for all, to which they write the cluster's state from time to time.");
   f("kv_snapshot_every", &Settings::kv_snapshot_every,

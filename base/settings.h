@@ -53,6 +53,7 @@ struct Settings {
   int kv_staleness = 4;
   double kv_deadline = 60;
   double kv_dead_after = 5;
+  double kv_without_scheduler = 3600;
   std::string kv_snapshot_dir;
   int64_t kv_snapshot_every = 100;
   bool kv_restore = false;

@@ -26,8 +26,9 @@ Responder::~Responder() {
 
 void Responder::reply(Message message) { answer(std::move(message), false); }
 
-void Responder::fail(std::string reason) {
+void Responder::fail(std::string reason, uint32_t code) {
   Message message;
+  message.command = code;
   message.texts.push_back(std::move(reason));
   answer(std::move(message), true);
 }
@@ -104,6 +105,16 @@ void Endpoint::run(const std::function<void()>& look) const {
 void Endpoint::post(engine::InlineFunction<void(), 64> work) {
   core_->check_owner();
   core_->post(std::move(work));
+}
+
+void Endpoint::after(Duration delay, engine::InlineFunction<void(), 64> work) {
+  core_->check_owner();
+  auto start = [core = core_.get(), at = Clock::now() + delay,
+                work = std::make_unique<EndpointCore::Command>(std::move(work))] {
+    core->run_at(at, std::move(*work));
+  };
+  if (core_->on_own_thread()) return start();
+  core_->post(std::move(start));
 }
 
 void Endpoint::serve(uint32_t channel, Handler handler, ChannelOptions options) {

@@ -40,7 +40,8 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
   void reply(Message message);
-  void fail(std::string reason);
+  // `code` is for programs: what the asker does about it, in the terms of the handler's protocol.
+  void fail(std::string reason, uint32_t code = 0);
   explicit operator bool() const noexcept { return peer_.incarnation != 0; }  // false for a notice
 
  private:
@@ -145,6 +146,8 @@ class Endpoint {
   void run(const std::function<void()>& look) const;
   // Runs `work` there soon, after the messages that came with those which are handled now; never, once the endpoint has ended.
   void post(engine::InlineFunction<void(), 64> work);
+  // The same, when the time has passed.
+  void after(Duration delay, engine::InlineFunction<void(), 64> work);
 
   // May be called after messages came: up to Limits::waiting_* wait for their handler. Takes the place of an earlier one.
   void serve(uint32_t channel, Handler handler, ChannelOptions options = {});

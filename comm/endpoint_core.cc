@@ -140,6 +140,7 @@ void EndpointCore::run() {
     }
     now_ = Clock::now();
     if (now_ >= timers_at_) run_timers();
+    run_delayed();
     for (size_t i = 0; i < to_pump_.size(); ++i) pump(*to_pump_[i]);
     to_pump_.clear();
   }
@@ -160,6 +161,7 @@ void EndpointCore::run() {
   peers_.clear();
   links_.clear();
   channels_.clear();
+  delayed_.clear();
 }
 
 void EndpointCore::run_commands() {
@@ -178,7 +180,17 @@ void EndpointCore::run_commands() {
   to_pump_.clear();
 }
 
-TimePoint EndpointCore::next_timer() const { return timers_at_; }
+TimePoint EndpointCore::next_timer() const {
+  return delayed_.empty() ? timers_at_ : std::min(timers_at_, delayed_.begin()->first);
+}
+
+void EndpointCore::run_delayed() {
+  while (!delayed_.empty() && delayed_.begin()->first <= now_) {
+    Command work = std::move(delayed_.begin()->second);
+    delayed_.erase(delayed_.begin());
+    work();
+  }
+}
 
 void EndpointCore::run_timers() {
   // Deadlines and retries are looked at rarely enough that thousands of requests cost nothing.

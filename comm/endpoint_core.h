@@ -131,6 +131,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void serve(uint32_t channel, Handler handler, ChannelOptions options);
   void stop_serving(uint32_t channel);
   void subscribe(uint64_t id, std::function<void(const PeerEvent&)> callback);
+  void run_at(TimePoint at, Command work) { delayed_.emplace(at, std::move(work)); }
   void unsubscribe(uint64_t id) { subscribers_.erase(id); }
   void request(NodeName to, Outstanding&& request);
   void notify(NodeName to, TransmissionPtr transmission);
@@ -168,6 +169,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void run();
   void run_commands();
   void run_timers();
+  void run_delayed();
   TimePoint next_timer() const;
 
   void on_packet(LinkId link, Packet&& packet) override;
@@ -235,6 +237,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   std::unordered_map<LinkId, Link> links_;
   std::unordered_map<uint32_t, Channel> channels_;
   std::map<uint64_t, std::shared_ptr<const std::function<void(const PeerEvent&)>>> subscribers_;
+  std::multimap<TimePoint, Command> delayed_;
   std::vector<Peer*> to_pump_;
   uint64_t order_ = 0;
   uint64_t replies_ = 0;

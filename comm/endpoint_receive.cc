@@ -429,7 +429,8 @@ void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffe
   if (head.failed) {
     reply.error = std::make_exception_ptr(
         RemoteError(fmt::format("[comm] {} answered: {}", p.to_string(),
-                                head.texts.empty() ? "no reason was given" : head.texts[0])));
+                                head.texts.empty() ? "no reason was given" : head.texts[0]),
+                    head.command));
     return finish(p, request, std::move(reply));
   }
   const auto& into = request->second.options.into;

@@ -43,7 +43,16 @@ struct Limits {
 // clang-format off
 class PeerLost : public NetworkError { using NetworkError::NetworkError; };       // names the peer, its address and last contact
 class DeadlineError : public NetworkError { using NetworkError::NetworkError; };  // no answer in time
-class RemoteError : public NetworkError { using NetworkError::NetworkError; };    // what the other side's handler said
 // clang-format on
+
+// What the other side's handler said.
+class RemoteError : public NetworkError {
+ public:
+  RemoteError(const std::string& text, uint32_t code) : NetworkError(text), code_(code) {}
+  uint32_t code() const noexcept { return code_; }  // as given to Responder::fail()
+
+ private:
+  uint32_t code_;
+};
 
 }  // namespace loomix::comm

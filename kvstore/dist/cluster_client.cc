@@ -5,6 +5,7 @@
 #include <future>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "kvstore/dist/batch.h"
 #include "kvstore/dist/state_pieces.h"
 
@@ -22,6 +23,16 @@ std::string text_of(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const std::exception& known) {
     return known.what();
+  }
+}
+
+Refusal refusal_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::RemoteError& refused) {
+    return static_cast<Refusal>(refused.code());
+  } catch (...) {
+    return kOther;
   }
 }
 
@@ -124,37 +135,96 @@ ClusterClient::~ClusterClient() {
     finish(pending, {}, std::make_exception_ptr(NetworkError("[KVStore] the store was closed.")));
 }
 
+// ---- joining -----------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const ClusterClient::KnownShards> ClusterClient::known() const {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+ClusterClient::Call ClusterClient::join_call(size_t group) const {
+  Call call;
+  call.group = group;
+  call.message.command = kJoin;
+  call.message.fields = {0, 0, 0, 0};
+  call.what = fmt::format("joining group {}", group);
+  return call;
+}
+
+void ClusterClient::learn(KnownShards& known, size_t group, const comm::Message& reply) {
+  LOOMIX_CHECK(reply.payload.size() == 1, NetworkError,
+               "[KVStore] group {} answered a worker that joins with {} payload parts; expected 1.", group,
+               reply.payload.size());
+  const comm::Message told = unpack_head(reply.payload[0]);
+  Reader reader(told);
+  while (reader.numbers_left() > 0) {
+    const std::string& key = reader.text();
+    const int64_t part = reader.number();
+    Known& entry = known[{key, part}];
+    entry.pushed = reader.number();
+    entry.version = reader.number();
+  }
+}
+
 void ClusterClient::join() {
-  for (int group = 0; group < groups_; ++group) {
-    Call call;
-    call.group = static_cast<size_t>(group);
-    call.message.command = kJoin;
-    call.message.fields = {0, 0, rank_, static_cast<int64_t>(incarnation_)};
-    call.what = fmt::format("joining group {}", group);
-    const comm::Message reply = call_and_wait(std::move(call));
-    LOOMIX_CHECK(reply.payload.size() == 1, NetworkError,
-                 "[KVStore] group {} answered worker {} with {} payload parts; expected 1.", group, rank_,
-                 reply.payload.size());
-    const comm::Message known = unpack_head(reply.payload[0]);
-    Reader reader(known);
-    while (reader.numbers_left() > 0) {
-      const std::string& key = reader.text();
-      const int64_t part = reader.number();
-      Known& entry = known_[{key, part}];
-      entry.pushed = reader.number();
-      entry.version = reader.number();
+  while (true) {
+    int64_t life = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      life = since_;
     }
+    auto known = std::make_shared<KnownShards>();
+    for (size_t group = 0; group < static_cast<size_t>(groups_); ++group)
+      learn(*known, group, call_and_wait(join_call(group)));
+    const std::lock_guard lock(mutex_);
+    if (life != since_) continue;  // it was left out meanwhile
+    known_ = std::move(known);
+    joined_ = true;
+    return;
+  }
+}
+
+// On the endpoint's thread. Other calls wait for it.
+void ClusterClient::join_again(int64_t life) {
+  struct Joining {
+    KnownShards known;
+    int left;
+  };
+  const auto joining = std::make_shared<Joining>();
+  joining->left = groups_;
+  for (size_t group = 0; group < static_cast<size_t>(groups_); ++group) {
+    Call call = join_call(group);
+    call.done = [this, joining, group, life](comm::Message reply, const std::exception_ptr& error) {
+      try {
+        if (error) std::rethrow_exception(error);
+        learn(joining->known, group, reply);
+      } catch (const std::exception& problem) {  // the calls that wait for it end by their deadlines
+        return log(LogLevel::error, "[KVStore] worker {} cannot join again: {}", rank_, problem.what());
+      }
+      if (--joining->left > 0) return;
+      const std::lock_guard lock(mutex_);
+      if (life != since_) return;
+      known_ = std::make_shared<KnownShards>(std::move(joining->known));
+      joined_ = true;
+    };
+    this->call(std::move(call));
   }
 }
 
 void ClusterClient::on_view(const View& view) {
   std::vector<PendingRef> moved;
+  int64_t left_out = 0;
   {
     const std::lock_guard lock(mutex_);
     std::string failure = std::move(view_.failure);  // which is final
     view_ = view;
     if (view_.failure.empty()) view_.failure = std::move(failure);
     changed_.notify_all();
+    const Member& own = view_.workers[static_cast<size_t>(rank_)];
+    if (own.id.incarnation == incarnation_ && own.since != since_) {
+      since_ = own.since;
+      if (std::exchange(joined_, false)) left_out = since_;
+    }
     for (const PendingRef& pending : pending_) {
       if (!view.failure.empty() ||
           (pending->head != view.head_member(pending->group).id.incarnation && pending->head != kNobody))
@@ -162,6 +232,7 @@ void ClusterClient::on_view(const View& view) {
     }
   }
   for (const PendingRef& pending : moved) send(pending);
+  if (left_out != 0) join_again(left_out);
 }
 
 comm::Duration ClusterClient::left(const Pending& pending) const {
@@ -208,7 +279,7 @@ void ClusterClient::send_alone(const PendingRef& pending) {
     if (pending->done || closing_) return;
     failure = view_.failure;
     const Member& head = view_.head_member(pending->group);
-    there = head.up;
+    there = head.up && (joined_ || pending->call.message.command == kJoin);
     target = head.id.name;
     pending->head = head.id.incarnation;
     attempt = ++pending->attempt;
@@ -216,6 +287,8 @@ void ClusterClient::send_alone(const PendingRef& pending) {
     message = pending->call.message;
     message.fields[0] = view_.number;
     message.fields[1] = static_cast<int64_t>(pending->group);
+    message.fields[2] = rank_;
+    message.fields[3] = since_;
     options.priority = pending->call.priority;
     options.into = pending->call.into;
   }
@@ -227,8 +300,9 @@ void ClusterClient::send_alone(const PendingRef& pending) {
   }
   if (left(*pending) <= comm::Duration::zero()) {
     return finish(pending, {},
-                  std::make_exception_ptr(comm::DeadlineError(fmt::format(
-                      "[KVStore] {} was not answered by {} in time.", pending->what, target.to_string()))));
+                  std::make_exception_ptr(comm::DeadlineError(
+                      fmt::format("[KVStore] {} was not answered by {} in time.{}", pending->what,
+                                  target.to_string(), without_scheduler()))));
   }
   if (!there) return try_again_soon(pending);
   options.deadline = left(*pending);
@@ -327,14 +401,16 @@ void ClusterClient::send_batch(std::vector<PendingRef> items) {
       least = std::min(least, left(*pending));
     }
     if (messages.empty()) return;
-    good = view_.failure.empty() && head.up && least > comm::Duration::zero();
+    good = view_.failure.empty() && head.up && joined_ && least > comm::Duration::zero();
     if (good) message = gather(messages);
     options.priority = batch.items[0]->call.priority;
     options.deadline = least;
     options.retry_after = retry_after_;
-    message.fields.resize(std::max<size_t>(message.fields.size(), 2));
+    message.fields.resize(std::max<size_t>(message.fields.size(), 4));
     message.fields[0] = view_.number;
     message.fields[1] = static_cast<int64_t>(batch.items[0]->group);
+    message.fields[2] = rank_;
+    message.fields[3] = since_;
   }
   if (!good) {  // one at a time it is told apart what is to be done
     for (const PendingRef& pending : batch.items) send_alone(pending);
@@ -359,8 +435,7 @@ void ClusterClient::send_again(const PendingRef& pending, uint64_t attempt, bool
 void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
   const std::vector<int64_t>& outcomes = reply.message.fields;
   if (reply.error || outcomes.size() != batch.items.size()) {
-    const bool later = reply.error && (is<comm::PeerLost>(reply.error) ||
-                                       text_of(reply.error).find(kNotTheHead) != std::string::npos);
+    const bool later = reply.error && (is<comm::PeerLost>(reply.error) || refusal_of(reply.error) != kOther);
     for (size_t i = 0; i < batch.items.size(); ++i) {
       const PendingRef& pending = batch.items[i];
       if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
@@ -403,32 +478,37 @@ void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::
   }
   if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
   const bool lost = is<comm::PeerLost>(reply.error);
-  if (lost || text_of(reply.error).find(kNotTheHead) != std::string::npos) return try_again_soon(pending);
+  if (lost || refusal_of(reply.error) != kOther) return try_again_soon(pending);
   finish(pending, {},
-         std::make_exception_ptr(
-             NetworkError(fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
+         std::make_exception_ptr(NetworkError(
+             fmt::format("[KVStore] {}: {}{}", pending->what, text_of(reply.error), without_scheduler()))));
 }
 
-// After a moment, or when there is a newer view. Never, once the scheduler has been away for so long that servers end, too.
+// Then nobody takes the place of a head that is lost.
+std::string ClusterClient::without_scheduler() const {
+  const std::string lost = membership_->scheduler_lost();
+  return lost.empty() ? lost : fmt::format(" Besides, {}", lost);
+}
+
+// After a moment; a newer view does it at once. Never, once the scheduler has been away for so long that servers end, too.
 void ClusterClient::try_again_soon(const PendingRef& pending) {
   if (const std::string failure = membership_->standing().failure; !failure.empty()) {
     return finish(
         pending, {},
         std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
   }
-  comm::Message message;
-  message.command = kNewerView;
+  uint64_t attempt = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (closing_) return;
-    message.fields = {view_.number};
+    attempt = pending->attempt;
   }
-  comm::RequestOptions options;
-  options.deadline =
-      std::min<comm::Duration>(kSoon, std::max<comm::Duration>(left(*pending), std::chrono::milliseconds(1)));
-  options.survive_restart = true;  // so it lasts as long, whether there is a scheduler or not
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(options),
-                    [this, pending](comm::Reply&&) { send(pending); });
+  endpoint_.after(std::min<comm::Duration>(kSoon, left(*pending)), [this, pending, attempt] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending->attempt != attempt || pending->done) return;
+    }
+    send(pending);
+  });
 }
 
 void ClusterClient::finish(const PendingRef& pending, comm::Message message, std::exception_ptr error) {

@@ -40,14 +40,15 @@ class ClusterClient {
   int32_t rank() const noexcept { return rank_; }
   int workers() const noexcept { return workers_; }
   int groups() const noexcept { return groups_; }
-  uint64_t incarnation() const noexcept { return incarnation_; }
   comm::EndpointStats traffic() const { return endpoint_.stats(); }
-  const std::map<std::pair<std::string, int64_t>, Known>& known() const noexcept { return known_; }
+  // By key and part. It is another one after this worker was left out and has joined again.
+  using KnownShards = std::map<std::pair<std::string, int64_t>, Known>;
+  std::shared_ptr<const KnownShards> known() const;
 
   using Done = std::function<void(comm::Message, std::exception_ptr)>;
   struct Call {
     size_t group = 0;
-    comm::Message message;  // fields begin with two that are filled in here
+    comm::Message message;  // fields begin with four that are filled in here
     std::vector<std::span<std::byte>> into;
     int priority = 0;
     std::string what;  // "push of key 'weight'", for errors
@@ -78,20 +79,26 @@ class ClusterClient {
   void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
   void on_view(const View& view);
   void join();
+  Call join_call(size_t group) const;
+  static void learn(KnownShards& known, size_t group, const comm::Message& reply);
+  void join_again(int64_t life);
   void count(comm::MetricsText& text);
   comm::Duration left(const Pending& pending) const;
+  std::string without_scheduler() const;
 
   const std::shared_ptr<const int> life_ = std::make_shared<int>();  // first, so that it goes last
   const int32_t rank_;
   const comm::Duration deadline_;
   const comm::Duration retry_after_;
   const BatchLimits batch_limits_;
-  uint64_t incarnation_ = 0;
+  const uint64_t incarnation_;
   int workers_ = 0;
   int groups_ = 0;
-  std::map<std::pair<std::string, int64_t>, Known> known_;
 
-  std::mutex mutex_;  // guards what follows; never held while calling out
+  mutable std::mutex mutex_;  // guards what follows; never held while calling out
+  int64_t since_ = 0;         // of this worker in the view
+  bool joined_ = false;       // all groups, with this life
+  std::shared_ptr<const KnownShards> known_;
   std::condition_variable changed_;
   View view_;
   int64_t barriers_ = 0;  // asked for

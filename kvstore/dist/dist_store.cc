@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "kvstore/dist/packing.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
@@ -64,9 +65,7 @@ ClusterClient::Call make_call(const ClusterClient& client, Command command, cons
   ClusterClient::Call call;
   call.group = static_cast<size_t>(what.shard.group);
   call.message.command = command;
-  call.message.fields = {
-      0,     0, client.rank(), static_cast<int64_t>(client.incarnation()), static_cast<int64_t>(what.part),
-      number};
+  call.message.fields = {0, 0, 0, 0, static_cast<int64_t>(what.part), number};
   call.message.texts = {what.wire};
   // A pull's request, which is short, does not queue behind the pushes of its priority.
   call.priority =
@@ -116,7 +115,8 @@ DistStore::DistStore(Runtime& runtime, std::string type, int64_t staleness,
       mode_(mode_of(type_)),
       staleness_(staleness),
       client_(std::make_shared<ClusterClient>(std::move(transport), options)),
-      merger_(runtime) {}
+      merger_(runtime),
+      known_(client_->known()) {}
 
 int64_t DistStore::Entry::unit() const {
   const int64_t item = size_of(like.dtype());
@@ -132,8 +132,7 @@ const DistStore::Entry& DistStore::entry(const Key& key) const {
 }
 
 // Where the numbers of this worker's pushes go on: after a restart the round in which it died is repeated.
-int64_t DistStore::pushes_before(const Entry& entry) const {
-  const auto& known = client_->known();
+int64_t DistStore::pushes_before(const Entry& entry, const ClusterClient::KnownShards& known) {
   int64_t own = 0;
   for (size_t part = 0; part < entry.shards.size(); ++part) {
     const auto found = known.find({entry.wire, static_cast<int64_t>(part)});
@@ -150,6 +149,25 @@ int64_t DistStore::pushes_before(const Entry& entry) const {
   return most - least <= 1 ? least : own;
 }
 
+// The others went on without this worker, which has joined again: its pushes to rounds that are over are left out, and it goes on
+// with the round where the others are. A key that was not pushed yet in the step that it is in stays one behind the others of that
+// step: if it were ahead of them from then on, this worker and another one could each wait for the other's push of another key.
+void DistStore::catch_up(const ClusterClient::KnownShards& known) {
+  int64_t most = 0;
+  for (const auto& [key, entry] : entries_) most = std::max(most, entry.pushes);
+  int64_t rounds = 0;
+  for (auto& [key, entry] : entries_) {
+    const int64_t now = pushes_before(entry, known) - (entry.pushes + 1 == most ? 1 : 0);
+    rounds = std::max(rounds, now - entry.pushes);
+    entry.pushes = std::max(entry.pushes, now);
+  }
+  log(LogLevel::warning,
+      "[KVStore] worker {} was silent for too long, and the others went on without it. It has joined again; "
+      "{} rounds are without "
+      "its pushes.",
+      rank(), rounds);
+}
+
 void DistStore::init(const Key& key, const NDArray& value) {
   LOOMIX_CHECK(
       !value.is_none() && value.stype() != StorageType::csr, TypeError,
@@ -164,7 +182,7 @@ void DistStore::init(const Key& key, const NDArray& value) {
   fresh.wire = wire_key(key);
   fresh.shards =
       shards_of(fresh.wire, dense ? value.size() : value.shape()[0], fresh.unit(), client_->groups());
-  fresh.pushes = pushes_before(fresh);
+  fresh.pushes = pushes_before(fresh, *client_->known());
   {
     const std::lock_guard lock(mutex_);
     LOOMIX_CHECK(entries_.emplace(key, fresh).second, ValueError,
@@ -189,6 +207,10 @@ void DistStore::init(const Key& key, const NDArray& value) {
 // Numbers the push; only float32 is compressed.
 DistStore::Entry DistStore::count_push(const Key& key, CompressionParams& compression) {
   const std::lock_guard lock(mutex_);
+  if (auto known = client_->known(); known != known_) {
+    known_ = std::move(known);
+    catch_up(*known_);
+  }
   Entry& entry = entries_.at(key);
   ++entry.pushes;
   if (!compression_.enabled() || !entry.like.is_dense() || entry.like.dtype() != DType::float32) return entry;
@@ -378,7 +400,7 @@ void DistStore::set_optimizer(const OptimizerSpec& spec) {
     ClusterClient::Call call;
     call.group = static_cast<size_t>(group);
     call.message.command = kSetOptimizer;
-    call.message.fields = {0, 0, rank(), static_cast<int64_t>(client_->incarnation())};
+    call.message.fields = {0, 0, 0, 0};
     call.message.texts = {spec.name};
     for (const auto& [name, value] : spec.settings)
       call.message.texts.insert(call.message.texts.end(), {name, value});

@@ -71,7 +71,8 @@ class DistStore final : public KVStore {
     int64_t unit() const;      // bytes of what shards count
   };
   const Entry& entry(const Key& key) const;
-  int64_t pushes_before(const Entry& entry) const;
+  static int64_t pushes_before(const Entry& entry, const ClusterClient::KnownShards& known);
+  void catch_up(const ClusterClient::KnownShards& known);
   void pull_rows(const Entry& now, const NDArray& row_ids, const NDArray& target, int priority);
   Entry count_push(const Key& key, CompressionParams& compression);
 
@@ -85,6 +86,7 @@ class DistStore final : public KVStore {
   mutable std::mutex mutex_;  // guards what follows; entries stay where they are
   CompressionParams compression_;
   std::unordered_map<Key, Entry> entries_;
+  std::shared_ptr<const ClusterClient::KnownShards> known_;  // as of the newest push
 };
 
 }  // namespace loomix::kvstore

@@ -12,16 +12,6 @@ namespace {
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr auto kForTheReason = std::chrono::seconds(5);  // the scheduler says who is missing
 
-bool is_late(const std::exception_ptr& error) {  // and not that the endpoint ends
-  try {
-    std::rethrow_exception(error);
-  } catch (const comm::DeadlineError&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 }  // namespace
 
 int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role,
@@ -46,6 +36,7 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
     : endpoint_(endpoint),
       deadline_(options.deadline),
       retry_after_(options.retry_after),
+      without_scheduler_(options.without_scheduler),
       on_view_(std::move(on_view)),
       on_error_(std::move(on_error)),
       barriers_(std::move(barriers)),
@@ -66,8 +57,11 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
     take(incoming.message);
   });
   endpoint_.on_peer([this](const comm::PeerEvent& event) {
-    if (event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::left)
+    if (event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::left) {
       departed_[event.peer.name.rank] = event.peer.incarnation;
+      const std::lock_guard lock(mutex_);
+      all_departed_ = all_departed();
+    }
     if (event.peer.name != kScheduler) return;
     {
       const std::lock_guard lock(mutex_);
@@ -101,7 +95,7 @@ void Membership::enter() {
   endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
     if (!reply.error) return take(reply.message);
-    if (view_.number > 0) return enter_later();
+    if (view_.number > 0) return endpoint_.after(retry_after_, [this] { enter(); });
     {
       const std::lock_guard lock(mutex_);
       try {
@@ -114,21 +108,29 @@ void Membership::enter() {
   });
 }
 
-// A request to nobody is a clock.
-void Membership::enter_later() {
-  comm::RequestOptions options;
-  options.deadline = retry_after_;
-  endpoint_.request({comm::Role::scheduler, 1}, kToScheduler, {}, options, [this](comm::Reply&& reply) {
-    if (is_late(reply.error)) enter();
-  });
-}
-
 Standing Membership::standing() const {
   const std::lock_guard lock(mutex_);
   Standing standing = standing_;
-  if (lost_at_ && comm::Clock::now() - *lost_at_ >= deadline_ && standing.failure.empty())
+  if (!lost_at_) return standing;
+  // Nobody is left who could want anything, and nobody who could say so.
+  standing.ended = standing.ended || all_departed_;
+  if (comm::Clock::now() - *lost_at_ >= (entered_ ? without_scheduler_ : deadline_) &&
+      standing.failure.empty())
     standing.failure = lost_;
   return standing;
+}
+
+std::string Membership::scheduler_lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_at_ ? lost_ : std::string();
+}
+
+bool Membership::all_departed() const {
+  return !view_.workers.empty() &&
+         std::all_of(view_.workers.begin(), view_.workers.end(), [this](const Member& worker) {
+           const auto found = departed_.find(worker.id.name.rank);
+           return worker.departed || (found != departed_.end() && found->second == worker.id.incarnation);
+         });
 }
 
 void Membership::take(const comm::Message& message) {
@@ -138,6 +140,8 @@ void Membership::take(const comm::Message& message) {
   const View& view = view_;
   {
     const std::lock_guard lock(mutex_);
+    entered_ = true;
+    all_departed_ = all_departed();
     standing_.failure = view.failure;
     standing_.ended = view.ended;
   }

@@ -19,6 +19,8 @@ struct NodeOptions {
   std::string scheduler;                                 // its address
   comm::Duration deadline = std::chrono::seconds(60);    // of every call
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
+  comm::Duration without_scheduler =
+      std::chrono::hours(1);  // until that fails the node, once it was in the cluster
   comm::EndpointOptions endpoint;
   SnapshotOptions snapshots;  // of servers
 };
@@ -34,16 +36,18 @@ class Membership {
   // this node has passed.
   Membership(comm::Endpoint& endpoint, const NodeOptions& options, std::function<void(const View&)> on_view,
              std::function<void(std::exception_ptr)> on_error, std::function<int64_t()> barriers);
-  Standing standing() const;  // any thread
+  Standing standing() const;           // any thread
+  std::string scheduler_lost() const;  // likewise: how; empty while it is there
 
  private:
   void enter();
-  void enter_later();
   void take(const comm::Message& message);
+  bool all_departed() const;
 
   comm::Endpoint& endpoint_;
   const comm::Duration deadline_;
   const comm::Duration retry_after_;
+  const comm::Duration without_scheduler_;
   const std::function<void(const View&)> on_view_;
   const std::function<void(std::exception_ptr)> on_error_;
   const std::function<int64_t()> barriers_;
@@ -53,6 +57,8 @@ class Membership {
   bool entering_ = false;
   mutable std::mutex mutex_;  // guards what follows
   Standing standing_;
+  bool entered_ = false;                    // there was a view
+  bool all_departed_ = false;               // the workers of the latest view, as was heard here
   std::optional<comm::TimePoint> lost_at_;  // since when there is no scheduler
   std::string lost_;
 };

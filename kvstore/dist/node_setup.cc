@@ -104,19 +104,25 @@ comm::EndpointOptions endpoint_options(const Settings& settings) {
   return options;
 }
 
-std::string scheduler_address(const Settings& settings, const comm::KeyPair& keys) {
+// By its name, which each attempt to call it resolves anew: a scheduler that is started again may have another address. Where only this
+// machine may be called, by the number.
+std::string scheduler_address(const Settings& settings, const comm::NetworkOptions& network) {
   LOOMIX_CHECK(
       settings.kv_scheduler_port > 0, ValueError,
       "[KVStore] this process was not started as part of a cluster: it is not told the scheduler's port. Use "
       "`python -m loomix launch`, or set DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT.");
-  return fmt::format("tcp://{}:{}{}{}", address_of_host(settings.kv_scheduler_host),
-                     settings.kv_scheduler_port, keys.public_key.empty() ? "" : "|", keys.public_key);
+  const std::string& key = network.keys.public_key;
+  const std::string number = address_of_host(settings.kv_scheduler_host);
+  const bool anywhere = network.trusted_network || !key.empty();
+  return fmt::format("tcp://{}:{}{}{}", anywhere ? settings.kv_scheduler_host : number,
+                     settings.kv_scheduler_port, key.empty() ? "" : "|", key);
 }
 
 NodeOptions node_options(const Settings& settings, comm::Role role, const comm::NetworkOptions& network) {
   NodeOptions options;
-  options.scheduler = scheduler_address(settings, network.keys);
+  options.scheduler = scheduler_address(settings, network);
   options.deadline = seconds(settings.kv_deadline);
+  options.without_scheduler = seconds(settings.kv_without_scheduler);
   options.endpoint = endpoint_options(settings);
   options.rank = settings.kv_rank;
   const int count = role == comm::Role::server ? settings.kv_servers : settings.kv_workers;

@@ -30,6 +30,10 @@ const std::string& Reader::text() {
   return message_.texts[text_++];
 }
 
+void refuse_as_no_head(comm::Responder& responder) {
+  responder.fail("this server is not the head of the group.", kNotTheHead);
+}
+
 std::string wire_key(const Key& key) {
   const int64_t* const number = std::get_if<int64_t>(&key);
   return number ? "i" + std::to_string(*number) : "s" + std::get<std::string>(key);
@@ -61,6 +65,7 @@ void put_members(comm::Message& message, const std::vector<Member>& members) {
     message.fields.push_back(static_cast<int64_t>(member.id.incarnation));
     message.fields.push_back(member.up);
     message.fields.push_back(member.departed);
+    message.fields.push_back(member.since);
     message.texts.push_back(member.address);
   }
 }
@@ -73,6 +78,7 @@ std::vector<Member> get_members(Reader& reader, comm::Role role) {
     members[rank].id.incarnation = static_cast<uint64_t>(reader.number());
     members[rank].up = reader.number(0, 1) != 0;
     members[rank].departed = reader.number(0, 1) != 0;
+    members[rank].since = reader.number();
     members[rank].address = reader.text();
   }
   return members;

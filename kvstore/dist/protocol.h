@@ -5,13 +5,13 @@
 #include <span>
 #include <string>
 
-#include "comm/message.h"
+#include "comm/endpoint.h"
 #include "kvstore/key.h"
 
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 5;
+inline constexpr int64_t kKVStoreVersion = 6;
 
 enum Channel : uint32_t {
   kToScheduler = 1,
@@ -25,23 +25,22 @@ enum Command : uint32_t {
   // {version, barriers passed, number of workers that said goodbye, {rank, incarnation} of each, the latest view ...}, {address};
   // answered with the view once all are there
   kRegister = 1,
-  kNewerView,  // {number}; answered when there is a newer one
-  kBarrier,    // {number}; answered when all workers that count have asked for it
-  kAskRank,    // {}: from a node with a provisional name; answered with a rank that is free
+  kBarrier,  // {number}; answered when all workers that count have asked for it
+  kAskRank,  // {}: from a node with a provisional name; answered with a rank that is free
   kLeaving,  // {}, {why}: the worker ends; `why` is empty if its work is done. A server's `why` fails the cluster
   // {group, since, server before, its since}: the sender's place in a chain counts for that before, and has all it has committed
   kSynchronised,
-  // to the head of a group; fields begin with {view, group}
-  kJoin,  // {worker, incarnation}: what the group knows of the worker; older incarnations are refused from now on
-  kInit,      // {worker, incarnation, part, dtype, mode, staleness, workers}, {key}: the first value
-  kPush,      // {worker, incarnation, part, number, packing ...}, {key}
-  kPull,      // {worker, incarnation, part, number}, {key}
-  kPullRows,  // {worker, incarnation, part, number, elements in a row}, {key}; with ids (int64)
+  // to the head of a group; fields begin with {view, group}. A worker's life is the `since` of its entry in the view
+  kJoin,      // {worker, life}: what the group knows of the worker; older lives are refused from now on
+  kInit,      // {worker, life, part, dtype, mode, staleness, workers}, {key}: the first value
+  kPush,      // {worker, life, part, number, packing ...}, {key}
+  kPull,      // {worker, life, part, number}, {key}
+  kPullRows,  // {worker, life, part, number, elements in a row}, {key}; with ids (int64)
   // small ones of one worker together (batch.h); answered with the outcome of each, and the values
-  kPushes,        // {worker, incarnation, {part, number, packing ..., bytes} of each}, {key of each}
-  kPulls,         // {worker, incarnation, {part, number} of each}, {key of each}
-  kSetOptimizer,  // {worker, incarnation, number}, {name, setting, value, ...}
-  kLeave,         // in the log only: {worker, incarnation}
+  kPushes,        // {worker, life, {part, number, packing ..., bytes} of each}, {key of each}
+  kPulls,         // {worker, life, {part, number} of each}, {key of each}
+  kSetOptimizer,  // {worker, life, number}, {name, setting, value, ...}
+  kLeave,         // in the log only: {worker, life}
   // along a chain; fields begin with {view, group}
   kHello,  // answered with {last index, or -1 without state; number of the sender's copy that is coming, pieces of it}
   kAppend,  // {index, command, the entry's fields ...}; answered when the rest of the chain has all up to the index
@@ -79,7 +78,12 @@ class Reader {
 std::string wire_key(const Key& key);
 Key key_of_wire(const std::string& text);
 
-// What an answer says that asks the worker to look for the head of the group again.
-inline constexpr const char* kNotTheHead = "is not the head of the group";
+// Why a request failed, where the asker does something about it.
+enum Refusal : uint32_t {
+  kOther = 0,
+  kNotTheHead = 1,  // of the group; another server is, or will be
+  kLeftOut = 2,     // the others went on without the worker: it has to join again
+};
+void refuse_as_no_head(comm::Responder& responder);
 
 }  // namespace loomix::kvstore

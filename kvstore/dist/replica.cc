@@ -105,11 +105,11 @@ void Replica::on_view(const View& view) {
   follow_successor();
   if (position_ != 0) {
     for (auto& [shard, list] : waiting_) {
-      for (comm::Incoming& incoming : list) incoming.responder.fail(kNotTheHead);
+      for (comm::Incoming& incoming : list) refuse_as_no_head(incoming.responder);
     }
     waiting_.clear();
     for (auto& [shard, batch] : std::exchange(waiting_batches_, {})) {
-      if (!std::exchange(batch->answered, true)) batch->incoming.responder.fail(kNotTheHead);
+      if (!std::exchange(batch->answered, true)) refuse_as_no_head(batch->incoming.responder);
     }
   }
   if (position_ < 0) {
@@ -144,7 +144,7 @@ void Replica::forget_state() {
   shard_changed_.clear();
   log_.clear();
   for (auto& [index, list] : std::exchange(when_committed_, {})) {
-    for (Pending& pending : list) pending.responder.fail(kNotTheHead);
+    for (Pending& pending : list) refuse_as_no_head(pending.responder);
   }
 }
 
@@ -162,11 +162,11 @@ void Replica::leave_out_the_dead() {
   if (view_.policy != DeadWorker::go_on) return;
   for (size_t rank = 0; rank < view_.workers.size(); ++rank) {
     const Member& worker = view_.workers[rank];
-    if (worker.up || !shards_->has_worker(rank, worker.id.incarnation)) continue;
+    const int64_t life = shards_->life_of(rank);
+    if (life == 0 || (worker.up && life == worker.since)) continue;
     comm::Message leave;
     leave.command = kLeave;
-    leave.fields = {view_.number, static_cast<int64_t>(group_), static_cast<int64_t>(rank),
-                    static_cast<int64_t>(worker.id.incarnation)};
+    leave.fields = {view_.number, static_cast<int64_t>(group_), static_cast<int64_t>(rank), life};
     append(std::move(leave));
   }
 }
@@ -191,15 +191,22 @@ GroupNumbers Replica::numbers() const {
 
 void Replica::on_worker(comm::Incoming&& incoming) {
   if (must_wait(incoming)) return future_.push_back(std::move(incoming));
-  if (position_ != 0 || !has_state_) return incoming.responder.fail(kNotTheHead);
+  if (position_ != 0 || !has_state_) return refuse_as_no_head(incoming.responder);
   submit(std::move(incoming));
 }
 
 void Replica::submit(comm::Incoming&& incoming) {
   const std::vector<int64_t>& fields = incoming.message.fields;
   if (incoming.message.command < kJoin || incoming.message.command > kSetOptimizer || fields.size() < 4 ||
-      fields[2] != incoming.from.name.rank || static_cast<uint64_t>(fields[3]) != incoming.from.incarnation)
+      fields[2] != incoming.from.name.rank || static_cast<size_t>(fields[2]) >= view_.workers.size())
     return incoming.responder.fail("the message is not what a worker says for itself.");
+  const Member& worker = view_.workers[static_cast<size_t>(fields[2])];
+  const bool left_out = !worker.up && view_.policy == DeadWorker::go_on;
+  if (worker.id.incarnation != incoming.from.incarnation || worker.since != fields[3] || left_out) {
+    return incoming.responder.fail(
+        fmt::format("{} was left out of the cluster, or started again since.", worker.id.name.to_string()),
+        kLeftOut);
+  }
   try {
     if (incoming.message.command == kPull || incoming.message.command == kPullRows)
       return answer_pull(std::move(incoming));
@@ -213,12 +220,12 @@ void Replica::submit(comm::Incoming&& incoming) {
       case ShardGroup::Verdict::apply: break;
     }
     const bool joins = incoming.message.command == kJoin;
-    const auto worker = static_cast<int32_t>(incoming.message.fields[2]);
+    const int32_t rank = worker.id.name.rank;
     const int64_t index = append(std::move(incoming.message));
     if (!joins) return when_committed(index, std::move(incoming.responder));
-    when_committed(index, std::move(incoming.responder), [this, worker](comm::Responder&& responder) {
+    when_committed(index, std::move(incoming.responder), [this, rank](comm::Responder&& responder) {
       comm::Message known;
-      known.payload = {pack_head(shards_->known_of(worker))};
+      known.payload = {pack_head(shards_->known_of(rank))};
       responder.reply(std::move(known));
     });
   } catch (const Error& error) {

@@ -127,7 +127,7 @@ void Replica::answer_due() {
     if (batch->answered) continue;
     if (position_ != 0 || !has_state_) {
       batch->answered = true;
-      batch->incoming.responder.fail(kNotTheHead);
+      refuse_as_no_head(batch->incoming.responder);
     } else if (!answer_pulls(*batch)) {
       waiting_batches_.emplace(std::move(shard), std::move(batch));
     }

@@ -88,16 +88,9 @@ void Replica::on_link_error(int64_t view) {
 
 // After a moment, unless a new view does it first.
 void Replica::greet_later() {
-  comm::Message message;
-  message.command = kNewerView;
-  message.fields = {view_.number};
-  comm::RequestOptions pause = options();
-  pause.deadline = kPause;
-  pause.survive_restart = true;  // so it lasts as long, whether there is a scheduler or not
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), std::move(pause),
-                    [this, view = view_.number](comm::Reply&&) {
-                      if (view == view_.number && successor_ && !linked_) greet_successor();
-                    });
+  endpoint_.after(kPause, [this, view = view_.number] {
+    if (view == view_.number && successor_ && !linked_) greet_successor();
+  });
 }
 
 comm::RequestOptions Replica::options() const {

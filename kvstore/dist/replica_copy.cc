@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kPiecesInFlight = 4;
 constexpr size_t kLogForState = 2;  // times its bytes: what may be committed that is not in the copy
-constexpr auto kCallBack = std::chrono::milliseconds(100);
 
 void fill(const comm::Buffer& head, std::span<const NDArray> arrays, const PiecePlan& plan,
           std::vector<comm::Buffer>& parts) {
@@ -34,11 +33,9 @@ void fill(const comm::Buffer& head, std::span<const NDArray> arrays, const Piece
 }
 
 // Shared by the tasks that fill a copy; when the last one is gone, be it done or skipped because an array is in error, the replica
-// is called back on the endpoint's thread: by a request, whose answer does not matter.
+// is called back on the endpoint's thread.
 struct CallBack {
   std::weak_ptr<ServerLink> link;
-  comm::NodeName to;
-  comm::Message hello;
   std::function<void(bool all)> then;
   std::atomic<size_t> left;
 
@@ -47,10 +44,7 @@ struct CallBack {
     if (!server) return;
     const std::lock_guard lock(server->mutex);
     if (!server->endpoint) return;
-    comm::RequestOptions options;
-    options.deadline = kCallBack;
-    server->endpoint->request(to, kChain, std::move(hello), std::move(options),
-                              [then = std::move(then), all = left == 0](comm::Reply&&) { then(all); });
+    server->endpoint->post([then = std::move(then), all = left == 0] { then(all); });
   }
 };
 
@@ -74,8 +68,6 @@ void Replica::send_state() {
   allowance_ = std::accumulate(bytes.begin(), bytes.end(), size_t{0}) * kLogForState + kLogLeast;
   auto call_back = std::make_shared<CallBack>();
   call_back->link = link_;
-  call_back->to = *successor_;
-  call_back->hello = chain_message(kHello, 0);
   call_back->left = plans.size();
   call_back->then = [this, number = copy_->number](bool all) {
     if (!copy_ || copy_->number != number) return;

@@ -2,7 +2,6 @@
 #include "kvstore/dist/scheduler.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -50,11 +49,7 @@ struct Scheduler::Core {
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
     metrics = serve_metrics(endpoint, static_cast<size_t>(options.servers),
                             [this](comm::MetricsText& text) { add_view_metrics(text, view); });
-    // Nobody has this name, so it ends by its deadline.
-    comm::RequestOptions timer;
-    timer.deadline = options.complete_within;
-    endpoint.request({comm::Role::scheduler, -1}, kToScheduler, {}, timer,
-                     [this](comm::Reply&&) { expect_all(); });
+    endpoint.after(options.complete_within, [this] { expect_all(); });
   }
   // A view has to fit into a message: an address of each node, and numbers of nodes and of places in chains.
   void check_size() const {
@@ -83,7 +78,7 @@ struct Scheduler::Core {
   }
 
   void expect_all() {
-    if (view.number > 0 || last_told.number > 0 || closing) return;
+    if (view.number > 0 || last_told.number > 0) return;
     std::string missing;
     for (const auto* members : {&view.servers, &view.workers}) {
       for (const Member& one : *members) {
@@ -107,14 +102,6 @@ struct Scheduler::Core {
     if (!incoming.responder) return;  // a notice is none of ours
     switch (incoming.message.command) {
       case kRegister: return enter(std::move(incoming));
-      case kNewerView:
-        if (incoming.message.fields.empty())
-          return incoming.responder.fail("the number of a view is missing.");
-        if (member(incoming.from.name) == nullptr)
-          return incoming.responder.fail("only members of the cluster hear of views.");
-        if (incoming.message.fields[0] < view.number) return incoming.responder.reply(encode(view));
-        watchers.push_back(std::move(incoming.responder));
-        return;
       case kBarrier: return arrive(std::move(incoming));
       case kAskRank: return give_rank(std::move(incoming));
       case kLeaving: return leaving(std::move(incoming));
@@ -153,9 +140,19 @@ struct Scheduler::Core {
     const bool news = !known.up || known.id.incarnation != from.incarnation;
     const bool again = known.id.incarnation != 0 && known.id.incarnation != from.incarnation;
     if (again && from.name.role == comm::Role::worker) at_barrier.erase(from.name.rank);
-    known = {.id = from, .address = address, .up = true};
+    if (again || known.since == 0) known.since = view.number + 1;
+    let_in(known);
+    known.id = from;
+    known.address = address;
+    known.departed = false;
     if (again && from.name.role == comm::Role::server) bring_back(from.name.rank);
     return news;
+  }
+
+  void let_in(Member& known) {
+    const bool left_out = !known.up && options.policy == DeadWorker::go_on;
+    if (left_out && known.id.name.role == comm::Role::worker) known.since = view.number + 1;
+    known.up = true;
   }
 
   // Until there is a view: all must come or, where a predecessor had one, all that were up in its last one.
@@ -218,12 +215,9 @@ struct Scheduler::Core {
            departed_told.contains({member.id.name.rank, member.id.incarnation});
   }
 
-  // A request to nobody is a clock.
   void wait_for_the_others() {
-    comm::RequestOptions request;
-    request.deadline = options.return_within;
-    endpoint.request({comm::Role::scheduler, 1}, kToScheduler, {}, std::move(request), [this](comm::Reply&&) {
-      if (view.number == 0 && !closing) begin();
+    endpoint.after(options.return_within, [this] {
+      if (view.number == 0) begin();
     });
   }
 
@@ -363,7 +357,7 @@ struct Scheduler::Core {
   // It was silent for too long here, but did not notice and will not register again.
   void come_back(Member& known) {
     if (view.number == 0 || known.up || known.departed) return;
-    known.up = true;
+    let_in(known);
     change();
   }
 
@@ -415,8 +409,6 @@ struct Scheduler::Core {
         endpoint.request(to.id.name, kViews, message, std::move(request), [](comm::Reply&&) {});
       }
     }
-    for (comm::Responder& responder : watchers) responder.reply(message);
-    watchers.clear();
     if (view.failure.empty()) return;
     for (auto& [rank, arrival] : at_barrier) arrival.responder.fail(view.failure);
     at_barrier.clear();
@@ -489,7 +481,6 @@ struct Scheduler::Core {
   const ClusterOptions options;
   View view;
   std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
-  std::atomic<bool> closing = false;
   struct Newcomer {
     comm::NodeId id;
     std::string address;
@@ -500,7 +491,6 @@ struct Scheduler::Core {
   View last_told;                               // the latest view of a predecessor
   int64_t barriers_told = 0;
   std::set<std::pair<int32_t, uint64_t>> departed_told;  // workers that said goodbye to others
-  std::vector<comm::Responder> watchers;
   struct Arrival {
     int64_t number;
     comm::Responder responder;
@@ -516,7 +506,7 @@ struct Scheduler::Core {
 
 Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOptions& options)
     : core_(std::make_unique<Core>(std::move(transport), options)) {}
-Scheduler::~Scheduler() { core_->closing = true; }
+Scheduler::~Scheduler() = default;
 const std::string& Scheduler::address() const { return core_->endpoint.address(); }
 View Scheduler::view() const {
   const std::lock_guard lock(core_->mutex);

@@ -18,11 +18,11 @@ struct Entry {
     reader.number();
     reader.number();
     worker = static_cast<size_t>(reader.number(0, kMostWorkers - 1));
-    incarnation = static_cast<uint64_t>(reader.number());
+    life = reader.number();
   }
   Reader reader;
   size_t worker;
-  uint64_t incarnation;
+  int64_t life;
 };
 
 DType to_dtype(int64_t number) {
@@ -54,12 +54,12 @@ const ShardGroup::ShardValue* ShardGroup::find_shard(const std::string& key, int
 
 ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
   Entry entry(message);
-  const uint64_t known = entry.worker < incarnations_.size() ? incarnations_[entry.worker] : 0;
-  if (message.command == kJoin || message.command == kLeave) {
-    if (entry.incarnation >= known) return {Verdict::apply, {}};
+  const int64_t known = entry.worker < lives_.size() ? lives_[entry.worker] : 0;
+  if (message.command == kJoin) {
+    if (entry.life > known || (entry.life == known && counts(entry.worker))) return {Verdict::apply, {}};
     return {Verdict::refuse, fmt::format("worker {} was started again since.", entry.worker)};
   }
-  if (entry.incarnation != known)
+  if (entry.life != known || !counts(entry.worker))
     return {Verdict::refuse, fmt::format("worker {} has not joined as what it is now.", entry.worker)};
   if (message.command == kSetOptimizer) {
     const std::vector<std::string>& texts = message.texts;
@@ -110,10 +110,10 @@ void ShardGroup::apply(const comm::Message& message) {
   switch (message.command) {
     case kJoin:
     case kLeave: {
-      if (incarnations_.size() <= entry.worker) incarnations_.resize(entry.worker + 1);
+      if (lives_.size() <= entry.worker) lives_.resize(entry.worker + 1);
       if (left_.size() <= entry.worker) left_.resize(entry.worker + 1);
       const bool back = message.command == kJoin && left_[entry.worker];
-      incarnations_[entry.worker] = entry.incarnation;
+      lives_[entry.worker] = entry.life;
       left_[entry.worker] = message.command == kLeave;
       for (auto& [id, shard] : shards_) {
         // Who was left out goes on where the others are.
@@ -287,7 +287,7 @@ void ShardGroup::put_setup(Picture& picture, size_t workers) const {
   std::vector<std::string>& texts = picture.head.texts;
   fields = {static_cast<int64_t>(setup_.mode), setup_.staleness, static_cast<int64_t>(workers)};
   for (size_t worker = 0; worker < workers; ++worker) {
-    fields.push_back(static_cast<int64_t>(incarnations_[worker]));
+    fields.push_back(lives_[worker]);
     fields.push_back(left_[worker]);
   }
   fields.push_back(optimizer_ != nullptr ? static_cast<int64_t>(optimizer_->spec().settings.size()) : -1);
@@ -325,7 +325,7 @@ void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
 
 ShardGroup::Picture ShardGroup::picture() const {
   Picture picture;
-  put_setup(picture, incarnations_.size());
+  put_setup(picture, lives_.size());
   std::vector<int64_t>& fields = picture.head.fields;
   for (const auto& [id, shard] : shards_) {
     put_shard(picture, {id, shard.value, shard.newest, shard.version, shard.optimizer, shard.pushed});
@@ -422,10 +422,10 @@ void ShardGroup::load(const comm::Message& message) {
   };
   setup_.mode = static_cast<Mode>(reader.number(0, 2));
   setup_.staleness = reader.number();
-  incarnations_.resize(static_cast<size_t>(reader.number(0, kMostWorkers)));
-  left_.resize(incarnations_.size());
-  for (size_t worker = 0; worker < incarnations_.size(); ++worker) {
-    incarnations_[worker] = static_cast<uint64_t>(reader.number());
+  lives_.resize(static_cast<size_t>(reader.number(0, kMostWorkers)));
+  left_.resize(lives_.size());
+  for (size_t worker = 0; worker < lives_.size(); ++worker) {
+    lives_[worker] = reader.number();
     left_[worker] = reader.number(0, 1) != 0;
   }
   const int64_t settings = reader.number(-1, 65536);

@@ -40,9 +40,9 @@ class ShardGroup {
 
   // The value for a pull, or none: not yet. Throws for what can never be answered.
   std::optional<NDArray> find(const comm::Message& pull) const;
-  // Whether the worker has joined as this incarnation and counts.
-  bool has_worker(size_t worker, uint64_t incarnation) const {
-    return worker < incarnations_.size() && incarnations_[worker] == incarnation && counts(worker);
+  // The life with which the worker has joined; 0: it has not, or has left.
+  int64_t life_of(size_t worker) const {
+    return worker < lives_.size() && counts(worker) ? lives_[worker] : 0;
   }
   // What a worker needs that joins: for each shard {part, pushes applied, value's version} and its key.
   comm::Message known_of(int32_t worker) const;
@@ -116,7 +116,7 @@ class ShardGroup {
   const CodeOptimizerMaker code_;
   Setup setup_;
   std::map<ShardId, ShardValue> shards_;
-  std::vector<uint64_t> incarnations_;  // of workers
+  std::vector<int64_t> lives_;  // of workers, as they have joined
   std::vector<bool> left_;
   std::shared_ptr<const Optimizer> optimizer_;
   size_t begun_ = 0;  // shards that somebody has pushed to

@@ -19,6 +19,9 @@ struct Member {
   std::string address;
   bool up = false;
   bool departed = false;  // it said goodbye, and nobody waits for it
+  // The view with which it was let in. A worker that the others went on without is let in anew when it comes back, so groups
+  // agree about who counts, whichever views they have seen.
+  int64_t since = 0;
 };
 
 // Whether a cluster goes on, as one of its nodes knows.

@@ -16,14 +16,18 @@ TIMEOUT = 50  # for what must end; nothing waits for it when all is well
 
 
 class Cluster:
-    """Scheduler, servers and workers, which run ``python -c program``. With `metrics` the nodes tell how they are."""
+    """Scheduler, servers and workers, which run ``python -c program``, by the command `inside` if it is given. With
+    `metrics` the nodes tell how they are."""
 
-    def __init__(self, folder, program, workers=2, servers=2, metrics=False, timeout=TIMEOUT, **settings):
+    def __init__(
+        self, folder, program, workers=2, servers=2, metrics=False, timeout=TIMEOUT, inside=(), **settings
+    ):
         self.folder = folder
         nodes = 1 + servers + workers
         port = free_port(1 + (nodes if metrics else 0))  # one range: two could overlap
         self.timeout = timeout
         self.program = program
+        self.inside = inside
         self.environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join(sys.path),
@@ -65,7 +69,11 @@ class Cluster:
                 environment[f"DMLC_{role.upper()}_ID"] = str(rank)
             with open(self.path(role, rank), "a") as out:
                 self.processes[role, rank] = subprocess.Popen(
-                    [sys.executable, "-c", code], env=environment, stdout=out, stderr=out, cwd=self.folder
+                    [*self.inside, sys.executable, "-c", code],
+                    env=environment,
+                    stdout=out,
+                    stderr=out,
+                    cwd=self.folder,
                 )
         return self
 

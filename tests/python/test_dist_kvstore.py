@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import time
 
 import loomix as mx
@@ -464,7 +465,7 @@ def test_a_worker_that_fails_is_named_with_its_error(tmp_path):
 
 @pytest.mark.parametrize("role", ["worker", "server", "scheduler"])
 def test_who_is_killed_is_named_by_the_others(tmp_path, role):
-    settings = {"LOOMIX_KV_DEADLINE": 4, "LOOMIX_KV_REPLICAS": 1}
+    settings = {"LOOMIX_KV_DEADLINE": 4, "LOOMIX_KV_WITHOUT_SCHEDULER": 4, "LOOMIX_KV_REPLICAS": 1}
     with Cluster(tmp_path, STEPS.replace("61", "10000000"), **settings).start() as cluster:
         cluster.wait_for("worker", 0, "step 10")
         start = time.monotonic()
@@ -480,6 +481,108 @@ def test_who_is_killed_is_named_by_the_others(tmp_path, role):
             if survivor[0] == "server" and role == "server":
                 continue  # it has its own values still; the cluster ends with its workers
             assert name in cluster.output(*survivor), (survivor, cluster.output(*survivor)[-500:])
+
+
+def test_a_worker_whose_last_pushes_are_lost_fails(tmp_path):
+    program = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((5,)))
+print("ready", flush=True)
+while not os.path.exists("go"): time.sleep(0.02)
+kv.push("w", mx.nd.ones((5,)))
+print("end", flush=True)
+"""
+    with Cluster(tmp_path, program, servers=1, LOOMIX_KV_DEADLINE=4).start() as cluster:
+        for rank in range(2):
+            cluster.wait_for("worker", rank, "ready")
+        cluster.kill("server", 0)
+        (tmp_path / "go").touch()
+        assert cluster.codes("worker") == [1, 1]
+        for rank in range(2):
+            assert (
+                f"[KVStore] worker {rank} fails at its end, by what was still under way: [KVStore] push of key 'w'"
+                in cluster.output("worker", rank)
+            )
+
+
+def test_a_worker_that_paused_counts_again(tmp_path):
+    """The others go on without it by policy `continue`; its pushes after that are in the values again."""
+    program = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((5,)))
+kv.barrier()
+out = mx.nd.empty((5,))
+step = 0
+while not os.path.exists("stop"):
+    step += 1
+    kv.push("w", mx.nd.ones((5,)) * 10 ** kv.rank)
+    kv.pull("w", out)
+    print("sum", int(out.asnumpy()[0]), flush=True)
+    time.sleep(0.01)
+"""
+    settings = {"LOOMIX_KV_POLICY": "continue", "LOOMIX_KV_DEAD_AFTER": 2}
+    with Cluster(tmp_path, program, servers=2, **settings).start() as cluster:
+        cluster.wait_for("worker", 0, "sum 11\n")
+        cluster.kill("worker", 1, signal.SIGSTOP)
+        cluster.wait_for("worker", 0, "sum 1\n")
+        cluster.kill("worker", 1, signal.SIGCONT)
+        cluster.wait_for("worker", 1, "has joined again")
+        cluster.wait_for_output("worker", 0, lambda output: re.search(r"sum 1\n(.*\n)*sum 11\n", output))
+        (tmp_path / "stop").touch()
+        cluster.succeed()
+
+
+def test_a_scheduler_that_comes_back_elsewhere_is_found(tmp_path):
+    """Under the same name at another address, and after longer than calls take. The end needs it: a barrier."""
+    hosts = tmp_path / "hosts"
+    inside = ["unshare", "-m", "sh", "-c", f'mount --bind {hosts} /etc/hosts && exec "$@"', "sh"]
+    hosts.write_text("127.0.0.2 the-scheduler\n")
+    if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no rights for a mount namespace, in which a name can move to another address")
+    program = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((5,)))
+out = mx.nd.empty((5,))
+step = 0
+while not os.path.exists("stop"):
+    step += 1
+    kv.push("w", mx.nd.ones((5,)))
+    kv.pull("w", out)
+    out.wait_to_read()
+    print("step", step, flush=True)
+    time.sleep(0.01)
+kv.barrier()
+print("good")
+"""
+    settings = {
+        "DMLC_PS_ROOT_URI": "the-scheduler",
+        "LOOMIX_KV_TRUSTED_NETWORK": 1,
+        "LOOMIX_KV_DEADLINE": 3,
+        "LOOMIX_KV_DEAD_AFTER": 2,
+    }
+    with Cluster(tmp_path, program, workers=1, servers=1, inside=inside, **settings).start() as cluster:
+        cluster.wait_for("worker", 0, "step 1\n")
+        cluster.kill("scheduler")
+        time.sleep(5)
+        hosts.write_text("127.0.0.3 the-scheduler\n")
+        cluster.start(("scheduler", 0))
+        (tmp_path / "stop").touch()
+        cluster.succeed()
+        assert "good\n" in cluster.output("worker", 0)
+
+
+def test_without_a_scheduler_work_ends_as_ever(tmp_path):
+    program = STEPS.replace('print("good")', 'kv.close()\nprint("good")')
+    with Cluster(tmp_path, program, LOOMIX_KV_DEADLINE=4).start() as cluster:
+        cluster.wait_for("worker", 0, "step 10")
+        cluster.kill("scheduler")
+        assert cluster.codes("worker") == [0, 0] and cluster.codes("server") == [0, 0]
 
 
 def test_servers_and_workers_may_be_killed(tmp_path):

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "KV_REPLICAS": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_REPLICAS"),
     "KV_POLICY": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_POLICY"),
     "KV_DEADLINE": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_DEADLINE"),
+    "KV_WITHOUT_SCHEDULER": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_WITHOUT_SCHEDULER"),
     "KV_DEAD_AFTER": ("tests/dist/chaos.py", "LOOMIX_KV_DEAD_AFTER"),
     "KV_SNAPSHOT_DIR": ("tests/python/test_dist_snapshots.py", "LOOMIX_KV_SNAPSHOT_DIR"),
     "KV_SNAPSHOT_EVERY": ("tests/python/test_dist_snapshots.py", "LOOMIX_KV_SNAPSHOT_EVERY"),

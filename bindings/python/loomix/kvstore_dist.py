@@ -232,7 +232,13 @@ class DistKVStore(KVStore):
 
     def close(self) -> None:
         """Waits for what is under way and leaves the cluster, which ends when all workers have left. The end
-        of the process does it, too."""
+        of the process does it, too, and its exit status is 1 if what was under way failed.
+
+        Raises
+        ------
+        ConnectionError
+            When servers did not get the last pushes; the cluster is told.
+        """
         global _open
         from .ndarray import waitall
 
@@ -253,13 +259,22 @@ class DistKVStore(KVStore):
 
 @atexit.register
 def _leave() -> None:
-    """At exit. A process that ends by an exception says so, instead of a goodbye."""
+    """At exit. A process that ends by an exception says so, instead of a goodbye; one whose last pushes are lost
+    fails."""
     store = _open
     if store is None:
         return
     error = getattr(sys, "last_value", None)
     if error is None:
-        store.close()
+        rank = store.rank
+        try:
+            store.close()
+        except MXNetError as lost:
+            print(
+                f"[KVStore] worker {rank} fails at its end, by what was still under way: {lost}",
+                file=sys.stderr,
+            )
+            _core.set_exit_status(1)
         return
     store._part(f"its program ended with {type(error).__name__}: {error}")
 

@@ -2,6 +2,7 @@
 // What every transport has to do.
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <mutex>
@@ -198,11 +199,11 @@ TEST_P(Scenarios, HandlersFailuresTravel) {
   a->serve(0, [](Incoming&& incoming) {
     if (incoming.message.command == 0) throw ValueError("[test] no such thing.");
     if (incoming.message.command == 1) return;  // drops it
-    incoming.responder.fail("not today");
+    incoming.responder.fail("not today", 7);
   });
   b->connect(server(0), a->address());
-  for (const auto& [command, text] :
-       {std::pair(0u, "no such thing"), {1u, "without an answer"}, {2u, "not today"}}) {
+  for (const auto& [command, text, code] :
+       {std::tuple(0u, "no such thing", 0u), {1u, "without an answer", 0u}, {2u, "not today", 7u}}) {
     Message message;
     message.command = command;
     try {
@@ -211,7 +212,34 @@ TEST_P(Scenarios, HandlersFailuresTravel) {
     } catch (const RemoteError& error) {
       EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
       EXPECT_NE(std::string(error.what()).find("server 0 at "), std::string::npos) << error.what();
+      EXPECT_EQ(error.code(), code);
     }
+  }
+}
+
+TEST_P(Scenarios, WorkMayComeLater) {
+  const auto a = node(server(0));
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::pair<int, TimePoint>> ran;
+  const auto note = [&](int what) {
+    const std::lock_guard lock(mutex);
+    ran.emplace_back(what, Clock::now());
+    changed.notify_all();
+  };
+  const TimePoint start = Clock::now();
+  a->after(60ms, [&] { note(60); });
+  a->after(20ms, [&] {
+    note(20);
+    a->after(20ms, [&] { note(40); });  // from its own thread
+  });
+  a->after(1h, [&] { note(-1); });  // goes away with the endpoint
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, 20s, [&] { return ran.size() == 3; }));
+  for (size_t i = 0; i < 3; ++i) {
+    const int expected = 20 * static_cast<int>(i + 1);
+    EXPECT_EQ(ran[i].first, expected);
+    EXPECT_GE(ran[i].second - start, std::chrono::milliseconds(expected));
   }
 }
 

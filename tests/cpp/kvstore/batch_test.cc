@@ -140,7 +140,6 @@ class BatchServer : public ClusterTest {
   comm::Message call(comm::Message message) {
     ClusterClient::Call call;
     message.fields.resize(std::max<size_t>(message.fields.size(), 4));
-    message.fields[3] = static_cast<int64_t>(client_->incarnation());
     call.message = std::move(message);
     call.what = "a batch";
     return client_->call_and_wait(std::move(call));
@@ -217,7 +216,6 @@ TEST_F(BatchServer, PullsThatHaveToWaitAreAnsweredWhenOneCanBe) {
   std::promise<comm::Message> promise;
   ClusterClient::Call pulls;
   pulls.message = batch_of({pull_of("a", 1), pull_of("b", 1)});
-  pulls.message.fields[3] = static_cast<int64_t>(client_->incarnation());
   pulls.done = [&](comm::Message message, const std::exception_ptr&) {
     promise.set_value(std::move(message));
   };

@@ -606,6 +606,74 @@ TEST_F(Survival, OthersGoOnWithoutADeadWorker) {
   cluster.workers[0]->barrier();
 }
 
+// It was silent for a while, and the others went on. Once it is back they wait for it again, and all its pushes count.
+TEST_F(Survival, AWorkerThatPausedCountsAgain) {
+  for (const auto& [type, staleness] : {std::pair("dist_sync", 0), {"dist_ssp", 2}}) {
+    Cluster cluster(
+        runtime_,
+        {.servers = 2, .workers = 2, .policy = DeadWorker::go_on, .type = type, .staleness = staleness});
+    const bool sync = staleness == 0;
+    DistStore &first = *cluster.workers[0], &second = *cluster.workers[1];
+    for (const auto& store : cluster.workers) {
+      if (!sync) store->set_optimizer({"sgd", {{"learning_rate", "1"}}});
+      for (const Key& key : {kSmallKey, kLargeKey})
+        store->init(key, filled(key == kSmallKey ? 5 : kLarge, 0));
+    }
+    const auto push = [&](DistStore& store, float value) {
+      for (const Key& key : {kSmallKey, kLargeKey})
+        store.push(key, Arrays{filled(key == kSmallKey ? 5 : kLarge, value)}, 0);
+    };
+    const auto pull = [&](DistStore& store) {
+      const Arrays small = {filled(5, 0)}, large = {filled(kLarge, 0)};
+      store.pull(kSmallKey, small, 0);
+      store.pull(kLargeKey, large, 0);
+      const Floats parts = values(large[0]);
+      const bool alike = std::count(parts.begin(), parts.end(), parts[0]) == kLarge;
+      return std::pair(values(small[0])[0], alike ? parts[0] : 0);  // groups may be a round apart
+    };
+    const auto step = [&](DistStore& store, float value) {
+      push(store, value);
+      return pull(store);
+    };
+    push(second, 10);
+    step(first, 1);
+    pull(second);
+    const std::string paused = Cluster::worker_address(1);
+    const std::string others[] = {"inproc://scheduler", Cluster::server_address(0),
+                                  Cluster::server_address(1)};
+    for (const std::string& other : others) cluster.network.cut(paused, other);
+    push(second, 10);  // on its way all the while
+    while (cluster.scheduler->view().workers[1].up) std::this_thread::sleep_for(1ms);
+    for (int i = 0; i < 3; ++i) step(first, 1);
+    for (const std::string& other : others) cluster.network.heal(paused, other);
+    while (!cluster.scheduler->view().workers[1].up) std::this_thread::sleep_for(1ms);
+    if (!sync) {  // every push counts once, late or not
+      on_workers(cluster, [&](int rank) {
+        DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+        for (int i = 0; i < 3; ++i) step(store, rank == 0 ? 1 : 10);
+        store.barrier();
+        EXPECT_EQ(pull(store), std::pair(-57.0f, -57.0f));
+      });
+      continue;
+    }
+    std::atomic<bool> over = false;
+    auto working = std::async(std::launch::async, [&] {
+      while (!over) step(second, 10);
+    });
+    const auto until = comm::Clock::now() + 20s;
+    for (int together = 0; together < 5;) {
+      together = step(first, 1) == std::pair(11.0f, 11.0f) ? together + 1 : 0;
+      if (comm::Clock::now() > until) {
+        ADD_FAILURE() << "its pushes do not count";
+        break;
+      }
+    }
+    over = true;
+    first.leave("");  // or the other one waits for its next push
+    working.get();
+  }
+}
+
 TEST_F(Survival, ADeadWorkerIsNamed) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::fail});
   for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));

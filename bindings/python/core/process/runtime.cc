@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -168,6 +170,26 @@ PyObject* shutdown(PyObject*, PyObject*) {
   });
 }
 
+std::atomic<int> exit_status{0};
+
+// Python's handlers at exit cannot change the exit status: what they raise is printed and forgotten. So this one, which the C library
+// calls after the interpreter is gone, ends the process.
+void end_with_status() {
+  if (const int status = exit_status.load()) {
+    std::fflush(nullptr);
+    _exit(status);
+  }
+}
+
+PyObject* set_exit_status(PyObject*, PyObject* status) {
+  return guarded([&] {
+    const long value = PyLong_AsLong(status);
+    if (PyErr_Occurred()) throw PythonError{};
+    exit_status = static_cast<int>(value);
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyObject* numpy_dtype_of(PyObject*, PyObject* dtype) {
   return guarded([&] { return Py_NewRef(numpy_dtype(to_dtype(dtype, "dtype"))); });
 }
@@ -210,6 +232,7 @@ PyObject* set_numpy_shapes_of_process(PyObject*, PyObject* on) {
 PyMethodDef kProcessFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
+    {"set_exit_status", set_exit_status, METH_O, nullptr},
     {"finish_before_fork", finish_before_fork, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
     {"dtype_number", dtype_number, METH_O, nullptr},
@@ -234,6 +257,7 @@ const ops::OpTable& operators() {
 
 void add_runtime(PyObject* module) {
   checked(PyModule_AddFunctions(module, kProcessFunctions));
+  std::atexit(end_with_status);
   const Owned atexit(checked(PyImport_ImportModule("atexit")));
   const Owned function(checked(PyObject_GetAttrString(module, "shutdown")));
   const Owned registered(checked(PyObject_CallMethod(atexit.get(), "register", "O", function.get())));
