@@ -76,7 +76,8 @@ class Forward {
   // Runs `body`, waits for what it pushed, and leaves the tape to the gradient.
   template <class Body>
   void run(LoopState& state, Body&& body) {
-    state.tape.reset();
+    // A run that records nothing is of another pass, which nothing orders against the one that the record belongs to.
+    if (recording_) state.tape.reset();
     std::exception_ptr error;
     try {
       const autograd::Scope scope(recording_, args_.training);

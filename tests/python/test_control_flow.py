@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import loomix as mx
@@ -211,6 +212,45 @@ def test_backward_twice_and_after_prediction():
     for _ in range(3):
         executor.backward(heads)
         np.testing.assert_allclose(executor.grad_dict["weight"].asnumpy(), expected["weight"])
+
+
+class Slow(mx.operator.CustomOp):
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        time.sleep(self.seconds)
+        self.assign(out_data[0], req[0], in_data[0])
+
+
+@mx.operator.register("control_flow_slow")
+class SlowProp(mx.operator.CustomOpProp):
+    def __init__(self, seconds):
+        super().__init__(need_top_grad=False)
+        self.seconds = float(seconds)
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Slow(self.seconds)
+
+
+def test_a_late_prediction_leaves_the_record_of_another_pass():
+    net = sym.Group(rnn(sym, sym.Variable("data"), sym.Variable("state"), sym.Variable("weight")))
+    arrays = {"data": normal(3, 1, 2), "state": normal(1, 2, seed=1), "weight": normal(2, 2, seed=2)}
+    _, expected = run(net, arrays)
+    executor = net.bind(
+        mx.cpu(), {k: nd.array(v, dtype="float64") for k, v in arrays.items()},
+        {k: nd.zeros(v.shape, dtype="float64") for k, v in arrays.items()},
+    )  # fmt: skip
+    outputs = executor.forward(is_train=False)
+    ones = [nd.ones(out.shape, dtype="float64") for out in outputs]
+    # The second prediction waits for who reads the first one's output; the backward pass, which runs forward again on
+    # arrays of its own, waits longer, for its head gradients.
+    reader = nd.Custom(outputs[0], op_type="control_flow_slow", seconds=0.2)
+    heads = [nd.Custom(one, op_type="control_flow_slow", seconds=0.6) for one in ones]
+    executor.forward(is_train=False)
+    executor.backward(heads)
+    np.testing.assert_allclose(executor.grad_dict["weight"].asnumpy(), expected["weight"])
+    reader.wait_to_read()
 
 
 def test_states_of_operators_inside():
