@@ -221,6 +221,83 @@ USES = {
         TypeError,
         ["[imresize] src", "numpy.ndarray", "an NDArray"],
     ),
+    "crop of one number": (
+        lambda: mx.image.center_crop(X, 3),
+        TypeError,
+        ["[scale_down] size is 3", "(width, height)"],
+    ),
+    "crop of letters": (
+        lambda: mx.image.random_crop(mx.nd.ones((3, 3, 3)), ("a", 2)),
+        TypeError,
+        ["[scale_down] size is 'a'", "number"],
+    ),
+    "crop from nowhere": (
+        lambda: mx.image.fixed_crop(mx.nd.ones((3, 3, 3)), None, 0, 1, 1),
+        TypeError,
+        ["[fixed_crop] x0 is None", "an int >= 0"],
+    ),
+    "edge that is a text": (
+        lambda: mx.image.resize_short(mx.nd.ones((3, 3, 3)), "a"),
+        TypeError,
+        ["[resize_short] size is 'a'", "an int >= 1"],
+    ),
+    "mean by name": (
+        lambda: mx.image.color_normalize(mx.nd.ones((3, 3, 3)), "imagenet"),
+        TypeError,
+        ["[color_normalize] mean is 'imagenet'", "an array"],
+    ),
+    # ---- layers, losses, cells ----
+    "parameters by name": (
+        lambda: mx.gluon.nn.Dense(3, params="dense0_"),
+        TypeError,
+        ["[dense] params is 'dense0_'", "a ParameterDict"],
+    ),
+    "shape with a letter": (
+        lambda: mx.gluon.Parameter("w", shape=(3, "a")),
+        TypeError,
+        ["[Parameter] the shape of 'w' is (3, 'a')", "a tuple of ints"],
+    ),
+    "weight of a loss by name": (
+        lambda: mx.gluon.loss.L2Loss(weight="x"),
+        TypeError,
+        ["[L2Loss] weight is 'x'", "number"],
+    ),
+    "axis of samples by name": (
+        lambda: mx.gluon.loss.L1Loss(batch_axis="N"),
+        TypeError,
+        ["[L1Loss] batch_axis is 'N'", "an int"],
+    ),
+    "margin that is a text": (
+        lambda: mx.gluon.loss.TripletLoss(margin="x"),
+        TypeError,
+        ["[TripletLoss] margin is 'x'", "number"],
+    ),
+    "prefix that is a number": (
+        lambda: mx.rnn.LSTMCell(3, prefix=4),
+        TypeError,
+        ["[RNNParams] prefix is 4", "a text"],
+    ),
+    "cell's parameters by name": (
+        lambda: mx.rnn.LSTMCell(3, params="lstm_"),
+        TypeError,
+        ["[LSTMCell] params is 'lstm_'", "RNNParams"],
+    ),
+    # ---- files, stores ----
+    "dtype of a misspelt name": (
+        lambda: mx.io.CSVIter(data_csv="/nowhere/x.csv", data_shape=(3,), dtype="flaot32"),
+        TypeError,
+        ["[CSVIter] dtype is 'flaot32'", "'float32'"],
+    ),
+    "priority of a push by name": (
+        lambda: mx.kv.create("local").push("w", X, priority="high"),
+        TypeError,
+        ["[KVStore] priority is 'high'", "an int"],
+    ),
+    "priority of a pull by name": (
+        lambda: mx.kv.create("local").pull("w", out=X, priority="high"),
+        TypeError,
+        ["[KVStore] priority is 'high'", "an int"],
+    ),
     # ---- the engine ----
     "bulk size that is a text": (
         lambda: mx.engine.set_bulk_size("x"),

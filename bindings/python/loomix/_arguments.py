@@ -18,7 +18,17 @@ import numpy as np
 
 from .base import MXNetTypeError, MXNetValueError, suggest
 
-__all__ = ["as_mapping", "as_number", "as_path", "as_shape", "as_whole", "expect", "settings", "suggests"]
+__all__ = [
+    "as_dtype",
+    "as_mapping",
+    "as_number",
+    "as_path",
+    "as_shape",
+    "as_whole",
+    "expect",
+    "settings",
+    "suggests",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -105,10 +115,27 @@ def as_shape(who: str, what: str, value: Any) -> tuple[Any, ...]:
         return tuple(int(size) for size in inner.split(",") if size.strip())
     if isinstance(value, (int, np.integer)):
         return (int(value),)
+    right = isinstance(value, Iterable)
+    sizes = tuple(value) if right else ()
+    expect(right and all(isinstance(size, (int, np.integer)) for size in sizes), who, what, value, wanted)
+    return sizes
+
+
+def as_dtype(who: str, what: str, value: Any) -> np.dtype[Any]:
+    """NumPy's dtype that ``value`` names.
+
+    >>> as_dtype("CSVIter", "dtype", "int32")
+    dtype('int32')
+
+    Raises
+    ------
+    TypeError
+        When it names none.
+    """
     try:
-        return tuple(value)
+        return np.dtype(value)
     except TypeError:
-        expect(False, who, what, value, wanted)
+        expect(False, who, what, value, "a dtype such as 'float32'")
         raise AssertionError from None  # not reached
 
 

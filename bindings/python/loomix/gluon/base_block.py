@@ -73,6 +73,7 @@ class _BlockScope:
                 scope._counters[hint] = count + 1
                 prefix = f"{hint}{count}_"
         if params is not None:
+            expect(isinstance(params, ParameterDict), hint, "params", params, "a ParameterDict")
             made = ParameterDict(params.prefix, params)
         elif scope is None:
             made = ParameterDict(prefix)

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
-from .._arguments import as_whole
+from .._arguments import as_number, as_whole, expect
 from ..base import MXNetValueError, ShapeError, numeric_types
 from .block import HybridBlock
 
@@ -75,7 +75,9 @@ class Loss(HybridBlock):
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
-        self._weight = weight
+        who = type(self).__name__
+        self._weight = None if weight is None else as_number(who, "weight", weight)
+        expect(not isinstance(batch_axis, (str, float)), who, "batch_axis", batch_axis, "an int")
         self._batch_axis = batch_axis
 
     def __repr__(self) -> str:
@@ -515,7 +517,7 @@ class TripletLoss(Loss):
         **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
-        self._margin = margin
+        self._margin = as_number("TripletLoss", "margin", margin)
 
     def hybrid_forward(
         self, F: Any, pred: Any, positive: Any, negative: Any, sample_weight: Any = None

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from .. import ndarray as nd
-from .._arguments import expect
+from .._arguments import as_number, as_whole, expect
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
 
 if TYPE_CHECKING:
@@ -184,14 +184,21 @@ def copyMakeBorder(
     )
 
 
+def _pair(who: str, what: str, size: Any) -> tuple[Any, Any]:
+    """(width, height), of which both are numbers."""
+    right = isinstance(size, (tuple, list, np.ndarray)) and len(size) == 2
+    expect(right, who, what, size, "(width, height)")
+    return as_number(who, what, size[0]), as_number(who, what, size[1])
+
+
 def scale_down(src_size: Any, size: Any) -> Any:
     """A crop's (width, height), scaled down to what fits into an image of (width, height).
 
     >>> scale_down((640, 480), (720, 120))
     (640, 106)
     """
-    width, height = size
-    src_width, src_height = src_size
+    width, height = _pair("scale_down", "size", size)
+    src_width, src_height = _pair("scale_down", "src_size", src_size)
     if src_height < height:
         width, height = float(width * src_height) / height, src_height
     if src_width < width:
@@ -205,6 +212,7 @@ def resize_short(src: NDArray, size: Any, interp: int = 2) -> NDArray:
     >>> resize_short(nd.zeros((4, 8, 3), dtype="uint8"), 2).shape
     (2, 4, 3)
     """
+    size = as_whole("resize_short", "size", size, least=1)
     height, width = src.shape[:2]
     if height > width:
         return imresize(src, size, size * height // width, interp)
@@ -220,6 +228,8 @@ def fixed_crop(src: NDArray, x0: Any, y0: Any, w: int, h: int, size: Any = None,
     >>> mx.image.fixed_crop(mx.nd.zeros((8, 8, 3)), x0=1, y0=2, w=4, h=3).shape
     (3, 4, 3)
     """
+    for what, value in (("x0", x0), ("y0", y0), ("w", w), ("h", h)):
+        as_whole("fixed_crop", what, value, least=0)
     part = src[y0 : y0 + h, x0 : x0 + w]
     if size is not None and (w, h) != tuple(size):
         part = imresize(part, size[0], size[1], interp)
@@ -327,6 +337,9 @@ def color_normalize(src: NDArray, mean: Any, std: Any = None) -> NDArray:
     >>> mx.image.color_normalize(mx.nd.array([[[1, 4, 7]]]), mean, std).asnumpy()
     array([[[0., 2., 2.]]], dtype=float32)
     """
+    for what, value in (("mean", mean), ("std", std)):
+        right = value is None or isinstance(value, (int, float, np.number, np.ndarray, nd.NDArray))
+        expect(right, "color_normalize", what, value, "a number or an array")
     if mean is not None:
         src -= mean
     if std is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arguments import as_path, as_shape, as_whole
+from .._arguments import as_dtype, as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
 from ..log import note
 from .base import DataBatch, DataDesc, DataIter, arguments_of, warn_of_unknown
@@ -179,7 +179,7 @@ class MNISTIter(MXDataIter):
         if shuffle:
             np.random.RandomState(seed).shuffle(self._order)
         self._sample = (images[0].size,) if flat else (1, *images.shape[1:])
-        self._dtype = np.dtype("float32" if dtype is None else dtype)
+        self._dtype = as_dtype("MNISTIter", "dtype", "float32" if dtype is None else dtype)
         self._names = (data_name, label_name)
         self._cursor = -batch_size
         if not silent:
@@ -304,7 +304,7 @@ class CSVIter(MXDataIter):
         warn_of_unknown("CSVIter", unknown, arguments_of(CSVIter))
         data_shape = as_shape("CSVIter", "data_shape", data_shape)
         label_shape = as_shape("CSVIter", "label_shape", label_shape)
-        self._dtype = np.dtype("float32" if dtype is None else dtype)
+        self._dtype = as_dtype("CSVIter", "dtype", "float32" if dtype is None else dtype)
         self._data = _read_csv(data_csv, data_shape, self._dtype)
         if label_csv in (None, "NULL"):
             self._label = np.zeros((len(self._data), *label_shape), self._dtype)

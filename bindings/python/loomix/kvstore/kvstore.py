@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._arguments import as_whole
 from ..base import MXNetTypeError, MXNetValueError, StateError
 from ..model import read_whole, write_whole
 from .base import KVStoreBase
@@ -131,6 +132,7 @@ class KVStore(KVStoreBase):
         ValueError or TypeError
             When shape or dtype differ from those of the first value.
         """
+        priority = as_whole("KVStore", "priority", priority)
         for one, values in _by_key(key, value, "value"):
             self._handle.push(one, values, priority)
 
@@ -157,12 +159,14 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise MXNetTypeError("[KVStore] pull needs the argument out: the arrays to copy to.")
+        priority = as_whole("KVStore", "priority", priority)
         for one, outs in _by_key(key, out, "out"):
             if not ignore_sparse or self._handle.stype(one) == "default":
                 self._handle.pull(one, outs, priority)
 
     def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> None:
         """:meth:`push` and then :meth:`pull`; without ``out`` the result goes back to ``value``."""
+        priority = as_whole("KVStore", "priority", priority)
         pulled = _by_key(key, value if out is None else out, "out")
         for (one, values), (_, outs) in zip(_by_key(key, value, "value"), pulled):
             self._handle.pushpull(one, values, outs, priority)
@@ -188,6 +192,7 @@ class KVStore(KVStoreBase):
         """
         if out is None or row_ids is None:
             raise MXNetTypeError("[KVStore] row_sparse_pull needs both arguments out and row_ids.")
+        priority = as_whole("KVStore", "priority", priority)
         for one, outs in _by_key(key, out, "out"):
             outs = outs if isinstance(outs, (list, tuple)) else [outs]
             rows = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids] * len(outs)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol
+from .._arguments import expect
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class RNNParams:
     """
 
     def __init__(self, prefix: str = "") -> None:
+        expect(isinstance(prefix, str), "RNNParams", "prefix", prefix, "a text")
         self._prefix = prefix
         self._params: dict[str, Symbol] = {}
 
@@ -120,6 +122,7 @@ class BaseRNNCell:
     """
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
+        expect(params is None or hasattr(params, "get"), type(self).__name__, "params", params, "RNNParams")
         self._own_params = params is None
         self._prefix = prefix
         self._params = RNNParams(prefix) if params is None else params
