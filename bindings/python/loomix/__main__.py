@@ -13,6 +13,7 @@ from .base import suggest
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
     "im2rec": ("tools", "makes record files of images"),
+    "inspect": ("inspect", "shows what a model's files hold, and what is wrong with them"),
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
