@@ -2,6 +2,8 @@
 """``python -m loomix inspect`` on MXNet's files, and on models that would not run."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import loomix as mx
@@ -120,3 +122,11 @@ def test_what_is_no_shape(shape, capsys):
     with pytest.raises(SystemExit):
         inspect(LENET, "--shape", shape)
     assert "is no shape; expected NAME=1,3,224,224" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f"{sys.executable} -m loomix inspect {LENET} {PARAMS} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    for _ in range(3):  # the reader may also be slow to leave
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+        assert done.returncode in (0, 141) and done.stderr == ""
+        assert done.stdout == "file         of MXNet 1.9.1, 21 nodes\n"

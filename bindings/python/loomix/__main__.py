@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from typing import Any
 
@@ -12,6 +14,7 @@ from .base import suggest
 
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
+    "convert": ("convert", "converts parameters between MXNet's files and safetensors"),
     "im2rec": ("tools", "makes record files of images"),
     "inspect": ("inspect", "shows what a model's files hold, and what is wrong with them"),
     "keys": ("keys", "makes the keys of a cluster"),
@@ -42,7 +45,24 @@ def main(arguments: Any = None) -> Any:
         print(f"[loomix] there is no command {name!r}. {suggest(name, COMMANDS)}", file=sys.stderr)
         return 2
     module = importlib.import_module(f".commands.{COMMANDS[name][0]}", __package__)
-    return module.main(name, arguments[1:])
+    try:
+        status = module.main(name, arguments[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _reader_left():
+            raise
+        return 128 + signal.SIGPIPE
+    return status
+
+
+def _reader_left() -> bool:
+    """Whether nobody reads the standard output any more, as after ``| head``; it leads nowhere then."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 if __name__ == "__main__":
