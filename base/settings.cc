@@ -78,7 +78,8 @@ void Settings::fields(FieldList<Settings>& f) {
       .at_least(0);
   f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
   f("explain", &Settings::explain,
-    "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), plan (the "
+    "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
+    "(which operators of each bound graph became one, and why others did not), plan (the "
     "calls of each bound graph and their memory), all.");
   f("dump_passes", &Settings::dump_passes,
     "Comma-separated passes after which the graph is written out: prune, gradient, infer, simplify, "
@@ -262,7 +263,7 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
         fmt::format("[settings] {} is not a setting of Loomix.{}", name, did_you_mean(name, views)));
   }
   result.settings = schema.parse("settings", given)->as<Settings>();
-  static constexpr std::string_view kTopics[] = {"dispatch", "plan", "all"};
+  static constexpr std::string_view kTopics[] = {"dispatch", "fuse", "plan", "all"};
   check_items("LOOMIX_EXPLAIN", result.settings.explain, kTopics);
   static constexpr std::string_view kPasses[] = {"prune",     "gradient",  "infer",  "simplify",
                                                  "recompute", "fold_norm", "layout", "fuse",

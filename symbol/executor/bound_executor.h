@@ -143,7 +143,7 @@ class BoundExecutor final : public RefCounted {
   Ref<Program> compile(RunMode mode);
   Places find_places(const Graph& graph) const;
   void find_variables(const Graph& graph, Places& places) const;
-  Graph made_for_prediction(Graph graph, Constants& constants);
+  Graph made_for_prediction(Graph graph, Constants& constants, std::string* explanation);
   void hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants);
   void update_held();
   std::string explain_held(RunMode mode) const;
@@ -151,7 +151,7 @@ class BoundExecutor final : public RefCounted {
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
-  Graph fused(Graph graph, const Constants& constants) const;
+  Graph fused(Graph graph, const Constants& constants, std::string* explanation) const;
   Graph with_less_kept(Graph graph, const Constants& constants) const;
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;

@@ -135,19 +135,39 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
   return std::move(simple.graph);
 }
 
+namespace {
+
+// The operators that a pass made parts of others: their names are gone.
+std::string taken_in(std::string_view pass, const Graph& before, const Graph& after) {
+  std::set<std::string> left;
+  for (NodeId id = 0; id < after.size(); ++id) left.insert(after.name_of(id));
+  std::string text;
+  for (NodeId id = 0; id < before.size(); ++id) {
+    if (!before[id].is_variable() && !left.contains(before.name_of(id)))
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", before.name_of(id), before.op_name(id));
+  }
+  return text.empty() ? text : fmt::format("  {} made these parts of others: {}\n", pass, text);
+}
+
+}  // namespace
+
 // What only prediction can do: there are no gradients that need what it takes away.
-Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants) {
+Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std::string* explanation) {
   held_ = {};
   if (monitor_ || options_.plan.own_memory || !options_.groups.empty() || !device_.is_host()) return graph;
   // Held programs know dense arrays only.
   if (!std::ranges::all_of(arrays_.arguments, [](const NDArray& array) { return array.is_dense(); }))
     return graph;
   if (options_.plan.fold_norm) {
-    graph = fold_norm(graph, runtime_.table(), infer(graph, constants));
+    Graph folded = fold_norm(graph, runtime_.table(), infer(graph, constants));
+    if (explanation != nullptr) *explanation += taken_in("fold_norm", graph, folded);
+    graph = std::move(folded);
     end_pass("fold_norm", graph);
   }
   if (options_.plan.choose_layout) {
-    graph = choose_layout(graph, runtime_.table(), infer(graph, constants));
+    Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants));
+    if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
+    graph = std::move(in_layout);
     end_pass("layout", graph);
   }
   HeldApart apart = take_held_apart(graph);
@@ -211,7 +231,7 @@ void BoundExecutor::update_held() {
 
 // Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
 // makes NaN can be named.
-Graph BoundExecutor::fused(Graph graph, const Constants& constants) const {
+Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) const {
   if (!options_.plan.fuse || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
       !device_.is_host())
     return graph;
@@ -219,7 +239,7 @@ Graph BoundExecutor::fused(Graph graph, const Constants& constants) const {
   const auto is_dense = [](const NDArray& array) { return array.is_none() || array.is_dense(); };
   if (!std::ranges::all_of(arrays_.arguments, is_dense) || !std::ranges::all_of(arrays_.gradients, is_dense))
     return graph;
-  graph = fuse(graph, runtime_.table(), infer(graph, constants));
+  graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation);
   end_pass("fuse", graph);
   return graph;
 }
@@ -318,10 +338,12 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   const bool training = mode == RunMode::training;
   const bool gradients = mode != RunMode::inference && wants_gradients();
   Constants constants;
+  std::string fusions;
+  std::string* const explained = is_explained("fuse") ? &fusions : nullptr;
   Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
   if (gradients) simple = add_gradients(with_less_kept(std::move(simple), constants));
-  else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants);
-  simple = fused(std::move(simple), constants);
+  else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants, explained);
+  simple = fused(std::move(simple), constants, explained);
   Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
   std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   const Graph& graph = placed.graph;
@@ -363,17 +385,16 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
                                    std::move(placed.devices), bindings, training, *arena_, options_.plan);
   if (is_pass_dumped("plan")) dump_pass("plan", program->explain() + explain_held(mode));
-  if (is_plan_explained()) {
-    const auto outputs = symbol_.list_outputs();
-    std::fputs(fmt::format("plan: {}{}{}\n{}", outputs.front(),
-                           outputs.size() > 1 ? fmt::format(" and {} more", outputs.size() - 1) : "",
-                           gradients  ? ", with gradients"
-                           : training ? ", in training mode"
-                                      : ", for prediction",
-                           program->explain() + explain_held(mode))
-                   .c_str(),
-               stderr);
-  }
+  const auto outputs = symbol_.list_outputs();
+  const std::string title = outputs.front() +
+                            (outputs.size() > 1 ? fmt::format(" and {} more", outputs.size() - 1) : "") +
+                            (gradients  ? ", with gradients"
+                             : training ? ", in training mode"
+                                        : ", for prediction");
+  if (explained != nullptr)
+    std::fputs(fmt::format("fuse: {}\n{}", title, fusions.empty() ? "  nothing\n" : fusions).c_str(), stderr);
+  if (is_explained("plan"))
+    std::fputs(fmt::format("plan: {}\n{}", title, program->explain() + explain_held(mode)).c_str(), stderr);
   if (monitor_) install_monitor(*program);
   return program;
 }

@@ -34,7 +34,7 @@ std::string values_text(const Graph& graph, const Inference& known, const ValueI
 
 bool is_pass_dumped(std::string_view pass) { return is_listed(settings().dump_passes, pass); }
 
-bool is_plan_explained() { return explain("plan"); }
+bool is_explained(std::string_view topic) { return explain(topic); }
 
 void dump_pass(std::string_view pass, const std::string& text) {
   const std::string& folder = settings().dump_folder;

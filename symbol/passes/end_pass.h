@@ -14,7 +14,7 @@ void end_pass(const char* pass, const Graph& graph, const Inference* known = nul
 bool is_pass_dumped(std::string_view pass);
 void dump_pass(std::string_view pass, const std::string& text);
 
-// Whether LOOMIX_EXPLAIN asks for what became of bound graphs.
-bool is_plan_explained();
+// Whether LOOMIX_EXPLAIN asks for this of bound graphs: "fuse" or "plan".
+bool is_explained(std::string_view topic);
 
 }  // namespace loomix

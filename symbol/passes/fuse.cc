@@ -39,14 +39,43 @@ class Fuser {
 
   Graph run() {
     for (NodeId id = 0; id < graph_.size(); ++id) {
-      const std::optional<int64_t> row_size = fusible(id);
+      const char* reason = nullptr;
+      const std::optional<int64_t> row_size = fusible(id, reason);
+      if (reason != nullptr) refusals_.push_back({id, -1, reason});
       others_before_[at(id) + 1] = others_before_[at(id)] + (row_size || graph_[id].is_variable() ? 0 : 1);
       if (row_size) join(id, *row_size);
     }
     return rebuilt();
   }
 
+  std::string explanation() const {
+    std::string text;
+    for (const Group& group : groups_) {
+      if (group.nodes.size() < 2) continue;
+      const NodeId last = group.nodes.back();
+      std::string names;
+      for (const NodeId node : group.nodes)
+        names += fmt::format("{}{}", names.empty() ? "" : " + ", described(node));
+      text +=
+          fmt::format("  one pass over {} {}, {} in, {} out: {}\n", shape({last, 0}).to_string(),
+                      name_of(dtype({last, 0})), inputs_of(group).size(), outputs_of(group).size(), names);
+    }
+    for (const Refusal& refusal : refusals_) {
+      if (refusal.input < 0) {
+        text += fmt::format("  apart: {}: {}\n", described(refusal.node), refusal.reason);
+      } else if (group_of_[at(refusal.node)] !=
+                 group_of_[at(refusal.input)]) {  // not joined by way of another input
+        text += fmt::format("  apart: {} and {}: {}\n", described(refusal.input), described(refusal.node),
+                            refusal.reason);
+      }
+    }
+    return text;
+  }
+
  private:
+  std::string described(NodeId id) const {
+    return fmt::format("{} ({})", graph_.name_of(id), graph_.op_name(id));
+  }
   static size_t at(NodeId id) { return static_cast<size_t>(id); }
   const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
   DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
@@ -55,8 +84,9 @@ class Fuser {
   // Two-operand operators broadcast; others may mean something else by arrays of another shape.
   static bool may_spread(const ops::OpDef& op) { return op.inputs.size() == 2 && !op.is_variadic(); }
 
-  // Whether a node can be part of a group, and the length of the rows that it takes apart.
-  std::optional<int64_t> fusible(NodeId id) const {
+  // Whether a node can be part of a group, and the length of the rows that it takes apart. Sets `reason` where an
+  // elementwise operator's arrays are why it cannot.
+  std::optional<int64_t> fusible(NodeId id, const char*& reason) const {
     const Node& node = graph_[id];
     if (!node.op || !node.op->elementwise || node.num_values() != 1 || node.held) return {};
     const auto inputs = graph_.inputs(id);
@@ -66,18 +96,29 @@ class Fuser {
     int64_t row_size = 0;
     for (const ValueRef& input : inputs) {
       const Node& from = graph_[input.node];
+      reason = "it reads a state, or what may be sparse";
       if (mutated_[at(input.node)] || (from.op && may_be_sparse(*from.op))) return {};
+      reason = "an input is no whole array, number, row or column of one matrix";
       const auto operand = ops::spread_over(shape(input), result);
       if (!operand || (!may_spread(*node.op) && !(shape(input) == result))) return {};
       if (operand->row_size == 0) continue;
       if (row_size != 0 && row_size != operand->row_size) return {};
       row_size = operand->row_size;
     }
-    return row_size <= ops::kLongestFusedRow ? std::optional(row_size) : std::nullopt;
+    reason = "its rows are too long";
+    if (row_size > ops::kLongestFusedRow) return {};
+    reason = nullptr;
+    return row_size;
   }
 
   // Of dense arrays, too: kernels for sparse results come first only where that is what the operator makes.
   static bool may_be_sparse(const ops::OpDef& op) { return !op.kernels.empty() && op.kernels.front().sparse; }
+
+  // A node and what it reads that did not become one.
+  struct Refusal {
+    NodeId node, input;  // input -1: the node can be with no others
+    const char* reason;
+  };
 
   // Puts the node into a group with all the groups before it that it can be with.
   void join(NodeId id, int64_t row_size) {
@@ -86,9 +127,13 @@ class Fuser {
     group_of_[at(id)] = own;
     for (const ValueRef& input : graph_.inputs(id)) {
       const int before = group_of_[at(input.node)];
-      if (before < 0 || before == own || !(shape(input) == shape({id, 0}))) continue;
-      if (is_backward(input.node) != is_backward(id)) continue;
-      if (const auto merged = merge(groups_[at(before)], groups_[at(own)])) {
+      if (before < 0 || before == own || is_backward(input.node) != is_backward(id)) continue;
+      const char* reason = nullptr;
+      std::optional<Group> merged;
+      if (!(shape(input) == shape({id, 0}))) reason = "their results have different shapes";
+      else merged = merge(groups_[at(before)], groups_[at(own)], reason);
+      if (reason != nullptr) refusals_.push_back({id, input.node, reason});
+      if (merged) {
         groups_[at(own)] = *merged;
         groups_[at(before)].nodes.clear();
         for (const NodeId node : merged->nodes) group_of_[at(node)] = own;
@@ -96,23 +141,31 @@ class Fuser {
     }
   }
 
-  std::optional<Group> merge(const Group& before, const Group& later) const {
+  // Sets `reason` where there is no merged group.
+  std::optional<Group> merge(const Group& before, const Group& later, const char*& reason) const {
+    reason = "they take rows of different lengths apart";
     if (before.row_size != 0 && later.row_size != 0 && before.row_size != later.row_size) return {};
     Group merged{before.nodes, std::max(before.row_size, later.row_size)};
     merged.nodes.insert(merged.nodes.end(), later.nodes.begin(), later.nodes.end());
     std::ranges::sort(merged.nodes);
+    reason = "there would be too many operators in one";
     if (merged.nodes.size() > ops::kMostFusedSteps) return {};
     const NodeId place = merged.nodes.back();
+    reason = "inputs are spread over the results in different ways";
     if (merged.row_size != 0 && !rows_fit(merged)) return {};
+    reason = "something else reads the result before";
     for (const NodeId node : before.nodes) {
       for (const NodeId reader : readers_[at(node)]) {
         if (reader < place && !contains(merged, reader)) return {};
       }
     }
+    reason = "more arrays would have to be kept";
     if (keeps_more_alive(before, place)) return {};
+    reason = "there would be too many inputs or outputs";
     if (inputs_of(merged).size() > ops::kMostFusedInputs ||
         outputs_of(merged).size() > ops::kMostFusedOutputs)
       return {};
+    reason = nullptr;
     return merged;
   }
 
@@ -241,6 +294,7 @@ class Fuser {
   const Inference& known_;
   const ValueIndex index_;
   std::vector<Group> groups_;
+  std::vector<Refusal> refusals_;
   std::vector<int> group_of_;  // one a node; -1: none
   std::vector<std::vector<NodeId>> readers_;
   std::vector<char> is_output_;
@@ -251,8 +305,11 @@ class Fuser {
 
 }  // namespace
 
-Graph fuse(const Graph& graph, const ops::OpTable& table, const Inference& known) {
-  return Fuser(graph, table, known).run();
+Graph fuse(const Graph& graph, const ops::OpTable& table, const Inference& known, std::string* explanation) {
+  Fuser fuser(graph, table, known);
+  Graph fused = fuser.run();
+  if (explanation != nullptr) *explanation += fuser.explanation();
+  return fused;
 }
 
 }  // namespace loomix

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "ops/table.h"
 #include "symbol/graph.h"
 #include "symbol/passes/infer.h"
@@ -12,6 +14,9 @@ namespace loomix {
 //  - where nothing else reads their results before its own place, and both belong to the same pass, forward or backward;
 //  - where inputs are spread over the results in one way: full arrays, numbers, rows of one length, an element a row;
 //  - where joining keeps no array alive for long that would be gone (two inputs of an early operator instead of its result).
-Graph fuse(const Graph& graph, const ops::OpTable& table, const Inference& known);
+//
+// `explanation`, if given, is added to: what was joined, and why other operators of this kind were not.
+Graph fuse(const Graph& graph, const ops::OpTable& table, const Inference& known,
+           std::string* explanation = nullptr);
 
 }  // namespace loomix

@@ -154,15 +154,44 @@ def test_explain():
         "net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=3, name='fc')\n"
         "net.simple_bind(mx.cpu(), data=(2, 5)).forward()"
     )
-    for topics, dispatch, plan in (("dispatch", True, False), ("plan", False, True), ("all", True, True)):
+    for topics, found in (("dispatch", {"dispatch"}), ("plan", {"plan"}), ("plan,fuse", {"plan", "fuse"}),
+                          ("all", {"dispatch", "fuse", "plan"})):  # fmt: skip
         text = run(code, EXPLAIN=topics).stderr
-        assert ("dispatch: Convolution: " in text) == dispatch
-        assert ("plan: fc_output, for prediction\n" in text and "planned " in text) == plan
+        assert ("dispatch: Convolution: " in text) == ("dispatch" in found)
+        assert ("plan: fc_output, for prediction\n" in text and "planned " in text) == ("plan" in found)
+        assert ("fuse: fc_output, for prediction\n  nothing\n" in text) == ("fuse" in found)
     assert run(code).stderr == ""
     failed = run(code, check=False, EXPLAIN="dispath")
     assert failed.returncode == 1
     assert "unknown item 'dispath'. Did you mean 'dispatch'?" in failed.stderr
-    assert "unknown item 'fuse'" in run(code, check=False, EXPLAIN="fuse").stderr  # nothing is fused yet
+
+
+FUSIONS = """
+data = mx.sym.Variable("data")
+norm = mx.sym.BatchNorm(mx.sym.Convolution(data, kernel=(3, 3), num_filter=16, name="conv"), name="norm")
+exp = mx.sym.exp(mx.sym.Activation(norm, act_type="relu", name="relu"), name="exp")
+share = mx.sym.broadcast_div(exp, mx.sym.sum(exp, axis=1, keepdims=True, name="sum"), name="share")
+executor = mx.sym.tanh(share * 2, name="tanh").simple_bind(mx.cpu(), data=(2, 3, 8, 8))
+executor.forward(is_train=True)
+executor.backward([mx.nd.ones((2, 16, 6, 6))])
+executor.forward()[0].wait_to_read()
+"""
+
+
+def test_explain_fuse():
+    text = run("import loomix as mx" + FUSIONS, EXPLAIN="fuse").stderr
+    training, prediction = text.split("fuse: tanh_output, for prediction\n")
+    assert training.startswith("fuse: tanh_output, with gradients\n")
+    for explained in (training, prediction):
+        (line,) = [one for one in explained.splitlines() if one.endswith("+ tanh (tanh)")]
+        assert (
+            line.startswith("  one pass over (2, 16, 6, 6) float32, ") and "_mulscalar0 (_mul_scalar)" in line
+        )
+    assert "  fold_norm made these parts of others: norm (BatchNorm)\n" in prediction
+    assert "fold_norm" not in training
+    assert "apart: share (broadcast_div): an input is no whole array, number, row or column" in prediction
+    assert "(elemwise_mul): something else reads the result before\n" in training
+    assert run("import loomix as mx" + FUSIONS, EXPLAIN="fuse", FUSE="0").stderr.count("one pass") == 0
 
 
 def test_log_level():
