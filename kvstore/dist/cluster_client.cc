@@ -568,13 +568,14 @@ void ClusterClient::leave(const std::string& why) {
   endpoint_.call(kScheduler, kToScheduler, std::move(message), std::move(options));
 }
 
-void ClusterClient::barrier() {
+void ClusterClient::barrier(std::optional<int64_t> position) {
   const comm::TimePoint until = comm::Clock::now() + deadline_;
   comm::Message message;
   message.command = kBarrier;
   {
     const std::lock_guard lock(mutex_);
-    message.fields = {++barriers_};
+    barriers_ = position ? std::max(barriers_, *position) : barriers_ + 1;
+    message.fields = {position.value_or(barriers_)};
   }
   while (true) {
     comm::RequestOptions options;

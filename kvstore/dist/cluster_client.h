@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -57,7 +58,7 @@ class ClusterClient {
   void call(Call call);
   // Waits for the answer and throws its error.
   comm::Message call_and_wait(Call call);
-  void barrier();
+  void barrier(std::optional<int64_t> position = {});
   // Tells the cluster that this worker ends, and why before its work is done (empty if it is done).
   void leave(const std::string& why);
 

@@ -382,6 +382,13 @@ void DistStore::barrier() {
   client_->barrier();
 }
 
+void DistStore::barrier(int64_t position) {
+  LOOMIX_CHECK(position >= 1, ValueError, "[KVStore] barrier: the position is {}; expected 1 or more.",
+               position);
+  pushing_->wait_for_all();
+  client_->barrier(position);
+}
+
 void DistStore::set_updater(Updater updater) {
   LOOMIX_CHECK(!updater, NotImplementedError,
                "[KVStore] an updater of type '{}' would be code on servers; use set_optimizer.", type_);

@@ -50,6 +50,9 @@ class DistStore final : public KVStore {
   void set_compression(const CompressionParams& params) override;
   // What was pushed before it has arrived: whoever pulls after it finds all workers' pushes in the value.
   void barrier() override;
+  // The barrier at this position in the program, from 1 on: it is passed if any worker has passed it before, so a worker that
+  // was started again does not wait there. Positions grow from barrier to barrier, on all workers alike.
+  void barrier(int64_t position);
   // Servers update values by it from now on; the call of worker 0 counts.
   void set_optimizer(const OptimizerSpec& spec);
   // Expires when the worker has left: tasks may hold its connection for a moment longer than the store lives.

@@ -507,6 +507,36 @@ print("end", flush=True)
             )
 
 
+def test_a_worker_started_again_passes_barriers_at_their_positions(tmp_path):
+    program = """
+import time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((5,)))
+for wrong, error in ((0, ValueError), ("one", TypeError)):
+    try: kv.barrier(wrong)
+    except error: pass
+    else: raise AssertionError(wrong)
+kv.barrier(1)
+print("begins with", kv.pushes("w"), flush=True)
+out = mx.nd.empty((5,))
+for step in range(kv.pushes("w"), 60):
+    kv.push("w", mx.nd.ones((5,)) * (step + 1))
+    kv.pull("w", out)
+    assert out.asnumpy()[0] == 2 * (step + 1), (step, out)
+    print("step", step, flush=True)
+    time.sleep(0.02)
+kv.barrier(2)
+print("all are here", flush=True)
+"""
+    with Cluster(tmp_path, program, LOOMIX_KV_POLICY="wait").start() as cluster:
+        cluster.wait_for("worker", 1, "step 10\n")
+        cluster.kill("worker", 1)
+        cluster.start(("worker", 1))
+        cluster.succeed()
+        assert re.search(r"begins with 1\d\n(.*\n)*step 59\nall are here", cluster.output("worker", 1))
+
+
 def test_a_worker_that_paused_counts_again(tmp_path):
     """The others go on without it by policy `continue`; its pushes after that are in the values again."""
     program = """

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arguments import as_whole
 from .base import MXNetError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .kvstore import KVStore
 
@@ -218,15 +219,32 @@ class DistKVStore(KVStore):
         """Raises: the states are on the servers."""
         self.save_optimizer_states(fname)
 
-    def barrier(self) -> None:
+    def barrier(self, position: int | None = None) -> None:
         """Waits for all workers, and until what they pushed before has arrived: pulls after it see all of that.
+
+        Parameters
+        ----------
+        position : int, optional
+            Where in the program this barrier is: 1 or more, larger at each later barrier, the same on all workers. A
+            worker that was started again does not wait at a position that others have passed. Without, it waits at the
+            next barrier that nobody has passed.
 
         Raises
         ------
         ConnectionError
             When one does not come within ``LOOMIX_KV_DEADLINE`` seconds, or is lost.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> store = mx.kv.create("dist_sync")  # doctest: +SKIP
+        >>> store.init("w", mx.nd.zeros(3))  # doctest: +SKIP
+        >>> store.barrier(1)  # doctest: +SKIP
         """
-        self._handle.barrier()
+        if position is None:
+            self._handle.barrier()
+        else:
+            self._handle.barrier_at(as_whole("KVStore.barrier", "position", position, least=1))
 
     _barrier = barrier
 

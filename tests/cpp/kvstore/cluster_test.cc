@@ -221,6 +221,39 @@ TEST_F(ClusterTest, AsyncAppliesEachPushAtOnce) {
   });
 }
 
+TEST_F(ClusterTest, AWorkerThatWasStartedAgainPassesPositionsThatOthersHavePassed) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .policy = DeadWorker::wait, .patience = 10s});
+  const auto begin = [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    store.init(kSmallKey, filled(3, 0));
+    store.barrier(1);
+  };
+  const auto step = [&](int rank) {
+    DistStore& store = *cluster.workers[static_cast<size_t>(rank)];
+    store.push(kSmallKey, Arrays{filled(3, 1)}, 0);
+    const Arrays out = {filled(3, 0)};
+    store.pull(kSmallKey, out, 0);
+    EXPECT_EQ(values(out[0]), Floats(3, 2));
+  };
+  on_workers(cluster, begin);
+  auto other = std::async(std::launch::async, [&] { step(0); });
+  cluster.kill_worker(1);
+  cluster.start_worker(1);
+  begin(1);
+  step(1);
+  other.get();
+  auto second = std::async(std::launch::async, [&] { cluster.workers[0]->barrier(2); });
+  EXPECT_EQ(second.wait_for(100ms), std::future_status::timeout);
+  cluster.workers[1]->barrier(2);
+  second.get();
+  cluster.workers[0]->barrier(1);  // long passed
+  auto third = std::async(std::launch::async, [&] { cluster.workers[0]->barrier(); });
+  EXPECT_EQ(third.wait_for(100ms), std::future_status::timeout);
+  cluster.workers[1]->barrier(3);
+  third.get();
+  EXPECT_THROW(cluster.workers[0]->barrier(0), ValueError);
+}
+
 TEST_F(ClusterTest, ABarrierWaitsForWhatWasPushed) {
   Cluster cluster(runtime_, {.servers = 1, .workers = 1, .patience = 10s});
   DistStore& store = *cluster.workers[0];

@@ -320,6 +320,11 @@ void add_store_type(PyObject* module) {
              store.wait([why](KVStore& to) { static_cast<kvstore::DistStore&>(to).leave(why); });
            })
       .def("barrier", [](const Store& store) { store.wait([](KVStore& to) { to.barrier(); }); })
+      .def("barrier_at",
+           [](const Store& store, int64_t position) {
+             store.dist();
+             store.wait([position](KVStore& to) { static_cast<kvstore::DistStore&>(to).barrier(position); });
+           })
       .def("close", &Store::close);
   m.def("make_dist_store", &make_dist_store);
   m.def("make_group_store", &make_group_store);

@@ -269,8 +269,11 @@ class KVStore(KVStoreBase):
     def _send_command_to_servers(self, head: int, body: Any) -> None:
         """Sends a command to all servers; here there are none."""
 
-    def barrier(self) -> Any:
-        """Waits for all workers; here there is one."""
+    def barrier(self, position: int | None = None) -> Any:
+        """Waits for all workers; here there is one. ``position`` is for workers that are started again, as those of
+        a cluster with servers are."""
+        if position is not None:
+            as_whole("KVStore.barrier", "position", position, least=1)
 
     _barrier = barrier
 
@@ -311,8 +314,10 @@ class GroupKVStore(KVStore):
         self._handle = _core.make_group_store(kind)
         self._updater: Any = None
 
-    def barrier(self) -> None:
-        """Waits for all processes, and until what they pushed before is added up."""
+    def barrier(self, position: int | None = None) -> None:
+        """Waits for all processes, and until what they pushed before is added up. They are started and end together, so
+        they meet at every ``position``."""
+        super().barrier(position)
         self._handle.barrier()
 
     _barrier = barrier
