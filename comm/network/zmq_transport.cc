@@ -228,6 +228,7 @@ void ZmqTransport::poll(TimePoint until, TransportEvents& events) {
   bool any = receive_all(events);
   any |= read_streams(events);
   any |= read_rings(events);
+  end_broken(events);
   guard(Clock::now());
   sleep(any ? TimePoint{} : until, events);
 }
@@ -296,9 +297,9 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
       uint64_t rings;
       [[maybe_unused]] const ssize_t read = ::read(file, &rings, sizeof(rings));
     } else if (file == accepting_events_.file()) {
-      read_monitor(accepting_events_, false, events);
+      read_monitor(accepting_events_, false);
     } else if (file == dialling_events_.file()) {
-      read_monitor(dialling_events_, true, events);
+      read_monitor(dialling_events_, true);
     } else if (zap_.get() && file == zap_.file()) {
       answer_who_may_connect();
     } else if ((!streams_ || !streams_->on_file(file, ready[i].events)) && !local_.on_file(file, ended)) {
@@ -308,7 +309,13 @@ void ZmqTransport::sleep(TimePoint until, TransportEvents& events) {
   receive_all(events);
   read_streams(events);
   read_rings(events);
+  end_broken(events);
   for (const LinkId link : ended) go_down(link, "its process has ended", events);
+}
+
+// After all else was read: what a peer said last, such as goodbye, lies in another place than the news of its end.
+void ZmqTransport::end_broken(TransportEvents& events) {
+  for (const auto& [link, reason] : std::exchange(broken_, {})) go_down(link, reason, events);
 }
 
 void ZmqTransport::go_down(LinkId link, std::string_view reason, TransportEvents& events) {
@@ -357,7 +364,10 @@ void ZmqTransport::on_frames(bool dialled, const std::string& id, std::vector<Bu
     route.file = file;
     by_file_[file] = link;
   }
-  if (packet.header.kind == PacketKind::none) return go_down(link, "the other end closed it", events);
+  if (packet.header.kind == PacketKind::none) {
+    broken_.emplace_back(link, "the other end closed it");
+    return;
+  }
   packet.body.assign(std::make_move_iterator(frames.begin() + 1), std::make_move_iterator(frames.end()));
   events.on_packet(link, std::move(packet));
 }
@@ -365,7 +375,11 @@ void ZmqTransport::on_frames(bool dialled, const std::string& id, std::vector<Bu
 bool ZmqTransport::read_rings(TransportEvents& events) {
   bool any = false;
   const std::vector<LocalPipe*>& ready = local_.ready();
-  for (size_t i = 0; i < ready.size(); ++i) read_ring(*ready[i], events, any);
+  for (size_t i = 0; i < ready.size();) {
+    LocalPipe* const pipe = ready[i];
+    read_ring(*pipe, events, any);
+    if (i < ready.size() && ready[i] == pipe) ++i;  // else it was closed, and the next is in its place
+  }
   return any;
 }
 
@@ -399,7 +413,7 @@ void ZmqTransport::read_ring(LocalPipe& pipe, TransportEvents& events, bool& any
   }
 }
 
-void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events) {
+void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled) {
   SocketEvent event;
   while (receive_event(monitor, event)) {
     if (event.kind == ZMQ_EVENT_ACCEPTED) {
@@ -421,7 +435,8 @@ void ZmqTransport::read_monitor(ZmqSocket& monitor, bool dialled, TransportEvent
     const auto route = routes_.find(link);
     if (route == routes_.end() || route->second.dialled != dialled) continue;
     by_file_.erase(found);
-    go_down(link, "the connection broke", events);
+    broken_.emplace_back(link, "the connection broke");
+    look_ = true;
   }
 }
 

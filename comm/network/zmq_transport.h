@@ -55,7 +55,8 @@ class ZmqTransport final : public Transport {
   bool read_streams(TransportEvents& events);
   bool end_streams(TransportEvents& events);
   void read_ring(LocalPipe& pipe, TransportEvents& events, bool& any);
-  void read_monitor(ZmqSocket& monitor, bool dialled, TransportEvents& events);
+  void read_monitor(ZmqSocket& monitor, bool dialled);
+  void end_broken(TransportEvents& events);
   void answer_who_may_connect();
   void sleep(TimePoint until, TransportEvents& events);
   int wait(std::span<epoll_event> ready, int timeout);
@@ -73,8 +74,9 @@ class ZmqTransport final : public Transport {
   FloodGuard guard_;                // of accepted connections, where anybody may connect
   std::optional<Streams> streams_;  // beside ZeroMQ's connections
   std::vector<Streams::Ended> ended_streams_;
-  bool lively_ = false;  // something came soon after the last
-  TimePoint rested_;     // others want the processor until then
+  std::vector<std::pair<LinkId, std::string_view>> broken_;  // and why
+  bool lively_ = false;                                      // something came soon after the last
+  TimePoint rested_;                                         // others want the processor until then
   Duration rest_{};
   bool look_ = true;  // ZeroMQ tells of news only after it was found to have none
   std::string address_;
