@@ -128,6 +128,45 @@ TEST_P(Processes, AStoppedOneIsNamedInTime) {
       other, options_, [&] { other.stop(); }, 20s, 3s);
 }
 
+// All say it while the server is busy, so that it finds goodbyes, ends of connections and of processes together.
+TEST_P(Processes, GoodbyesAreHeardBeforeConnectionsBreak) {
+  constexpr int kGuests = 6;
+  std::mutex mutex;
+  std::vector<PeerState> ends;
+  std::atomic<bool> is_busy{false}, may_go_on{false};
+  const auto host = node(server(0), options_);
+  host->serve(0, echo);
+  host->serve(1, [&](Incoming&& incoming) {
+    is_busy = true;
+    eventually([&] { return may_go_on.load(); });
+    incoming.responder.reply({});
+  });
+  host->on_peer([&](const PeerEvent& event) {
+    const std::lock_guard lock(mutex);
+    if (event.state != PeerState::up) ends.push_back(event.state);
+  });
+  std::vector<std::unique_ptr<Endpoint>> guests;
+  for (int i = 0; i < kGuests; ++i) {
+    guests.push_back(node(worker(i), options_));
+    guests.back()->connect(server(0), host->address());
+    guests.back()->call(server(0), 0, message_of({}, {pattern(300000, 1)}), within(20s));
+    ASSERT_TRUE(eventually([&] {
+      return guests.back()->peers()[0].route == (options_.shared_memory ? "shared memory" : "tcp");
+    }));
+  }
+  guests[0]->request(server(0), 1, {}, within(20s), [](Reply&&) {});
+  ASSERT_TRUE(eventually([&] { return is_busy.load(); }));
+  guests.clear();
+  may_go_on = true;
+  const auto all_ended = [&] {
+    const std::lock_guard lock(mutex);
+    return ends.size() == kGuests;
+  };
+  EXPECT_TRUE(eventually(all_ended));
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(std::ranges::count(ends, PeerState::left), kGuests);
+}
+
 TEST_P(Processes, ManyMessagesAreWhole) {
   OtherServer other(options_);
   const auto b = node(worker(0), options_);
