@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import signal
 import sys
 from typing import Any
@@ -57,12 +58,12 @@ def main(arguments: Any = None) -> Any:
 
 def _reader_left() -> bool:
     """Whether nobody reads the standard output any more, as after ``| head``; it leads nowhere then."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)  # errors and hang-ups are always told
+    if not output.poll(0):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 if __name__ == "__main__":

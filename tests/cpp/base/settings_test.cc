@@ -66,9 +66,9 @@ TEST(Settings, BadValuesThrowButForeignOnesWarn) {
 }
 
 TEST(Settings, ListsTakeKnownItemsOnly) {
-  for (const char* text : {"", "dispatch", "plan,dispatch", "all"})
+  for (const char* text : {"", "dispatch", "fuse,dispatch", "all"})
     EXPECT_EQ(read_settings(TextPairs{{"LOOMIX_EXPLAIN", text}}).settings.explain, text);
-  for (const char* text : {"fuse", "dispath", "dispatch plan"})
+  for (const char* text : {"fuze", "dispath", "dispatch plan"})
     EXPECT_THROW(read_settings(TextPairs{{"LOOMIX_EXPLAIN", text}}), ValueError);
   try {
     read_settings(TextPairs{{"LOOMIX_DUMP_PASSES", "prune,simplfy"}});
