@@ -36,7 +36,15 @@ Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, D
       new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
   executor->check_arrays();
   executor->make_outputs();
+  if (executor->options_.plan.memory_budget > 0) executor->check_budget();
   return executor;
+}
+
+// Compiles what takes the most memory, so that a budget that is too small is an error here.
+void BoundExecutor::check_budget() {
+  LOOMIX_CHECK(options_.groups.empty(), NotImplementedError,
+               "[Symbol.bind] memory_budget cannot be combined with group2ctx: it is for one device.");
+  program(wants_gradients() ? RunMode::training : RunMode::inference);
 }
 
 void BoundExecutor::check_can_run(const Symbol& symbol) {

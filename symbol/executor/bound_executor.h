@@ -130,6 +130,7 @@ class BoundExecutor final : public RefCounted {
   BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                 BindOptions options);
   void check_arrays() const;
+  void check_budget();
   void make_outputs();
   void check_head_gradients(std::span<const NDArray> head_gradients) const;
   void run_backward();
@@ -141,6 +142,11 @@ class BoundExecutor final : public RefCounted {
   static void replace_in(const Ref<Program>& program, const std::vector<ValueRef>& places, size_t i,
                          const NDArray& array);
   Ref<Program> compile(RunMode mode);
+  Ref<Program> planned(Graph graph, RunMode mode, const Constants& constants, std::string* explanation);
+  Ref<Program> within_budget(const Graph& graph, RunMode mode, const Constants& constants,
+                             std::string* explanation);
+  Bindings bindings_for(const Graph& graph, std::span<const Device> devices, const Constants& constants);
+  std::string title(RunMode mode) const;
   Places find_places(const Graph& graph) const;
   void find_variables(const Graph& graph, Places& places) const;
   Graph made_for_prediction(Graph graph, Constants& constants, std::string* explanation);

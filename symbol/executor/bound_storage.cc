@@ -98,6 +98,7 @@ std::vector<StorageType> BoundExecutor::gradient_storage(Runtime& runtime, const
                               argument.device())
             : NDArray(runtime.engine(), argument.shape(), argument.dtype(), argument.device());
   }
+  options.plan.memory_budget = 0;  // nothing is run
   const Ref<BoundExecutor> executor = bind(runtime, symbol, device, std::move(arrays), std::move(options));
   if (!executor->wants_gradients()) return result;
   Placement placed{executor->training_graph(), {}};

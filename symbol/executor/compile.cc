@@ -8,6 +8,7 @@
 #include "symbol/executor/bound_executor.h"
 #include "symbol/passes/defer_scatter.h"
 #include "symbol/passes/end_pass.h"
+#include "symbol/passes/fit_memory.h"
 #include "symbol/passes/fold_norm.h"
 #include "symbol/passes/fuse.h"
 #include "symbol/passes/gradient.h"
@@ -18,7 +19,8 @@
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
 
-// From the composed graph to programs: gradient, infer, simplify, recompute, fuse, place, plan. What a pass adds is inferred again.
+// From the composed graph to programs: gradient, infer, simplify, recompute, fuse, place, plan; within a memory budget those
+// from recompute on until the plan fits. What a pass adds is inferred again.
 // With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
 
@@ -199,8 +201,9 @@ void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> value
   }
   find_variables(graph, held_.places);
   const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
-  held_.program = make_ref<Program>(runtime_, std::move(graph), std::move(known), devices, bindings, false,
-                                    *arena_, options_.plan);
+  held_.program = make_ref<Program>(runtime_, std::move(graph), std::move(known), devices,
+                                    std::move(bindings), false, options_.plan);
+  held_.program->make_ready(*arena_);
 }
 
 void BoundExecutor::update_held() {
@@ -334,26 +337,10 @@ Program& BoundExecutor::program(RunMode mode) {
   return *program;
 }
 
-Ref<Program> BoundExecutor::compile(RunMode mode) {
-  const bool training = mode == RunMode::training;
-  const bool gradients = mode != RunMode::inference && wants_gradients();
-  Constants constants;
-  std::string fusions;
-  std::string* const explained = is_explained("fuse") ? &fusions : nullptr;
-  Graph simple = simplified(gradients ? training_graph() : graph_, training, constants);
-  if (gradients) simple = add_gradients(with_less_kept(std::move(simple), constants));
-  else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants, explained);
-  simple = fused(std::move(simple), constants, explained);
-  Placement placed = place(simple, runtime_.table(), place_request(simple, constants));
-  std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
-  const Graph& graph = placed.graph;
-  Inference known = infer(graph, constants);
-  known.stypes = std::move(stypes);
-  end_pass("place", graph, &known);
-
+Bindings BoundExecutor::bindings_for(const Graph& graph, std::span<const Device> devices,
+                                     const Constants& constants) {
   Bindings bindings;
   std::set<std::pair<NodeId, int>> bound;
-  if (gradients) head_gradients_.resize(outputs_.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
@@ -363,11 +350,10 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
       if (!(heads_[i] == graph[id].info)) continue;
       if (head_gradients_[i].is_none())
         head_gradients_[i] =
-            NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), placed.devices[id]);
+            NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), devices[id]);
       bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
     }
   }
-  places_[static_cast<int>(mode)] = find_places(graph);
   size_t argument = 0;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const ValueRef output = graph.outputs[i];
@@ -382,19 +368,91 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
     bindings.requests.push_back({output, arrays_.requests[argument]});
     ++argument;
   }
-  auto program = make_ref<Program>(runtime_, std::move(placed.graph), std::move(known),
-                                   std::move(placed.devices), bindings, training, *arena_, options_.plan);
-  if (is_pass_dumped("plan")) dump_pass("plan", program->explain() + explain_held(mode));
+  return bindings;
+}
+
+// The passes after those that depend on the mode. The program is planned, but has no memory yet.
+Ref<Program> BoundExecutor::planned(Graph graph, RunMode mode, const Constants& constants,
+                                    std::string* explanation) {
+  if (mode != RunMode::inference && wants_gradients()) graph = add_gradients(std::move(graph));
+  graph = fused(std::move(graph), constants, explanation);
+  Placement placed = place(graph, runtime_.table(), place_request(graph, constants));
+  std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
+  Inference known = infer(placed.graph, constants);
+  known.stypes = std::move(stypes);
+  end_pass("place", placed.graph, &known);
+  Bindings bindings = bindings_for(placed.graph, placed.devices, constants);
+  return make_ref<Program>(runtime_, std::move(placed.graph), std::move(known), std::move(placed.devices),
+                           std::move(bindings), mode == RunMode::training, options_.plan);
+}
+
+// Whatever else the passes do and kernels need is known only when all is planned: so the goal for the values that
+// are kept is set lower until the plan fits, and at last as low as it goes.
+Ref<Program> BoundExecutor::within_budget(const Graph& graph, RunMode mode, const Constants& constants,
+                                          std::string* explanation) {
+  const int64_t budget = options_.plan.memory_budget;
+  const auto plan = [&](const Graph& with_copies) {
+    if (explanation != nullptr) explanation->clear();
+    return planned(with_copies, mode, constants, explanation);
+  };
+  Ref<Program> program = plan(graph);
+  const int64_t without = program->plan().memory.bytes();
+  if (without <= budget) return program;
+  int64_t smallest = without;
+  if (mode != RunMode::inference && wants_gradients()) {
+    constexpr int kMostGoals = 6;
+    const Inference known = infer(graph, constants);
+    MemoryFitter fitter(runtime_.table(), graph, known);
+    int64_t goal = fitter.bound() - (without - budget);
+    for (int i = 0; i < kMostGoals && fitter.reduce(goal); ++i) {
+      program = plan(fitter.graph());
+      const int64_t bytes = program->plan().memory.bytes();
+      if (bytes <= budget) return program;
+      goal -= std::max(bytes - budget, budget / 64);
+    }
+    MemoryFitter least(runtime_.table(), graph, known);
+    least.reduce(0);
+    program = plan(least.graph());
+    smallest = program->plan().memory.bytes();
+    if (smallest <= budget) return program;
+  }
+  detail::throw_error<ValueError>(
+      "[Symbol.bind] memory_budget of {} bytes is too small for {}: the smallest that was found to be enough "
+      "is {} "
+      "bytes; without a budget, {} are planned.",
+      budget, title(mode), smallest, without);
+}
+
+// For messages: "softmax_output, with gradients".
+std::string BoundExecutor::title(RunMode mode) const {
   const auto outputs = symbol_.list_outputs();
-  const std::string title = outputs.front() +
-                            (outputs.size() > 1 ? fmt::format(" and {} more", outputs.size() - 1) : "") +
-                            (gradients  ? ", with gradients"
-                             : training ? ", in training mode"
-                                        : ", for prediction");
+  return outputs.front() + (outputs.size() > 1 ? fmt::format(" and {} more", outputs.size() - 1) : "") +
+         (mode != RunMode::inference && wants_gradients() ? ", with gradients"
+          : mode == RunMode::training                     ? ", in training mode"
+                                                          : ", for prediction");
+}
+
+Ref<Program> BoundExecutor::compile(RunMode mode) {
+  const bool gradients = mode != RunMode::inference && wants_gradients();
+  Constants constants;
+  std::string fusions;
+  std::string* const explained = is_explained("fuse") ? &fusions : nullptr;
+  if (gradients) head_gradients_.resize(outputs_.size());
+  Graph simple = simplified(gradients ? training_graph() : graph_, mode == RunMode::training, constants);
+  if (gradients) simple = with_less_kept(std::move(simple), constants);
+  else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants, explained);
+  Ref<Program> program = options_.plan.memory_budget > 0
+                             ? within_budget(simple, mode, constants, explained)
+                             : planned(std::move(simple), mode, constants, explained);
+  program->make_ready(*arena_);
+  places_[static_cast<int>(mode)] = find_places(program->graph());
+  if (is_pass_dumped("plan")) dump_pass("plan", program->explain() + explain_held(mode));
   if (explained != nullptr)
-    std::fputs(fmt::format("fuse: {}\n{}", title, fusions.empty() ? "  nothing\n" : fusions).c_str(), stderr);
+    std::fputs(fmt::format("fuse: {}\n{}", title(mode), fusions.empty() ? "  nothing\n" : fusions).c_str(),
+               stderr);
   if (is_explained("plan"))
-    std::fputs(fmt::format("plan: {}\n{}", title, program->explain() + explain_held(mode)).c_str(), stderr);
+    std::fputs(fmt::format("plan: {}\n{}", title(mode), program->explain() + explain_held(mode)).c_str(),
+               stderr);
   if (monitor_) install_monitor(*program);
   return program;
 }

@@ -28,30 +28,35 @@ void add_uses(std::span<const engine::VarRef> vars, std::unordered_set<engine::V
 }  // namespace
 
 Program::Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
-                 const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options)
+                 Bindings bindings, bool training, const PlanOptions& options)
     : runtime_(runtime),
       training_(training),
       options_(options),
       graph_(std::move(graph)),
       index_(graph_),
       known_(std::move(known)),
-      devices_(std::move(devices)) {
+      devices_(std::move(devices)),
+      bindings_(std::move(bindings)) {
   pinned_.assign(index_.size(), options.own_memory);
   for (int value = 0; value < index_.size(); ++value) {
     if (known_.stype(value) != StorageType::dense) pinned_[value] = true;  // only its task knows its size
   }
-  for (const auto& [value, array] : bindings.arrays) pinned_[index_[value]] = true;
+  for (const auto& [value, array] : bindings_.arrays) pinned_[index_[value]] = true;
   requests_.assign(index_.size(), ops::Req::write);
-  for (const auto& [value, request] : bindings.requests) requests_[index_[value]] = request;
+  for (const auto& [value, request] : bindings_.requests) requests_[index_[value]] = request;
   if (!options.own_memory) leave_out_unread();  // a monitor reads all
   choose_kernels();
   plan_ = make_plan(options.inplace, options.co_share);
+}
+
+void Program::make_ready(Arena& arena) {
   for (const memplan::Arena& needed : plan_.memory.arenas) {
     blocks_.push_back(arena.block(runtime_.engine(), needed.device, needed.bytes));
   }
   runs_.resize(blocks_.size());
-  make_steps(bindings);
+  make_steps();
   find_gates();
+  bindings_ = {};
 }
 
 // Hidden outputs are for gradients: without readers they are neither computed nor given memory.
@@ -156,9 +161,9 @@ void Program::place_values(NodeId id) {
       block_of(id).place(plan_.memory.offset[scratch], Shape{scratch_bytes_[id]}, DType::uint8);
 }
 
-void Program::make_steps(const Bindings& bindings) {
+void Program::make_steps() {
   arrays_.resize(index_.size() + graph_.size());
-  for (const auto& [value, array] : bindings.arrays) arrays_[index_[value]] = array;
+  for (const auto& [value, array] : bindings_.arrays) arrays_[index_[value]] = array;
   std::vector<std::vector<int32_t>> reused(graph_.size());  // values that a step must wait for
   for (const memplan::Edge& edge : plan_.memory.edges) reused[edge.after].push_back(edge.value);
   first_backward_ = graph_.size();

@@ -21,6 +21,7 @@ struct PlanOptions {
   bool choose_layout = true;      // images in blocks of channels, for prediction
   bool fuse = true;               // elementwise operators into one pass over memory
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
+  int64_t memory_budget = 0;      // bytes that the plan may take, at the price of recomputing; 0: any
   bool own_memory = false;        // every value in memory of its own: for monitors that look at values later
   bool poison =
       false;  // fill what a call is about to overwrite with 0xFF bytes, so that tests notice mistakes
@@ -39,8 +40,11 @@ struct Bindings {
 // second segment. Running pushes the calls in order and allocates nothing.
 class Program final : public RefCounted {
  public:
-  Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices,
-          const Bindings& bindings, bool training, Arena& arena, const PlanOptions& options);
+  // Chooses kernels and plans; no memory is taken before make_ready().
+  Program(Runtime& runtime, Graph graph, Inference known, std::vector<Device> devices, Bindings bindings,
+          bool training, const PlanOptions& options);
+  // Takes memory from the arena and prepares the calls; once, before all else.
+  void make_ready(Arena& arena);
 
   // Waits, in the engine, for what still uses the arena; then pushes the forward segment. Random numbers are addressed by
   // (seed, node, run): with the `replay` of an earlier run, of this program or of one with the same random nodes, the nodes
@@ -88,7 +92,7 @@ class Program final : public RefCounted {
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<NDArray> poisoned;
   };
-  void make_steps(const Bindings& bindings);
+  void make_steps();
   void make_call(Step& step);
   void place_values(NodeId id);
   void add_poison(Step& step, std::span<const NDArray* const> in) const;
@@ -117,6 +121,7 @@ class Program final : public RefCounted {
   std::vector<ops::KernelChoice> choices_;  // one a node
   std::vector<int64_t> scratch_bytes_;      // one a node
   std::vector<char> pinned_;                // one a value: memory of its own
+  Bindings bindings_;                       // until make_ready()
   GraphPlan plan_;
   std::vector<Ref<ArenaBlock>> blocks_;
   std::vector<uint64_t> runs_;  // of each block: this program's last run

@@ -636,6 +636,50 @@ def test_cheap_values_are_computed_again_as_far_as_the_setting_allows():
     assert planned(1) < 0.75 * planned(0)
 
 
+def test_training_within_a_budget():
+    net = mx.sym.var("x")
+    for i in range(10):
+        net = mx.sym.Convolution(net, num_filter=8, kernel=(3, 3), pad=(1, 1), name=f"conv{i}")
+        net = mx.sym.Activation(mx.sym.BatchNorm(net, name=f"bn{i}"), act_type="relu")
+        net = mx.sym.Dropout(net, p=0.2)
+
+    def train(bind, budget):
+        mx.random.seed(5)
+        run = bind(budget)
+        for i, array in enumerate([*run.arg_arrays, *run.aux_arrays]):
+            array[:] = np.random.default_rng(i).uniform(-0.5, 0.5, array.shape)
+        for _ in range(2):
+            run.forward(is_train=True)
+            run.backward(mx.nd.ones(run.outputs[0].shape))
+        return run.planned_memory(True)["both"], [a.asnumpy() for a in run.grad_arrays + run.aux_arrays]
+
+    def simple_bind(budget):
+        return net.simple_bind(mx.cpu(), x=(4, 8, 32, 32), memory_budget=budget)
+
+    def bind(budget):
+        free = simple_bind(None)
+        return net.bind(
+            mx.cpu(), free.arg_arrays, free.grad_arrays, aux_states=free.aux_arrays, memory_budget=budget
+        )
+
+    needed, want = train(simple_bind, None)
+    for kind in (simple_bind, bind):
+        planned, gradients = train(kind, needed * 7 // 10)
+        assert planned <= needed * 7 // 10
+        for got, expected in zip(gradients, want):
+            np.testing.assert_array_equal(got, expected)
+        with pytest.raises(ValueError, match=rf"memory_budget of 9 bytes is too small.*{needed} are planned"):
+            kind(9)
+        for wrong in (0, -1, 1.5, "1 GB", True):
+            with pytest.raises(
+                ValueError, match=r"bind\] memory_budget is .*; expected a number of bytes above 0"
+            ):
+                kind(wrong)
+    prediction = net.simple_bind(mx.cpu(), grad_req="null", x=(4, 8, 32, 32)).planned_memory(False)["both"]
+    with pytest.raises(ValueError, match=rf"for prediction: the smallest .* {prediction} bytes"):
+        net.simple_bind(mx.cpu(), grad_req="null", x=(4, 8, 32, 32), memory_budget=prediction - 1)
+
+
 def test_planned_memory_compares_ways_of_sharing():
     net = mx.sym.var("x")
     for i in range(6):

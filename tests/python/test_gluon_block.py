@@ -844,14 +844,37 @@ def test_hybrid_calls_from_threads():
     assert not failures
 
 
+def test_hybridized_training_within_a_budget():
+    def gradients(budget):
+        mx.random.seed(3)
+        net = nn.HybridSequential()
+        for _ in range(12):
+            net.add(nn.Conv2D(8, 3, padding=1, in_channels=8), nn.Activation("tanh"))
+        net.initialize(mx.init.Xavier())
+        net.hybridize(memory_budget=budget)
+        x = mx.random.uniform(shape=(2, 8, 24, 24))
+        with autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        return [p.grad().asnumpy() for p in net.collect_params().values()]
+
+    with pytest.raises(
+        ValueError, match=r"memory_budget of 1 bytes is too small.* without a budget, (\d+)"
+    ) as error:
+        gradients(1)
+    without = int(str(error.value).split("without a budget, ")[1].split(" ")[0])
+    for got, want in zip(gradients(without * 4 // 5), gradients(None)):
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(ValueError, match="memory_budget is 0; expected a number of bytes above 0"):
+        mlp().hybridize(memory_budget=0)
+
+
 def test_arguments_of_hybridize():
     net = mlp()
     net.hybridize(inline_limit=4, forward_bulk_size=3, backward_bulk_size=2)
     for block in (net, nn.Sequential(), gluon.Block()):
         with pytest.raises(TypeError, match="unknown argument static_allocation"):
             block.hybridize(static_allocation=True)
-        with pytest.raises(NotImplementedError, match="memory_budget is planned"):
-            block.hybridize(memory_budget=1 << 20)
     with pytest.raises(ValueError, match="no backend 'TensorRT'; expected one of default, MKLDNN"):
         net.hybridize(backend="TensorRT")
     with pytest.raises(ValueError, match="no backend 'TensorRT'"):

@@ -254,7 +254,7 @@ class ExecutorHandle:
     def explain(self, training: bool, /) -> str: ...
 
 class CachedGraph:
-    def __init__(self, symbol: SymbolHandle, name: str, /) -> None: ...
+    def __init__(self, symbol: SymbolHandle, name: str, memory_budget: int, /) -> None: ...
     def __call__(self, inputs: list[NDArray], /) -> list[NDArray]: ...
     @property
     def num_signatures(self) -> int: ...
@@ -271,6 +271,7 @@ def bind(
     states: list[Any],
     groups: Pairs,
     shared: ExecutorHandle | None,
+    memory_budget: int,
     /,
 ) -> ExecutorHandle: ...
 def simple_bind(
@@ -283,6 +284,7 @@ def simple_bind(
     shared_arguments: Sequence[str],
     groups: Pairs,
     shared: ExecutorHandle | None,
+    memory_budget: int,
     /,
 ) -> ExecutorHandle: ...
 def gradient_storage(

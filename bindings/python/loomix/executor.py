@@ -334,8 +334,10 @@ def bind(
     aux_states: Any,
     group2ctx: Mapping[str, Context] | None,
     shared_exec: Executor | None,
+    memory_budget: int | None,
 ) -> Executor:
     """What :meth:`Symbol.bind` does."""
+    budget = check_budget("Symbol.bind", memory_budget)
     names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     arguments = _arrays("args", args, names, False)
     gradients = _arrays("args_grad", {} if args_grad is None else args_grad, names, True)
@@ -347,7 +349,7 @@ def bind(
     effective = ["null" if array is None else request for array, request in zip(written, requests)]
     shared = None if shared_exec is None else shared_exec._handle
     groups = list((group2ctx or {}).items())
-    handle = _core.bind(symbol.handle, ctx, arguments, written, effective, states, groups, shared)
+    handle = _core.bind(symbol.handle, ctx, arguments, written, effective, states, groups, shared, budget)
     return Executor(handle, symbol, ctx, grad_req, group2ctx, (arguments, gradients, states))
 
 
@@ -361,9 +363,11 @@ def simple_bind(
     shared_arg_names: Sequence[str] | None,
     shared_exec: Executor | None,
     shared_buffer: dict[str, NDArray] | None,
+    memory_budget: int | None,
     shapes: Any,
 ) -> Any:
     """What :meth:`Symbol.simple_bind` does."""
+    budget = check_budget("Symbol.simple_bind", memory_budget)
     names = symbol.list_arguments()
     requests = _requests(grad_req, names)
     types = list((type_dict or {}).items())
@@ -378,6 +382,7 @@ def simple_bind(
             group2ctx,
             shared_exec,
             shared_buffer,
+            memory_budget,
             shapes,
         )
     shared = None if shared_exec is None else shared_exec._handle
@@ -391,8 +396,24 @@ def simple_bind(
         list(shared_arg_names or []),
         list((group2ctx or {}).items()),
         shared,
+        budget,
     )
     return Executor(handle, symbol, ctx, grad_req, group2ctx)
+
+
+def check_budget(who: str, memory_budget: int | None) -> int:
+    """The bytes that a plan may take; 0 for no bound."""
+    if memory_budget is None:
+        return 0
+    if (
+        isinstance(memory_budget, bool)
+        or not isinstance(memory_budget, (int, np.integer))
+        or memory_budget <= 0
+    ):
+        raise MXNetValueError(
+            f"[{who}] memory_budget is {memory_budget!r}; expected a number of bytes above 0."
+        )
+    return int(memory_budget)
 
 
 def gradient_array(argument: NDArray, request: str, stype: str) -> NDArray:
@@ -418,6 +439,7 @@ def _bind_buffered(
     group2ctx: Mapping[str, Context] | None,
     shared_exec: Executor | None,
     shared_buffer: dict[str, NDArray] | None,
+    memory_budget: int | None,
     shapes: Any,
 ) -> Executor:
     """Binds to arrays that come from a dict of buffers by name, where they are large enough, and go into it if not."""
@@ -449,4 +471,4 @@ def _bind_buffered(
         None if request == "null" else gradient_array(array, request, kind)
         for request, kind, array in zip(requests, kinds, arguments)
     ]
-    return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec)
+    return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec, memory_budget)

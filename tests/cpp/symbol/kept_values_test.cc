@@ -255,5 +255,83 @@ TEST_F(KeptValuesTest, RandomNetworksHaveTheSameGradients) {
   }
 }
 
+PlanOptions with_budget(int64_t bytes) {
+  PlanOptions plan;
+  plan.poison = true;
+  plan.ordering = memplan::Ordering::extend;
+  plan.recompute_share = 0;
+  plan.memory_budget = bytes;
+  return plan;
+}
+
+TEST_F(KeptValuesTest, ABudgetIsKept) {
+  const PlanOptions plan = with_budget(0);
+  const Result free = train(chain(), &plan);
+  for (const int percent : {95, 85, 75}) {
+    SCOPED_TRACE(percent);
+    const PlanOptions bounded = with_budget(free.planned * percent / 100);
+    const Result fitted = train(chain(), &bounded);
+    EXPECT_LE(fitted.planned, bounded.memory_budget);
+    EXPECT_EQ(fitted.values, free.values);
+  }
+}
+
+TEST_F(KeptValuesTest, ALargeBudgetChangesNothing) {
+  const PlanOptions plan = with_budget(0), large = with_budget(int64_t{1} << 40);
+  EXPECT_EQ(train(chain(), &large).explanation, train(chain(), &plan).explanation);
+}
+
+// The smallest budget, as the error for one byte names it.
+int64_t smallest_budget(const std::function<void(const PlanOptions&)>& train) {
+  try {
+    train(with_budget(1));
+  } catch (const ValueError& error) {
+    const std::string text = error.what(), before = "to be enough is ";
+    EXPECT_NE(text.find("memory_budget of 1 bytes is too small"), std::string::npos) << text;
+    return std::stoll(text.substr(text.find(before) + before.size()));
+  }
+  ADD_FAILURE() << "one byte was enough";
+  return 0;
+}
+
+TEST_F(KeptValuesTest, TheSmallestBudgetThatIsNamedIsEnough) {
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Symbol net = seed == 0 ? chain() : random_net(seed);
+    const Result want = train(net, nullptr);
+    const int64_t smallest = smallest_budget([&](const PlanOptions& plan) { train(net, &plan); });
+    const PlanOptions plan = with_budget(smallest);
+    const Result got = train(net, &plan);
+    EXPECT_LE(got.planned, smallest);
+    expect_near(got.values, want.values);
+  }
+}
+
+// Depth 64 in the memory of about its square root: what lies between two kept values is made again at once.
+TEST_F(KeptValuesTest, DeepChainsFitLittleMemory) {
+  Symbol net = Symbol::variable("x");
+  for (int i = 0; i < 64; ++i) {
+    const std::string n = std::to_string(i);
+    net = op("Convolution", {{"kernel", "(1, 1)"}, {"num_filter", "4"}}, {net}, "conv" + n);
+    net = op("Activation", {{"act_type", "tanh"}}, {net}, "act" + n);
+  }
+  const PlanOptions plan = with_budget(0);
+  const Result free = train(net, &plan);
+  const PlanOptions third = with_budget(free.planned / 3);
+  const Result fitted = train(net, &third);
+  EXPECT_LE(fitted.planned, free.planned / 3);
+  EXPECT_EQ(fitted.values, free.values);
+}
+
+TEST_F(KeptValuesTest, PredictionHasNothingToMakeAgain) {
+  SimpleBindRequest wanted;
+  wanted.shapes.emplace_back("x", Shape{2, 4, 9, 9});
+  const Symbol net = chain();
+  wanted.requests.assign(net.list_arguments().size(), ops::Req::null);
+  BindOptions options;
+  options.plan.memory_budget = 1;
+  EXPECT_THROW(BoundExecutor::simple_bind(runtime_, net, Device::cpu(), wanted, options), ValueError);
+}
+
 }  // namespace
 }  // namespace loomix

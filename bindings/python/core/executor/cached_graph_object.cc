@@ -21,8 +21,10 @@ struct GraphHandle {
   Ref<CachedGraph> graph;
 };
 
-GraphHandle make(const Symbol& symbol, const std::string& name) {
-  return {CachedGraph::make(runtime(), symbol, name, plan_from_settings())};
+GraphHandle make(const Symbol& symbol, const std::string& name, int64_t memory_budget) {
+  PlanOptions plan = plan_from_settings();
+  plan.memory_budget = memory_budget;
+  return {CachedGraph::make(runtime(), symbol, name, plan)};
 }
 
 py::list call(const GraphHandle& handle, const py::list& inputs) {

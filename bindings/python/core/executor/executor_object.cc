@@ -63,9 +63,10 @@ std::map<std::string, Device> to_groups(const Names& given) {
   return groups;
 }
 
-BindOptions bind_options(const Names& groups, const py::object& shared) {
+BindOptions bind_options(const Names& groups, const py::object& shared, int64_t memory_budget) {
   BindOptions options;
   options.plan = plan_from_settings();
+  options.plan.memory_budget = memory_budget;
   options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;
@@ -73,17 +74,17 @@ BindOptions bind_options(const Names& groups, const py::object& shared) {
 
 Handle bind(const Symbol& symbol, const py::object& context, const py::list& arguments,
             const py::list& gradients, const std::vector<std::string>& requests, const py::list& states,
-            const Names& groups, const py::object& shared) {
+            const Names& groups, const py::object& shared, int64_t memory_budget) {
   BoundArrays arrays{to_arrays(arguments, "an argument"), to_arrays(gradients, "a gradient"),
                      to_requests(requests), to_arrays(states, "an auxiliary state")};
   return {BoundExecutor::bind(runtime(), symbol, to_device(context.ptr(), "bind"), std::move(arrays),
-                              bind_options(groups, shared))};
+                              bind_options(groups, shared, memory_budget))};
 }
 
 Handle simple_bind(const Symbol& symbol, const py::object& context, const Names& shapes, const Names& dtypes,
                    const std::vector<std::pair<std::string, std::string>>& stypes,
                    const std::vector<std::string>& requests, const std::vector<std::string>& shared_arguments,
-                   const Names& groups, const py::object& shared) {
+                   const Names& groups, const py::object& shared, int64_t memory_budget) {
   SimpleBindRequest request;
   for (const auto& [name, stype] : stypes) request.stypes.emplace_back(name, to_storage_type(stype));
   request.shapes = to_shapes(shapes);
@@ -92,7 +93,7 @@ Handle simple_bind(const Symbol& symbol, const py::object& context, const Names&
   request.requests = to_requests(requests);
   request.shared_arguments = shared_arguments;
   return {BoundExecutor::simple_bind(runtime(), symbol, to_device(context.ptr(), "simple_bind"), request,
-                                     bind_options(groups, shared))};
+                                     bind_options(groups, shared, memory_budget))};
 }
 
 // How the gradients of arguments are stored.
@@ -105,7 +106,7 @@ std::vector<std::string> gradient_storage(const Symbol& symbol, const py::object
   arrays.requests = to_requests(requests);
   arrays.auxiliary_states = to_arrays(auxiliary_states, "an auxiliary state");
   const auto stypes = BoundExecutor::gradient_storage(runtime(), symbol, to_device(context.ptr(), "bind"),
-                                                      std::move(arrays), bind_options(groups, py::none()));
+                                                      std::move(arrays), bind_options(groups, py::none(), 0));
   std::vector<std::string> names;
   for (const StorageType stype : stypes) names.emplace_back(name_of(stype));
   return names;

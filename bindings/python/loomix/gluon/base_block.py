@@ -16,7 +16,6 @@ from .._arguments import expect
 from ..base import (
     AssertedError,
     MXNetError,
-    MXNetNotImplementedError,
     MXNetTypeError,
     StateError,
     unknown_arguments,
@@ -96,16 +95,18 @@ class _BlockScope:
             manager.__exit__(*exc_info)
 
 
-_FLAGS = ("static_alloc", "static_shape", "inline_limit", "forward_bulk_size", "backward_bulk_size")
+_FLAGS = (
+    "static_alloc",
+    "static_shape",
+    "inline_limit",
+    "forward_bulk_size",
+    "backward_bulk_size",
+    "memory_budget",
+)
 
 
 def check_flags(flags: Mapping[str, Any]) -> None:
     """Raises for arguments that ``hybridize`` has not; a backend may have options of its own."""
-    if "memory_budget" in flags:
-        raise MXNetNotImplementedError(
-            "[hybridize] memory_budget is planned, but does not exist yet; LOOMIX_RECOMPUTE_SHARE lets a compiled "
-            "network take less memory."
-        )
     unknown = [flag for flag in flags if flag not in ("backend", "clear", *_FLAGS)]
     if unknown and flags.get("backend") is None:
         raise MXNetTypeError(

@@ -12,6 +12,7 @@ from .. import _core, symbol
 from .. import ndarray as nd
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context, current_context
+from ..executor import check_budget
 from ..model import checkpoint_name, write_whole
 from ..symbol.symbol import check_backend
 from .base_block import Block, check_flags
@@ -87,6 +88,7 @@ class HybridBlock(Block):
         super().__init__(prefix, params, **unknown)
         self._active = False
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
+        self._memory_budget = 0
         self._clear_cached_op()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -122,6 +124,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
+        memory_budget: int | None = None,
         **kwargs: Any,
     ) -> None:
         """Compiles what this block computes (``active=False``: no longer).
@@ -137,8 +140,12 @@ class HybridBlock(Block):
             Memory is always planned, and graphs are always compiled for their shapes.
         inline_limit, forward_bulk_size, backward_bulk_size : int
             How operators are grouped elsewhere; here they need no groups.
+        memory_budget : int, optional
+            Bytes that values between operators may take in one call; see :meth:`loomix.sym.Symbol.bind`. A
+            non-hybrid block gives it to each of the blocks below that are compiled.
         """
         check_flags({"backend": backend, **kwargs})
+        self._memory_budget = check_budget("hybridize", memory_budget)
         if backend is not None:
             check_backend("hybridize", backend, kwargs)
         self._active = active
@@ -158,6 +165,7 @@ class HybridBlock(Block):
             inline_limit=inline_limit,
             forward_bulk_size=forward_bulk_size,
             backward_bulk_size=backward_bulk_size,
+            memory_budget=memory_budget,
         )
 
     def optimize_for(
@@ -171,6 +179,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
+        memory_budget: int | None = None,
         **kwargs: Any,
     ) -> None:
         """Compiles what this block computes, as :meth:`hybridize` does, and runs it once.
@@ -207,6 +216,7 @@ class HybridBlock(Block):
             inline_limit,
             forward_bulk_size,
             backward_bulk_size,
+            memory_budget,
             **kwargs,
         )
         self(x, *args)
@@ -269,7 +279,7 @@ class HybridBlock(Block):
                     f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
-        self._cached = _core.CachedGraph(out.handle, self.name)
+        self._cached = _core.CachedGraph(out.handle, self.name, self._memory_budget)
         if self._op_hook is not None:
             self._install_hook()
 

@@ -53,7 +53,7 @@ class CachedOp:
                 f"[CachedOp] there are no flags {unknown}; expected some of {', '.join(_FLAGS)}."
             )
         self._inputs = sym.list_inputs()
-        self._graph = _core.CachedGraph(sym.handle, "cached_op")
+        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0)
 
     @property
     def handle(self) -> Any:

@@ -379,6 +379,7 @@ class Symbol(_Base):
         aux_states: Any = None,
         group2ctx: Mapping[str, Context] | None = None,
         shared_exec: Executor | None = None,
+        memory_budget: int | None = None,
     ) -> Executor:
         """Makes the symbol run on given arrays.
 
@@ -396,14 +397,24 @@ class Symbol(_Base):
             Devices of the groups named by the attribute ``ctx_group``.
         shared_exec : Executor, optional
             Share memory for intermediate values with this one.
+        memory_budget : int, optional
+            Bytes that values between operators may take (not the arrays given here, nor the outputs). In training,
+            values are then not kept for gradients but computed again, as far as the budget needs it.
 
         Returns
         -------
         Executor
+
+        Raises
+        ------
+        ValueError
+            Among others, where ``memory_budget`` is too small; the message says what would be enough.
         """
         from ..executor import bind
 
-        return bind(self, _context(ctx), args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+        return bind(
+            self, _context(ctx), args, args_grad, grad_req, aux_states, group2ctx, shared_exec, memory_budget
+        )
 
     def simple_bind(
         self,
@@ -415,9 +426,12 @@ class Symbol(_Base):
         shared_arg_names: Sequence[str] | None = None,
         shared_exec: Executor | None = None,
         shared_buffer: dict[str, NDArray] | None = None,
+        memory_budget: int | None = None,
         **kwargs: Any,
     ) -> Any:
         """Makes the symbol run on new arrays, whose shapes follow from those given as keyword arguments.
+
+        The other arguments are those of :meth:`bind`.
 
         Returns
         -------
@@ -435,6 +449,7 @@ class Symbol(_Base):
             shared_arg_names,
             shared_exec,
             shared_buffer,
+            memory_budget,
             kwargs,
         )
 
