@@ -17,8 +17,10 @@ namespace {
 
 using Input = BlockedForm::Input;
 
+constexpr DTypeSet kBlockedTypes{DType::float32, DType::bfloat16};
+
 bool is_image(const TensorView& view) {
-  return view.shape.ndim() == 4 && view.dtype == DType::float32 && view.shape.size() > 0;
+  return view.shape.ndim() == 4 && is_blocked_type(view.dtype) && view.shape.size() > 0;
 }
 
 Shape plain_shape(const Shape& blocked, int64_t channels) {
@@ -98,17 +100,25 @@ void register_blocked(OpTable& table) {
         if (s.has_axes(0, 4, "(batch, channels, height, width)") && s.in(0).is_known())
           s.set_out(0, blocked_shape(s.in(0)));
       })
-      .types({DType::float32});
+      .types(kBlockedTypes);
   table.add_hidden<UnblockParams>("_unblock_channels", {"data"})
       .infer_shape(infer_unblocked)
-      .types({DType::float32});
+      .types(kBlockedTypes);
   table.add_hidden<BlockedPoolingParams>("_blocked_pooling", {"data"})
       .infer_shape(infer_pooling)
-      .types({DType::float32})
+      .types(kBlockedTypes)
       .element_cost(1);
   table.add_hidden<BlockedNormParams>("_blocked_norm", {"data", "gamma", "beta", "mean", "var"})
       .infer_shape(infer_norm)
-      .types({DType::float32})
+      .infer_type([](const BlockedNormParams&, TypeInfer& t) {
+        t.tie({0});
+        for (int i = 1; i < 5; ++i) t.set_in(i, DType::float32);
+      })
+      .types(kBlockedTypes)
+      .input_types(1, {DType::float32})
+      .input_types(2, {DType::float32})
+      .input_types(3, {DType::float32})
+      .input_types(4, {DType::float32})
       .inplace(0, 0)
       .closing([](const BlockedNormParams& p, Closing closing) -> Ref<const AttrsBase> {
         if (closing != Closing::relu || p.relu) return {};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/conv/convolution.h"
 #include "ops/norm/batch_norm.h"
@@ -19,6 +20,9 @@ int64_t channel_block();
 // Whether there are convolutions of blocks here: oneDNN has them for AVX2.
 bool has_blocked_convolution();
 
+// Whether images of this type are kept in blocks: float32, and bfloat16 where the processor multiplies it.
+bool is_blocked_type(DType dtype);
+
 // The blocked shape of an image's.
 Shape blocked_shape(const Shape& image);
 // Whether its channels fill the last block.
@@ -34,7 +38,8 @@ struct UnblockParams {
 // A convolution of two axes in blocked form, with what may follow it at once: + an array, then max(x, 0).
 struct BlockedConvParams : ConvolutionParams {
   Shape image;  // shape of the data
-  int64_t weight_floats = 0;
+  int64_t weight_size = 0;
+  DType dtype = DType::float32;
   bool winograd = false;    // else the direct method
   bool plain_data = false;  // the data are not blocked; the output always is
   bool add = false;
@@ -45,7 +50,9 @@ struct BlockedConvParams : ConvolutionParams {
     list_window(f);
     list_others(f, kConvLayouts);
     f("image", &P::image, "Shape of the data.").required("(1, 64, 7, 7)");
-    f("weight_floats", &P::weight_floats, "Size of the weight as the kernel wants it.").required("1");
+    f("weight_size", &P::weight_size, "How many elements the weight has as the kernel wants it.")
+        .required("1");
+    f("dtype", &P::dtype, "Type of all arrays.").dtypes({DType::float32, DType::bfloat16});
     f("winograd", &P::winograd, "Winograd's method instead of the direct one.");
     f("plain_data", &P::plain_data, "The data are not in blocks.");
     f("add", &P::add, "There is a further input, which is added to the output.");

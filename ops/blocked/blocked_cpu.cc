@@ -12,15 +12,21 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kFloatsPerThread = 16384;
+constexpr int64_t kElementsPerThread = 16384;
 
-const BlockedLoops& loops() { return best_loops<BlockedLoops>(); }
+// Calls fn(loops, Type<T>) for the element type of the data.
+template <class Fn>
+void with_loops(const KernelArgs& args, Fn&& fn) {
+  const auto& loops = best_loops<BlockedLoops>();
+  if (args.in[0].dtype == DType::bfloat16) fn(loops.of_bfloat16, Type<bfloat16>{});
+  else fn(loops.of_float32, Type<float>{});
+}
 
 // Calls fn(first channel, how many there are, offset of the plain ones, of the blocked ones) for each block of each image.
 template <class Fn>
 void each_block(const KernelArgs& args, const Shape& plain, const Shape& blocked, Fn&& fn) {
   const int64_t block = blocked[4], blocks = blocked[1], pixels = blocked[2] * blocked[3];
-  const int64_t grain = std::max<int64_t>(1, kFloatsPerThread / std::max<int64_t>(1, pixels * block));
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, pixels * block));
   engine::parallel_each(*args.context, blocked[0] * blocks, grain, [&](int64_t i) {
     const int64_t first = i % blocks * block;
     fn(std::min(block, plain[1] - first), pixels, (i / blocks * plain[1] + first) * pixels,
@@ -29,23 +35,27 @@ void each_block(const KernelArgs& args, const Shape& plain, const Shape& blocked
 }
 
 void block_channels(const KernelArgs& args) {
-  const float* const in = args.in[0].as<float>();
-  float* const out = args.out[0].mutable_as<float>();
-  const Shape& blocked = args.out[0].shape;
-  each_block(args, args.in[0].shape, blocked,
-             [&](int64_t channels, int64_t pixels, int64_t plain, int64_t at) {
-               loops().to_pixels(blocked[4], channels, pixels, in + plain, out + at);
-             });
+  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, Type<T>) {
+    const T* const in = args.in[0].as<T>();
+    T* const out = args.out[0].mutable_as<T>();
+    const Shape& blocked = args.out[0].shape;
+    each_block(args, args.in[0].shape, blocked,
+               [&](int64_t channels, int64_t pixels, int64_t plain, int64_t at) {
+                 loops.to_pixels(blocked[4], channels, pixels, in + plain, out + at);
+               });
+  });
 }
 
 void unblock_channels(const KernelArgs& args) {
-  const float* const in = args.in[0].as<float>();
-  float* const out = args.out[0].mutable_as<float>();
-  const Shape& blocked = args.in[0].shape;
-  each_block(args, args.out[0].shape, blocked,
-             [&](int64_t channels, int64_t pixels, int64_t plain, int64_t at) {
-               loops().to_channels(blocked[4], channels, pixels, in + at, out + plain);
-             });
+  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, Type<T>) {
+    const T* const in = args.in[0].as<T>();
+    T* const out = args.out[0].mutable_as<T>();
+    const Shape& blocked = args.in[0].shape;
+    each_block(args, args.out[0].shape, blocked,
+               [&](int64_t channels, int64_t pixels, int64_t plain, int64_t at) {
+                 loops.to_channels(blocked[4], channels, pixels, in + at, out + plain);
+               });
+  });
 }
 
 void pooling(const BlockedPoolingParams& p, const KernelArgs& args) {
@@ -57,13 +67,15 @@ void pooling(const BlockedPoolingParams& p, const KernelArgs& args) {
   };
   const BlockedWindows rows = axis(1), columns = axis(2);
   const int64_t from = in[2] * in[3] * in[4], to = out[2] * out[3] * out[4];
-  engine::parallel_each(
-      *args.context, in[0] * in[1], std::max<int64_t>(1, kFloatsPerThread / from), [&](int64_t i) {
-        const float* const data = args.in[0].as<float>() + i * from;
-        float* const result = args.out[0].mutable_as<float>() + i * to;
-        if (p.pool_type == PoolType::max) loops().max_pool(in[4], rows, columns, data, result);
-        else loops().average_pool(in[4], rows, columns, p.count_include_pad.value_or(true), data, result);
-      });
+  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, Type<T>) {
+    engine::parallel_each(
+        *args.context, in[0] * in[1], std::max<int64_t>(1, kElementsPerThread / from), [&](int64_t i) {
+          const T* const data = args.in[0].as<T>() + i * from;
+          T* const result = args.out[0].mutable_as<T>() + i * to;
+          if (p.pool_type == PoolType::max) loops.max_pool(in[4], rows, columns, data, result);
+          else loops.average_pool(in[4], rows, columns, p.count_include_pad.value_or(true), data, result);
+        });
+  });
 }
 
 // Scratch memory: factor and shift of each channel, of whole blocks.
@@ -85,12 +97,14 @@ void norm(const BlockedNormParams& p, const KernelArgs& args) {
     factor[i] = (p.fix_gamma ? 1.0f : gamma[i]) / std::sqrt(var[i] + static_cast<float>(p.eps));
     shift[i] = beta[i] - mean[i] * factor[i];
   }
-  engine::parallel_each(*args.context, shape[0] * shape[1],
-                        std::max<int64_t>(1, kFloatsPerThread / (pixels * block)), [&](int64_t i) {
-                          const int64_t first = i % shape[1] * block, at = i * pixels * block;
-                          loops().scale(block, pixels, factor + first, shift + first, p.relu,
-                                        args.in[0].as<float>() + at, args.out[0].mutable_as<float>() + at);
-                        });
+  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, Type<T>) {
+    engine::parallel_each(*args.context, shape[0] * shape[1],
+                          std::max<int64_t>(1, kElementsPerThread / (pixels * block)), [&](int64_t i) {
+                            const int64_t first = i % shape[1] * block, at = i * pixels * block;
+                            loops.scale(block, pixels, factor + first, shift + first, p.relu,
+                                        args.in[0].as<T>() + at, args.out[0].mutable_as<T>() + at);
+                          });
+  });
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "ops/blocked/blocked_loops.h"
 #include "ops/isa.h"
@@ -20,9 +22,23 @@ Span window(const BlockedWindows& axis, int64_t i) {
   return {begin > 0 ? begin : 0, end < axis.in ? end : axis.in, last - begin};
 }
 
+// As bfloat16(value), but without a branch, so that loops over it become vector instructions.
+template <class T>
+T rounded(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    const auto word = std::bit_cast<uint32_t>(value);
+    const uint32_t nearest = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16, nan = (word >> 16) | 0x40u;
+    T result;
+    result.bits = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
+    return result;
+  }
+}
+
 // Joins all pixels of each window, and finishes the result.
-template <int B, class Join, class Finish>
-void pool(const BlockedWindows& rows, const BlockedWindows& columns, float start, const float* in, float* out,
+template <class T, int B, class Join, class Finish>
+void pool(const BlockedWindows& rows, const BlockedWindows& columns, float start, const T* in, T* out,
           Join join, Finish finish) {
   for (int64_t h = 0; h < rows.out; ++h) {
     const Span y = window(rows, h);
@@ -31,31 +47,31 @@ void pool(const BlockedWindows& rows, const BlockedWindows& columns, float start
       float result[B];
       for (float& value : result) value = start;
       for (int64_t row = y.begin; row < y.end; ++row) {
-        const float* pixel = in + (row * columns.in + x.begin) * B;
+        const T* pixel = in + (row * columns.in + x.begin) * B;
         for (int64_t column = x.begin; column < x.end; ++column, pixel += B) {
 #pragma omp simd
-          for (int i = 0; i < B; ++i) result[i] = join(result[i], pixel[i]);
+          for (int i = 0; i < B; ++i) result[i] = join(result[i], static_cast<float>(pixel[i]));
         }
       }
       const float factor = finish(y, x);
 #pragma omp simd
-      for (int i = 0; i < B; ++i) out[i] = result[i] * factor;
+      for (int i = 0; i < B; ++i) out[i] = rounded<T>(result[i] * factor);
     }
   }
 }
 
-template <int B>
-void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const float* in, float* out) {
-  pool<B>(
+template <class T, int B>
+void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out) {
+  pool<T, B>(
       rows, columns, -std::numeric_limits<float>::infinity(), in, out,
       [](float a, float b) { return (b > a) | (b != b) ? b : a; },  // NaN is the largest
       [](const Span&, const Span&) { return 1.0f; });
 }
 
-template <int B>
-void average_pool(const BlockedWindows& rows, const BlockedWindows& columns, bool with_pad, const float* in,
-                  float* out) {
-  pool<B>(
+template <class T, int B>
+void average_pool(const BlockedWindows& rows, const BlockedWindows& columns, bool with_pad, const T* in,
+                  T* out) {
+  pool<T, B>(
       rows, columns, 0, in, out, [](float a, float b) { return a + b; },
       [&](const Span& y, const Span& x) {
         const int64_t count = with_pad ? y.counted * x.counted : (y.end - y.begin) * (x.end - x.begin);
@@ -63,13 +79,13 @@ void average_pool(const BlockedWindows& rows, const BlockedWindows& columns, boo
       });
 }
 
-template <int B, bool relu>
-void scale(int64_t pixels, const float* factor, const float* shift, const float* in, float* out) {
+template <class T, int B, bool relu>
+void scale(int64_t pixels, const float* factor, const float* shift, const T* in, T* out) {
   for (int64_t pixel = 0; pixel < pixels; ++pixel, in += B, out += B) {
 #pragma omp simd
     for (int i = 0; i < B; ++i) {
-      const float value = in[i] * factor[i] + shift[i];
-      out[i] = relu && value < 0 ? 0 : value;
+      const float value = static_cast<float>(in[i]) * factor[i] + shift[i];
+      out[i] = rounded<T>(relu && value < 0 ? 0 : value);
     }
   }
 }
@@ -77,54 +93,56 @@ void scale(int64_t pixels, const float* factor, const float* shift, const float*
 // So many pixels at a time that their lines stay in the first cache while the channels take turns.
 constexpr int64_t kPixelsAtOnce = 64;
 
-template <int B>
-void to_pixels(int64_t channels, int64_t pixels, const float* in, float* out) {
+template <class T, int B>
+void to_pixels(int64_t channels, int64_t pixels, const T* in, T* out) {
   for (int64_t first = 0; first < pixels; first += kPixelsAtOnce) {
     const int64_t end = first + kPixelsAtOnce < pixels ? first + kPixelsAtOnce : pixels;
     for (int64_t channel = 0; channel < B; ++channel) {
-      const float* const from = in + channel * pixels;
+      const T* const from = in + channel * pixels;
       if (channel < channels) {
         for (int64_t pixel = first; pixel < end; ++pixel) out[pixel * B + channel] = from[pixel];
       } else {
-        for (int64_t pixel = first; pixel < end; ++pixel) out[pixel * B + channel] = 0;
+        for (int64_t pixel = first; pixel < end; ++pixel) out[pixel * B + channel] = T{};
       }
     }
   }
 }
 
-template <int B>
-void to_channels(int64_t channels, int64_t pixels, const float* in, float* out) {
+template <class T, int B>
+void to_channels(int64_t channels, int64_t pixels, const T* in, T* out) {
   for (int64_t first = 0; first < pixels; first += kPixelsAtOnce) {
     const int64_t end = first + kPixelsAtOnce < pixels ? first + kPixelsAtOnce : pixels;
     for (int64_t channel = 0; channel < channels; ++channel) {
-      float* const to = out + channel * pixels;
+      T* const to = out + channel * pixels;
       for (int64_t pixel = first; pixel < end; ++pixel) to[pixel] = in[pixel * B + channel];
     }
   }
 }
 
 // Blocks have 16 channels, or 8.
-constexpr BlockedLoops kLoops = {
-    [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, const float* in,
-       float* out) {
-      block == 16 ? max_pool<16>(rows, columns, in, out) : max_pool<8>(rows, columns, in, out);
+template <class T>
+constexpr BlockedLoopsOf<T> kLoopsOf = {
+    [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out) {
+      block == 16 ? max_pool<T, 16>(rows, columns, in, out) : max_pool<T, 8>(rows, columns, in, out);
     },
-    [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, bool with_pad,
-       const float* in, float* out) {
-      block == 16 ? average_pool<16>(rows, columns, with_pad, in, out)
-                  : average_pool<8>(rows, columns, with_pad, in, out);
+    [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, bool with_pad, const T* in,
+       T* out) {
+      block == 16 ? average_pool<T, 16>(rows, columns, with_pad, in, out)
+                  : average_pool<T, 8>(rows, columns, with_pad, in, out);
     },
-    [](int64_t block, int64_t pixels, const float* factor, const float* shift, bool relu, const float* in,
-       float* out) {
-      if (block == 16) (relu ? scale<16, true> : scale<16, false>)(pixels, factor, shift, in, out);
-      else (relu ? scale<8, true> : scale<8, false>)(pixels, factor, shift, in, out);
+    [](int64_t block, int64_t pixels, const float* factor, const float* shift, bool relu, const T* in,
+       T* out) {
+      if (block == 16) (relu ? scale<T, 16, true> : scale<T, 16, false>)(pixels, factor, shift, in, out);
+      else (relu ? scale<T, 8, true> : scale<T, 8, false>)(pixels, factor, shift, in, out);
     },
-    [](int64_t block, int64_t channels, int64_t pixels, const float* in, float* out) {
-      (block == 16 ? to_pixels<16> : to_pixels<8>)(channels, pixels, in, out);
+    [](int64_t block, int64_t channels, int64_t pixels, const T* in, T* out) {
+      (block == 16 ? to_pixels<T, 16> : to_pixels<T, 8>)(channels, pixels, in, out);
     },
-    [](int64_t block, int64_t channels, int64_t pixels, const float* in, float* out) {
-      (block == 16 ? to_channels<16> : to_channels<8>)(channels, pixels, in, out);
+    [](int64_t block, int64_t channels, int64_t pixels, const T* in, T* out) {
+      (block == 16 ? to_channels<T, 16> : to_channels<T, 8>)(channels, pixels, in, out);
     }};
+
+constexpr BlockedLoops kLoops = {kLoopsOf<float>, kLoopsOf<bfloat16>};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ bool has(dnnl::cpu_isa needed) {
 
 int64_t channel_block() { return has(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
 bool has_blocked_convolution() { return settings().dnnl && has(dnnl::cpu_isa::avx2); }
+bool is_blocked_type(DType dtype) {
+  return dtype == DType::float32 || (dtype == DType::bfloat16 && onednn::multiplies_bfloat16());
+}
 
 namespace {
 
@@ -77,30 +81,33 @@ dnnl::primitive_attr with_closings(const Params& p) {
   return all;
 }
 
-// The primitive for a piece, with the sizes in floats of what it is given.
+// The primitive for a piece of the images.
 struct Plan {
   ConvGeometry geometry;
   Pieces pieces;
+  int64_t element;  // bytes of one
   Desc data, plain_weight, weight, bias, out, scratchpad;
   dnnl::primitive run;
 
-  Plan(const Params& p, algorithm how) : geometry(p, p.image), pieces(cut(geometry, how)) {
+  Plan(const Params& p, algorithm how)
+      : geometry(p, p.image), pieces(cut(geometry, how)), element(size_of(p.dtype)) {
+    const auto type = p.dtype == DType::bfloat16 ? dnnl::memory::data_type::bf16 : kFloat;
     const ConvGeometry& g = geometry;
     const int64_t parts = pieces.parts, grouped = g.groups > 1 ? parts : 1;
     const Tag blocks = channel_block() == 16 ? Tag::nChw16c : Tag::nChw8c;
     using Dims = dnnl::memory::dims;
-    data = Desc(Dims{pieces.images, g.groups * g.channels / grouped, g.in[1], g.in[2]}, kFloat,
+    data = Desc(Dims{pieces.images, g.groups * g.channels / grouped, g.in[1], g.in[2]}, type,
                 p.plain_data ? Tag::nchw : blocks);
-    out = Desc(Dims{pieces.images, g.groups * g.filters / parts, g.out[1], g.out[2]}, kFloat, blocks);
+    out = Desc(Dims{pieces.images, g.groups * g.filters / parts, g.out[1], g.out[2]}, type, blocks);
     Dims dims{g.filters, g.channels, g.kernel[1], g.kernel[2]};
     if (g.groups > 1) dims.insert(dims.begin(), g.groups / parts);
     else dims[0] /= parts;
-    plain_weight = Desc(dims, kFloat, g.groups > 1 ? Tag::goihw : Tag::oihw);
-    bias = Desc(Dims{g.groups * g.filters / parts}, kFloat, Tag::a);
+    plain_weight = Desc(dims, type, g.groups > 1 ? Tag::goihw : Tag::oihw);
+    bias = Desc(Dims{g.groups * g.filters / parts}, type, Tag::a);
     const auto pair = [](const int64_t* sizes) { return Dims{sizes[1], sizes[2]}; };
     Dims dilates = pair(g.dilate);
     for (auto& step : dilates) --step;
-    const Desc any(dims, kFloat, Tag::any);
+    const Desc any(dims, type, Tag::any);
     constexpr auto kKind = dnnl::prop_kind::forward_inference;
     using Primitive = dnnl::convolution_forward;
     const auto attributes = with_closings(p);
@@ -112,7 +119,10 @@ struct Plan {
     scratchpad = d.scratchpad_desc();
     run = Primitive(d);
   }
-  int64_t weight_floats() const { return floats(weight); }  // of one part
+  int64_t weight_bytes() const {
+    return floats(weight) * static_cast<int64_t>(sizeof(float));
+  }                                                                                // of one part
+  int64_t weight_size() const { return pieces.parts * weight_bytes() / element; }  // of all
 };
 
 bool is_for_winograd(const ConvGeometry& g) {
@@ -137,6 +147,8 @@ std::optional<Plan> find_plan(const Params& p) {
   }
 }
 
+std::byte* bytes_of(const TensorView& view) { return static_cast<std::byte*>(view.data); }
+
 class PreparedWeight final : public KernelState {
  public:
   static constexpr const char* kOperator = "Convolution";
@@ -151,12 +163,11 @@ class PreparedWeight final : public KernelState {
     const OneThread one_thread(*args.context);
     Pointer plain(plan_.plain_weight), inner(plan_.weight), scratchpad(scratchpad_);
     const ConvGeometry& g = plan_.geometry;
-    const int64_t size = g.groups * g.filters * g.depth() / plan_.pieces.parts;
+    const int64_t bytes = g.groups * g.filters * g.depth() / plan_.pieces.parts * plan_.element;
     for (int64_t part = 0; part < plan_.pieces.parts; ++part) {
-      execute(reorder_,
-              {{DNNL_ARG_FROM, plain.at(args.in[0].as<float>() + part * size)},
-               {DNNL_ARG_TO, inner.at(args.out[0].mutable_as<float>() + part * plan_.weight_floats())},
-               {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
+      execute(reorder_, {{DNNL_ARG_FROM, plain.at(bytes_of(args.in[0]) + part * bytes)},
+                         {DNNL_ARG_TO, inner.at(bytes_of(args.out[0]) + part * plan_.weight_bytes())},
+                         {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
     }
   }
 
@@ -188,22 +199,21 @@ class BlockedConvolution final : public KernelState {
     ScratchSlots slots(args.scratch, slot_bytes, slots_);
     const ConvGeometry& g = plan_.geometry;
     const int64_t parts = plan_.pieces.parts, images = plan_.pieces.images;
-    const int64_t data_image = elements(args.in[0].shape), out_image = elements(args.out[0].shape);
-    const int64_t out_part = out_image / parts, bias_part = g.groups * g.filters / parts;
-    const float *data = args.in[0].as<float>(), *weight = args.in[1].as<float>();
-    const float* const bias = p.no_bias ? nullptr : args.in[2].as<float>();
-    const float* const added = p.add ? args.in[p.no_bias ? 2 : 3].as<float>() : nullptr;
-    float* const out = args.out[0].mutable_as<float>();
+    const int64_t data_image = bytes_of_image(args.in[0]), out_image = bytes_of_image(args.out[0]);
+    const int64_t out_part = out_image / parts, bias_part = g.groups * g.filters / parts * plan_.element;
+    const std::byte *const data = bytes_of(args.in[0]), *const weight = bytes_of(args.in[1]);
+    const std::byte* const bias = p.no_bias ? nullptr : bytes_of(args.in[2]);
+    const std::byte* const added = p.add ? bytes_of(args.in[p.no_bias ? 2 : 3]) : nullptr;
+    std::byte* const out = bytes_of(args.out[0]);
     each_part(*args.context, count_, [&](int64_t i) {
       const int64_t image = i / parts * images, part = i % parts;
       const ScratchSlots::Use slot(slots);
       Bindings& bound = (*session)[static_cast<size_t>(slot.index)];
-      float* const to = out + image * out_image + part * out_part;
-      if (added && added != out)
-        std::memcpy(to, added + (to - out), static_cast<size_t>(images * out_part) * sizeof(float));
+      std::byte* const to = out + image * out_image + part * out_part;
+      if (added && added != out) std::memcpy(to, added + (to - out), static_cast<size_t>(images * out_part));
       const int64_t group = g.groups > 1 ? part * (data_image / parts) : 0;
       execute(plan_.run, {{DNNL_ARG_SRC, bound.data.at(data + image * data_image + group)},
-                          {DNNL_ARG_WEIGHTS, bound.weight.at(weight + part * plan_.weight_floats())},
+                          {DNNL_ARG_WEIGHTS, bound.weight.at(weight + part * plan_.weight_bytes())},
                           {DNNL_ARG_DST, bound.out.at(to)},
                           {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(slot.as<float>())},
                           {DNNL_ARG_BIAS, bound.bias.at(bias ? bias + part * bias_part : nullptr)}});
@@ -219,7 +229,9 @@ class BlockedConvolution final : public KernelState {
   };
   using Session = std::vector<Bindings>;
 
-  static int64_t elements(const Shape& shape) { return shape.size() / shape[0]; }
+  int64_t bytes_of_image(const TensorView& view) const {
+    return view.shape.size() / view.shape[0] * plan_.element;
+  }
 
   const Plan plan_;
   const int64_t count_;
@@ -242,10 +254,15 @@ void infer(const Params& p, ShapeInfer& s) {
                "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
                tuple_text(p.kernel));
   s.set_in(0, data_shape(p));
-  s.set_in(1, {p.weight_floats});
+  s.set_in(1, {p.weight_size});
   if (!p.no_bias) s.set_in(2, {p.num_filter});
   s.set_out(0, out_shape(p));
   if (p.add) s.set_in(p.no_bias ? 2 : 3, out_shape(p));
+}
+
+void infer_type(const Params& p, TypeInfer& t) {
+  t.set_out(0, p.dtype);
+  t.unify_all();
 }
 
 double cost(const Params& p, const KernelSpec&) {
@@ -288,7 +305,7 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
                                                bool data_is_blocked) {
   using Input = BlockedForm::Input;
   if (spec.training || p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
-  if (spec.in[0].dtype != DType::float32 || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
+  if (!is_blocked_type(spec.in[0].dtype) || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
     return {};
   Params blocked;
   static_cast<ConvolutionParams&>(blocked) = p;
@@ -296,12 +313,13 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
   const ConvGeometry g(p, blocked.image);
   if (!is_worth_it(g, data_is_blocked)) return {};
   blocked.plain_data = !data_is_blocked && g.groups == 1 && g.channels < 4;
-  blocked.weight_floats = 1;
-  blocked.winograd = is_for_winograd(g);
+  blocked.weight_size = 1;
+  blocked.dtype = spec.in[0].dtype;
+  blocked.winograd = blocked.dtype == DType::float32 && is_for_winograd(g);
   const auto find = [&]() -> std::optional<Plan> {
     auto plan = find_plan(blocked);
     const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
-    if (plan && static_cast<double>(plan->weight_floats() * plan->pieces.parts) > most) return {};
+    if (plan && static_cast<double>(plan->weight_size()) > most) return {};
     return plan;
   };
   auto plan = find();
@@ -310,7 +328,7 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
     plan = find();
   }
   if (!plan) return {};
-  blocked.weight_floats = plan->weight_floats() * plan->pieces.parts;
+  blocked.weight_size = plan->weight_size();
   BlockedForm form{"_blocked_convolution", {}, {Input::blocked, Input::prepared}, "_blocked_conv_weight"};
   if (blocked.plain_data) form.inputs[0] = Input::plain;
   if (!p.no_bias) form.inputs.push_back(Input::plain);
@@ -323,12 +341,14 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
 void register_blocked_conv(OpTable& table) {
   if (!has_blocked_convolution()) return;
   table.add_hidden<Params>("_blocked_conv_weight", {"weight"})
-      .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, {p.weight_floats}); })
-      .types({DType::float32});
+      .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, {p.weight_size}); })
+      .infer_type(infer_type)
+      .types({DType::float32, DType::bfloat16});
   table.add_hidden<Params>("_blocked_convolution", {"data", "weight", "bias", "added"})
       .inputs_if(has_input)
       .infer_shape(infer)
-      .types({DType::float32})
+      .infer_type(infer_type)
+      .types({DType::float32, DType::bfloat16})
       .inplace(3, 0)
       .cost(cost)
       .closing(close);

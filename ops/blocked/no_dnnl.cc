@@ -6,6 +6,7 @@ namespace loomix::ops {
 
 int64_t channel_block() { return 8; }
 bool has_blocked_convolution() { return false; }
+bool is_blocked_type(DType dtype) { return dtype == DType::float32; }
 
 void register_blocked_conv(OpTable&) {}
 

@@ -160,6 +160,7 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
   // Held programs know dense arrays only.
   if (!std::ranges::all_of(arrays_.arguments, [](const NDArray& array) { return array.is_dense(); }))
     return graph;
+  graph = hold_weights(std::move(graph));
   if (options_.plan.fold_norm) {
     Graph folded = fold_norm(graph, runtime_.table(), infer(graph, constants));
     if (explanation != nullptr) *explanation += taken_in("fold_norm", graph, folded);

@@ -51,6 +51,19 @@ class Folder {
     return {id, 0};
   }
 
+  DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
+
+  ValueRef cast(ValueRef made, DType from, DType to) {
+    return from == to ? made : held("Cast", {made}, {{"dtype", std::string(name_of(to))}});
+  }
+  ValueRef in(DType type, ValueRef parameter) { return cast(at(parameter), dtype(parameter), type); }
+
+  bool is_parameter(ValueRef value) const {
+    const Node& node = graph_[value.node];
+    return (node.is_variable() || node.held) &&
+           (dtype(value) == DType::float32 || dtype(value) == DType::bfloat16);
+  }
+
   bool fold(NodeId id) {
     const Node& node = graph_[id];
     if (!node.op || !node.op->channel_norm) return false;
@@ -63,11 +76,11 @@ class Folder {
       if (readers({id, i}) > 0) return false;
     }
     const auto terms = graph_.inputs(before.node);
-    const auto is_parameter = [&](ValueRef v) {
-      return graph_[v.node].is_variable() && known_.dtypes[static_cast<size_t>(index_[v])] == DType::float32;
+    const auto is_statistic = [&](ValueRef v) {
+      return graph_[v.node].is_variable() && dtype(v) == DType::float32;
     };
-    if (!std::ranges::all_of(given.subspan(1), is_parameter) ||
-        !std::ranges::all_of(terms.subspan(1), is_parameter))
+    if (!std::ranges::all_of(given.subspan(1), is_statistic) ||
+        !std::ranges::all_of(terms.subspan(1), [&](ValueRef v) { return is_parameter(v); }))
       return false;
     Ref<const AttrsBase> attrs = linear.op->with_bias(*linear.attrs);
     if (!attrs || (shape(before).ndim() != shape(terms[1]).ndim())) return false;
@@ -77,11 +90,15 @@ class Folder {
     if (!norm->fix_gamma) scale = held("elemwise_mul", {gamma, scale});
     std::string column = "(-1";
     for (int i = 1; i < shape(terms[1]).ndim(); ++i) column += ", 1";
-    const ValueRef weight =
-        held("broadcast_mul", {at(terms[1]), held("Reshape", {scale}, {{"shape", column + ")"}})});
+    // In float32, rounded once where the layer computes in a shorter type.
+    const ValueRef weight = held(
+        "broadcast_mul", {in(DType::float32, terms[1]), held("Reshape", {scale}, {{"shape", column + ")"}})});
     ValueRef bias = held("elemwise_sub", {beta, held("elemwise_mul", {mean, scale})});
-    if (terms.size() > 2) bias = held("elemwise_add", {bias, held("elemwise_mul", {at(terms[2]), scale})});
-    const ValueRef inputs[] = {at(terms[0]), weight, bias};
+    if (terms.size() > 2)
+      bias = held("elemwise_add", {bias, held("elemwise_mul", {in(DType::float32, terms[2]), scale})});
+    const DType layer = dtype(before);
+    const ValueRef inputs[] = {at(terms[0]), cast(weight, DType::float32, layer),
+                               cast(bias, DType::float32, layer)};
     at({id, 0}) = {result_.add_op(*linear.op, std::move(attrs), inputs, linear.info), 0};
     return true;
   }

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/passes/hold.h"
 
+#include <algorithm>
+
 #include "symbol/passes/prune.h"
 
 namespace loomix {
+
+Graph hold_weights(Graph graph) {
+  const auto is_variable = [&](ValueRef value) { return graph[value.node].is_variable(); };
+  const auto is_output = [&](NodeId id) {
+    return std::ranges::any_of(graph.outputs, [&](ValueRef output) { return output.node == id; });
+  };
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].is_variable() || !graph[id].op->with_bias) continue;
+    for (const ValueRef& weight : graph.inputs(id).subspan(1)) {
+      Node& from = graph[weight.node];
+      if (!from.is_variable() && from.op->elementwise && from.num_values() == 1 && !is_output(weight.node) &&
+          std::ranges::all_of(graph.inputs(weight.node), is_variable))
+        from.held = true;
+    }
+  }
+  return graph;
+}
 
 HeldApart take_held_apart(const Graph& graph) {
   HeldApart apart;

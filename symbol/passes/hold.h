@@ -16,4 +16,8 @@ struct HeldApart {
 };
 HeldApart take_held_apart(const Graph& graph);
 
+// Holds what one elementwise operator, such as a cast, makes of variables alone for the weight and the bias of a layer
+// (`OpDef::with_bias`). Not for the graph's outputs, which no held node may make.
+Graph hold_weights(Graph graph);
+
 }  // namespace loomix

@@ -74,7 +74,7 @@ class Chooser {
   bool is_image(ValueRef value) const {
     const Shape& of = shape(value);
     return of.ndim() == 4 && of.size() > 0 &&
-           known_.dtypes[static_cast<size_t>(index_[value])] == DType::float32;
+           ops::is_blocked_type(known_.dtypes[static_cast<size_t>(index_[value])]);
   }
 
   // Whether all inputs have the output's shape, and whole blocks of channels.

@@ -132,3 +132,54 @@ def test_a_module_predicts_with_parameters_set_later():
         module.set_params(arguments, {}, force_init=True)
         module.forward(mx.io.DataBatch([data]), is_train=False)
         assert (module.get_outputs()[0].asnumpy() == 17 * value).all()
+
+
+def _unit(data, filters, name, **attributes):
+    net = mx.sym.Convolution(data, num_filter=filters, pad=(1, 1), kernel=(3, 3), name=name, **attributes)
+    return mx.sym.Activation(mx.sym.BatchNorm(net, fix_gamma=False, name=f"{name}_norm"), act_type="relu")
+
+
+def _network_of_all_forms():
+    """Each operator that works on blocks; the last normalisation cannot be folded, for two read what it reads."""
+    net = mx.sym.Pooling(
+        _unit(mx.sym.Variable("data"), 32, "first", stride=(2, 2)),
+        kernel=(3, 3),
+        stride=(2, 2),
+        pool_type="max",
+    )
+    net = mx.sym.Concat(_unit(net, 32, "left"), _unit(net, 24, "right", no_bias=True), dim=1)
+    net = mx.sym.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="avg")
+    net = _unit(_unit(net, 32, "joined"), 32, "depthwise", num_group=32)
+    shared = mx.sym.Convolution(net, num_filter=32, kernel=(1, 1), name="shared")
+    net = shared + mx.sym.BatchNorm(shared, name="shared_norm")
+    return mx.sym.FullyConnected(net, num_hidden=10, name="last")
+
+
+def test_bfloat16_networks_stay_in_blocks():
+    symbol = _network_of_all_forms()
+    wide = symbol.simple_bind(mx.cpu(), grad_req="null", data=(3, 3, 40, 40))
+    random = np.random.default_rng(1)
+    for name, array in {**wide.arg_dict, **wide.aux_dict}.items():
+        about = 1 if name.endswith(("_gamma", "_var")) else 0
+        array[:] = about + random.uniform(-0.3, 0.3, array.shape)
+    weights = {name: array for name, array in wide.arg_dict.items() if name != "data"}
+    short, arguments, states = mx.contrib.amp.convert_model(symbol, weights, wide.aux_dict, "bfloat16")
+    low = short.simple_bind(mx.cpu(), grad_req="null", data=(3, 3, 40, 40))
+    low.copy_params_from(arguments, states)
+    low.arg_dict["data"][:] = wide.arg_dict["data"]
+    for _ in range(2):
+        wide.arg_dict["first_weight"][:] *= 1.25
+        low.arg_dict["first_weight"][:] = wide.arg_dict["first_weight"]  # what is held follows
+        expected = wide.forward(is_train=False)[0].asnumpy()
+        got = low.forward(is_train=False)[0].asnumpy()
+        # Eight bits a number, and some ten roundings one after the other.
+        assert np.linalg.norm(got - expected) < 0.02 * np.linalg.norm(expected)
+    plan = low.debug_str()
+    if "(3, 2, 19, 19, 16) bfloat16" not in plan and "bfloat16_dnnl" not in plan:
+        pytest.skip("no oneDNN here, or a processor that does not multiply bfloat16")
+    blocked = [line for line in plan.splitlines() if "_blocked_" in line]
+    assert sum(" _blocked_convolution " in line for line in blocked) == 6, plan
+    assert sum(" _blocked_pooling " in line for line in blocked) == 2, plan
+    assert sum(" _blocked_norm " in line for line in blocked) == 1, plan
+    assert all(" bfloat16 " in line for line in blocked), plan
+    assert "amp_cast" not in "".join(line for line in plan.splitlines() if "weight" in line), plan
