@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prediction by well-known networks, random weights: the examples' symbols here and in MXNet, torchvision's models in
-PyTorch, and these by ONNX Runtime and OpenVINO (interpreters with torch, onnx and the library). In float32, and in bfloat16
-by the networks that `contrib.amp` makes here, PyTorch's converted models and OpenVINO's hint."""
+PyTorch, and these by ONNX Runtime and OpenVINO (interpreters with torch, onnx and the library). In float32, and in
+bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and OpenVINO's hint."""
 
 import sys
 from functools import partial

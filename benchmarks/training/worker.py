@@ -1,12 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One training step (forward, backward, SGD with momentum) of an MLP and of LeNet, with data that is there already."""
+"""One training step (forward, backward, SGD with momentum) of an MLP, of LeNet and of well-known networks for images,
+with data that is there already. The latter are the examples' symbols here and in MXNet, and torchvision's models in
+PyTorch; those with the suffix `_bfloat16` compute in bfloat16 as `contrib.amp` and PyTorch's `autocast` have it."""
 
+import sys
 from functools import partial
+from pathlib import Path
 
 from harness import serve
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 MLP_BATCH = 100
 LENET_BATCH = 64
+# Ours, torchvision's, images.
+NETWORKS = {
+    "alexnet": ("alexnet", "alexnet", 32),
+    "vgg16": ("vgg16", "vgg16", 8),
+    "googlenet": ("googlenet", "googlenet", 16),
+    "inception_bn": ("inception_bn", None, 16),
+    "resnet18": ("resnet18_v1", "resnet18", 16),
+    "resnet50": ("resnet50_v1", "resnet50", 8),
+}
 
 
 def _mlp_symbol(mx):
@@ -27,6 +41,15 @@ def _lenet_symbol(mx):
         mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=500, name="fc0"), act_type="tanh"
     )
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
+
+
+def _network_symbol(network, dtype, mx):
+    sys.modules["loomix"] = mx
+    sys.path.insert(0, str(ROOT / "examples/image_classification"))
+    from symbols import create
+
+    symbol = create(network, 1000)
+    return symbol if dtype == "float32" else mx.contrib.amp.convert_symbol(symbol, dtype)
 
 
 def _module(name, symbol, shape):
@@ -51,7 +74,14 @@ def _module(name, symbol, shape):
     return run
 
 
-def _torch(layers, shape):
+def _torchvision(network, _):
+    import torchvision
+
+    options = {"init_weights": False, "aux_logits": False} if network == "googlenet" else {}
+    return getattr(torchvision.models, network)(weights=None, **options)
+
+
+def _torch(layers, shape, dtype="float32"):
     import torch
 
     net = layers(torch.nn)
@@ -62,7 +92,9 @@ def _torch(layers, shape):
     def run(count):
         for _ in range(count):
             optimizer.zero_grad(set_to_none=True)
-            loss(net(data), label).backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=dtype != "float32"):
+                outputs = net(data)
+            loss(outputs.float(), label).backward()
             optimizer.step()
 
     return run
@@ -101,6 +133,14 @@ CASES = {
     "mlp": _cases(_mlp_symbol, _mlp_layers, (MLP_BATCH, 784)),
     "lenet": _cases(_lenet_symbol, _lenet_layers, (LENET_BATCH, 1, 28, 28)),
 }
+for case, (ours, theirs, images) in NETWORKS.items():
+    for dtype, suffix in (("float32", ""), ("bfloat16", "_bfloat16")):
+        symbol, size = partial(_network_symbol, ours, dtype), (images, 3, 224, 224)
+        runs = CASES[case + suffix] = {"loomix": partial(_module, "loomix", symbol, size)}
+        if dtype == "float32":  # MXNet 1.9.1 has no gradients of bfloat16
+            runs["mxnet"] = partial(_module, "mxnet", symbol, size)
+        if theirs:
+            runs["torch"] = partial(_torch, partial(_torchvision, theirs), size, dtype)
 
 if __name__ == "__main__":
     serve(CASES)
