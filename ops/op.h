@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,8 +60,15 @@ struct ChannelNorm {
   int axis = 1;
 };
 
-// What an operator can do to its output at once: add a further input to it, or take max(x, 0).
-enum class Closing : uint8_t { add, relu };
+// Elements less than `low` become that, those greater than `high` that.
+struct Clamp {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool is_relu() const { return low == 0 && high == std::numeric_limits<double>::infinity(); }
+};
+
+// What an operator can do to its output at once: clamp it, or else add a further input to it.
+using Closing = std::optional<Clamp>;
 
 class OpTable;
 
@@ -147,7 +155,7 @@ class OpDef {
   // Row i of input 1 makes channel i (axis 1) of the output, to which element i of input 2 is added: attributes with that input.
   // None where channels lie elsewhere.
   std::function<Ref<const AttrsBase>(const AttrsBase&)> with_bias;
-  std::function<bool(const AttrsBase&)> is_relu;  // the output is max(x, 0)
+  std::function<std::optional<Clamp>(const AttrsBase&)> clamp;  // if that is all that it does
   std::function<Ref<const AttrsBase>(const AttrsBase&, Closing)>
       closing;  // attributes with it; none: it cannot
   // In prediction, if its first input is blocked, or not; empty if there is none, or it would not be faster.
@@ -352,7 +360,7 @@ class OpBuilder : OpBuilderBase {
     return set(op_.channel_norm, rule);
   }
   OpBuilder& with_bias(Ref<const AttrsBase> (*rule)(const P&)) { return set(op_.with_bias, rule); }
-  OpBuilder& is_relu(bool (*rule)(const P&)) { return set(op_.is_relu, rule); }
+  OpBuilder& clamp(std::optional<Clamp> (*rule)(const P&)) { return set(op_.clamp, rule); }
   OpBuilder& closing(Ref<const AttrsBase> (*rule)(const P&, Closing)) { return set(op_.closing, rule); }
   OpBuilder& blocked_form(std::optional<BlockedForm> (*rule)(const P&, const KernelSpec&, bool)) {
     return set(op_.blocked_form, rule);

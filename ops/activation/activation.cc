@@ -29,8 +29,11 @@ void register_activation(OpTable& table) {
       .types(kFloatingTypes)
       .inplace(0, 0)
       .elementwise()
-      .is_relu([](const Params& p) {
-        return p.act_type == static_cast<ActType>(place_of<fn::Relu>(decltype(functors_of(kActivations)){}));
+      .clamp([](const Params& p) -> std::optional<Clamp> {
+        constexpr auto kRelu =
+            static_cast<ActType>(place_of<fn::Relu>(decltype(functors_of(kActivations)){}));
+        if (p.act_type != kRelu) return {};
+        return Clamp{.low = 0};
       })
       .element_cost(0.4)
       .gradient(activation_gradient);

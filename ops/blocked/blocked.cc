@@ -121,10 +121,7 @@ void register_blocked(OpTable& table) {
       .input_types(4, {DType::float32})
       .inplace(0, 0)
       .closing([](const BlockedNormParams& p, Closing closing) -> Ref<const AttrsBase> {
-        if (closing != Closing::relu || p.relu) return {};
-        BlockedNormParams closed = p;
-        closed.relu = true;
-        return make_attrs(closed);
+        return closing ? clamped(p, *closing) : Ref<const AttrsBase>();
       });
   table.refine<PoolingParams>("Pooling").blocked_form(pooling_form<PoolingParams>);
   table.refine<BatchNormParams>("BatchNorm").blocked_form(norm_form);

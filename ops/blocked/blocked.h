@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -35,7 +37,23 @@ struct UnblockParams {
   }
 };
 
-// A convolution of two axes in blocked form, with what may follow it at once: + an array, then max(x, 0).
+template <class P>
+void list_bounds(FieldList<P>& f) {
+  f("low", &P::low, "Smaller elements of the output become this.");
+  f("high", &P::high, "Larger elements of the output become this.");
+}
+
+// These attributes, with the clamp that follows; none if there is one already.
+template <class P>
+Ref<const AttrsBase> clamped(const P& p, const Clamp& clamp) {
+  if (p.low || p.high) return {};
+  P bounded = p;
+  bounded.low = clamp.low;
+  bounded.high = clamp.high;
+  return make_attrs(std::move(bounded));
+}
+
+// A convolution of two axes in blocked form, with what may follow it at once: + an array, then bounds.
 struct BlockedConvParams : ConvolutionParams {
   Shape image;  // shape of the data
   int64_t weight_size = 0;
@@ -43,7 +61,7 @@ struct BlockedConvParams : ConvolutionParams {
   bool winograd = false;    // else the direct method
   bool plain_data = false;  // the data are not blocked; the output always is
   bool add = false;
-  bool relu = false;
+  std::optional<double> low, high;
 
   static void fields(FieldList<BlockedConvParams>& f) {
     using P = BlockedConvParams;
@@ -56,7 +74,7 @@ struct BlockedConvParams : ConvolutionParams {
     f("winograd", &P::winograd, "Winograd's method instead of the direct one.");
     f("plain_data", &P::plain_data, "The data are not in blocks.");
     f("add", &P::add, "There is a further input, which is added to the output.");
-    f("relu", &P::relu, "The output is max(x, 0).");
+    list_bounds(f);
   }
 };
 
@@ -64,10 +82,10 @@ struct BlockedPoolingParams : PoolingParams {};
 
 // Inference only: moving averages are the statistics.
 struct BlockedNormParams : BatchNormParams {
-  bool relu = false;
+  std::optional<double> low, high;
   static void fields(FieldList<BlockedNormParams>& f) {
     BatchNormParams::fields(f);
-    f("relu", &BlockedNormParams::relu, "The output is max(x, 0).");
+    list_bounds(f);
   }
 };
 

@@ -91,6 +91,9 @@ void norm(const BlockedNormParams& p, const KernelArgs& args) {
   const float *gamma = args.in[1].as<float>(), *beta = args.in[2].as<float>();
   const float *mean = args.in[3].as<float>(), *var = args.in[4].as<float>();
   const int64_t channels = args.in[2].size();
+  const Clamp none;
+  const auto low = static_cast<float>(p.low.value_or(none.low)),
+             high = static_cast<float>(p.high.value_or(none.high));
   for (int64_t i = 0; i < padded; ++i) {
     factor[i] = shift[i] = 0;
     if (i >= channels) continue;
@@ -101,7 +104,7 @@ void norm(const BlockedNormParams& p, const KernelArgs& args) {
     engine::parallel_each(*args.context, shape[0] * shape[1],
                           std::max<int64_t>(1, kElementsPerThread / (pixels * block)), [&](int64_t i) {
                             const int64_t first = i % shape[1] * block, at = i * pixels * block;
-                            loops.scale(block, pixels, factor + first, shift + first, p.relu,
+                            loops.scale(block, pixels, factor + first, shift + first, low, high,
                                         args.in[0].as<T>() + at, args.out[0].mutable_as<T>() + at);
                           });
   });

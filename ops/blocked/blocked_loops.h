@@ -22,9 +22,9 @@ struct BlockedLoopsOf {
   // `with_pad`: pixels that were added count as zeros.
   void (*average_pool)(int64_t block, const BlockedWindows& rows, const BlockedWindows& columns,
                        bool with_pad, const T* in, T* out);
-  // in * scale + shift, and max(x, 0) of that.
-  void (*scale)(int64_t block, int64_t pixels, const float* scale, const float* shift, bool relu, const T* in,
-                T* out);
+  // in * scale + shift, from `low` to `high`.
+  void (*scale)(int64_t block, int64_t pixels, const float* scale, const float* shift, float low, float high,
+                const T* in, T* out);
   // Between a block's channels, each of `pixels` elements, and its pixels; of the last block some channels may be missing.
   void (*to_pixels)(int64_t block, int64_t channels, int64_t pixels, const T* in, T* out);
   void (*to_channels)(int64_t block, int64_t channels, int64_t pixels, const T* in, T* out);

@@ -79,13 +79,15 @@ void average_pool(const BlockedWindows& rows, const BlockedWindows& columns, boo
       });
 }
 
-template <class T, int B, bool relu>
-void scale(int64_t pixels, const float* factor, const float* shift, const T* in, T* out) {
+template <class T, int B>
+void scale(int64_t pixels, const float* factor, const float* shift, float low, float high, const T* in,
+           T* out) {
   for (int64_t pixel = 0; pixel < pixels; ++pixel, in += B, out += B) {
 #pragma omp simd
     for (int i = 0; i < B; ++i) {
       const float value = static_cast<float>(in[i]) * factor[i] + shift[i];
-      out[i] = rounded<T>(relu && value < 0 ? 0 : value);
+      const float above = value < low ? low : value;  // NaN stays
+      out[i] = rounded<T>(above > high ? high : above);
     }
   }
 }
@@ -130,11 +132,9 @@ constexpr BlockedLoopsOf<T> kLoopsOf = {
       block == 16 ? average_pool<T, 16>(rows, columns, with_pad, in, out)
                   : average_pool<T, 8>(rows, columns, with_pad, in, out);
     },
-    [](int64_t block, int64_t pixels, const float* factor, const float* shift, bool relu, const T* in,
-       T* out) {
-      if (block == 16) (relu ? scale<T, 16, true> : scale<T, 16, false>)(pixels, factor, shift, in, out);
-      else (relu ? scale<T, 8, true> : scale<T, 8, false>)(pixels, factor, shift, in, out);
-    },
+    [](int64_t block, int64_t pixels, const float* factor, const float* shift, float low, float high,
+       const T* in,
+       T* out) { (block == 16 ? scale<T, 16> : scale<T, 8>)(pixels, factor, shift, low, high, in, out); },
     [](int64_t block, int64_t channels, int64_t pixels, const T* in, T* out) {
       (block == 16 ? to_pixels<T, 16> : to_pixels<T, 8>)(channels, pixels, in, out);
     },

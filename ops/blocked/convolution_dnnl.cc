@@ -71,11 +71,17 @@ Pieces cut(const ConvGeometry& g, algorithm how) {
 dnnl::primitive_attr with_closings(const Params& p) {
   dnnl::post_ops ops;
   if (p.add) ops.append_sum(1.0f);
+  if (p.low) {
+    const Clamp clamp{*p.low, *p.high};
+    const auto how = clamp.is_relu() ? algorithm::eltwise_relu : algorithm::eltwise_clip;
+    const auto low = static_cast<float>(clamp.low),
+               high = clamp.is_relu() ? 0.0f : static_cast<float>(clamp.high);
 #if DNNL_VERSION_MAJOR >= 3
-  if (p.relu) ops.append_eltwise(algorithm::eltwise_relu, 0.0f, 0.0f);
+    ops.append_eltwise(how, low, high);
 #else
-  if (p.relu) ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+    ops.append_eltwise(1.0f, how, low, high);
 #endif
+  }
   dnnl::primitive_attr all = attributes();
   all.set_post_ops(ops);
   return all;
@@ -273,12 +279,13 @@ double cost(const Params& p, const KernelSpec&) {
 }
 
 Ref<const AttrsBase> close(const Params& p, Closing closing) {
-  if (p.relu || (closing == Closing::add && p.add)) return {};
-  Params closed = p;
-  (closing == Closing::add ? closed.add : closed.relu) = true;
-  const auto plan = find_plan(closed);
+  if (p.low || (!closing && p.add)) return {};
+  Params added = p;
+  added.add = true;
+  Ref<const AttrsBase> closed = closing ? clamped(p, *closing) : make_attrs(std::move(added));
+  const auto plan = find_plan(closed->as<Params>());
   if (!plan || plan->weight != make_plan(p).weight) return {};  // the weight is ready already
-  return make_attrs(std::move(closed));
+  return closed;
 }
 
 // Too many zeros in the last blocks are not worth it.

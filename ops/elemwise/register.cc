@@ -35,7 +35,8 @@ void register_elemwise_traits(OpTable& table) {
   table.refine<HardSigmoidParams>("hard_sigmoid").elementwise();
   table.refine<CastParams>("Cast").elementwise();
   table.refine<AmpCastParams>("amp_cast").elementwise();
-  table.refine<NoParams>("relu").is_relu([](const NoParams&) { return true; });
+  table.refine<NoParams>("relu").clamp(
+      [](const NoParams&) -> std::optional<Clamp> { return Clamp{.low = 0}; });
   for (const std::string form : {"elemwise_", "broadcast_"}) {
     table.refine<NoParams>(form + "add").neutral(0).commutes();
     table.refine<NoParams>(form + "mul").neutral(1).commutes();

@@ -49,6 +49,9 @@ void register_scalar(OpTable& table) {
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
   add_op<ClipParams>(table, "clip", "Limits the elements to [a_min, a_max].", "_sparse_clip")
       .elementwise()
+      .clamp([](const ClipParams& p) -> std::optional<Clamp> {
+        return Clamp{p.a_min, p.a_max};
+      })
       .gradient([](const ClipParams& p, GradBuilder& g) {
         const E x{g, g.in(0)}, grad{g, g.grad_of(0)};
         const E outside = x.call("_lesser_scalar", p.a_min) + x.call("_greater_scalar", p.a_max);

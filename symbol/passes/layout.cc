@@ -95,13 +95,13 @@ class Chooser {
     const Node& node = graph_[id];
     if (!node.op || !node.op->elementwise || node.num_values() != 1 || !has_one_shape(id)) return false;
     const auto inputs = graph_.inputs(id);
-    if (node.op->is_relu && node.op->is_relu(*node.attrs))
-      return close_with(id, inputs[0], Closing::relu, {});
+    if (const Closing clamp = node.op->clamp ? node.op->clamp(*node.attrs) : Closing())
+      return close_with(id, inputs[0], clamp, {});
     if (!is_addition(id) || inputs[0] == inputs[1]) return false;
     // The later one, so that the other is there.
     const bool first = blocked_of(inputs[0]).node > blocked_of(inputs[1]).node;
     const ValueRef later = inputs[first ? 0 : 1], other = inputs[first ? 1 : 0];
-    return close_with(id, later, Closing::add, other) || close_with(id, other, Closing::add, later);
+    return close_with(id, later, {}, other) || close_with(id, other, {}, later);
   }
 
   bool close_with(NodeId id, ValueRef before, Closing closing, ValueRef added) {

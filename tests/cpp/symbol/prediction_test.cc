@@ -121,6 +121,17 @@ TEST_F(Prediction, ABlockOfAResidualNetworkIsThreeConvolutions) {
   expect_same(net, {2, 32, 14, 14});
 }
 
+TEST_F(Prediction, BoundsBecomePartsOfWhatTheyRead) {
+  const auto clip = [&](const Symbol& x) { return op("clip", {{"a_min", "-0.25"}, {"a_max", "0.5"}}, {x}); };
+  const Symbol first = clip(conv(Symbol::variable("data"), 32, 3));
+  const Symbol shared = conv(first, 32, 1);  // a normalisation that reads what others read is not folded
+  const Symbol net = op("elemwise_add", {}, {clip(norm(shared, false)), shared});
+  const auto executor = bind(net, {2, 16, 9, 9}, true);
+  EXPECT_EQ(count(*executor, "clip"), 0) << executor->explain(RunMode::inference);
+  EXPECT_EQ(count(*executor, "_blocked_norm"), 1) << executor->explain(RunMode::inference);
+  expect_same(net, {2, 16, 9, 9});
+}
+
 TEST_F(Prediction, FirstLayersTakePlainImages) {
   const Symbol net = op("Pooling", kMax, {relu(conv(Symbol::variable("data"), 32, 7, 2))});
   const auto executor = bind(net, {1, 3, 32, 32}, true);
