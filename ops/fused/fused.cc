@@ -10,30 +10,60 @@
 
 namespace loomix::ops {
 
-std::optional<Operand> spread_over(const Shape& operand, const Shape& result) {
-  if (operand == result) return Operand{};
+namespace {
+
+// Whether the operand, whose axes are the last of the results', has all elements along an axis of these.
+bool is_whole(const Shape& operand, const Shape& result, int axis) {
   const int missing = result.ndim() - operand.ndim();
-  if (missing < 0) return {};
-  // Of the axes longer than 1: those where the operand has all elements must be the first of them, or the last.
-  int changes = 0, first = -1;
-  bool last = false;
-  int64_t after_change = 1;
-  for (int axis = 0; axis < result.ndim(); ++axis) {
-    const int64_t size = axis < missing ? 1 : operand[axis - missing];
-    if (size != 1 && size != result[axis]) return {};
-    if (result[axis] == 1) continue;
-    const bool whole = size == result[axis];
-    if (first < 0) first = whole ? 1 : 0;
-    else if (whole != last) ++changes;
-    last = whole;
-    after_change = changes == 0 ? 1 : after_change * result[axis];
-  }
-  if (changes > 1) return {};
-  if (changes == 1) return Operand{first == 1 ? Extent::column : Extent::row, after_change};
-  return Operand{first == 1 ? Extent::full : Extent::one};
+  return axis >= missing && operand[axis - missing] == result[axis];
 }
 
-Fusion::Fusion(Shape shape, int64_t row_size, std::vector<Extent> inputs, std::vector<FusedStep> steps,
+}  // namespace
+
+std::optional<int64_t> row_size_of(const Shape& operand, const Shape& result) {
+  const int missing = result.ndim() - operand.ndim();
+  if (missing < 0) return {};
+  for (int axis = missing; axis < result.ndim(); ++axis) {
+    if (operand[axis - missing] != 1 && operand[axis - missing] != result[axis]) return {};
+  }
+  int64_t size = 1;
+  std::optional<bool> whole;
+  for (int axis = result.ndim() - 1; axis >= 0; --axis) {
+    if (result[axis] == 1) continue;
+    if (whole && is_whole(operand, result, axis) != *whole) return size;
+    whole = is_whole(operand, result, axis);
+    size *= result[axis];
+  }
+  return 0;
+}
+
+FusedInput spread_over(const Shape& operand, const Shape& result, int64_t row_size) {
+  if (operand.size() == result.size()) return {Extent::full, {}};
+  if (operand.size() == 1) return {Extent::one, {}};
+  int rows_end = result.ndim();  // axes before it are those of the rows' numbers
+  for (int64_t size = 1; size < row_size;) size *= result[--rows_end];
+  FusedInput input;
+  int64_t step = 1;
+  bool row_is_whole = false, all = true, none = true;
+  for (int axis = result.ndim() - 1; axis >= 0; --axis) {
+    const bool whole = is_whole(operand, result, axis) && result[axis] > 1;
+    if (axis < rows_end) {
+      input.steps.push_back(whole ? step : 0);
+      all = all && (whole || result[axis] == 1);
+      none = none && !whole;
+    } else if (whole) {
+      row_is_whole = true;
+    }
+    if (whole) step *= result[axis];
+  }
+  std::ranges::reverse(input.steps);
+  if (none && row_is_whole) return {Extent::row, {}};
+  if (all && !row_is_whole) return {Extent::column, {}};
+  input.extent = row_is_whole ? Extent::full : Extent::column;
+  return input;
+}
+
+Fusion::Fusion(Shape shape, int64_t row_size, std::vector<FusedInput> inputs, std::vector<FusedStep> steps,
                std::vector<int> outputs)
     : shape_(std::move(shape)),
       row_size_(row_size),

@@ -17,15 +17,24 @@ namespace loomix::ops {
 // row_size); or one element.
 enum class Extent : uint8_t { full, row, column, one };
 
-struct Operand {
+// The longest rows of the results of which an operand has, by the rules of broadcasting, all elements or one each: a product of
+// their last axes. 0: it has all elements of the results, or one. Nothing: it does not spread over them.
+std::optional<int64_t> row_size_of(const Shape& operand, const Shape& result);
+
+struct FusedInput {
   Extent extent = Extent::full;
-  int64_t row_size = 0;  // of rows and columns
+  // By axis of the results before the rows: how far apart the operand's rows, or its elements for each row, lie. They are brought
+  // together for each block, as all elements or as a column. Empty: they lie as `extent` says.
+  std::vector<int64_t> steps;
+
+  bool is_gathered() const { return !steps.empty(); }
 };
-// How an array of this shape spreads over results of another one; nothing: in another way.
-std::optional<Operand> spread_over(const Shape& operand, const Shape& result);
+// How an operand spreads over results whose rows have this length: at most that of row_size_of().
+FusedInput spread_over(const Shape& operand, const Shape& result, int64_t row_size);
 
 // Rows that a fusion takes apart have at most so many elements: two blocks of a row stay in the cache.
 inline constexpr int64_t kLongestFusedRow = 8192;
+inline constexpr int64_t kShortestGatheredRow = 16;  // shorter ones are not worth bringing together
 inline constexpr size_t kMostFusedSteps = 32;
 inline constexpr size_t kMostFusedInputs = 16;
 inline constexpr size_t kMostFusedOutputs = 8;
@@ -41,13 +50,13 @@ struct FusedStep {
 // The attribute of `_fused`: what is computed of its inputs. Immutable.
 class Fusion final : public Opaque {
  public:
-  Fusion(Shape shape, int64_t row_size, std::vector<Extent> inputs, std::vector<FusedStep> steps,
+  Fusion(Shape shape, int64_t row_size, std::vector<FusedInput> inputs, std::vector<FusedStep> steps,
          std::vector<int> outputs);
 
   std::string_view kind() const override { return text_; }  // "relu, elemwise_add": the operators in order
   const Shape& shape() const { return shape_; }             // of all results
   int64_t row_size() const { return row_size_; }            // 0: no input is a row or a column
-  const std::vector<Extent>& inputs() const { return inputs_; }
+  const std::vector<FusedInput>& inputs() const { return inputs_; }
   const std::vector<FusedStep>& steps() const { return steps_; }
   const std::vector<int>& outputs() const { return outputs_; }  // numbers of steps
   double element_ns() const;                                    // arithmetic of all steps on one element
@@ -55,7 +64,7 @@ class Fusion final : public Opaque {
  private:
   Shape shape_;
   int64_t row_size_;
-  std::vector<Extent> inputs_;
+  std::vector<FusedInput> inputs_;
   std::vector<FusedStep> steps_;
   std::vector<int> outputs_;
   std::string text_;

@@ -18,19 +18,20 @@ constexpr int64_t kCacheBytes = 24 << 10;  // what all arrays have of one block:
 constexpr int64_t kShortestBlock = 512;    // elements, so that calls of kernels cost little beside their work
 constexpr int64_t kLongestBlock = 4096;
 
-// Where operands of steps lie: inputs, outputs, then pieces of scratch memory.
+// Where operands of steps lie: inputs, outputs, then pieces of scratch memory: of inputs that are gathered, and of results.
 struct Places {
   size_t inputs, outputs;
   size_t output(size_t i) const { return inputs + i; }
   size_t slot(size_t i) const { return inputs + outputs + i; }
 };
-constexpr size_t kMostPlaces = kMostFusedInputs + 2 * kMostFusedOutputs + kMostFusedSteps;
+constexpr size_t kMostPlaces = 2 * kMostFusedInputs + 2 * kMostFusedOutputs + kMostFusedSteps;
 constexpr size_t kMostViews = (kMostFusedOperands + 1) * kMostFusedSteps;
 
 class FusedState final : public KernelState {
  public:
   FusedState(const FusedParams& p, const KernelSpec& spec)
       : kept_(p.fusion), fusion_(p.of()), places_{fusion_.inputs().size(), fusion_.outputs().size()} {
+    place_inputs();
     place_results();
     choose_block(spec);
     block_calls_ = prepare(spec, block_);
@@ -73,6 +74,11 @@ class FusedState final : public KernelState {
   };
 
   int num_inputs() const { return static_cast<int>(places_.inputs); }
+
+  void place_inputs() {
+    for (size_t i = 0; i < places_.inputs; ++i)
+      input_place_.push_back(fusion_.inputs()[i].is_gathered() ? places_.slot(num_slots_++) : i);
+  }
 
   // A result that is no output takes a piece of scratch memory until it was last read.
   void place_results() {
@@ -127,6 +133,9 @@ class FusedState final : public KernelState {
     for (const auto& views : {spec.in, spec.out}) {
       for (const TensorView& view : views) bytes += size_of(view.dtype);
     }
+    for (size_t i = 0; i < places_.inputs; ++i) {
+      if (fusion_.inputs()[i].is_gathered()) widest = std::max<int64_t>(widest, size_of(spec.in[i].dtype));
+    }
     bytes += widest * static_cast<int64_t>(num_slots_);
     const int64_t size = fusion_.shape().size(), row = fusion_.row_size();
     block_ = std::clamp(kCacheBytes / bytes, kShortestBlock, kLongestBlock);
@@ -156,7 +165,7 @@ class FusedState final : public KernelState {
         const bool is_input = operand < num_inputs();
         made.views.push_back({nullptr,
                               is_input ? spec.in[i].dtype : fusion_.steps()[i - places_.inputs].dtype,
-                              view_shape(is_input ? fusion_.inputs()[i] : Extent::full, elements)});
+                              view_shape(is_input ? fusion_.inputs()[i].extent : Extent::full, elements)});
       }
       made.views.push_back({nullptr, step.dtype, view_shape(Extent::full, elements)});
       const Req req = Req::write;
@@ -180,7 +189,8 @@ class FusedState final : public KernelState {
     };
     for (size_t i = 0; i < places_.inputs; ++i) {
       found.at[i] = static_cast<std::byte*>(args.in[i].data);
-      found.block_bytes[i] = block_bytes(fusion_.inputs()[i], args.in[i].dtype);
+      if (!fusion_.inputs()[i].is_gathered())
+        found.block_bytes[i] = block_bytes(fusion_.inputs()[i].extent, args.in[i].dtype);
     }
     for (size_t i = 0; i < places_.outputs; ++i) {
       auto* const to = static_cast<std::byte*>(args.out[i].data);
@@ -195,6 +205,21 @@ class FusedState final : public KernelState {
     return found;
   }
 
+  // What `rows` rows of the results from `first` on have of an input, one after the other.
+  void gather(size_t input, int64_t first, int64_t rows, const TensorView& from, std::byte* to) const {
+    const FusedInput& spread = fusion_.inputs()[input];
+    const auto element = static_cast<size_t>(size_of(from.dtype));
+    const size_t bytes =
+        element * static_cast<size_t>(spread.extent == Extent::full ? fusion_.row_size() : 1);
+    for (int64_t row = first; row < first + rows; ++row, to += bytes) {
+      int64_t offset = 0, number = row;
+      for (size_t axis = spread.steps.size(); axis-- > 0; number /= fusion_.shape()[static_cast<int>(axis)])
+        offset += number % fusion_.shape()[static_cast<int>(axis)] * spread.steps[axis];
+      std::memcpy(to, static_cast<const std::byte*>(from.data) + static_cast<size_t>(offset) * element,
+                  bytes);
+    }
+  }
+
   void run_blocks(const Calls& calls, int64_t elements, int64_t begin, int64_t end, const Pointers& pointers,
                   const KernelArgs& args) const {
     if (begin == end) return;
@@ -206,13 +231,19 @@ class FusedState final : public KernelState {
           i = spare_place_[i - places_.inputs];
         return pointers.at[i] + block * pointers.block_bytes[i];
       };
+      for (size_t i = 0; i < places_.inputs; ++i) {
+        if (fusion_.inputs()[i].is_gathered())
+          gather(i, block * (block_ / fusion_.row_size()), elements / fusion_.row_size(), args.in[i],
+                 pointers.at[input_place_[i]]);
+      }
       size_t view = 0;
       for (size_t i = 0; i < calls.calls.size(); ++i) {
         const Call& call = calls.calls[i];
         const size_t first = view;
         for (const int operand : call.step->operands) {
           const auto at = static_cast<size_t>(operand);
-          views[view++].data = place(at < places_.inputs ? at : result_place_[at - places_.inputs]);
+          views[view++].data =
+              place(at < places_.inputs ? input_place_[at] : result_place_[at - places_.inputs]);
         }
         views[view++].data = place(result_place_[i]);
         const Req req = Req::write;
@@ -236,6 +267,7 @@ class FusedState final : public KernelState {
   const Ref<const Opaque> kept_;
   const Fusion& fusion_;
   Places places_;
+  std::vector<size_t> input_place_;
   std::vector<size_t> result_place_;  // one a step
   std::vector<size_t> spare_place_;   // of outputs, for runs that must not, or need not, write them at once
   std::vector<std::vector<size_t>> late_reads_;  // of each output: inputs that it must not take the place of

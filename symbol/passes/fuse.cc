@@ -10,8 +10,6 @@
 namespace loomix {
 namespace {
 
-using ops::Extent;
-
 // Nodes that become one. Nodes of which the one and only is a group by itself stay as they are.
 struct Group {
   std::vector<NodeId> nodes;  // ascending
@@ -84,7 +82,7 @@ class Fuser {
   // Two-operand operators broadcast; others may mean something else by arrays of another shape.
   static bool may_spread(const ops::OpDef& op) { return op.inputs.size() == 2 && !op.is_variadic(); }
 
-  // Whether a node can be part of a group, and the length of the rows that it takes apart. Sets `reason` where an
+  // Whether a node can be part of a group, and the length of the rows that it takes apart (0: none). Sets `reason` where an
   // elementwise operator's arrays are why it cannot.
   std::optional<int64_t> fusible(NodeId id, const char*& reason) const {
     const Node& node = graph_[id];
@@ -98,17 +96,35 @@ class Fuser {
       const Node& from = graph_[input.node];
       reason = "it reads a state, or what may be sparse";
       if (mutated_[at(input.node)] || (from.op && may_be_sparse(*from.op))) return {};
-      reason = "an input is no whole array, number, row or column of one matrix";
-      const auto operand = ops::spread_over(shape(input), result);
-      if (!operand || (!may_spread(*node.op) && !(shape(input) == result))) return {};
-      if (operand->row_size == 0) continue;
-      if (row_size != 0 && row_size != operand->row_size) return {};
-      row_size = operand->row_size;
+      reason = "an input does not spread over the result";
+      const auto rows = ops::row_size_of(shape(input), result);
+      if (!rows || (!may_spread(*node.op) && !(shape(input) == result))) return {};
+      row_size = shorter_rows(row_size, *rows);
     }
-    reason = "its rows are too long";
-    if (row_size > ops::kLongestFusedRow) return {};
+    row_size = cut_rows(result, row_size);
+    reason = "its rows are too long or too short";
+    if (!has_good_rows(inputs, result, row_size)) return {};
     reason = nullptr;
     return row_size;
+  }
+
+  static int64_t shorter_rows(int64_t a, int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
+
+  // Rows that are not too long, if some of the last axes make them.
+  static int64_t cut_rows(const Shape& result, int64_t row_size) {
+    if (row_size <= ops::kLongestFusedRow) return row_size;
+    int64_t shorter = 1;
+    for (int axis = result.ndim() - 1; axis >= 0 && shorter * result[axis] <= ops::kLongestFusedRow; --axis)
+      shorter *= result[axis];
+    return shorter > 1 ? shorter : row_size;
+  }
+
+  bool has_good_rows(std::span<const ValueRef> inputs, const Shape& result, int64_t row_size) const {
+    if (row_size == 0) return true;
+    if (row_size > ops::kLongestFusedRow) return false;
+    return row_size >= ops::kShortestGatheredRow || std::ranges::none_of(inputs, [&](ValueRef input) {
+             return ops::spread_over(shape(input), result, row_size).is_gathered();
+           });
   }
 
   // Of dense arrays, too: kernels for sparse results come first only where that is what the operator makes.
@@ -143,16 +159,14 @@ class Fuser {
 
   // Sets `reason` where there is no merged group.
   std::optional<Group> merge(const Group& before, const Group& later, const char*& reason) const {
-    reason = "they take rows of different lengths apart";
-    if (before.row_size != 0 && later.row_size != 0 && before.row_size != later.row_size) return {};
-    Group merged{before.nodes, std::max(before.row_size, later.row_size)};
+    Group merged{before.nodes, shorter_rows(before.row_size, later.row_size)};
     merged.nodes.insert(merged.nodes.end(), later.nodes.begin(), later.nodes.end());
     std::ranges::sort(merged.nodes);
     reason = "there would be too many operators in one";
     if (merged.nodes.size() > ops::kMostFusedSteps) return {};
     const NodeId place = merged.nodes.back();
-    reason = "inputs are spread over the results in different ways";
-    if (merged.row_size != 0 && !rows_fit(merged)) return {};
+    reason = "the rows that they take apart are too long or too short together";
+    if (!has_good_rows(inputs_of(merged), shape({place, 0}), merged.row_size)) return {};
     reason = "something else reads the result before";
     for (const NodeId node : before.nodes) {
       for (const NodeId reader : readers_[at(node)]) {
@@ -170,15 +184,6 @@ class Fuser {
   }
 
   static bool contains(const Group& group, NodeId id) { return std::ranges::binary_search(group.nodes, id); }
-
-  // Inputs of all of a group's nodes must be rows, columns and numbers of the same matrix.
-  bool rows_fit(const Group& group) const {
-    const Shape& result = shape({group.nodes.front(), 0});
-    return std::ranges::all_of(inputs_of(group), [&](ValueRef input) {
-      const auto operand = ops::spread_over(shape(input), result);
-      return operand && (operand->row_size == 0 || operand->row_size == group.row_size);
-    });
-  }
 
   // Whether the early group's inputs, more than its results, would be kept while other operators run.
   bool keeps_more_alive(const Group& early, NodeId place) const {
@@ -253,8 +258,9 @@ class Fuser {
   Ref<const AttrsBase> fusion(const Group& group, const std::vector<ValueRef>& inputs,
                               const std::vector<NodeId>& outputs) const {
     const Shape& result = shape({group.nodes.front(), 0});
-    std::vector<Extent> extents;
-    for (const ValueRef& input : inputs) extents.push_back(ops::spread_over(shape(input), result)->extent);
+    std::vector<ops::FusedInput> spread;
+    for (const ValueRef& input : inputs)
+      spread.push_back(ops::spread_over(shape(input), result, group.row_size));
     const auto step_of = [&](NodeId node) {
       return static_cast<int>(std::ranges::lower_bound(group.nodes, node) - group.nodes.begin());
     };
@@ -273,7 +279,7 @@ class Fuser {
     for (const NodeId node : outputs) results.push_back(step_of(node));
     ops::FusedParams params;
     params.num_args = static_cast<int>(inputs.size());
-    params.fusion = make_ref<ops::Fusion>(result, group.row_size, std::move(extents), std::move(steps),
+    params.fusion = make_ref<ops::Fusion>(result, group.row_size, std::move(spread), std::move(steps),
                                           std::move(results));
     return make_attrs(std::move(params));
   }

@@ -145,11 +145,50 @@ TEST_F(Fuse, RowsColumnsAndNumbersSpread) {
   }
 }
 
-TEST_F(Fuse, ArraysOfChannelsDoNotFitIntoRows) {
-  const Symbol net = op("relu", {op("broadcast_mul", {variable("x"), variable("gamma")})});
-  const Shapes shapes{{"x", {2, 3, 4}}, {"gamma", {1, 3, 1}}};
-  EXPECT_EQ(calls(*bind(net, shapes, true)), 2);
-  expect_same(net, shapes, ops::Req::write);
+// Scales of channels, masks of images, rows of different lengths: what they have of a block is brought together.
+TEST_F(Fuse, ArraysThatRepeatInTheMiddleAreBroughtTogether) {
+  const Symbol x = variable("x"), gamma = variable("gamma"), mask = variable("mask"), line = variable("line");
+  Symbol net = op("relu", {op("broadcast_mul", {x, gamma})});
+  net = op("broadcast_add", {op("broadcast_sub", {mask, net}), line});
+  for (const int64_t width : {16, 130, 9000}) {
+    const Shapes shapes{
+        {"x", {2, 3, 5, width}}, {"gamma", {1, 3, 1, 1}}, {"mask", {2, 1, 5, width}}, {"line", {5, width}}};
+    EXPECT_EQ(calls(*bind(net, shapes, true)), width < ops::kLongestFusedRow ? 1 : 4);
+    expect_same(net, shapes, ops::Req::null);
+    expect_same(net, shapes, ops::Req::write, 1e-5);
+  }
+  const Symbol scaled = op("relu", {op("broadcast_mul", {x, gamma})});
+  const Shapes large{{"x", {2, 3, 100, 150}}, {"gamma", {3, 1, 1}}};  // planes are longer than rows may be
+  EXPECT_EQ(calls(*bind(scaled, large, true)), 1);
+  expect_same(scaled, large, ops::Req::write, 1e-5);
+  const Shapes narrow{{"x", {2, 3, 4}}, {"gamma", {1, 3, 1}}};
+  EXPECT_EQ(calls(*bind(scaled, narrow, true)), 2);
+  expect_same(scaled, narrow, ops::Req::write);
+}
+
+TEST_F(Fuse, RandomBroadcastsGiveTheSame) {
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](size_t n) { return random() % n; };
+    Shape full{1, 1, 1, 1};
+    for (int axis = 0; axis < 4; ++axis) full[axis] = static_cast<int64_t>(1 + below(axis == 3 ? 40 : 5));
+    Shapes shapes{{"x", full}};
+    Symbol net = variable("x");
+    for (int i = 0; i < 5; ++i) {
+      Shape part = full;
+      for (int axis = 0; axis < 4; ++axis) {
+        if (below(2) == 0) part[axis] = 1;
+      }
+      const std::string name = "part" + std::to_string(i);
+      shapes.emplace_back(name, part);
+      const bool first = below(2) == 0;
+      net = op(below(2) == 0 ? "broadcast_add" : "broadcast_mul",
+               {first ? net : variable(name), first ? variable(name) : net});
+    }
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    expect_same(net, shapes, ops::Req::null);
+    expect_same(net, shapes, ops::Req::write, 1e-5);
+  }
 }
 
 TEST_F(Fuse, GradientsAreFusedApartFromForward) {
@@ -225,8 +264,10 @@ TEST_F(Fuse, FilesCannotHaveFusedNodes) {
 
 TEST(SpreadOver, IsByTheAxesThatAreLongerThanOne) {
   const auto extent = [](const Shape& operand, const Shape& result) -> std::pair<int, int64_t> {
-    const auto found = ops::spread_over(operand, result);
-    return found ? std::pair(static_cast<int>(found->extent), found->row_size) : std::pair(-1, int64_t{0});
+    const auto row_size = ops::row_size_of(operand, result);
+    if (!row_size) return {-1, 0};
+    const ops::FusedInput input = ops::spread_over(operand, result, *row_size);
+    return {static_cast<int>(input.extent) + (input.is_gathered() ? 10 : 0), *row_size};
   };
   const auto is = [](ops::Extent e, int64_t row = 0) { return std::pair(static_cast<int>(e), row); };
   using enum ops::Extent;
@@ -238,7 +279,10 @@ TEST(SpreadOver, IsByTheAxesThatAreLongerThanOne) {
   EXPECT_EQ(extent({4}, {2, 3, 4}), is(row, 4));
   EXPECT_EQ(extent({2, 1, 1}, {2, 3, 4}), is(column, 12));
   EXPECT_EQ(extent({2, 3, 1}, {2, 3, 4}), is(column, 4));
-  EXPECT_EQ(extent({1, 3, 1}, {2, 3, 4}).first, -1);
+  EXPECT_EQ(extent({1, 3, 1}, {2, 3, 4}), std::pair(10 + static_cast<int>(column), int64_t{4}));
+  EXPECT_EQ(extent({2, 1, 4}, {2, 3, 4}), std::pair(10 + static_cast<int>(full), int64_t{4}));
+  EXPECT_EQ(ops::spread_over({2, 1, 4}, {2, 3, 4}, 4).steps, (std::vector<int64_t>{4, 0}));
+  EXPECT_EQ(ops::spread_over({3, 4}, {2, 3, 4}, 4).steps, (std::vector<int64_t>{0, 4}));
   EXPECT_EQ(extent({2, 3, 4}, {3, 4}).first, -1);
   EXPECT_EQ(extent({5}, {2, 3}).first, -1);
 }
