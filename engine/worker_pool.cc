@@ -15,6 +15,7 @@
 
 #include <sched.h>
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -29,6 +30,7 @@ namespace {
 constexpr uint64_t kSearching = 1;
 constexpr uint64_t kSleeping = uint64_t{1} << 32;
 constexpr int kSearchRounds = 200;  // about 10 microseconds, less where others want the core
+constexpr std::chrono::microseconds kLinger{200};
 
 uint32_t searching(uint64_t idle) noexcept { return static_cast<uint32_t>(idle); }
 uint32_t sleeping(uint64_t idle) noexcept { return static_cast<uint32_t>(idle >> 32); }
@@ -170,6 +172,29 @@ Task* WorkerPool::take_for_guest(ThreadState& state) {
   return queues_.pop_for_guest(state.inbox_cursor++);
 }
 
+// Where a worker has helped with a loop, another loop is likely soon: the next operator of a network. To be woken for it
+// takes long, and the kernel may put it behind the caller on the caller's core. So it stays awake for a while, and counts as
+// busy: it looks at all queues as a sleeper does before it sleeps.
+Task* WorkerPool::linger(Worker& worker) {
+  worker.helped = false;
+  auto end = std::chrono::steady_clock::now() + kLinger;
+  for (int round = 1;; ++round) {
+    if (Task* const task = take(worker)) return task;
+    if (team_wants_help()) {
+      help(worker);
+      end = std::chrono::steady_clock::now() + kLinger;
+    } else if (round % 16 != 0) {
+      cpu_relax();
+    } else if (std::chrono::steady_clock::now() > end || stopping_.load(std::memory_order_relaxed)) {
+      break;
+    } else {
+      sched_yield();
+    }
+  }
+  worker.helped = false;
+  return nullptr;
+}
+
 // Looks for work for a while, then sleeps. Returns null when the pool stops and nothing is ready. Its core is free for
 // others meanwhile.
 Task* WorkerPool::search(Worker& worker) {
@@ -180,12 +205,16 @@ Task* WorkerPool::search(Worker& worker) {
 }
 
 Task* WorkerPool::search_or_sleep(Worker& worker) {
+  if (worker.helped) {
+    if (Task* const task = linger(worker)) return task;
+  }
   Group& group = group_of(worker);
   uint64_t idle = group.idle.load(std::memory_order_relaxed);
   bool searches = searching(idle) == 0 && group.idle.compare_exchange_strong(idle, idle + kSearching);
   for (;;) {
     Task* task = nullptr;
     if (searches) searches = search_actively(worker, &task);
+    if (task == nullptr && worker.helped) task = linger(worker);
     if (task != nullptr) return task;
     group.idle.fetch_add(searches ? kSleeping - kSearching : kSleeping, std::memory_order_seq_cst);
     if (has_work_or_loop() || stopping_.load(std::memory_order_seq_cst)) {
@@ -235,7 +264,7 @@ void WorkerPool::leave_search(Worker& worker) noexcept {
 
 void WorkerPool::help(Worker& worker) {
   engine_.worker_helps();
-  team_->help(worker.index);
+  worker.helped = team_->help(worker.index) || worker.helped;
 }
 
 // Takes a permit; false if there was none after a sleep.

@@ -24,7 +24,8 @@ class WorkerPool;
 struct alignas(64) Worker {
   WorkerPool* pool = nullptr;
   int index = 0;
-  int cores = 0;  // core tokens that it holds: one while awake, if there was one
+  int cores = 0;        // core tokens that it holds: one while awake, if there was one
+  bool helped = false;  // with a loop, since it last looked for work
   std::thread thread;
   std::atomic<int64_t> ran{0};  // tasks out of the queues
 };
@@ -94,6 +95,7 @@ class WorkerPool {
   static int wake_in(Group& group, int count) noexcept;
   Task* take(Worker& worker);
   Task* search(Worker& worker);
+  Task* linger(Worker& worker);
   Task* search_or_sleep(Worker& worker);
   bool search_actively(Worker& worker, Task** task);
   void leave_search(Worker& worker) noexcept;

@@ -179,6 +179,31 @@ TEST_F(WorkerPoolTest, IdleWorkersHelpWithALoop) {
   pool_->stop();  // before the team is gone
 }
 
+// Tasks and loops come while helpers still wait for the next loop, just when they stop waiting, and when they sleep.
+TEST_F(WorkerPoolTest, HelpersThatWaitForTheNextLoopMissNothing) {
+  Team team;
+  make_pool(2, &team);
+  team.set_crew(pool_.get());
+  pool_->start();
+  for (int round = 0; round < 400; ++round) {
+    std::latch together(3);
+    const auto part = [](void* latch, int64_t) { static_cast<std::latch*>(latch)->arrive_and_wait(); };
+    team.run(2, 3, part, &together);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(round);
+    while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    std::atomic<int> left{round % 3};
+    for (int i = 0; i < round % 3; ++i)
+      submit([&](RunContext&) { left.fetch_sub(1); }, static_cast<int16_t>(i - 1));
+    wait_until_none(left);
+  }
+  std::this_thread::sleep_for(50ms);
+  const auto before = cpu_time();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(cpu_time() - before, 100ms) << "they do not fall asleep";
+  team.set_crew(nullptr);
+  pool_->stop();
+}
+
 TEST_F(WorkerPoolTest, StopRunsWhatIsReadyAndEndsTheThreads) {
   make_pool(3);
   for (int round = 0; round < 20; ++round) {
