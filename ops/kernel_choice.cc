@@ -17,7 +17,7 @@ void append(std::span<const TensorView> views, Words& words) {
   }
 }
 
-constexpr double kNsPerCore = 20'000;  // work below this is not worth another core
+constexpr double kNsPerCore = 10'000;  // work below this is not worth another core
 
 // Everything that a choice may depend on.
 void append(const KernelSpec& spec, const ChoiceContext& context, Words& words) {

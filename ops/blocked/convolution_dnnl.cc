@@ -40,12 +40,14 @@ using dnnl::algorithm;
 using Params = BlockedConvParams;
 
 constexpr int64_t kFewestPieces = 4;
-constexpr int64_t kFewestFilters = 32;  // of a piece
 
-// How a convolution is cut into pieces, by its shape alone: some whole images, or some filters of one image.
-struct Pieces {
-  int64_t images, parts;
-  int64_t count(const ConvGeometry& g) const { return g.batch / images * parts; }
+bool is_depthwise(const ConvGeometry& g) { return g.groups > 1 && g.channels == 1 && g.filters == 1; }
+
+// How a convolution is cut, by its shape alone: pieces of some whole images, or of some filters of one image.
+struct Cut {
+  int64_t images = 1;
+  std::vector<int64_t>
+      filters;  // of each part of an image, all groups together; whole blocks, but for the last
 };
 
 int64_t images_of(const ConvGeometry& g, int64_t pixels) {
@@ -54,18 +56,36 @@ int64_t images_of(const ConvGeometry& g, int64_t pixels) {
   return images;
 }
 
-Pieces cut(const ConvGeometry& g, algorithm how) {
-  const int64_t images = images_of(g, how == algorithm::convolution_winograd ? 392 : 128);
-  if (g.batch / images >= kFewestPieces) return {images, 1};
-  const int64_t block = channel_block(), unit = g.groups > 1 ? g.groups : g.filters / block;
-  const int64_t filters = g.groups * g.filters;
-  const bool whole = g.groups > 1 ? (g.channels * g.groups) % block == 0 : g.filters % block == 0;
+// Parts that differ by at most one block. Winograd's method transforms the data for each part, which few filters do not pay.
+std::vector<int64_t> cut_blocks(int64_t filters, int64_t most, algorithm how) {
+  const int64_t block = channel_block(), blocks = (filters + block - 1) / block;
+  const int64_t fewest = std::max<int64_t>(1, (how == algorithm::convolution_winograd ? 32 : 16) / block);
+  const int64_t parts = std::clamp<int64_t>(blocks / fewest, 1, most);
+  std::vector<int64_t> sizes;
+  for (int64_t part = 0; part < parts; ++part)
+    sizes.push_back((blocks / parts + (part < blocks % parts ? 1 : 0)) * block);
+  sizes.back() -= blocks * block - filters;
+  return sizes;
+}
+
+// Parts of whole groups, and of whole blocks.
+std::vector<int64_t> cut_groups(const ConvGeometry& g, int64_t most) {
+  const int64_t block = channel_block(), filters = g.groups * g.filters;
   int64_t parts = 1;
-  for (int64_t i = 2; whole && i <= kFewestPieces / g.batch; ++i) {
-    const bool fits = unit % i == 0 && filters / i % block == 0 && g.groups * g.channels / i % block == 0;
-    if ((g.groups > 1 ? fits : unit % i == 0) && filters / i >= kFewestFilters) parts = i;
+  for (const int64_t i : {3, 2, 4}) {  // two cores share two parts better than three
+    if (i <= most && g.groups % i == 0 && filters / i % block == 0 && g.groups * g.channels / i % block == 0)
+      parts = i;
   }
-  return {parts > 1 ? 1 : images, parts};
+  return std::vector<int64_t>(static_cast<size_t>(parts), filters / parts);
+}
+
+Cut cut(const ConvGeometry& g, algorithm how) {
+  const int64_t images = images_of(g, how == algorithm::convolution_winograd ? 392 : 128);
+  const int64_t filters = g.groups * g.filters, most = kFewestPieces / g.batch;
+  if (g.batch / images >= kFewestPieces || most < 2) return {images, {filters}};
+  Cut made{1, g.groups == 1 || is_depthwise(g) ? cut_blocks(filters, most, how) : cut_groups(g, most)};
+  if (made.filters.size() == 1) made.images = images;
+  return made;
 }
 
 dnnl::primitive_attr with_closings(const Params& p) {
@@ -87,48 +107,83 @@ dnnl::primitive_attr with_closings(const Params& p) {
   return all;
 }
 
-// The primitive for a piece of the images.
-struct Plan {
-  ConvGeometry geometry;
-  Pieces pieces;
-  int64_t element;  // bytes of one
+// The primitive for pieces with so many filters.
+struct Primitive {
+  int64_t filters;
   Desc data, plain_weight, weight, bias, out, scratchpad;
   dnnl::primitive run;
 
-  Plan(const Params& p, algorithm how)
-      : geometry(p, p.image), pieces(cut(geometry, how)), element(size_of(p.dtype)) {
+  Primitive(const Params& p, const ConvGeometry& g, algorithm how, int64_t images, int64_t count)
+      : filters(count) {
     const auto type = p.dtype == DType::bfloat16 ? dnnl::memory::data_type::bf16 : kFloat;
-    const ConvGeometry& g = geometry;
-    const int64_t parts = pieces.parts, grouped = g.groups > 1 ? parts : 1;
+    const int64_t groups = g.groups > 1 ? filters / g.filters : 1;
     const Tag blocks = channel_block() == 16 ? Tag::nChw16c : Tag::nChw8c;
     using Dims = dnnl::memory::dims;
-    data = Desc(Dims{pieces.images, g.groups * g.channels / grouped, g.in[1], g.in[2]}, type,
-                p.plain_data ? Tag::nchw : blocks);
-    out = Desc(Dims{pieces.images, g.groups * g.filters / parts, g.out[1], g.out[2]}, type, blocks);
-    Dims dims{g.filters, g.channels, g.kernel[1], g.kernel[2]};
-    if (g.groups > 1) dims.insert(dims.begin(), g.groups / parts);
-    else dims[0] /= parts;
+    data = Desc(Dims{images, groups * g.channels, g.in[1], g.in[2]}, type, p.plain_data ? Tag::nchw : blocks);
+    out = Desc(Dims{images, filters, g.out[1], g.out[2]}, type, blocks);
+    Dims dims{filters / groups, g.channels, g.kernel[1], g.kernel[2]};
+    if (g.groups > 1) dims.insert(dims.begin(), groups);
     plain_weight = Desc(dims, type, g.groups > 1 ? Tag::goihw : Tag::oihw);
-    bias = Desc(Dims{g.groups * g.filters / parts}, type, Tag::a);
+    bias = Desc(Dims{filters}, type, Tag::a);
     const auto pair = [](const int64_t* sizes) { return Dims{sizes[1], sizes[2]}; };
     Dims dilates = pair(g.dilate);
     for (auto& step : dilates) --step;
     const Desc any(dims, type, Tag::any);
     constexpr auto kKind = dnnl::prop_kind::forward_inference;
-    using Primitive = dnnl::convolution_forward;
+    using Forward = dnnl::convolution_forward;
     const auto attributes = with_closings(p);
-    const auto d = p.no_bias ? describe_with<Primitive>(attributes, kKind, how, data, any, out,
-                                                        pair(g.stride), dilates, pair(g.pad), pair(g.pad))
-                             : describe_with<Primitive>(attributes, kKind, how, data, any, bias, out,
-                                                        pair(g.stride), dilates, pair(g.pad), pair(g.pad));
+    const auto d = p.no_bias ? describe_with<Forward>(attributes, kKind, how, data, any, out, pair(g.stride),
+                                                      dilates, pair(g.pad), pair(g.pad))
+                             : describe_with<Forward>(attributes, kKind, how, data, any, bias, out,
+                                                      pair(g.stride), dilates, pair(g.pad), pair(g.pad));
     weight = d.weights_desc();
     scratchpad = d.scratchpad_desc();
-    run = Primitive(d);
+    run = Forward(d);
   }
-  int64_t weight_bytes() const {
-    return floats(weight) * static_cast<int64_t>(sizeof(float));
-  }                                                                                // of one part
-  int64_t weight_size() const { return pieces.parts * weight_bytes() / element; }  // of all
+  int64_t weight_bytes() const { return floats(weight) * static_cast<int64_t>(sizeof(float)); }
+};
+
+// A part of an image: where it begins in what it reads and writes, in bytes.
+struct Part {
+  size_t primitive;
+  int64_t data, plain_weight, weight, bias, out, out_bytes;
+};
+
+struct Plan {
+  ConvGeometry geometry;
+  int64_t images;  // of a piece
+  std::vector<Primitive> primitives;
+  std::vector<Part> parts;
+  int64_t weight_size = 0;       // elements of all parts
+  int64_t scratchpad_bytes = 0;  // the most that a piece needs
+
+  Plan(const Params& p, algorithm how) : geometry(p, p.image) {
+    const ConvGeometry& g = geometry;
+    const Cut pieces = cut(g, how);
+    images = pieces.images;
+    const int64_t element = size_of(p.dtype), block = channel_block();
+    int64_t first = 0, weight_bytes = 0;
+    for (const int64_t filters : pieces.filters) {
+      const auto found =
+          std::ranges::find_if(primitives, [&](const Primitive& of) { return of.filters == filters; });
+      const auto place = static_cast<size_t>(found - primitives.begin());
+      if (found == primitives.end()) primitives.emplace_back(p, g, how, images, filters);
+      const Primitive& primitive = primitives[place];
+      const int64_t data = g.groups > 1 ? first / g.filters * g.channels * g.in[1] * g.in[2] : 0;
+      const int64_t pixels = g.out_size(), padded = (filters + block - 1) / block * block;
+      parts.push_back({place, data * element, first * g.depth() * element, weight_bytes, first * element,
+                       first * pixels * element, images * padded * pixels * element});
+      first += filters;
+      weight_bytes += primitive.weight_bytes();
+      scratchpad_bytes =
+          std::max(scratchpad_bytes, floats(primitive.scratchpad) * static_cast<int64_t>(sizeof(float)));
+    }
+    weight_size = weight_bytes / element;
+  }
+  int64_t count() const { return geometry.batch / images * static_cast<int64_t>(parts.size()); }
+  bool has_weights_of(const Plan& other) const {
+    return std::ranges::equal(primitives, other.primitives, {}, &Primitive::weight, &Primitive::weight);
+  }
 };
 
 bool is_for_winograd(const ConvGeometry& g) {
@@ -159,28 +214,33 @@ class PreparedWeight final : public KernelState {
  public:
   static constexpr const char* kOperator = "Convolution";
   PreparedWeight(const Params& p, const KernelSpec&) : plan_(make_plan(p)) {
-    const dnnl::reorder::primitive_desc d(cpu(), plan_.plain_weight, cpu(), plan_.weight, attributes());
-    scratchpad_ = d.scratchpad_desc();
-    reorder_ = dnnl::reorder(d);
-    scratch_bytes = static_cast<size_t>(floats(scratchpad_)) * sizeof(float);
+    for (const Primitive& of : plan_.primitives) {
+      const dnnl::reorder::primitive_desc d(cpu(), of.plain_weight, cpu(), of.weight, attributes());
+      reorders_.push_back({dnnl::reorder(d), d.scratchpad_desc()});
+      scratch_bytes =
+          std::max(scratch_bytes, static_cast<size_t>(floats(d.scratchpad_desc())) * sizeof(float));
+    }
   }
 
   void run(const Params&, const KernelArgs& args) const {
     const OneThread one_thread(*args.context);
-    Pointer plain(plan_.plain_weight), inner(plan_.weight), scratchpad(scratchpad_);
-    const ConvGeometry& g = plan_.geometry;
-    const int64_t bytes = g.groups * g.filters * g.depth() / plan_.pieces.parts * plan_.element;
-    for (int64_t part = 0; part < plan_.pieces.parts; ++part) {
-      execute(reorder_, {{DNNL_ARG_FROM, plain.at(bytes_of(args.in[0]) + part * bytes)},
-                         {DNNL_ARG_TO, inner.at(bytes_of(args.out[0]) + part * plan_.weight_bytes())},
-                         {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
+    for (const Part& part : plan_.parts) {
+      const Primitive& of = plan_.primitives[part.primitive];
+      const Reorder& reorder = reorders_[part.primitive];
+      Pointer plain(of.plain_weight), inner(of.weight), scratchpad(reorder.scratchpad);
+      execute(reorder.run, {{DNNL_ARG_FROM, plain.at(bytes_of(args.in[0]) + part.plain_weight)},
+                            {DNNL_ARG_TO, inner.at(bytes_of(args.out[0]) + part.weight)},
+                            {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
     }
   }
 
  private:
+  struct Reorder {
+    dnnl::reorder run;
+    Desc scratchpad;
+  };
   const Plan plan_;
-  Desc scratchpad_;
-  dnnl::reorder reorder_;
+  std::vector<Reorder> reorders_;  // one a primitive
 };
 
 class BlockedConvolution final : public KernelState {
@@ -188,41 +248,42 @@ class BlockedConvolution final : public KernelState {
   static constexpr const char* kOperator = "Convolution";
   BlockedConvolution(const Params& p, const KernelSpec& spec)
       : plan_(make_plan(p)),
-        count_(plan_.pieces.count(plan_.geometry)),
-        slots_(static_cast<int>(std::min<int64_t>(std::min(spec.cores, ScratchSlots::kMost), count_))) {
-    scratch_bytes = static_cast<size_t>(slots_ * floats(plan_.scratchpad)) * sizeof(float);
+        slots_(
+            static_cast<int>(std::min<int64_t>(std::min(spec.cores, ScratchSlots::kMost), plan_.count()))) {
+    scratch_bytes = static_cast<size_t>(slots_ * plan_.scratchpad_bytes);
   }
 
   void run(const Params& p, const KernelArgs& args) const {
     const OneThread one_thread(*args.context);
-    std::unique_ptr<Session> session = sessions_.take([this] {
+    const size_t kinds = plan_.primitives.size();
+    std::unique_ptr<Session> session = sessions_.take([&] {
       auto made = std::make_unique<Session>();
-      made->reserve(static_cast<size_t>(slots_));
-      for (int slot = 0; slot < slots_; ++slot) made->emplace_back(plan_);
+      made->reserve(static_cast<size_t>(slots_) * kinds);
+      for (int slot = 0; slot < slots_; ++slot) {
+        for (const Primitive& of : plan_.primitives) made->emplace_back(of);
+      }
       return made;
     });
-    const size_t slot_bytes = static_cast<size_t>(floats(plan_.scratchpad)) * sizeof(float);
-    ScratchSlots slots(args.scratch, slot_bytes, slots_);
-    const ConvGeometry& g = plan_.geometry;
-    const int64_t parts = plan_.pieces.parts, images = plan_.pieces.images;
+    ScratchSlots slots(args.scratch, static_cast<size_t>(plan_.scratchpad_bytes), slots_);
+    const auto parts = static_cast<int64_t>(plan_.parts.size());
     const int64_t data_image = bytes_of_image(args.in[0]), out_image = bytes_of_image(args.out[0]);
-    const int64_t out_part = out_image / parts, bias_part = g.groups * g.filters / parts * plan_.element;
     const std::byte *const data = bytes_of(args.in[0]), *const weight = bytes_of(args.in[1]);
     const std::byte* const bias = p.no_bias ? nullptr : bytes_of(args.in[2]);
     const std::byte* const added = p.add ? bytes_of(args.in[p.no_bias ? 2 : 3]) : nullptr;
     std::byte* const out = bytes_of(args.out[0]);
-    each_part(*args.context, count_, [&](int64_t i) {
-      const int64_t image = i / parts * images, part = i % parts;
+    each_part(*args.context, plan_.count(), [&](int64_t i) {
+      const int64_t image = i / parts * plan_.images;
+      const Part& part = plan_.parts[static_cast<size_t>(i % parts)];
       const ScratchSlots::Use slot(slots);
-      Bindings& bound = (*session)[static_cast<size_t>(slot.index)];
-      std::byte* const to = out + image * out_image + part * out_part;
-      if (added && added != out) std::memcpy(to, added + (to - out), static_cast<size_t>(images * out_part));
-      const int64_t group = g.groups > 1 ? part * (data_image / parts) : 0;
-      execute(plan_.run, {{DNNL_ARG_SRC, bound.data.at(data + image * data_image + group)},
-                          {DNNL_ARG_WEIGHTS, bound.weight.at(weight + part * plan_.weight_bytes())},
-                          {DNNL_ARG_DST, bound.out.at(to)},
-                          {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(slot.as<float>())},
-                          {DNNL_ARG_BIAS, bound.bias.at(bias ? bias + part * bias_part : nullptr)}});
+      Bindings& bound = (*session)[static_cast<size_t>(slot.index) * kinds + part.primitive];
+      std::byte* const to = out + image * out_image + part.out;
+      if (added && added != out) std::memcpy(to, added + (to - out), static_cast<size_t>(part.out_bytes));
+      execute(plan_.primitives[part.primitive].run,
+              {{DNNL_ARG_SRC, bound.data.at(data + image * data_image + part.data)},
+               {DNNL_ARG_WEIGHTS, bound.weight.at(weight + part.weight)},
+               {DNNL_ARG_DST, bound.out.at(to)},
+               {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(slot.as<float>())},
+               {DNNL_ARG_BIAS, bound.bias.at(bias ? bias + part.bias : nullptr)}});
     });
     sessions_.give_back(std::move(session));
   }
@@ -230,17 +291,16 @@ class BlockedConvolution final : public KernelState {
  private:
   struct Bindings {
     Pointer data, weight, bias, out, scratchpad;
-    explicit Bindings(const Plan& plan)
-        : data(plan.data), weight(plan.weight), bias(plan.bias), out(plan.out), scratchpad(plan.scratchpad) {}
+    explicit Bindings(const Primitive& of)
+        : data(of.data), weight(of.weight), bias(of.bias), out(of.out), scratchpad(of.scratchpad) {}
   };
-  using Session = std::vector<Bindings>;
+  using Session = std::vector<Bindings>;  // by slot, then by primitive
 
-  int64_t bytes_of_image(const TensorView& view) const {
-    return view.shape.size() / view.shape[0] * plan_.element;
+  static int64_t bytes_of_image(const TensorView& view) {
+    return static_cast<int64_t>(view.bytes()) / view.shape[0];
   }
 
   const Plan plan_;
-  const int64_t count_;
   const int slots_;
   mutable Spares<Session> sessions_;
 };
@@ -271,11 +331,13 @@ void infer_type(const Params& p, TypeInfer& t) {
   t.unify_all();
 }
 
-double cost(const Params& p, const KernelSpec&) {
+// Arithmetic, or where each channel is a group, moving the data.
+double cost(const Params& p, const KernelSpec& spec) {
   const ConvGeometry g(p, p.image);
-  constexpr double kFlopsPerNanosecond = 200;
-  return 1000 + 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth()) /
-                    kFlopsPerNanosecond;
+  constexpr double kFlopsPerNanosecond = 120, kNsPerByte = 0.04;
+  const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth());
+  const auto bytes = static_cast<double>(spec.in[0].bytes() + spec.out[0].bytes());
+  return 1000 + std::max(flops / kFlopsPerNanosecond, bytes * kNsPerByte);
 }
 
 Ref<const AttrsBase> close(const Params& p, Closing closing) {
@@ -284,7 +346,7 @@ Ref<const AttrsBase> close(const Params& p, Closing closing) {
   added.add = true;
   Ref<const AttrsBase> closed = closing ? clamped(p, *closing) : make_attrs(std::move(added));
   const auto plan = find_plan(closed->as<Params>());
-  if (!plan || plan->weight != make_plan(p).weight) return {};  // the weight is ready already
+  if (!plan || !plan->has_weights_of(make_plan(p))) return {};  // the weight is ready already
   return closed;
 }
 
@@ -298,9 +360,8 @@ double padding(int64_t channels) {
 
 bool is_worth_it(const ConvGeometry& g, bool data_is_blocked) {
   if (g.groups > 1) {
-    const bool depthwise = g.channels == 1 && g.filters == 1;
-    return depthwise ? padding(g.groups) <= kMostPadding
-                     : g.channels % channel_block() == 0 && g.filters % channel_block() == 0;
+    return is_depthwise(g) ? padding(g.groups) <= kMostPadding
+                           : g.channels % channel_block() == 0 && g.filters % channel_block() == 0;
   }
   if (padding(g.filters) > kMostPadding) return false;
   // A network's first layer, which oneDNN has kernels for.
@@ -326,7 +387,7 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
   const auto find = [&]() -> std::optional<Plan> {
     auto plan = find_plan(blocked);
     const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
-    if (plan && static_cast<double>(plan->weight_size()) > most) return {};
+    if (plan && static_cast<double>(plan->weight_size) > most) return {};
     return plan;
   };
   auto plan = find();
@@ -335,7 +396,7 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
     plan = find();
   }
   if (!plan) return {};
-  blocked.weight_size = plan->weight_size();
+  blocked.weight_size = plan->weight_size;
   BlockedForm form{"_blocked_convolution", {}, {Input::blocked, Input::prepared}, "_blocked_conv_weight"};
   if (blocked.plain_data) form.inputs[0] = Input::plain;
   if (!p.no_bias) form.inputs.push_back(Input::plain);
