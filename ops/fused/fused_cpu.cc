@@ -14,9 +14,10 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kCacheBytes = 24 << 10;  // what all arrays have of one block: most of the first cache
-constexpr int64_t kShortestBlock = 512;    // elements, so that calls of kernels cost little beside their work
-constexpr int64_t kLongestBlock = 4096;
+// What all arrays have of one block: a little more than the first cache holds, so that there are fewer calls of kernels.
+constexpr int64_t kCacheBytes = 48 << 10;
+constexpr int64_t kShortestBlock = 512;  // elements, so that calls of kernels cost little beside their work
+constexpr int64_t kLongestBlock = 8192;
 
 // Where operands of steps lie: inputs, outputs, then pieces of scratch memory: of inputs that are gathered, and of results.
 struct Places {
@@ -220,6 +221,20 @@ class FusedState final : public KernelState {
     }
   }
 
+  // Asks for a part of the next block's inputs while a step works on this one, so that memory and arithmetic overlap.
+  void fetch_ahead(const Pointers& pointers, int64_t block, size_t step, size_t steps) const {
+    constexpr int64_t kLine = 64;
+    for (size_t i = 0; i < places_.inputs + places_.outputs; ++i) {
+      const int64_t bytes = pointers.block_bytes[i];
+      if (bytes < kLine * static_cast<int64_t>(steps)) continue;
+      const std::byte* const from = pointers.at[i] + block * bytes;
+      const int64_t lines = bytes / kLine,
+                    first = lines * static_cast<int64_t>(step) / static_cast<int64_t>(steps),
+                    last = lines * (static_cast<int64_t>(step) + 1) / static_cast<int64_t>(steps);
+      for (int64_t line = first; line < last; ++line) __builtin_prefetch(from + line * kLine, 0, 2);
+    }
+  }
+
   void run_blocks(const Calls& calls, int64_t elements, int64_t begin, int64_t end, const Pointers& pointers,
                   const KernelArgs& args) const {
     if (begin == end) return;
@@ -238,6 +253,7 @@ class FusedState final : public KernelState {
       }
       size_t view = 0;
       for (size_t i = 0; i < calls.calls.size(); ++i) {
+        if (block + 1 < end) fetch_ahead(pointers, block + 1, i, calls.calls.size());
         const Call& call = calls.calls[i];
         const size_t first = view;
         for (const int operand : call.step->operands) {
