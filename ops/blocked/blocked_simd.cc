@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -36,43 +37,79 @@ T rounded(float value) {
   }
 }
 
+// The channels of a pixel as one value, which stays in registers: an array that a loop joins others to would lie in memory.
+// By reference, since how such values are returned depends on the instruction set.
+template <int B>
+struct Channels;
+template <>
+struct Channels<16> {
+  typedef float Values __attribute__((vector_size(64)));
+  typedef uint32_t Words __attribute__((vector_size(64)));
+  typedef uint16_t Halves __attribute__((vector_size(32)));
+};
+template <>
+struct Channels<8> {
+  typedef float Values __attribute__((vector_size(32)));
+  typedef uint32_t Words __attribute__((vector_size(32)));
+  typedef uint16_t Halves __attribute__((vector_size(16)));
+};
+
+template <int B>
+void load(const float* from, typename Channels<B>::Values& values) {
+  std::memcpy(&values, from, sizeof values);
+}
+template <int B>
+void load(const bfloat16* from, typename Channels<B>::Values& values) {
+  typename Channels<B>::Halves halves;
+  std::memcpy(&halves, from, sizeof halves);
+  const typename Channels<B>::Words words = __builtin_convertvector(halves, typename Channels<B>::Words)
+                                            << 16;
+  std::memcpy(&values, &words, sizeof values);
+}
+template <int B, class T>
+void store(const typename Channels<B>::Values& values, T* to) {
+#pragma omp simd
+  for (int i = 0; i < B; ++i) to[i] = rounded<T>(values[i]);
+}
+
 // Joins all pixels of each window, and finishes the result.
 template <class T, int B, class Join, class Finish>
 void pool(const BlockedWindows& rows, const BlockedWindows& columns, float start, const T* in, T* out,
           Join join, Finish finish) {
+  using Values = typename Channels<B>::Values;
   for (int64_t h = 0; h < rows.out; ++h) {
     const Span y = window(rows, h);
     for (int64_t w = 0; w < columns.out; ++w, out += B) {
       const Span x = window(columns, w);
-      float result[B];
-      for (float& value : result) value = start;
+      Values result = Values{} + start, value;
       for (int64_t row = y.begin; row < y.end; ++row) {
         const T* pixel = in + (row * columns.in + x.begin) * B;
         for (int64_t column = x.begin; column < x.end; ++column, pixel += B) {
-#pragma omp simd
-          for (int i = 0; i < B; ++i) result[i] = join(result[i], static_cast<float>(pixel[i]));
+          load<B>(pixel, value);
+          join(result, value);
         }
       }
-      const float factor = finish(y, x);
-#pragma omp simd
-      for (int i = 0; i < B; ++i) out[i] = rounded<T>(result[i] * factor);
+      result *= finish(y, x);
+      store<B>(result, out);
     }
   }
 }
 
 template <class T, int B>
 void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out) {
+  using Values = typename Channels<B>::Values;
   pool<T, B>(
       rows, columns, -std::numeric_limits<float>::infinity(), in, out,
-      [](float a, float b) { return (b > a) | (b != b) ? b : a; },  // NaN is the largest
+      [](Values& most, const Values& x) { most = (x > most) | (x != x) ? x : most; },  // NaN is the largest
       [](const Span&, const Span&) { return 1.0f; });
 }
 
 template <class T, int B>
 void average_pool(const BlockedWindows& rows, const BlockedWindows& columns, bool with_pad, const T* in,
                   T* out) {
+  using Values = typename Channels<B>::Values;
   pool<T, B>(
-      rows, columns, 0, in, out, [](float a, float b) { return a + b; },
+      rows, columns, 0, in, out, [](Values& sum, const Values& x) { sum += x; },
       [&](const Span& y, const Span& x) {
         const int64_t count = with_pad ? y.counted * x.counted : (y.end - y.begin) * (x.end - x.begin);
         return 1.0f / static_cast<float>(count);
