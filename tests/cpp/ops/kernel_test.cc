@@ -89,7 +89,7 @@ TEST_F(PreparedKernels, AreFoundAgainByGeometryAttributesTypesAndMode) {
 TEST_F(PreparedKernels, GetAsManyCoresAsTheWorkIsWorth) {
   KernelCache cache;
   EXPECT_EQ(static_cast<const Scale&>(*choose(cache, {10}).state).cores, 1);    // 10 us
-  EXPECT_EQ(static_cast<const Scale&>(*choose(cache, {60}).state).cores, 3);    // 60 us
+  EXPECT_EQ(static_cast<const Scale&>(*choose(cache, {30}).state).cores, 3);    // 30 us
   EXPECT_EQ(static_cast<const Scale&>(*choose(cache, {4000}).state).cores, 4);  // all that there are
 }
 

@@ -27,7 +27,7 @@ const std::map<std::string, Sample>& special_samples() {
                                   {"num_filter", "16"},
                                   {"no_bias", "True"},
                                   {"image", "(1, 16, 4, 4)"},
-                                  {"weight_floats", "256"}};
+                                  {"weight_size", "256"}};
   static const std::map<std::string, Sample> samples = {
       {"_arange", {{}, {{"stop", "4"}}}},
       {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
