@@ -183,3 +183,16 @@ def test_bfloat16_networks_stay_in_blocks():
     assert sum(" _blocked_norm " in line for line in blocked) == 1, plan
     assert all(" bfloat16 " in line for line in blocked), plan
     assert "amp_cast" not in "".join(line for line in plan.splitlines() if "weight" in line), plan
+
+
+def test_blocks_cast_to_bfloat16():
+    net = small_network()
+    x = mx.nd.random.normal(shape=(2, 3, 16, 16))
+    expected = net(x).asnumpy()
+    net.cast("bfloat16")
+    assert {str(p.dtype) for name, p in net.collect_params().items() if "batchnorm" in name} == {"float32"}
+    eager = net(x.astype("bfloat16")).astype("float32").asnumpy()
+    net.hybridize()
+    hybrid = net(x.astype("bfloat16")).astype("float32").asnumpy()
+    for got in (eager, hybrid):  # eight bits a number
+        assert np.linalg.norm(got - expected) < 0.02 * np.linalg.norm(expected)

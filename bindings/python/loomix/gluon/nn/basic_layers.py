@@ -6,8 +6,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ... import _core
 from ... import ndarray as nd
 from ... import symbol as sym
 from ..._arguments import as_number, as_whole, expect
@@ -325,8 +324,9 @@ class BatchNorm(_Norm):
         self.running_var = self._make("running_var", False, shape, running_variance_initializer, False)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Casts the parameters; those of float16 networks stay float32."""
-        super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
+        """Casts the parameters; those of float16 and bfloat16 networks stay float32."""
+        halves = [_core.dtype_number(half) for half in ("float16", "bfloat16")]
+        super().cast("float32" if _core.dtype_number(dtype) in halves else dtype)
 
     def __repr__(self) -> str:
         texts = [f"{key}={value!r}" for key, value in self._kwargs.items()]
