@@ -80,6 +80,7 @@ class Reader {
     const Json& arg_nodes = member(graph, "arg_nodes", Json::value_t::array, "the graph");
     const Json& heads = member(graph, "heads", Json::value_t::array, "the graph");
     count_outputs(graph, nodes.size());
+    all_ = &nodes;
     for (const Json& node : nodes) read_node(node);
     for (const Json& id : arg_nodes) {
       const auto at = integer(id, 0, size(), "an entry of 'arg_nodes'");
@@ -123,6 +124,24 @@ class Reader {
     return {nodes_[entry.node], entry.index};
   }
 
+  // Nodes come after their inputs. Says more than a number out of range would.
+  void check_order(const Json& input, const std::string& what) const {
+    if (!input.is_array() || input.empty() || !input[0].is_number_unsigned()) return;
+    const auto id = input[0].get<uint64_t>();
+    if (id < nodes_.size()) return;
+    if (id >= all_->size())
+      fail(fmt::format("{} is node {}; the graph has {} nodes.", what, id, all_->size()));
+    if (id == nodes_.size()) fail(what + " is the node itself.");
+    const Json& other = (*all_)[id];
+    const auto name = other.is_object() ? other.find("name") : other.end();
+    fail(fmt::format(
+        "{} is node {}{}, which comes after it; the inputs of a node come before it, so this is a "
+        "cycle, or the nodes are in a wrong order.",
+        what, id,
+        name != other.end() && name->is_string() ? fmt::format(" ('{}')", name->get<std::string>())
+                                                 : std::string()));
+  }
+
   void read_node(const Json& json) {
     if (!json.is_object()) fail(where() + " is not an object.");
     allow_keys(
@@ -139,8 +158,9 @@ class Reader {
     for (const char* key : {"param", "attr", "attrs"}) read_dict(json, key, *node);
     const Json& inputs = member(json, "inputs", Json::value_t::array, where());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Entry entry =
-          read_entry(inputs[i], size(), fmt::format("input {} of {} ('{}')", i, where(), node->name));
+      const std::string what = fmt::format("input {} of {} ('{}')", i, where(), node->name);
+      check_order(inputs[i], what);
+      const Entry entry = read_entry(inputs[i], size(), what);
       node->inputs.push_back(use(entry));
       if (!node->op && entry.version > 0) node->unknown_mutated.push_back(static_cast<int>(i));
     }
@@ -188,6 +208,7 @@ class Reader {
   const ops::OpTable& table_;
   const int version_;
   const int level_;
+  const Json* all_ = nullptr;  // the nodes as the text has them
   std::vector<Ref<SymbolNode>> nodes_;
   std::vector<int> declared_outputs_;
 };

@@ -94,6 +94,10 @@ std::optional<BlockedForm> concat_form(const ConcatParams& p, const KernelSpec& 
 
 }  // namespace
 
+bool converts_layout(const OpDef& op) {
+  return op.name == "_block_channels" || op.name == "_unblock_channels";
+}
+
 void register_blocked(OpTable& table) {
   table.add_hidden<NoParams>("_block_channels", {"data"})
       .infer_shape([](const NoParams&, ShapeInfer& s) {

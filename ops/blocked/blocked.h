@@ -30,6 +30,9 @@ Shape blocked_shape(const Shape& image);
 // Whether its channels fill the last block.
 inline bool fills_blocks(const Shape& image) { return image[1] % channel_block() == 0; }
 
+// Whether an operator only brings images into blocks, or back.
+bool converts_layout(const OpDef& op);
+
 struct UnblockParams {
   int64_t channels = 0;
   static void fields(FieldList<UnblockParams>& f) {

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "ndarray/copy.h"
-#include "symbol/passes/end_pass.h"
 #include "symbol/passes/prune.h"
 
 namespace loomix {
@@ -36,7 +35,7 @@ Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, D
       new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
   executor->check_arrays();
   executor->make_outputs();
-  if (executor->options_.plan.memory_budget > 0) executor->check_budget();
+  if (executor->options_.plan.memory_budget > 0 && !executor->options_.plan_only) executor->check_budget();
   return executor;
 }
 
@@ -120,7 +119,7 @@ void BoundExecutor::make_outputs() {
     Node& node = graph_[id];
     if (node.op && node.op->instantiate) node.attrs = node.op->instantiate(*node.attrs);
   }
-  end_pass("prune", graph_);
+  end("prune", graph_);
   const Graph& graph = graph_;
   const auto mutated = mutated_variables(graph);
   int argument = 0, state = 0;
@@ -149,8 +148,7 @@ void BoundExecutor::make_outputs() {
       array = NDArray::sparse(runtime_.engine(), stype, known.shapes[index[output]],
                               known.dtypes[index[output]], devices[output.node]);
     } else if (array.is_none()) {
-      array = NDArray(runtime_.engine(), known.shapes[index[output]], known.dtypes[index[output]],
-                      devices[output.node]);
+      array = new_array(known.shapes[index[output]], known.dtypes[index[output]], devices[output.node]);
     }
     outputs_.push_back(array);
   }
@@ -402,17 +400,6 @@ void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {
   monitor_inputs_ = inputs;
   for (auto& program : programs_) program.reset();
   options_.plan.own_memory = static_cast<bool>(monitor_);
-}
-
-std::string BoundExecutor::explain(RunMode mode) {
-  const Program& own = program(mode);  // compiled first: that makes what is held, too
-  return own.explain() + explain_held(mode);
-}
-
-std::string BoundExecutor::explain_held(RunMode mode) const {
-  if (mode != RunMode::inference || !held_.program) return {};
-  return fmt::format("held until an argument changes: {:.2f} MB, by {} calls\n",
-                     static_cast<double>(held_.bytes) / (1 << 20), held_.program->num_calls());
 }
 
 Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string, Shape>> shapes,

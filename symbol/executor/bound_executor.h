@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbol/executor/pass_log.h"
 #include "symbol/executor/program.h"
 #include "symbol/passes/place.h"
 #include "symbol/symbol.h"
@@ -17,6 +18,9 @@
 namespace loomix {
 
 class BoundExecutor;
+
+// With a shape and a type, but no memory: for executors that only plan. No task may use it.
+NDArray array_without_memory(engine::Engine& engine, const Shape& shape, DType dtype, Device device);
 
 // Gradients can be had in both modes of the operators. Inference as a rule keeps nothing for them.
 enum class RunMode : uint8_t { inference, training, inference_with_gradients };
@@ -32,6 +36,7 @@ struct BoundArrays {
 
 struct BindOptions {
   PlanOptions plan;
+  bool plan_only = false;  // arrays have no memory, and nothing can run: to look at what is compiled
   std::map<std::string, Device> groups;  // ctx_group -> device
   Ref<BoundExecutor> shared;  // whose planned memory is used, too; passes of the two in turn cost least
 };
@@ -118,6 +123,15 @@ class BoundExecutor final : public RefCounted {
 
   // What was compiled: calls, kernels, offsets, bytes beside their lower bound.
   std::string explain(RunMode mode);
+  // The same as data, with what each pass did: for that everything is compiled a second time, without memory. Waits for the
+  // last pass, whose times it tells.
+  Explanation explanation(RunMode mode, bool compare_strategies);
+  // The mode of the last pass; before the first one, what the arrays are for.
+  RunMode explained_mode() const;
+  // Of a symbol that is bound only to look at it: nothing runs, and no array takes memory.
+  static Explanation explain_symbol(Runtime& runtime, const Symbol& symbol, Device device,
+                                    const SimpleBindRequest& request, BindOptions options, RunMode mode,
+                                    bool compare_strategies);
   const GraphPlan& plan(RunMode mode) { return program(mode).plan(); }
   PlannedBytes compare_sharing(RunMode mode) { return program(mode).compare_sharing(); }
 
@@ -154,11 +168,15 @@ class BoundExecutor final : public RefCounted {
   void update_held();
   std::string explain_held(RunMode mode) const;
   void install_monitor(Program& program) const;
+  void end(const char* pass, const Graph& graph, const Inference* known = nullptr);
+  NDArray new_array(const Shape& shape, DType dtype, Device device) const;
+  std::vector<Explanation::Array> described_arrays() const;
+  void wait_for_last_pass() const;
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
-  Graph fused(Graph graph, const Constants& constants, std::string* explanation) const;
-  Graph with_less_kept(Graph graph, const Constants& constants) const;
+  Graph fused(Graph graph, const Constants& constants, std::string* explanation);
+  Graph with_less_kept(Graph graph, const Constants& constants);
   Inference infer(const Graph& graph, const Constants& constants = {}) const;
   bool wants_gradients() const;
   // Decides how values are stored, and adds conversions; empty where all are dense. `wanted`: one a graph output.
@@ -191,7 +209,8 @@ class BoundExecutor final : public RefCounted {
     Ref<Program> program;
     Places places;
     std::vector<uint64_t> arguments, auxiliary_states;
-    int64_t bytes = 0;
+    std::vector<std::pair<Ref<const NodeInfo>, NDArray>> values;
+    int64_t bytes() const;
   };
   Held held_;
   Places places_[3];  // in their graphs
@@ -207,6 +226,7 @@ class BoundExecutor final : public RefCounted {
   bool inference_gradients_ = false;  // were asked for
   Monitor monitor_;
   bool monitor_inputs_ = false;
+  std::unique_ptr<PassLog> log_;  // while what is compiled is to be explained
 };
 
 }  // namespace loomix

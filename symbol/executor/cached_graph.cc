@@ -162,7 +162,8 @@ CachedGraph::CompiledRef CachedGraph::find(Signature signature) {
   return compiled_.front();
 }
 
-Ref<BoundExecutor> CachedGraph::bind(const Signature& signature, std::span<const NDArray> inputs) const {
+Ref<BoundExecutor> CachedGraph::bind(const Signature& signature, std::span<const NDArray> inputs,
+                                     bool plan_only) const {
   BoundArrays arrays;
   arrays.requests = signature.requests;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -171,11 +172,15 @@ Ref<BoundExecutor> CachedGraph::bind(const Signature& signature, std::span<const
   arrays.gradients.resize(arrays.arguments.size());
   BindOptions options;
   options.plan = plan_;
+  options.plan_only = plan_only;
   const Device device = signature.devices.empty() ? runtime_.default_device : signature.devices[0];
   const auto stypes = BoundExecutor::gradient_storage(runtime_, symbol_, device, arrays, options);
   for (size_t i = 0; i < arrays.arguments.size(); ++i) {
-    if (arrays.requests[i] != ops::Req::null)
-      arrays.gradients[i] = gradient_array(arrays.arguments[i], stypes[i]);
+    if (arrays.requests[i] == ops::Req::null) continue;
+    const NDArray& like = arrays.arguments[i];
+    arrays.gradients[i] = plan_only && stypes[i] == StorageType::dense
+                              ? array_without_memory(like.engine(), like.shape(), like.dtype(), like.device())
+                              : gradient_array(like, stypes[i]);
   }
   return BoundExecutor::bind(runtime_, symbol_, device, std::move(arrays), std::move(options));
 }
@@ -249,6 +254,35 @@ size_t CachedGraph::num_executors() const {
     sum += compiled->made;
   }
   return sum;
+}
+
+std::optional<Explanation> CachedGraph::explanation(bool compare_strategies) {
+  CompiledRef compiled;
+  {
+    const std::lock_guard lock(mutex_);
+    if (compiled_.empty()) return {};
+    compiled = compiled_.front();
+  }
+  const Signature& signature = compiled->signature;
+  Ref<BoundExecutor> executor;
+  {
+    const std::lock_guard lock(compiled->mutex);
+    if (!compiled->free.empty()) {
+      executor = std::move(compiled->free.back());
+      compiled->free.pop_back();
+    }
+  }
+  if (executor) {
+    Explanation result = executor->explanation(signature.mode, compare_strategies);
+    const std::lock_guard lock(compiled->mutex);
+    compiled->free.push_back(std::move(executor));
+    return result;
+  }
+  std::vector<NDArray> inputs;
+  for (size_t i = 0; i < signature.shapes.size(); ++i)
+    inputs.push_back(array_without_memory(runtime_.engine(), signature.shapes[i], signature.dtypes[i],
+                                          signature.devices[i]));
+  return bind(signature, inputs, true)->explanation(signature.mode, compare_strategies);
 }
 
 void CachedGraph::set_monitor(BoundExecutor::Monitor monitor, bool inputs) {

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ class CachedGraph final : public RefCounted {
   size_t num_signatures() const;
   // Executors that were made for them: more than one where several recorded calls were alive at once.
   size_t num_executors() const;
+  // Of the last call's signature; nothing before the first call. See BoundExecutor::explanation. It has the times of a call
+  // whose executor is free again.
+  std::optional<Explanation> explanation(bool compare_strategies);
   // For the executors of calls from now on.
   void set_monitor(BoundExecutor::Monitor monitor, bool inputs);
 
@@ -62,7 +66,8 @@ class CachedGraph final : public RefCounted {
   Signature signature_of(std::span<const NDArray> inputs, bool recording) const;
   CompiledRef find(Signature signature);
   Ref<BoundExecutor> take(Compiled& compiled, std::span<const NDArray> inputs);
-  Ref<BoundExecutor> bind(const Signature& signature, std::span<const NDArray> inputs) const;
+  Ref<BoundExecutor> bind(const Signature& signature, std::span<const NDArray> inputs,
+                          bool plan_only = false) const;
   void put_in_place(BoundExecutor& executor, std::span<const NDArray> inputs) const;
   void check(std::span<const NDArray> inputs) const;
 

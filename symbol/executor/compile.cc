@@ -93,12 +93,12 @@ Graph BoundExecutor::training_graph() {
   }
   if (!monitor_) graph = defer_scatter(std::move(graph));
   graph = prune(graph);
-  end_pass("gradient", graph);
+  end("gradient", graph);
   return graph;
 }
 
 // Only what is alive at the peak is worth making again.
-Graph BoundExecutor::with_less_kept(Graph graph, const Constants& constants) const {
+Graph BoundExecutor::with_less_kept(Graph graph, const Constants& constants) {
   if (monitor_ || options_.plan.own_memory || options_.plan.recompute_share <= 0) return graph;
   const Inference known = infer(graph, constants);
   const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
@@ -111,7 +111,7 @@ Graph BoundExecutor::with_less_kept(Graph graph, const Constants& constants) con
                     {.table = runtime_.table(),
                      .peak = plan.memory.arenas[0].peak,
                      .share = options_.plan.recompute_share});
-  end_pass("recompute", graph);
+  end("recompute", graph);
   return graph;
 }
 
@@ -133,7 +133,7 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
   };
   Simplified simple = simplify(graph, known, evaluate, outputs_.size());
   for (auto& [info, array] : simple.constants) constants.emplace(info.get(), std::move(array));
-  end_pass("simplify", simple.graph);
+  end("simplify", simple.graph);
   return std::move(simple.graph);
 }
 
@@ -165,16 +165,17 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     Graph folded = fold_norm(graph, runtime_.table(), infer(graph, constants));
     if (explanation != nullptr) *explanation += taken_in("fold_norm", graph, folded);
     graph = std::move(folded);
-    end_pass("fold_norm", graph);
+    end("fold_norm", graph);
   }
   if (options_.plan.choose_layout) {
     Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants));
     if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
     graph = std::move(in_layout);
-    end_pass("layout", graph);
+    end("layout", graph);
   }
   HeldApart apart = take_held_apart(graph);
   if (!apart.variables.empty()) hold(std::move(apart.held), apart.variables, constants);
+  if (log_) log_->note("hold", apart.rest);
   return std::move(apart.rest);
 }
 
@@ -195,8 +196,8 @@ void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> value
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueRef output = graph.outputs[i];
     const auto value = static_cast<size_t>(index[output]);
-    NDArray array(runtime_.engine(), known.shapes[value], known.dtypes[value], device_);
-    held_.bytes += array.bytes();
+    NDArray array = new_array(known.shapes[value], known.dtypes[value], device_);
+    held_.values.emplace_back(values[i], array);
     bindings.arrays.push_back({output, array});
     constants.emplace(values[i].get(), std::move(array));
   }
@@ -204,7 +205,7 @@ void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> value
   const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
   held_.program = make_ref<Program>(runtime_, std::move(graph), std::move(known), devices,
                                     std::move(bindings), false, options_.plan);
-  held_.program->make_ready(*arena_);
+  if (!options_.plan_only) held_.program->make_ready(*arena_);
 }
 
 void BoundExecutor::update_held() {
@@ -235,7 +236,7 @@ void BoundExecutor::update_held() {
 
 // Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
 // makes NaN can be named.
-Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) const {
+Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) {
   if (!options_.plan.fuse || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
       !device_.is_host())
     return graph;
@@ -244,7 +245,7 @@ Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string*
   if (!std::ranges::all_of(arrays_.arguments, is_dense) || !std::ranges::all_of(arrays_.gradients, is_dense))
     return graph;
   graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation);
-  end_pass("fuse", graph);
+  end("fuse", graph);
   return graph;
 }
 
@@ -350,8 +351,7 @@ Bindings BoundExecutor::bindings_for(const Graph& graph, std::span<const Device>
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (!(heads_[i] == graph[id].info)) continue;
       if (head_gradients_[i].is_none())
-        head_gradients_[i] =
-            NDArray(runtime_.engine(), outputs_[i].shape(), outputs_[i].dtype(), devices[id]);
+        head_gradients_[i] = new_array(outputs_[i].shape(), outputs_[i].dtype(), devices[id]);
       bindings.arrays.push_back({{id, 0}, head_gradients_[i]});
     }
   }
@@ -381,7 +381,7 @@ Ref<Program> BoundExecutor::planned(Graph graph, RunMode mode, const Constants& 
   std::vector<StorageType> stypes = store(placed, constants, wanted_storage(placed.graph));
   Inference known = infer(placed.graph, constants);
   known.stypes = std::move(stypes);
-  end_pass("place", placed.graph, &known);
+  end("place", placed.graph, &known);
   Bindings bindings = bindings_for(placed.graph, placed.devices, constants);
   return make_ref<Program>(runtime_, std::move(placed.graph), std::move(known), std::move(placed.devices),
                            std::move(bindings), mode == RunMode::training, options_.plan);
@@ -392,12 +392,18 @@ Ref<Program> BoundExecutor::planned(Graph graph, RunMode mode, const Constants& 
 Ref<Program> BoundExecutor::within_budget(const Graph& graph, RunMode mode, const Constants& constants,
                                           std::string* explanation) {
   const int64_t budget = options_.plan.memory_budget;
+  const std::optional<PassLog> before = log_ ? std::optional(*log_) : std::nullopt;
+  BudgetNote note{budget};
   const auto plan = [&](const Graph& with_copies) {
     if (explanation != nullptr) explanation->clear();
+    if (log_) (*log_ = *before).budget = note;
+    if (&with_copies != &graph) end("fit_memory", with_copies);
     return planned(with_copies, mode, constants, explanation);
   };
   Ref<Program> program = plan(graph);
   const int64_t without = program->plan().memory.bytes();
+  note = {budget, without, log_ ? program->report().estimated_ns() : 0};
+  if (log_) log_->budget = note;
   if (without <= budget) return program;
   int64_t smallest = without;
   if (mode != RunMode::inference && wants_gradients()) {
@@ -445,15 +451,16 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   Ref<Program> program = options_.plan.memory_budget > 0
                              ? within_budget(simple, mode, constants, explained)
                              : planned(std::move(simple), mode, constants, explained);
-  program->make_ready(*arena_);
+  if (!options_.plan_only) program->make_ready(*arena_);
   places_[static_cast<int>(mode)] = find_places(program->graph());
-  if (is_pass_dumped("plan")) dump_pass("plan", program->explain() + explain_held(mode));
+  if (is_pass_dumped("plan")) dump_pass("plan", to_text(program->report()) + explain_held(mode));
   if (explained != nullptr)
     std::fputs(fmt::format("fuse: {}\n{}", title(mode), fusions.empty() ? "  nothing\n" : fusions).c_str(),
                stderr);
   if (is_explained("plan"))
-    std::fputs(fmt::format("plan: {}\n{}", title(mode), program->explain() + explain_held(mode)).c_str(),
-               stderr);
+    std::fputs(
+        fmt::format("plan: {}\n{}", title(mode), to_text(program->report()) + explain_held(mode)).c_str(),
+        stderr);
   if (monitor_) install_monitor(*program);
   return program;
 }

@@ -10,6 +10,7 @@
 
 #include "engine/block_cache.h"
 #include "engine/device/scratch_block.h"
+#include "engine/trace.h"
 #include "symbol/executor/value_check.h"
 
 namespace loomix {
@@ -267,6 +268,28 @@ class OpCall::Run {
   DeferredOutputs deferred_;
 };
 
+class OpCall::Clock {
+ public:
+  explicit Clock(const OpCall& call) : call_(call), begin_(call.is_timed() ? engine::Trace::now() : 0) {}
+  ~Clock() {
+    if (call_.is_timed()) stop(call_, begin_);
+  }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  static void stop(const OpCall& call, int64_t begin) noexcept {
+    call.last_ns_.store(engine::Trace::now() - begin, std::memory_order_relaxed);
+  }
+
+ private:
+  const OpCall& call_;
+  const int64_t begin_;
+};
+
+std::optional<int64_t> OpCall::last_ns() const noexcept {
+  const int64_t ns = last_ns_.load(std::memory_order_relaxed);
+  return ns < 0 ? std::nullopt : std::optional(ns);
+}
+
 bool OpCall::check_given() const {
   const bool infinite = check_inputs(*op_, *attrs_, in());
   check_labels(*op_, *attrs_, in());
@@ -275,11 +298,12 @@ bool OpCall::check_given() const {
 
 void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) const {
   const bool infinite_inputs = check_given();
-  run(context, random);
+  run(context, random);  // its time is without the checks
   check_outputs(*op_, *attrs_, infinite_inputs, out(), req_);
 }
 
 void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
+  const Clock clock(*this);
   if (!scratch_pool_ && detours_.empty() && !op_->data_dependent) {
     choice_.kernel->run(*attrs_, arguments(context, random));
     return;
@@ -331,6 +355,7 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
       engine::RunContext context;  // of whatever thread this is: one core, no stream
       context.device = call_->device_;
       run_.finish(context);
+      if (call_->is_timed()) Clock::stop(*call_, begin_);
       if (checked_) check_outputs(*call_->op_, *call_->attrs_, infinite_inputs_, call_->out(), call_->req_);
     } catch (...) {
       return completion_.fail(std::current_exception());
@@ -342,6 +367,7 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
   const Ref<OpCall> call_;
   Run run_;
   engine::Completion completion_;
+  const int64_t begin_ = engine::Trace::now();
   AsyncRun** unwound_ =
       nullptr;  // on the stack of `start`: this, if the kernel threw with its completion in hand
   std::thread::id starter_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +52,9 @@ class OpCall final : public RefCounted {
   // What a run needs beside its arrays: for the kernel, and for outputs that it cannot write in place.
   size_t scratch_bytes() const noexcept { return scratch_bytes_; }
   size_t num_detours() const noexcept { return detours_.size(); }
+  // How long the last run took on a host, from its start to its end. Not measured for calls so short that reading the clock
+  // would show in their time.
+  std::optional<int64_t> last_ns() const noexcept;
   // Operator, node, attributes, shapes, device and source line.
   std::string describe() const;
 
@@ -67,8 +72,10 @@ class OpCall final : public RefCounted {
     Ref<const AttrsBase> attrs;
     ops::KernelChoice finish;
   };
-  class Run;       // views and scratch memory of one run
-  class AsyncRun;  // the same until the kernel's completion
+  class Run;                                  // views and scratch memory of one run
+  class AsyncRun;                             // the same until the kernel's completion
+  class Clock;                                // notes a run's time
+  static constexpr uint32_t kTimedNs = 2000;  // calls with a smaller estimate are not timed
 
   OpCall() = default;
   void add_view(const NDArray& array);
@@ -88,6 +95,7 @@ class OpCall final : public RefCounted {
   std::span<const TensorView> saved() const {
     return {views_.data() + num_in_ + num_out_, views_.size() - num_in_ - num_out_};
   }
+  bool is_timed() const noexcept { return cost_ns_ >= kTimedNs && device_.is_host(); }
   ops::KernelSpec kernel_spec() const { return {in(), out(), req_, training_}; }
 
   const ops::OpDef* op_ = nullptr;
@@ -99,6 +107,7 @@ class OpCall final : public RefCounted {
   uint8_t max_cores_ = 1;
   bool training_ = false;
   Device device_;
+  mutable std::atomic<int64_t> last_ns_{-1};
   uint64_t random_numbers_ = 0;
   size_t scratch_bytes_ = 0;
   int64_t bytes_ = 0;

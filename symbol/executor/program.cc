@@ -438,43 +438,4 @@ void Program::end_segment(int segment) {
   for (const auto& block : blocks_) block->pending = ends_[segment];
 }
 
-std::string Program::explain() const {
-  const memplan::Plan& memory = plan_.memory;
-  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  const auto inplace =
-      std::count_if(memory.inplace_of.begin(), memory.inplace_of.end(), [](int v) { return v >= 0; });
-  const auto views = std::count(plan_.elided.begin(), plan_.elided.end(), char{true});
-  std::string text = fmt::format(
-      "{} nodes, {} calls ({} forward), {} views, {} in place\n"
-      "planned {:.2f} MB, in memory of their own {:.2f} MB, lower bound {:.2f} MB\n",
-      graph_.size(), steps_.size(), first_backward_, views, inplace, megabytes(memory.bytes()),
-      megabytes(memory.naive()), megabytes(memory.lower_bound()));
-  if (!memory.edges.empty()) text += fmt::format("{} waits for memory\n", memory.edges.size());
-  for (const Step& step : steps_) {
-    const Node& node = graph_[step.node];
-    text += fmt::format("{:>5} {:<24} {:<28} {}", step.node, graph_.op_name(step.node),
-                        graph_.name_of(step.node), step.call ? step.call->kernel().name : "transfer");
-    for (int i = 0; i < node.num_values(); ++i) {
-      const int value = index_(step.node, i);
-      text += fmt::format("  {} {}", known_.shapes[value].to_string(), name_of(known_.dtypes[value]));
-      if (memory.inplace_of[value] >= 0) {
-        text += fmt::format(" @{} in place", memory.offset[value]);
-      } else if (plan_.planned(value)) {
-        text += fmt::format(" @{}", memory.offset[value]);
-      } else {
-        text += arrays_[value].is_none() ? " unused" : " own";
-      }
-    }
-    if (scratch_bytes_[step.node] > 0) {
-      const int value = scratch_value(step.node);
-      text += fmt::format("  scratch {} bytes", scratch_bytes_[step.node]);
-      text += plan_.planned(value) ? fmt::format(" @{}", memory.offset[value]) : " own";
-    }
-    if (step.call && step.call->num_detours() > 0)
-      text += fmt::format("  {} by a copy", step.call->num_detours());
-    text += '\n';
-  }
-  return text;
-}
-
 }  // namespace loomix

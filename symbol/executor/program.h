@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "symbol/executor/arena.h"
+#include "symbol/executor/explanation.h"
 #include "symbol/executor/op_call.h"
 #include "symbol/passes/plan.h"
 
@@ -76,7 +77,8 @@ class Program final : public RefCounted {
   const Graph& graph() const { return graph_; }
   const GraphPlan& plan() const { return plan_; }
   int num_calls() const { return static_cast<int>(steps_.size()); }
-  std::string explain() const;
+  // What was compiled; before make_ready() without what only the calls know.
+  ProgramReport report() const;
   // Plans anew, each way of sharing with and without the other.
   PlannedBytes compare_sharing() const;
 
@@ -97,6 +99,8 @@ class Program final : public RefCounted {
   void place_values(NodeId id);
   void add_poison(Step& step, std::span<const NDArray* const> in) const;
   void find_gates();
+  ProgramReport::Call report_call(NodeId id) const;
+  ProgramReport::Value report_value(NodeId id, int i) const;
   void leave_out_unread();
   void choose_kernels();
   GraphPlan make_plan(bool inplace, bool co_share) const;

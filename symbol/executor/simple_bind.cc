@@ -85,6 +85,8 @@ Ref<BoundExecutor> BoundExecutor::simple_bind(Runtime& runtime, const Symbol& sy
   };
   const auto make = [&](const Shape& shape, DType dtype, Device place,
                         StorageType stype = StorageType::dense) {
+    if (options.plan_only && stype == StorageType::dense)
+      return array_without_memory(runtime.engine(), shape, dtype, place);
     return stype == StorageType::dense ? zeros(runtime.engine(), shape, dtype, place)
                                        : NDArray::sparse(runtime.engine(), stype, shape, dtype, place);
   };

@@ -26,20 +26,35 @@ bool read(std::string_view text, T& value) {
   return detail::codec<T>().parse(text, {}, &value) == detail::Codec::Result::ok;
 }
 
-// Adds what `now` says; true if that was news. A rule sees a value that is its input twice in two copies, so both
+bool contradict(DType known, DType now) {
+  return known != DType::unknown && now != DType::unknown && known != now;
+}
+bool contradict(const Shape& known, const Shape& now) { return now.ndim_known() && !compatible(known, now); }
+
+template <class T>
+struct Words;
+template <>
+struct Words<Shape> {
+  using Error = ShapeError;
+  static constexpr const char* kNoun = "shape";
+};
+template <>
+struct Words<DType> {
+  using Error = TypeError;
+  static constexpr const char* kNoun = "type";
+};
+
+// Adds what `now` says, which does not contradict; true if that was news. A rule sees a value that is its input twice in two copies, so both
 // may have been filled in.
 bool merge(DType& known, DType now) {
   if (now == DType::unknown || now == known) return false;
-  LOOMIX_CHECK(known == DType::unknown, TypeError, "[Symbol] a value is asked to be both {} and {}.",
-               name_of(known), name_of(now));
+  LOOMIX_INTERNAL_CHECK(known == DType::unknown);
   known = now;
   return true;
 }
 
 bool merge(Shape& known, const Shape& now) {
   if (!now.ndim_known() || now == known) return false;
-  LOOMIX_CHECK(compatible(known, now), ShapeError, "[Symbol] a value is asked to have both shape {} and {}.",
-               known.to_string(), now.to_string());
   if (!known.ndim_known()) {
     known = now;
     return true;
@@ -60,6 +75,7 @@ class FixedPoint {
   FixedPoint(const Graph& graph, std::span<T> known) : graph_(graph), index_(graph), known_(known) {
     LOOMIX_INTERNAL_CHECK(static_cast<int>(known.size()) == index_.size());
     dirty_.resize(graph.size());
+    said_by_.assign(known.size(), -1);
     std::vector<int> count(graph.size() + 1, 0);
     for (NodeId id = 0; id < graph.size(); ++id) {
       dirty_[id] = graph[id].op != nullptr;
@@ -104,10 +120,32 @@ class FixedPoint {
   }
 
   void update(ValueRef value, const T& now, NodeId by) {
-    if (!merge(known_[index_[value]], now)) return;
+    T& known = known_[index_[value]];
+    if (contradict(known, now)) {
+      detail::throw_error<typename Words<T>::Error>(
+          "[Symbol] node '{}' ({}) asks for {} {} of {}, which has {}{}.", graph_.name_of(by),
+          graph_.op_name(by), Words<T>::kNoun, text_of(now), described(value), text_of(known),
+          asked_by(value, by));
+    }
+    if (!merge(known, now)) return;
+    said_by_[index_[value]] = by;
     if (graph_[value.node].op) dirty_[value.node] = dirty_[value.node] || value.node != by;
     for (int i = first_[value.node]; i < first_[value.node + 1]; ++i)
       dirty_[consumers_[i]] = graph_[consumers_[i]].op != nullptr;
+  }
+
+  // "variable 'fc_weight'", "output 0 of node 'fc' (FullyConnected)"
+  std::string described(ValueRef value) const {
+    const std::string name = graph_.name_of(value.node);
+    if (graph_[value.node].is_variable()) return fmt::format("variable '{}'", name);
+    return fmt::format("output {} of node '{}' ({})", value.index, name, graph_.op_name(value.node));
+  }
+
+  // Whose word it is, if that is neither the value's own node nor `reader`.
+  std::string asked_by(ValueRef value, NodeId reader) const {
+    const NodeId by = said_by_[index_[value]];
+    if (by < 0 || by == reader || by == value.node) return {};
+    return fmt::format(" as node '{}' ({}) asks", graph_.name_of(by), graph_.op_name(by));
   }
 
   std::string describe(NodeId id) const {
@@ -115,9 +153,9 @@ class FixedPoint {
     const Node& node = graph_[id];
     const auto inputs = graph_.inputs(id);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      text += fmt::format("{} {}={} from '{}'", i ? "," : " with",
-                          node.op->input_name(*node.attrs, static_cast<int>(i)),
-                          text_of(known_[index_[inputs[i]]]), graph_.name_of(inputs[i].node));
+      text += fmt::format(
+          "{} {}={} from '{}'{}", i ? "," : " with", node.op->input_name(*node.attrs, static_cast<int>(i)),
+          text_of(known_[index_[inputs[i]]]), graph_.name_of(inputs[i].node), asked_by(inputs[i], id));
     }
     return text;
   }
@@ -126,6 +164,8 @@ class FixedPoint {
   ValueIndex index_;
   std::span<T> known_;
   std::vector<char> dirty_;
+  std::vector<NodeId>
+      said_by_;  // of each value: the node from which its shape or type was heard last; -1: it was given
   std::vector<int> first_;  // of a node's consumers
   std::vector<NodeId> consumers_;
   std::vector<T> in_, out_;  // of the node at hand

@@ -167,7 +167,8 @@ class Recomputer {
             inputs.push_back(earlier != own.end() ? ValueRef{earlier->second, 0}
                                                   : ValueRef{new_id[input.node], input.index});
           }
-          own[step.node] = result.add_op(*step.op, graph_[step.node].attrs, inputs, {}, new_id[forward]);
+          own[step.node] = result.add_op(*step.op, graph_[step.node].attrs, inputs, graph_[step.node].info,
+                                         new_id[forward]);
         }
         made[at->second.node] = own.at(at->second.node);
       }

@@ -32,6 +32,7 @@ _MODULES = {
     "error": "error",
     "executor": "executor",
     "executor_manager": "executor_manager",
+    "explanation": "explanation",
     "gluon": "gluon",
     "habits": "habits",
     "image": "image",

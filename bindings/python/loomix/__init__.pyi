@@ -10,6 +10,7 @@ from . import engine as engine
 from . import error as error
 from . import executor as executor
 from . import executor_manager as executor_manager
+from . import explanation as explanation
 from . import gluon as gluon
 from . import habits as habits
 from . import image as image

@@ -252,6 +252,7 @@ class ExecutorHandle:
     def planned_bytes(self, training: bool, /) -> int: ...
     def compare_sharing(self, training: bool, /) -> dict[str, int]: ...
     def explain(self, training: bool, /) -> str: ...
+    def explanation(self, training: bool | None, compare_strategies: bool, /) -> dict[str, Any]: ...
 
 class CachedGraph:
     def __init__(self, symbol: SymbolHandle, name: str, memory_budget: int, /) -> None: ...
@@ -261,6 +262,7 @@ class CachedGraph:
     @property
     def num_executors(self) -> int: ...
     def set_monitor(self, callback: Callable[[str, NDArray], Any] | None, inputs: bool, /) -> None: ...
+    def explanation(self, compare_strategies: bool, /) -> dict[str, Any] | None: ...
 
 def bind(
     symbol: SymbolHandle,
@@ -287,6 +289,19 @@ def simple_bind(
     memory_budget: int,
     /,
 ) -> ExecutorHandle: ...
+def explain_symbol(
+    symbol: SymbolHandle,
+    context: Context,
+    shapes: Pairs,
+    dtypes: Pairs,
+    stypes: Sequence[tuple[str, str]],
+    requests: Sequence[str],
+    groups: Pairs,
+    memory_budget: int,
+    training: bool,
+    compare_strategies: bool,
+    /,
+) -> dict[str, Any]: ...
 def gradient_storage(
     symbol: SymbolHandle,
     context: Context,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .context import Context
+    from .explanation import Explanation
     from .symbol import Symbol
 
 __all__ = ["Executor"]
@@ -278,6 +279,38 @@ class Executor:
         """
         return self._handle.compare_sharing(bool(is_train))
 
+    def explain(self, is_train: bool | None = None, compare_strategies: bool = False) -> Explanation:
+        """What was compiled: passes, the plan of memory, bytes, arithmetic, and what each operator took in the last
+        pass. Waits for that pass. Everything is compiled a second time for it, without taking memory.
+
+        Parameters
+        ----------
+        is_train : bool, optional
+            Whether a training pass is explained, or one for prediction. By default the last pass; before the first
+            one, training where there are gradients.
+        compare_strategies : bool
+            Whether memory is planned by each way of sharing, too.
+
+        Returns
+        -------
+        loomix.explanation.Explanation
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+        >>> run = net.simple_bind(mx.cpu(), data=(8, 4))
+        >>> run.explain(is_train=True).with_gradients
+        True
+        """
+        from .explanation import Explanation
+
+        with self._passes:
+            data = self._handle.explanation(
+                None if is_train is None else bool(is_train), bool(compare_strategies)
+            )
+        return Explanation(data, self._symbol)
+
     def _requests(self) -> list[Any]:
         names = self._symbol.list_arguments()
         return _requests(self._grad_req, names)
@@ -399,6 +432,40 @@ def simple_bind(
         budget,
     )
     return Executor(handle, symbol, ctx, grad_req, group2ctx)
+
+
+def explain(
+    symbol: Symbol,
+    ctx: Context,
+    is_train: bool,
+    grad_req: str | Sequence[str] | Mapping[str, str] | None,
+    type_dict: Mapping[str, DTypeLike] | None,
+    stype_dict: Mapping[str, str] | None,
+    group2ctx: Mapping[str, Context] | None,
+    memory_budget: int | None,
+    compare_strategies: bool,
+    shapes: Any,
+) -> Explanation:
+    """What :meth:`Symbol.explain` does."""
+    from .explanation import Explanation
+
+    names = symbol.list_arguments()
+    if grad_req is None:
+        grad_req = ["null" if name in shapes or name.endswith("label") else "write" for name in names]
+    requests = _requests(grad_req, names) if is_train else ["null"] * len(names)
+    data = _core.explain_symbol(
+        symbol.handle,
+        ctx,
+        list(shapes.items()),
+        list((type_dict or {}).items()),
+        list({**variable_storage(symbol), **(stype_dict or {})}.items()),
+        requests,
+        list((group2ctx or {}).items()),
+        check_budget("Symbol.explain", memory_budget),
+        bool(is_train),
+        bool(compare_strategies),
+    )
+    return Explanation(data, symbol)
 
 
 def check_budget(who: str, memory_budget: int | None) -> int:

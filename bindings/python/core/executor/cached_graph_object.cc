@@ -4,8 +4,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/explanation.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/cached_graph.h"
@@ -48,6 +51,12 @@ void set_graph_monitor(const GraphHandle& handle, const py::object& callback, bo
       inputs);
 }
 
+// Of the last call; None before the first.
+py::object explanation_of_graph(const GraphHandle& handle, bool compare_strategies) {
+  const std::optional<Explanation> explanation = handle.graph->explanation(compare_strategies);
+  return explanation ? py::object(explanation_dict(*explanation)) : py::none();
+}
+
 }  // namespace
 
 void add_cached_graph_type(PyObject* module) {
@@ -59,7 +68,8 @@ void add_cached_graph_type(PyObject* module) {
                              [](const GraphHandle& handle) { return handle.graph->num_signatures(); })
       .def_property_readonly("num_executors",
                              [](const GraphHandle& handle) { return handle.graph->num_executors(); })
-      .def("set_monitor", &set_graph_monitor);
+      .def("set_monitor", &set_graph_monitor)
+      .def("explanation", &explanation_of_graph);
 }
 
 }  // namespace loomix::python

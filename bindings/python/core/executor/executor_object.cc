@@ -11,6 +11,7 @@
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/explanation.h"
 #include "bindings/python/core/executor/request.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
@@ -81,16 +82,23 @@ Handle bind(const Symbol& symbol, const py::object& context, const py::list& arg
                               bind_options(groups, shared, memory_budget))};
 }
 
-Handle simple_bind(const Symbol& symbol, const py::object& context, const Names& shapes, const Names& dtypes,
-                   const std::vector<std::pair<std::string, std::string>>& stypes,
-                   const std::vector<std::string>& requests, const std::vector<std::string>& shared_arguments,
-                   const Names& groups, const py::object& shared, int64_t memory_budget) {
+using StorageNames = std::vector<std::pair<std::string, std::string>>;
+
+SimpleBindRequest simple_request(const char* who, const Names& shapes, const Names& dtypes,
+                                 const StorageNames& stypes, const std::vector<std::string>& requests) {
   SimpleBindRequest request;
   for (const auto& [name, stype] : stypes) request.stypes.emplace_back(name, to_storage_type(stype));
   request.shapes = to_shapes(shapes);
-  for (const auto& [name, dtype] : dtypes)
-    request.dtypes.emplace_back(name, to_dtype(dtype.ptr(), "simple_bind"));
+  for (const auto& [name, dtype] : dtypes) request.dtypes.emplace_back(name, to_dtype(dtype.ptr(), who));
   request.requests = to_requests(requests);
+  return request;
+}
+
+Handle simple_bind(const Symbol& symbol, const py::object& context, const Names& shapes, const Names& dtypes,
+                   const StorageNames& stypes, const std::vector<std::string>& requests,
+                   const std::vector<std::string>& shared_arguments, const Names& groups,
+                   const py::object& shared, int64_t memory_budget) {
+  SimpleBindRequest request = simple_request("simple_bind", shapes, dtypes, stypes, requests);
   request.shared_arguments = shared_arguments;
   return {BoundExecutor::simple_bind(runtime(), symbol, to_device(context.ptr(), "simple_bind"), request,
                                      bind_options(groups, shared, memory_budget))};
@@ -143,12 +151,29 @@ void set_monitor(const Handle& handle, const py::object& callback, bool inputs) 
 
 RunMode mode_of(bool training) { return training ? RunMode::training : RunMode::inference; }
 
+py::dict explanation_of(const Handle& handle, std::optional<bool> training, bool compare_strategies) {
+  BoundExecutor& executor = *handle.executor;
+  const RunMode mode = training ? mode_of(*training) : executor.explained_mode();
+  return explanation_dict(executor.explanation(mode, compare_strategies));
+}
+
+py::dict explain_symbol(const Symbol& symbol, const py::object& context, const Names& shapes,
+                        const Names& dtypes, const StorageNames& stypes,
+                        const std::vector<std::string>& requests, const Names& groups, int64_t memory_budget,
+                        bool training, bool compare_strategies) {
+  return explanation_dict(BoundExecutor::explain_symbol(
+      runtime(), symbol, to_device(context.ptr(), "explain"),
+      simple_request("explain", shapes, dtypes, stypes, requests),
+      bind_options(groups, py::none(), memory_budget), mode_of(training), compare_strategies));
+}
+
 }  // namespace
 
 void add_executor_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
   m.def("bind", &bind);
   m.def("simple_bind", &simple_bind);
+  m.def("explain_symbol", &explain_symbol);
   m.def("gradient_storage", &gradient_storage);
   m.def("variable_contexts", &variable_contexts);
   m.def("check_can_run", &BoundExecutor::check_can_run);
@@ -180,17 +205,11 @@ void add_executor_type(PyObject* module) {
            })
       .def("compare_sharing",
            [](const Handle& handle, bool training) {
-             const PlannedBytes bytes = handle.executor->compare_sharing(mode_of(training));
-             py::dict result;
-             result["naive"] = bytes.naive;
-             result["inplace"] = bytes.inplace;
-             result["co_share"] = bytes.co_share;
-             result["both"] = bytes.both;
-             result["lower_bound"] = bytes.lower_bound;
-             return result;
+             return sharing_dict(handle.executor->compare_sharing(mode_of(training)));
            })
       .def("explain",
-           [](const Handle& handle, bool training) { return handle.executor->explain(mode_of(training)); });
+           [](const Handle& handle, bool training) { return handle.executor->explain(mode_of(training)); })
+      .def("explanation", &explanation_of);
 }
 
 }  // namespace loomix::python

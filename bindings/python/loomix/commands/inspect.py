@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _core
 from .. import symbol as sym
+from .._explanation_text import byte_text
 from ..base import MXNetError, MXNetValueError, suggest
 from ..ndarray import NDArray, load
 from ..visualization import _PARAMETER_ENDINGS, print_summary
@@ -52,14 +53,6 @@ def _version(graph: Mapping[str, Any]) -> str:
 def _short(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
 
 
 def _type(array: NDArray) -> str:
@@ -190,7 +183,7 @@ class Model:
         line("operators", ", ".join(f"{name} {count}" for name, count in self.operators().items()))
         if self.arrays is not None:
             numbers, size = self.count()
-            line("parameters", f"{numbers:,} in {len(self.arrays)} arrays, {_size(size)}")
+            line("parameters", f"{numbers:,} in {len(self.arrays)} arrays, {byte_text(size)}")
             width = max(map(len, self.arrays), default=0)
             for name, value in self.arrays.items():
                 line("", f"{name:<{width}}  {_type(value):<8} {value.size:>12,}  {value.shape}")

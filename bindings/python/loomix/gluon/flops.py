@@ -3,75 +3,19 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol
+from .._multiply_adds import multiply_adds
 from ..base import MXNetError
 from ..ndarray import NDArray
 from .hybrid_block import HybridBlock, flatten, regroup
 
 if TYPE_CHECKING:
-    from ..symbol import Symbol
     from .base_block import Block
 
 __all__ = ["count_flops"]
-
-_Shapes = Sequence[tuple[int, ...]]
-_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
-
-
-def _is_true(attrs: Mapping[str, str], name: str) -> bool:
-    return attrs.get(name, "False") in ("True", "1")
-
-
-def _recurrent(attrs: Mapping[str, str], inputs: _Shapes) -> int:
-    (steps, batch, _), (size,) = inputs[0], inputs[1]
-    directions = 2 if _is_true(attrs, "bidirectional") else 1
-    biases = 2 * _GATES[attrs["mode"]] * int(attrs["state_size"]) * int(attrs["num_layers"]) * directions
-    return steps * batch * (size - biases)
-
-
-# The multiply-adds of an operator, from its attributes and the shapes of its inputs and of its first output.
-_RULES: dict[str, Callable[[Mapping[str, str], _Shapes, tuple[int, ...]], int]] = {
-    "Convolution": lambda a, i, out: math.prod(out) * math.prod(i[1][1:]),
-    "_contrib_DeformableConvolution": lambda a, i, out: math.prod(out) * math.prod(i[2][1:]),
-    "_contrib_ModulatedDeformableConvolution": lambda a, i, out: math.prod(out) * math.prod(i[3][1:]),
-    "Deconvolution": lambda a, i, out: math.prod(i[0]) * math.prod(i[1][1:]),
-    "FullyConnected": lambda a, i, out: math.prod(out) * i[1][1],
-    "dot": lambda a, i, out: math.prod(out) * (i[0][0] if _is_true(a, "transpose_a") else i[0][-1]),
-    **dict.fromkeys(
-        ("batch_dot", "_linalg_gemm", "_linalg_gemm2"),
-        lambda a, i, out: math.prod(out) * i[0][-2 if _is_true(a, "transpose_a") else -1],
-    ),
-    "_contrib_interleaved_matmul_selfatt_qk": lambda a, i, out: (
-        math.prod(out) * (i[0][2] // 3 // int(a["heads"]))
-    ),
-    "_contrib_interleaved_matmul_encdec_qk": lambda a, i, out: math.prod(out) * (i[0][2] // int(a["heads"])),
-    "_contrib_interleaved_matmul_selfatt_valatt": lambda a, i, out: math.prod(out) * i[1][2],
-    "_contrib_interleaved_matmul_encdec_valatt": lambda a, i, out: math.prod(out) * i[1][2],
-    "RNN": lambda a, i, out: _recurrent(a, i),
-}
-
-
-def _multiply_adds(graph: Symbol, shapes: Mapping[str, tuple[int, ...]]) -> int:
-    internals = graph.get_internals()
-    known = internals.infer_shape(**shapes)[1]
-    nodes = json.loads(graph.tojson(remove_amp_cast=False))["nodes"]
-    outputs: dict[tuple[int, int], tuple[int, ...]] = {}
-    number, first = 0, 0
-    for i, shape in enumerate(known):  # in the order of the nodes, with all outputs of each
-        while internals[i].name != nodes[number]["name"]:
-            number, first = number + 1, i
-        outputs[number, i - first] = shape
-    total = 0
-    for number, node in enumerate(nodes):
-        if node["op"] in _RULES:
-            inputs = [outputs[source, index] for source, index, *_ in node["inputs"]]
-            total += _RULES[node["op"]](node.get("attrs", {}), inputs, outputs[number, 0])
-    return total
 
 
 def count_flops(block: Block, inputs: Sequence[Any]) -> int | None:
@@ -88,6 +32,7 @@ def count_flops(block: Block, inputs: Sequence[Any]) -> int | None:
         shapes = {name: leaf.shape for name, leaf in zip(names, leaves) if leaf is not None}
         shapes.update({name: param.shape for name, param in block.collect_params().items() if param.shape})
         used = set(graph.list_inputs())
-        return 2 * _multiply_adds(graph, {name: shape for name, shape in shapes.items() if name in used})
+        counts = multiply_adds(graph, {name: shape for name, shape in shapes.items() if name in used})
+        return 2 * sum(count for _, count in counts.values())
     except (MXNetError, AttributeError, TypeError):  # what runs on arrays only, such as `if x.sum() > 0`
         return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core, symbol
 from .. import ndarray as nd
-from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError, StateError
 from ..context import Context, current_context
 from ..executor import check_budget
 from ..model import checkpoint_name, write_whole
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+    from ..explanation import Explanation
     from ..symbol import Symbol
 
 __all__ = ["HybridBlock", "flatten", "regroup"]
@@ -225,6 +226,44 @@ class HybridBlock(Block):
         """Casts all parameters to another element type."""
         self._clear_cached_op()
         super().cast(dtype)
+
+    def explain(self, compare_strategies: bool = False) -> Explanation:
+        """What the last call of this hybridized block was compiled to; see :meth:`loomix.executor.Executor.explain`.
+        The times are those of a call whose gradients were computed, or which was not recorded.
+
+        Parameters
+        ----------
+        compare_strategies : bool
+            Whether memory is planned by each way of sharing, too.
+
+        Returns
+        -------
+        loomix.explanation.Explanation
+
+        Raises
+        ------
+        StateError
+            When the block was not called since it was hybridized.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> net = mx.gluon.nn.Dense(3, in_units=4)
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> y = net(mx.nd.ones((2, 4)))
+        >>> net.explain().flops
+        48
+        """
+        from ..explanation import Explanation
+
+        data = None if self._cached is None else self._cached.explanation(bool(compare_strategies))
+        if data is None or self._graph is None:
+            raise StateError(
+                f"[HybridBlock.explain] block '{self.name}' has compiled nothing yet: call hybridize(), and then the "
+                "block once. (Of blocks inside of each other, the outermost hybridized one is compiled.)"
+            )
+        return Explanation(data, self._graph[1])
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Calls ``callback(name, operator, array)`` for the results of each operator once this block is hybridized;

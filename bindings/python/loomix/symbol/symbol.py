@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ..executor import Executor
+    from ..explanation import Explanation
     from ..ndarray import NDArray
     from ._generated_methods import SymbolMethods as _Base
 else:
@@ -450,6 +451,65 @@ class Symbol(_Base):
             shared_exec,
             shared_buffer,
             memory_budget,
+            kwargs,
+        )
+
+    def explain(
+        self,
+        ctx: Context | None = None,
+        is_train: bool = False,
+        grad_req: str | Sequence[str] | Mapping[str, str] | None = None,
+        type_dict: Mapping[str, DTypeLike] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Context] | None = None,
+        memory_budget: int | None = None,
+        compare_strategies: bool = False,
+        **kwargs: Any,
+    ) -> Explanation:
+        """What the compiler makes of the symbol for inputs of the shapes given as keyword arguments: its passes, the
+        plan of memory, bytes, arithmetic. Nothing is computed, and arguments take no memory.
+
+        Parameters
+        ----------
+        ctx : Context, optional
+            The device; by default the current one.
+        is_train : bool
+            Whether a training pass with its gradients is explained, or one for prediction.
+        grad_req : str, list or dict of str, optional
+            For training: as in :meth:`bind`. By default ``"write"`` for all arguments but the inputs: those whose
+            shapes are given here, and labels.
+        type_dict, stype_dict, group2ctx, memory_budget
+            As in :meth:`simple_bind`.
+        compare_strategies : bool
+            Whether memory is planned by each way of sharing, too.
+        **kwargs
+            Shapes of arguments, by name; the others must follow from them.
+
+        Returns
+        -------
+        loomix.explanation.Explanation
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+        >>> print(net.explain(data=(8, 4)))  # doctest: +ELLIPSIS
+        fc_output, for prediction, on cpu(0)
+          inputs        data (8, 4): 128 bytes
+        ...
+        """
+        from ..executor import explain
+
+        return explain(
+            self,
+            _context(ctx or current_context()),
+            is_train,
+            grad_req,
+            type_dict,
+            stype_dict,
+            group2ctx,
+            memory_budget,
+            compare_strategies,
             kwargs,
         )
 
