@@ -13,17 +13,19 @@ from loomix._explanation_text import alive, taken_over
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def convolutions(classes=10):
+def convolutions(filters=16):
     """Three convolutions with normalisation, and a branch."""
     net = mx.sym.Variable("data")
     for i in range(3):
-        net = mx.sym.Convolution(net, num_filter=16, kernel=(3, 3), pad=(1, 1), no_bias=True, name=f"conv{i}")
+        net = mx.sym.Convolution(
+            net, num_filter=filters, kernel=(3, 3), pad=(1, 1), no_bias=True, name=f"conv{i}"
+        )
         net = mx.sym.BatchNorm(net, fix_gamma=False, name=f"bn{i}")
         net = mx.sym.Activation(net, act_type="relu", name=f"relu{i}")
         if i == 1:
             branch = net
     net = mx.sym.Pooling(net + branch, pool_type="max", kernel=(2, 2), stride=(2, 2), name="pool")
-    net = mx.sym.FullyConnected(mx.sym.Flatten(net, name="flat"), num_hidden=classes, name="fc")
+    net = mx.sym.FullyConnected(mx.sym.Flatten(net, name="flat"), num_hidden=10, name="fc")
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 
@@ -107,19 +109,27 @@ def test_training():
     }
     bound = symbol.simple_bind(mx.cpu(), grad_req=requests, data=SHAPE)
     assert made.strategies == bound.planned_memory(True)
-    assert made.strategies["both"] == made.planned and made.strategies["naive"] == made.naive
+    assert (
+        made.strategies["both"] == made.planned and made.strategies["naive"] > made.naive
+    )  # views count there
     assert made.strategies["lower_bound"] == made.lower_bound <= made.planned <= made.naive
+
+
+def test_what_training_computes_again():
+    made = convolutions(filters=256).explain(data=(32, 3, 64, 64), is_train=True)
     remade = of_pass(made, "recompute")
     assert remade.after > remade.before and not remade.gone
     names = {name for one in remade.made for name in one.names}
     assert names and names <= {f"{kind}{i}" for kind in ("bn", "relu") for i in range(3)}
-    again = {part.name for part in made.again}
-    assert again <= names
+    again = {operator.name for operator in made.again}
+    assert again and again <= names
+    assert all(operator.gradient_of for operator in made.again)
+    check_plan(made)
 
 
 def test_a_budget_and_what_it_costs():
     free = convolutions().explain(data=SHAPE, is_train=True)
-    budget = int(free.planned * 0.8)
+    budget = int(free.planned * 0.96)
     made = convolutions().explain(data=SHAPE, is_train=True, memory_budget=budget)
     assert (
         made.planned <= budget and made.budget.bytes == budget and made.budget.bytes_without == free.planned
@@ -318,7 +328,7 @@ def test_command(file, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--shape", "date:1,3,8,8"], "names 'date'. Did you mean data"),
+        (["--shape", "date:1,3,8,8"], "Did you mean"),
         (
             ["--shape", "data:1,3,8,8", "--train", "--budget", "5K"],
             "memory_budget of 5120 bytes is too small",

@@ -79,7 +79,9 @@ class _Panel:
         self._alive()
         self._lines()
         if hidden:
-            self._text(_LEFT + _PLOT, self.top - 6, f"{hidden} small values are not drawn", "end", "#777")
+            self._text(
+                _LEFT + _PLOT, self.top + _HEIGHT + 32, f"{hidden} small values are not drawn", "end", "#777"
+            )
         return self.parts
 
     def _text(self, x: float, y: float, text: str, anchor: str = "start", fill: str = "#333") -> None:
@@ -94,20 +96,22 @@ class _Panel:
         for i in range(5):
             size = self.arena.planned * i / 4
             self._line(_LEFT, self.y(size), _LEFT + _PLOT, self.y(size), 'stroke="#e4e7eb"')
-            self._text(_LEFT - 6, self.y(size) + 4, byte_text(size), "end")
+            self._text(_LEFT - 6, self.y(size) + 4, byte_text(size, self.arena.planned) if i else "0", "end")
         ticks = sorted({round(self.steps * i / 6) for i in range(7)})
         for step in ticks:
             self._text(self.x(step), self.top + _HEIGHT + 16, str(step), "middle")
-        self._text(_LEFT + _PLOT / 2, self.top + _HEIGHT + 32, "step", "middle")
+        self._text(_LEFT + _PLOT + 22, self.top + _HEIGHT + 16, "step")
 
     def _rectangle(self, value: Value, end: int, height: float) -> None:
         kind = _class_of(self.explanation, value)
         self.classes.add(kind)
         left, right = self.x(value.first), self.x(end)
         y = self.y(value.offset) - height
+        border = min(0.4, height / 8)
+        title = escape(_title(self.explanation, value))
         self.parts.append(
             f'<rect x="{left:.2f}" y="{y:.2f}" width="{right - left:.2f}" height="{height:.2f}" '
-            f'fill="{_CLASSES[kind][0]}"><title>{escape(_title(self.explanation, value))}</title></rect>'
+            f'fill="{_CLASSES[kind][0]}" stroke="white" stroke-width="{border:.2f}"><title>{title}</title></rect>'
         )
 
     def _alive(self) -> None:
@@ -137,12 +141,12 @@ class _Panel:
         if arena.lower_bound:
             x = self.x(arena.peak + 0.5)
             self._line(x, bound, x, self.top + _HEIGHT, 'stroke="#c0392b" stroke-dasharray="2 3"')
-            self._text(x, self.top + _HEIGHT + 28, f"peak, step {arena.peak}", "middle", "#c0392b")
+            self._text(x, self.top + _HEIGHT + 32, f"peak, step {arena.peak}", "middle", "#c0392b")
         if 0 < self.explanation.forward_steps < self.steps:
             x = self.x(self.explanation.forward_steps)
             self._line(x, self.top, x, self.top + _HEIGHT, 'stroke="#555" stroke-dasharray="1 3"')
-            self._text(x - 5, self.top + _HEIGHT - 6, "forward", "end", "#555")
-            self._text(x + 5, self.top + _HEIGHT - 6, "backward", fill="#555")
+            self._text(x - 5, self.top - 6, "forward", "end", "#555")
+            self._text(x + 5, self.top - 6, "backward", fill="#555")
 
 
 def picture(explanation: Explanation) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,13 @@ _STRATEGIES = {
 }
 
 
-def byte_text(count: float) -> str:
-    """'1.5 MiB'."""
+def byte_text(count: float, like: float | None = None) -> str:
+    """'1.5 MiB', in the unit that `like` bytes would have."""
+    size = count if like is None else like
     for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
+        if size < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
+        size, count = size / 1024, count / 1024
     return f"{count:.2f} GiB"
 
 
@@ -87,7 +89,7 @@ def _covered(begin: float, end: float, count: int) -> tuple[int, np.ndarray]:
 def _map(explanation: Explanation, arena: Arena, width: int) -> list[str]:
     """The memory plan in characters: steps from left to right, offsets upwards."""
     label = max(9, len(byte_text(arena.planned)))
-    columns = min(width - label - 3, max(20, len(explanation.operators)))
+    columns = width - label - 2
     cells = np.zeros((_ROWS, columns))
     taken = taken_over(explanation)
     steps, high = max(1, len(explanation.operators)), max(1, arena.planned)
@@ -158,11 +160,8 @@ def _head(explanation: Explanation) -> list[str]:
         if explanation.with_gradients:
             text += f", {_flop_text(explanation.flops - forward)} backward"
         line("arithmetic", text)
-    line("memory", _memory_text(explanation))
-    line(
-        "",
-        f"{explanation.inplace} values in place, {explanation.views} views, {explanation.waits} waits for memory",
-    )
+    for what, text in _memory_text(explanation):
+        line(what, text)
     if explanation.held:
         line(
             "held weights",
@@ -175,15 +174,19 @@ def _head(explanation: Explanation) -> list[str]:
     return lines
 
 
-def _memory_text(explanation: Explanation) -> str:
+def _memory_text(explanation: Explanation) -> list[tuple[str, str]]:
     planned, bound = explanation.planned, explanation.lower_bound
-    text = f"{byte_text(planned)} planned"
+    how = f"{explanation.inplace} values in place, {explanation.views} views, {explanation.waits} waits"
+    lines = [("memory", f"{byte_text(planned)} planned: {how}")]
     if bound:
-        text += f"; lower bound {byte_text(bound)} ({planned / bound:.3f} x)"
-        text += (
-            f"; without sharing {byte_text(explanation.naive)} ({number_text(explanation.naive / planned)} x)"
+        lines.append(("", f"{byte_text(bound)} is the lower bound: {planned / bound:.3f} x"))
+        lines.append(
+            (
+                "",
+                f"{byte_text(explanation.naive)} without sharing: {number_text(explanation.naive / planned)} x",
+            )
         )
-    return text
+    return lines
 
 
 def _budget_text(explanation: Explanation) -> str:
@@ -192,11 +195,11 @@ def _budget_text(explanation: Explanation) -> str:
     text = f"{byte_text(budget.bytes)} allowed; without it {byte_text(budget.bytes_without)}"
     if budget.estimated_ms_without and explanation.planned < budget.bytes_without:
         more = budget.estimated_ms / budget.estimated_ms_without - 1
-        text += f", and {100 * more:.0f} % less time by the operators' estimates"
+        text += f", and {100 * more:.0f} % more time by the operators' estimates"
     return text
 
 
-def _counted(operators: Iterable[Operators], most: int = 4) -> str:
+def _counted(operators: Iterable[Operators], most: int = 6) -> str:
     parts = [f"{one.count} {one.op}" for one in operators]
     return ", ".join(parts[:most]) + (f", {len(parts) - most} more kinds" if len(parts) > most else "")
 
@@ -217,10 +220,13 @@ def _pass_text(one: Pass) -> str:
 
 
 def _passes(explanation: Explanation, width: int) -> list[str]:
-    lines = ["", "pass         operators      what it did"]
+    lines = ["", "pass         operators    what it did"]
     for one in explanation.passes:
         counts = f"{one.before} → {one.after}" if one.before != one.after else str(one.after)
-        lines.append(_cut(f"  {one.name:<10} {counts:<14} {_pass_text(one) or 'nothing'}", width))
+        start = f"  {one.name:<10} {counts:<12} "
+        lines += textwrap.wrap(
+            _pass_text(one) or "nothing", width, initial_indent=start, subsequent_indent=" " * len(start)
+        )
     return lines
 
 
@@ -255,7 +261,7 @@ def _slowest(explanation: Explanation, width: int) -> list[str]:
     for op, operators in ranked[:_SHOWN]:
         own = sum(map(ms, operators))
         flops = sum(operator.flops for operator in operators)
-        rate = f"{number_text(flops / own / 1e6):>7} GFLOP/s" if flops and own else ""
+        rate = f"{number_text(flops / own / 1e6):>7} GFLOP/s" if timed and flops and own else ""
         count = f"{len(operators)} x"
         lines.append(
             f"  {100 * own / total:4.0f} %  {_time_text(own):>9}  {count:>6} {op:<28} {rate}".rstrip()
@@ -264,7 +270,7 @@ def _slowest(explanation: Explanation, width: int) -> list[str]:
     for operator in sorted(explanation.operators, key=lambda item: -ms(item))[: _SHOWN // 2]:
         rate = (
             f", {number_text(operator.flops / ms(operator) / 1e6)} GFLOP/s"
-            if operator.flops and ms(operator)
+            if timed and operator.flops and ms(operator)
             else ""
         )
         who = f"step {operator.step:<4} {operator.name} ({operator.op}, {operator.kernel})"

@@ -145,8 +145,11 @@ class Value:
 
 @dataclasses.dataclass(frozen=True)
 class Arena:
-    """The planned memory of a device, in bytes. ``lower_bound``: the most that is alive at once, which is at step
-    ``peak``. ``naive``: what the values would take without sharing."""
+    """The planned memory of a device, in bytes.
+
+    ``lower_bound`` is the most that is alive at once, which is at step ``peak``. ``naive`` is what the values would take
+    without sharing, where views of other values take nothing.
+    """
 
     device: str
     planned: int
