@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long forward and backward of networks take here, in MXNet and in PyTorch: a table, and a picture with --svg.
+"""How long a training step of networks takes here, in MXNet and in PyTorch: a table, and a picture with --svg.
 
-    python benchmarks/compare.py networks --python mxnet=PATH --python torch=PATH --save    takes the figures
+    python benchmarks/compare.py training --python mxnet=PATH --python torch=PATH --save    takes the figures
     python tools/training_figure.py --svg docs/training_times.svg                           draws them
 
-What benchmarks/results.json has of the group `networks` is drawn; nothing is measured.
+What benchmarks/results.json has of these networks is drawn; nothing is measured.
 """
 
 import argparse
@@ -27,16 +27,27 @@ NAMES = {
 }
 
 
-def read(path):
-    """The rows of the networks, in the order of NAMES, each with its title."""
-    rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["group"] == "networks"]
-    for row in rows:
-        network, _, batch = row["case"].rpartition("_")
-        row["title"] = f"{NAMES.get(network, network)}, batch {batch}"
-    order = list(NAMES)
-    return sorted(
-        rows, key=lambda row: (order + [row["case"].rpartition("_")[0]]).index(row["case"].rpartition("_")[0])
-    )
+def read(path, batches):
+    """The rows of the networks, in the order of NAMES, float32 first, each with its title."""
+    found = {
+        row["case"]: row for row in json.loads(path.read_text(encoding="utf-8")) if row["group"] == "training"
+    }
+    rows = []
+    for network, name in NAMES.items():
+        for suffix in ("", "_bfloat16"):
+            row = found.get(network + suffix)
+            if row:
+                kind = suffix.replace("_", ", ")
+                rows.append({**row, "title": f"{name}, batch {batches[network]}{kind}"})
+    return rows
+
+
+def batches_of_benchmark():
+    """How many images a step of each network has."""
+    sys.path[:0] = [str(ROOT / "benchmarks/training"), str(ROOT / "benchmarks")]
+    from worker import NETWORKS
+
+    return {network: images for network, (_, _, images) in NETWORKS.items()}
 
 
 def ratio_text(row, framework):
@@ -49,7 +60,7 @@ def table(rows):
     """The rows in Markdown, in milliseconds."""
     peers = [name for name in LABELS if name != "loomix" and any(name in row["medians"] for row in rows)]
     titles = ["Loomix", *(LABELS[name] for name in peers), *(f"{LABELS[name]} / Loomix" for name in peers)]
-    lines = [f"| forward and backward, ms | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
+    lines = [f"| training step, ms | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
     for row in rows:
         cells = [f"{1000 * row['medians'][n]:.0f}" if n in row["medians"] else "" for n in ("loomix", *peers)]
         cells += [ratio_text(row, name) for name in peers]
@@ -75,7 +86,7 @@ def _row(row, y, scale, left, bar):
 
 def picture(rows):
     """Bars for each network as SVG."""
-    bar, gap, left, width = 16, 14, 150, 440
+    bar, gap, left, width = 16, 14, 200, 390
     scale = width / max(seconds for row in rows for seconds in row["medians"].values())
     parts, y = [], 52
     for row in rows:
@@ -95,7 +106,7 @@ def picture(rows):
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="720" height="{y + 20}" font-family="sans-serif" '
         f'font-size="12"><rect width="720" height="{y + 20}" fill="white"/>'
-        '<text x="10" y="18" font-weight="bold">Forward and backward, float32: shorter is better</text>\n'
+        '<text x="10" y="18" font-weight="bold">A training step: shorter is better</text>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )
@@ -109,11 +120,11 @@ def main(arguments=None):
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the figures are")
     parser.add_argument("--svg", type=Path, help="where the picture goes")
     options = parser.parse_args(arguments)
-    rows = read(options.results)
+    rows = read(options.results, batches_of_benchmark())
     if not rows:
         print(
-            f"[training_figure] {options.results} has no figures of the group 'networks'; "
-            "benchmarks/compare.py networks --save takes them.",
+            f"[training_figure] {options.results} has no figures of image networks; "
+            "benchmarks/compare.py training --save takes them.",
             file=sys.stderr,
         )
         return 2

@@ -3,7 +3,6 @@
 
 import importlib.util
 import json
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -28,13 +27,14 @@ figure = load(ROOT / "tools/training_figure.py")
 def row(case, loomix, **peers):
     ratios = {name: loomix / seconds for name, seconds in peers.items()}
     medians = {"loomix": loomix, **peers}
-    return {"group": "networks", "case": case, "medians": medians, "ratios": ratios, "machine": STAMP}
+    return {"group": "training", "case": case, "medians": medians, "ratios": ratios, "machine": STAMP}
 
 
 def test_table_and_picture(tmp_path, capsys):
     rows = [
-        row("inception_bn_16", 0.5, mxnet=1.0),
-        row("alexnet_32", 0.25, mxnet=0.5, torch=0.75),
+        row("inception_bn", 0.5, mxnet=1.0),
+        row("alexnet", 0.25, mxnet=0.5, torch=0.75),
+        row("resnet50_bfloat16", 0.1, torch=0.2),
         {"group": "training", "case": "mlp", "medians": {"loomix": 1}, "machine": STAMP},
     ]
     kept, svg = tmp_path / "results.json", tmp_path / "times.svg"
@@ -44,6 +44,7 @@ def test_table_and_picture(tmp_path, capsys):
     assert lines[2:] == [
         "| AlexNet, batch 32 | 250 | 500 | 750 | 2.00 | 3.00 |",
         "| Inception-BN, batch 16 | 500 | 1000 |  | 2.00 |  |",
+        "| ResNet-50, batch 8, bfloat16 | 100 |  | 200 |  | 2.00 |",
     ]
     root = ElementTree.parse(svg).getroot()
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
@@ -55,23 +56,15 @@ def test_table_and_picture(tmp_path, capsys):
         for r in root.iter("{http://www.w3.org/2000/svg}rect")
         if r.get("height") == "14"
     ]
-    assert widths == [110, 220, 330, 220, 440]
+    assert widths == [97.5, 195, 292.5, 195, 390, 39, 78]
 
 
 def test_without_figures(tmp_path, capsys):
     kept = tmp_path / "results.json"
     kept.write_text("[]")
     assert figure.main(["--results", str(kept)]) == 2
-    assert "no figures of the group 'networks'" in capsys.readouterr().err
+    assert "no figures of image networks" in capsys.readouterr().err
 
 
-def test_the_networks_exist(monkeypatch):
-    for folder in ("benchmarks", "benchmarks/networks", "examples/image_classification"):
-        monkeypatch.syspath_prepend(str(ROOT / folder))
-    networks = load(ROOT / "benchmarks/networks/worker.py")
-    monkeypatch.delitem(sys.modules, "symbols", raising=False)
-    from symbols import NETWORKS
-
-    assert {ours for ours, _, _ in networks.NETWORKS.values()} <= set(NETWORKS)
-    assert set(networks.NETWORKS) == set(figure.NAMES)
-    assert set(networks.CASES["inception_bn_16"]) == {"loomix", "mxnet"}
+def test_the_networks_are_those_of_the_benchmark():
+    assert set(figure.batches_of_benchmark()) == set(figure.NAMES)
