@@ -257,15 +257,15 @@ def _slowest(explanation: Explanation, width: int) -> list[str]:
         kinds.setdefault(operator.op, []).append(operator)
     what = "took in the last pass" if timed else "takes, as operators estimate for one core"
     lines = ["", f"what time it {what}"]
-    ranked = sorted(kinds.items(), key=lambda item: -sum(map(ms, item[1])))
-    for op, operators in ranked[:_SHOWN]:
+    ranked = sorted(kinds.items(), key=lambda item: -sum(map(ms, item[1])))[:_SHOWN]
+    column = max((len(op) for op, _ in ranked), default=0) + 1
+    for op, operators in ranked:
         own = sum(map(ms, operators))
         flops = sum(operator.flops for operator in operators)
         rate = f"{number_text(flops / own / 1e6):>7} GFLOP/s" if timed and flops and own else ""
         count = f"{len(operators)} x"
-        lines.append(
-            f"  {100 * own / total:4.0f} %  {_time_text(own):>9}  {count:>6} {op:<28} {rate}".rstrip()
-        )
+        line = f"  {100 * own / total:4.0f} %  {_time_text(own):>9}  {count:>6} {op:<{column}} {rate}"
+        lines.append(_cut(line.rstrip(), width))
     lines += ["", f"steps that {'took' if timed else 'are estimated to take'} the longest"]
     for operator in sorted(explanation.operators, key=lambda item: -ms(item))[: _SHOWN // 2]:
         rate = (

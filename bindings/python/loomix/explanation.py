@@ -147,9 +147,8 @@ class Value:
 class Arena:
     """The planned memory of a device, in bytes.
 
-    ``lower_bound`` is the most that is alive at once, which is at step ``peak``. ``naive`` is what the values would take
-    without sharing, where views of other values take nothing.
-    """
+    ``lower_bound`` is the most that is alive at once, which is at step ``peak``. ``naive`` is what the values would
+    take without sharing, where views of other values take nothing."""
 
     device: str
     planned: int
@@ -293,16 +292,13 @@ class Explanation:
 
     @property
     def parameters(self) -> int:
-        """How many numbers training changes: of arguments with a gradient, and those named like parameters."""
+        """How many numbers the parameters have: arguments that are named like parameters, or that have a gradient and
+        are not named like data or labels."""
         return sum(array.size for array in self.parameter_arrays())
 
     def parameter_arrays(self) -> list[Array]:
         """The arguments that are parameters."""
-        return [
-            array
-            for array in self.arrays
-            if array.kind == "argument" and (array.has_gradient or array.name.endswith(_PARAMETER_ENDINGS))
-        ]
+        return [array for array in self.arrays if array.kind == "argument" and _is_parameter(array)]
 
     @property
     def flops(self) -> int:
@@ -403,6 +399,12 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return f"<div>{self.to_svg()}<pre>{html.escape(str(self))}</pre></div>"
+
+
+def _is_parameter(array: Array) -> bool:
+    if array.name.endswith(_PARAMETER_ENDINGS):
+        return True
+    return array.has_gradient and not array.name.startswith("data") and not array.name.endswith("label")
 
 
 def _share(
