@@ -24,11 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["Arena", "Array", "Budget", "Explanation", "Held", "Operator", "Operators", "Pass", "Value"]
 
 
+# The attributes and sums of an Explanation that are no objects.
+_PLAIN = (
+    "title", "training", "with_gradients", "device", "planned", "naive", "lower_bound", "held_bytes", "parameters",
+    "flops", "conversions", "ms", "forward_steps", "views", "inplace", "waits", "strategies",
+)  # fmt: skip
+
+
 @dataclasses.dataclass(frozen=True)
 class Array:
     """An array that is not planned: it belongs to the user, or is one of the outputs.
 
     ``kind`` is "argument", "auxiliary state" or "output". ``bytes`` is 0 for sparse arrays.
+
+    >>> import loomix as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> [(array.name, array.size) for array in net.explain(data=(8, 4)).arrays]
+    [('data', 32), ('fc_weight', 40), ('fc_bias', 10), ('fc_output', 80)]
     """
 
     name: str
@@ -49,7 +61,14 @@ class Array:
 
 @dataclasses.dataclass(frozen=True)
 class Operators:
-    """Operators of one kind that a pass removed or added. ``names`` are those of the nodes that have one."""
+    """Operators of one kind that a pass removed or added. ``names`` are those of the nodes that have one.
+
+    >>> import loomix as mx
+    >>> made = mx.sym.tanh(mx.sym.Variable("x") * 2).explain(x=(8, 4))
+    >>> fused = next(one for one in made.passes if one.name == "fuse")
+    >>> [(one.op, one.count) for one in fused.gone], [(one.op, one.count) for one in fused.made]
+    ([('_mul_scalar', 1), ('tanh', 1)], [('_fused', 1)])
+    """
 
     op: str
     count: int
@@ -63,7 +82,13 @@ class Pass:
     ``before`` and ``after`` count the operators; those that run only when a weight has changed (``held``: how many of
     these the pass added) are left out. ``gone`` and ``made`` are the operators that only the graph before has, or
     only the one after. ``conversions`` counts the conversions of layouts among ``made``. ``ms`` is what the pass
-    took."""
+    took.
+
+    >>> import loomix as mx
+    >>> made = mx.sym.tanh(mx.sym.Variable("x") * 2).explain(x=(8, 4))
+    >>> [(one.before, one.after) for one in made.passes if one.name == "fuse"]
+    [(2, 1)]
+    """
 
     name: str
     before: int
@@ -104,6 +129,13 @@ class Operator:
     ms : float or None
         What it took in the last pass. None before the first one, for very short operators, which are not timed, and for
         those of other devices than CPUs.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> made = mx.sym.tanh(mx.sym.Variable("x") * 2).explain(x=(8, 4))
+    >>> [(operator.op, operator.parts, operator.bytes) for operator in made.operators]
+    [('_fused', ['_mul_scalar', 'tanh'], 128)]
     """
 
     step: int
@@ -129,7 +161,13 @@ class Value:
 
     It is written by step ``first`` and used last by step ``last``. ``offset`` is its place in the memory of
     ``device``, -1 where it has memory of its own. ``inplace_of`` is the number of the value whose memory it took
-    over, or -1."""
+    over, or -1.
+
+    >>> import loomix as mx
+    >>> net = mx.sym.softmax(mx.sym.sum(mx.sym.Variable("x"), axis=1, name="s"), name="soft")
+    >>> [(value.name, value.first, value.last) for value in net.explain(x=(8, 4)).values if value.kind == "output"]
+    [('s_output', 0, 1), ('soft_output', 1, 1)]
+    """
 
     name: str
     kind: str
@@ -148,7 +186,13 @@ class Arena:
     """The planned memory of a device, in bytes.
 
     ``lower_bound`` is the most that is alive at once, which is at step ``peak``. ``naive`` is what the values would
-    take without sharing, where views of other values take nothing."""
+    take without sharing, where views of other values take nothing.
+
+    >>> import loomix as mx
+    >>> net = mx.sym.softmax(mx.sym.softmax(mx.sym.Variable("x"), name="one"), name="two")
+    >>> [(arena.device, arena.planned, arena.lower_bound) for arena in net.explain(x=(8, 4)).arenas]
+    [('cpu(0)', 128, 128)]
+    """
 
     device: str
     planned: int
@@ -159,7 +203,13 @@ class Arena:
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """A copy of a weight as kernels want it, made again when the weight has changed."""
+    """A copy of a weight as kernels want it, made again when the weight has changed.
+
+    >>> import loomix as mx
+    >>> net = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10), name="norm")
+    >>> sum(held.bytes for held in net.explain(data=(8, 4)).held) > 0  # the weights, with the normalisation
+    True
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -169,7 +219,13 @@ class Held:
 @dataclasses.dataclass(frozen=True)
 class Budget:
     """What ``memory_budget`` changed: bytes allowed, bytes that are planned without it, and the estimated time of a
-    pass on one core with and without."""
+    pass on one core with and without.
+
+    >>> import loomix as mx
+    >>> net = mx.sym.tanh(mx.sym.softmax(mx.sym.Variable("x")))
+    >>> net.explain(x=(8, 4), memory_budget=2**20).budget.bytes
+    1048576
+    """
 
     bytes: int
     bytes_without: int
@@ -233,7 +289,8 @@ class Explanation:
         self.waits: int = program["waits"]
         self.held = [Held(**held) for held in data["held"]]
         self.strategies: dict[str, int] | None = data["strategies"]
-        self.values, self.operators = [], []
+        self.values: list[Value] = []
+        self.operators: list[Operator] = []
         self._read(program, self._multiply_adds(symbol))
         self.budget: Budget | None = None
         if data["budget"]:
@@ -359,28 +416,7 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """All fields and sums, as dicts, lists, strings and numbers."""
-        names = (
-            "title",
-            "training",
-            "with_gradients",
-            "device",
-            "planned",
-            "naive",
-            "lower_bound",
-            "held_bytes",
-        )
-        names += (
-            "parameters",
-            "flops",
-            "conversions",
-            "ms",
-            "forward_steps",
-            "views",
-            "inplace",
-            "waits",
-            "strategies",
-        )
-        result = {name: getattr(self, name) for name in names}
+        result: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         result["budget"] = dataclasses.asdict(self.budget) if self.budget else None
         for name in ("arrays", "passes", "arenas", "held", "operators", "values"):
             result[name] = [dataclasses.asdict(item) for item in getattr(self, name)]
