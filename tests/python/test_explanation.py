@@ -273,6 +273,17 @@ def test_the_picture():
     assert made._repr_svg_() == made.to_svg() and "&lt;&amp;&gt;" in made._repr_html_()
 
 
+def test_a_picture_has_a_limit(monkeypatch):
+    monkeypatch.setattr("loomix._explanation_svg._MOST", 5)
+    made = convolutions().explain(data=SHAPE, is_train=True)
+    svg = made.to_svg()
+    planned = [value for value in made.values if value.offset >= 0]
+    assert svg.count("<title>") == 5 and f"{len(planned) - 5} small values are not drawn" in svg
+    areas = sorted(value.bytes * (value.last - value.first + 1) for value in planned)
+    largest = next(value for value in planned if value.bytes * (value.last - value.first + 1) == areas[-1])
+    assert f"<title>{largest.name}: " in svg
+
+
 def test_graphs_without_planned_memory():
     made = mx.sym.tanh(mx.sym.Variable("x")).explain(x=(2, 2))
     assert made.planned == 0 and made.arenas == []

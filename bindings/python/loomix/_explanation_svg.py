@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 960, 380, 74, 46, 58
 _PLOT = _WIDTH - _LEFT - 96
 _LEAST = 0.25  # pixels: lower rectangles cannot be seen
+_MOST = 10_000  # rectangles: those with the smallest areas are left out
 # Colour and meaning of each class of values, in the order of the legend.
 _CLASSES = {
     "forward": ("#8fb8de", "forward"),
@@ -65,17 +66,23 @@ class _Panel:
     def y(self, offset: float) -> float:
         return self.top + _HEIGHT * (1 - offset / max(1, self.arena.planned))
 
+    def height(self, value: Value) -> float:
+        return _HEIGHT * value.bytes / max(1, self.arena.planned)
+
     def draw(self) -> list[str]:
         self._axes()
-        hidden = 0
-        for number, value in enumerate(self.explanation.values):
-            if value.device != self.arena.device or value.offset < 0:
-                continue
-            height = _HEIGHT * value.bytes / max(1, self.arena.planned)
-            if height < _LEAST:
-                hidden += 1
-            else:
-                self._rectangle(value, value.last + (number not in self.taken), height)
+        planned = [
+            (value, value.last + (number not in self.taken))
+            for number, value in enumerate(self.explanation.values)
+            if value.device == self.arena.device and value.offset >= 0
+        ]
+        seen = [item for item in planned if self.height(item[0]) >= _LEAST]
+        if len(seen) > _MOST:
+            seen.sort(key=lambda item: item[0].bytes * (item[1] - item[0].first), reverse=True)
+            del seen[_MOST:]
+        for value, end in seen:
+            self._rectangle(value, end)
+        hidden = len(planned) - len(seen)
         self._alive()
         self._lines()
         if hidden:
@@ -102,7 +109,8 @@ class _Panel:
             self._text(self.x(step), self.top + _HEIGHT + 16, str(step), "middle")
         self._text(_LEFT + _PLOT + 22, self.top + _HEIGHT + 16, "step")
 
-    def _rectangle(self, value: Value, end: int, height: float) -> None:
+    def _rectangle(self, value: Value, end: int) -> None:
+        height = self.height(value)
         kind = _class_of(self.explanation, value)
         self.classes.add(kind)
         left, right = self.x(value.first), self.x(end)
