@@ -259,6 +259,19 @@ def test_the_report_is_readable():
     assert max(map(len, made.to_text(width=70).splitlines())) <= 70
 
 
+def test_the_table_of_steps():
+    bound = convolutions().simple_bind(mx.cpu(), data=(8, 3, 32, 32), grad_req="null")
+    before = bound.explain().table().splitlines()
+    assert before[0].split() == ["step", "name", "operator", "kernel", "makes", "scratch", "FLOP", "estimate"]
+    bound.forward()
+    made = bound.explain()
+    lines = made.table().splitlines()
+    assert len(lines) == 1 + len(made.operators) and lines[0].endswith("time")
+    row = next(line for line in lines if " conv1 " in line)
+    assert "ms" in row or "µs" in row
+    assert " 37.7 M " in row  # 2 x 8 x 32 x 32 x 16 x 16 x 9
+
+
 def test_the_picture():
     x = mx.sym.Variable("x")
     net = mx.sym.FullyConnected(mx.sym.tanh(x, name="a<&>b"), num_hidden=50, name="fc")
@@ -322,9 +335,12 @@ def explain(*arguments):
 def test_command(file, tmp_path, capsys):
     svg, data = str(tmp_path / "plan.svg"), str(tmp_path / "plan.json")
     shape = "data:" + ",".join(map(str, SHAPE))
-    assert explain(file, "--shape", shape, "--compare-strategies", "--svg", svg, "--json", data) == 0
+    assert (
+        explain(file, "--shape", shape, "--compare-strategies", "--steps", "--svg", svg, "--json", data) == 0
+    )
     text = capsys.readouterr().out
     assert "softmax_output, for prediction" in text and "way of sharing memory" in text
+    assert "step  name" in text
     ElementTree.parse(svg)
     with open(data, encoding="utf-8") as read:
         assert json.load(read)["flops"] == FORWARD

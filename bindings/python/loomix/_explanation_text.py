@@ -290,6 +290,37 @@ def _largest(explanation: Explanation, width: int) -> list[str]:
     return lines if planned else []
 
 
+def table(explanation: Explanation) -> str:
+    """A line for each step."""
+    timed = explanation.ms is not None
+    rows = [
+        ("step", "name", "operator", "kernel", "makes", "scratch", "FLOP", "time" if timed else "estimate")
+    ]
+    for operator in explanation.operators:
+        ms = operator.ms if timed else operator.estimated_ms
+        rows.append(
+            (
+                str(operator.step),
+                operator.name,
+                operator.op,
+                operator.kernel,
+                byte_text(operator.bytes),
+                byte_text(operator.scratch_bytes) if operator.scratch_bytes else "",
+                _flop_text(operator.flops).removesuffix("FLOP").rstrip() if operator.flops else "",
+                "" if ms is None else _time_text(ms),
+            )
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if 1 <= i <= 3 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"
+
+
 def report(explanation: Explanation, width: int) -> str:
     """All of it as text."""
     lines = [_cut(line, width) for line in _head(explanation)]

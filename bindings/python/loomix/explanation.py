@@ -386,6 +386,13 @@ class Explanation:
 
         return report(self, max(60, int(width)))
 
+    def table(self) -> str:
+        """A line for each step: its kernel, the bytes that it makes and needs, its FLOPs, and what it took in the
+        last pass, or, before one, would take on one core by its own estimate."""
+        from ._explanation_text import table
+
+        return table(self)
+
     def __str__(self) -> str:
         return self.to_text()
 

@@ -75,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--compare-strategies", action="store_true", help="plan memory by each way of sharing, too"
     )
+    parser.add_argument(
+        "--steps", action="store_true", help="list every step, too: kernel, bytes, FLOPs, time"
+    )
     parser.add_argument("--svg", metavar="FILE", help="write the memory plan as a picture")
     parser.add_argument(
         "--json", metavar="FILE", help="write everything for programs; - writes it instead of the text"
@@ -113,4 +116,6 @@ def main(_: str, arguments: Sequence[str]) -> int:
         print(explanation.to_json())
     else:
         print(explanation.to_text(shutil.get_terminal_size((100, 24)).columns), end="")
+        if args.steps:
+            print("\n" + explanation.table(), end="")
     return 0
