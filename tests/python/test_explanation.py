@@ -197,6 +197,27 @@ def test_errors_of_a_pass_stay_with_its_arrays():
         bound.outputs[0].asnumpy()
 
 
+class Twice(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+
+
+@mx.operator.register("explained_twice")
+class TwiceProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Twice()
+
+
+def test_operators_written_in_python():
+    x = mx.sym.Variable("x")
+    net = mx.sym.Custom(mx.sym.relu(x, name="r"), op_type="explained_twice", name="twice")
+    assert [o.name for o in net.explain(x=(300, 300)).operators] == ["r", "twice"]
+    bound = net.simple_bind(mx.cpu(), x=(300, 300), grad_req="null")
+    bound.forward()
+    made = bound.explain()  # waits for what Python computes
+    assert made.operators[1].ms > 0
+
+
 def test_hybridized_blocks():
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(3))
