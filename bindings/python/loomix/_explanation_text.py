@@ -42,6 +42,12 @@ def number_text(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
 
 
+def _number_of(count: int, what: str) -> str:
+    """'1 view', '2 views', '3 values in place'."""
+    noun, _, rest = what.partition(" ")
+    return f"{count} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
+
+
 def _flop_text(flops: float) -> str:
     for unit in ("", "k", "M", "G"):
         if flops < 1000:
@@ -176,7 +182,12 @@ def _head(explanation: Explanation) -> list[str]:
 
 def _memory_text(explanation: Explanation) -> list[tuple[str, str]]:
     planned, bound = explanation.planned, explanation.lower_bound
-    how = f"{explanation.inplace} values in place, {explanation.views} views, {explanation.waits} waits"
+    counts = (
+        (explanation.inplace, "value in place"),
+        (explanation.views, "view"),
+        (explanation.waits, "wait"),
+    )
+    how = ", ".join(_number_of(count, what) for count, what in counts)
     lines = [("memory", f"{byte_text(planned)} planned: {how}")]
     if bound:
         lines.append(("", f"{byte_text(bound)} is the lower bound: {planned / bound:.3f} x"))
@@ -201,7 +212,7 @@ def _budget_text(explanation: Explanation) -> str:
 
 def _counted(operators: Iterable[Operators], most: int = 6) -> str:
     parts = [f"{one.count} {one.op}" for one in operators]
-    return ", ".join(parts[:most]) + (f", {len(parts) - most} more kinds" if len(parts) > most else "")
+    return ", ".join(parts[:most]) + (f", {len(parts) - most} more" if len(parts) > most else "")
 
 
 def _pass_text(one: Pass) -> str:
@@ -213,7 +224,7 @@ def _pass_text(one: Pass) -> str:
     if one.made:
         parts.append(f"+ {_counted(one.made)}")
     if one.conversions:
-        parts.append(f"{one.conversions} conversions of layout")
+        parts.append(_number_of(one.conversions, "conversion of layout"))
     if one.held:
         parts.append(f"{one.held} for weights, held")
     return "; ".join(parts)
