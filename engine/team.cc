@@ -19,8 +19,9 @@ namespace loomix::engine {
 struct Team::Job {
   void (*run)(void*, int64_t);
   void* body;
-  int64_t parts;                     // fewer than 2^31
-  std::atomic<uint64_t> taken{0};    // how often a part was asked for: from the last on << 32 | from the first on
+  int64_t parts;  // fewer than 2^31
+  std::atomic<uint64_t> taken{
+      0};  // how often a part was asked for: from the last on << 32 | from the first on
   std::atomic<uint32_t> helpers{0};  // in slots, or at work
 
   void take_parts(bool from_first) {
