@@ -2,7 +2,7 @@
 # Finds the libraries behind the backends. A backend NAME owns the sources *_name.cc; where it is off, the
 # stubs no_name.cc are built instead. After this file LOOMIX_<NAME>_FOUND and LOOMIX_<NAME>_LIBRARIES are set.
 
-set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png curl)
+set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png zlib curl)
 set(LOOMIX_MODULE_FOLDERS network mpi)  # folders <folder>/network/ and so on are modules of their own, too
 set(LOOMIX_CUDA_BACKENDS cuda cudnn cublas nccl)  # built into a module of their own
 
@@ -110,6 +110,9 @@ set(LOOMIX_JPEG_LIBRARIES loomix_jpeg)
 loomix_import(loomix_png png.h png)
 loomix_decide(PNG "TARGET;loomix_png" "install libpng-dev")
 set(LOOMIX_PNG_LIBRARIES loomix_png)
+loomix_import(loomix_zlib zlib.h z)
+loomix_decide(ZLIB "TARGET;loomix_zlib" "install zlib1g-dev")
+set(LOOMIX_ZLIB_LIBRARIES loomix_zlib)
 
 # CUDA: the toolkit on PATH, in CUDA_PATH or /usr/local/cuda.
 set(LOOMIX_CUDA_CANDIDATE FALSE)

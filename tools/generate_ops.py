@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the operator table: type stubs of the operator functions, and their documentation.
+"""Writes what follows from the operator table: type stubs of the operator functions, their documentation, and the C++
+functions.
 
 PYTHONPATH=bindings/python python tools/generate_ops.py            # writes the files
 PYTHONPATH=bindings/python python tools/generate_ops.py --check    # fails if they would change
@@ -13,12 +14,14 @@ import pathlib
 import re
 import sys
 
+import cpp_operators
 import operator_pages
 from loomix import _core, _operators
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "loomix"
 OPERATOR_PAGES = ROOT / "docs" / "operators"
+CPP_OPERATORS = ROOT / "bindings" / "cpp" / "include" / "loomix" / "cpp" / "op.h"
 
 ITERATORS = ("ImageRecordIter", "ImageDetRecordIter")
 NAMESPACES = ("op", "linalg", "contrib", "image", "random", "sparse", "_internal")
@@ -189,6 +192,7 @@ def files():
     spaces = collect()
     result = operator_pages.documents(OPERATOR_PAGES, spaces)
     result[PACKAGE / "io" / "_generated_options.pyi"] = options_file()
+    result[CPP_OPERATORS] = cpp_operators.header(spaces)
     for package in ("ndarray", "symbol"):
         result[PACKAGE / package / "_generated_methods.pyi"] = methods_file(package)
         for space in filter(spaces.get, NAMESPACES):
