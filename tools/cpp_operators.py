@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ functions that compose operators: bindings/cpp/include/loomix/cpp/op.h.
 
-For each operator there is a function with a name for the node, and one without. Inputs come first, then the parameters
-that have no default, then the others, as in MXNet's cpp-package. Where the last inputs may be missing (an optional bias,
-or what then becomes a variable), there are functions without them, too.
+For each operator there is a function with a name for the node, and one without. Inputs come first, then the
+parameters that have no default, then the others, as in MXNet's cpp-package. Where the last inputs may be missing (an
+optional bias, or what then becomes a variable), there are functions without them, too.
 """
 
 import keyword
@@ -17,7 +17,20 @@ _PARAMETERS = {
     *("parameters", "state", "state_cell", "sequence_length"),
 }
 _KEYWORDS = {
-    *("auto", "bool", "case", "char", "const", "default", "delete", "double", "enum", "export", "float", "int"),
+    *(
+        "auto",
+        "bool",
+        "case",
+        "char",
+        "const",
+        "default",
+        "delete",
+        "double",
+        "enum",
+        "export",
+        "float",
+        "int",
+    ),
     *("long", "namespace", "new", "operator", "private", "register", "short", "signed", "static", "struct"),
     *("switch", "template", "this", "typename", "union", "unsigned", "using", "virtual", "void", "volatile"),
 }
@@ -198,9 +211,13 @@ def header(spaces):
             if info["no_symbol"] or info["any_keywords"] or name.startswith("_"):
                 continue
             infos[info["name"]] = info
-            functions.append(f"// {_first_sentence(info['doc'])}\n{_functions(_identifier(name), info, namespace)}")
+            functions.append(
+                f"// {_first_sentence(info['doc'])}\n{_functions(_identifier(name), info, namespace)}"
+            )
         text = "".join(functions)
-        bodies.append(f"namespace {namespace} {{\n{text}}}  // namespace {namespace}\n" if namespace else text)
+        bodies.append(
+            f"namespace {namespace} {{\n{text}}}  // namespace {namespace}\n" if namespace else text
+        )
     return (
         "// SPDX-License-Identifier: Apache-2.0\n"
         "// Written by tools/generate_ops.py from the operator table.\n"

@@ -7,6 +7,7 @@
 #include "bindings/c/api/objects.h"
 #include "bindings/c/guard.h"
 #include "ops/table.h"
+#include "symbol/symbol_node.h"
 
 using namespace loomix;     // NOLINT: the functions below are outside of all namespaces
 using namespace loomix::c;  // NOLINT
@@ -32,6 +33,15 @@ std::vector<NamedSymbol> to_inputs(const LoomixSymbolInputs* inputs, const char*
   for (size_t i = 0; i < inputs->count; ++i)
     result.push_back({names[i], find<SymbolObject>(inputs->symbols[i])->symbol});
   return result;
+}
+
+// Symbols keep attributes of any name. Of an operator these are its parameters and those that say more of a node.
+void check_attributes(const ops::OpDef& op, const TextPairs& attributes) {
+  if (op.params->others()) return;
+  for (const auto& [name, value] : attributes) {
+    LOOMIX_CHECK(op.params->find(name) || is_hidden_key(name) || name.starts_with("__"), ValueError,
+                 "[{}] has no parameter '{}'.", op.name, name);
+  }
 }
 
 std::vector<std::string> list_of(const Symbol& symbol, std::string_view kind) {
@@ -78,13 +88,9 @@ int LoomixSymbolCreate(const char* operator_name, const LoomixPairs* attributes,
     not_null(out, kWho, "out");
     const std::string_view op_name = not_null(operator_name, kWho, "operator_name");
     const ops::OpTable& table = running().table();
-    const ops::OpDef& op = table.at(op_name);
-    TextPairs pairs = to_pairs(attributes, kWho);
+    const TextPairs pairs = to_pairs(attributes, kWho);
+    check_attributes(table.at(op_name), pairs);
     const std::vector<NamedSymbol> given = to_inputs(inputs, kWho);
-    const bool counted = std::any_of(pairs.begin(), pairs.end(),
-                                     [&](const auto& pair) { return pair.first == op.variadic_count; });
-    if (!op.variadic_count.empty() && !counted && op.params->find(op.variadic_count))
-      pairs.emplace_back(op.variadic_count, std::to_string(given.size()));
     std::string final_name = name && *name ? name : next_name(std::string(op_name));
     *out = add_symbol(Symbol::create(table, op_name, pairs, given, std::move(final_name)));
   });

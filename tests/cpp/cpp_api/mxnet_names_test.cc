@@ -175,7 +175,7 @@ class RNNXavier : public Xavier {
       : Xavier(rand_type, factor_type, magnitude) {}
 
  protected:
-  virtual void InitDefault(NDArray* arr) { Xavier::InitWeight(arr); }  // NOLINT
+  void InitDefault(NDArray* arr) override { Xavier::InitWeight(arr); }
 };
 
 TEST(MxnetNames, RecurrentNetworksUnrolledAndBuiltIn) {

@@ -23,7 +23,7 @@ struct FeedForwardConfig {
   int num_epoch = 1;
   std::string optimizer = "sgd";
   // Rates and so on; rescale_grad is 1 / batch if it is not given.
-  std::map<std::string, std::string> optimizer_params = {{"lr", "0.1"}, {"momentum", "0.9"}};
+  std::map<std::string, std::string> optimizer_params = {{"lr", "0.02"}, {"momentum", "0.9"}};
   std::shared_ptr<Initializer> initializer = std::make_shared<Xavier>();
   std::shared_ptr<EvalMetric> metric = std::make_shared<Accuracy>();
   std::string data_name = "data";

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C and C++ interfaces: what they export, and programs that use them as they are installed."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import loomix as mx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+sys.path.insert(0, str(ROOT / "tools"))
+import check_abi  # noqa: E402
+
+FASHION = Path("/usr/share/datasets/fashion-mnist")
+
+pytestmark = pytest.mark.source
+is_built = pytest.mark.skipif(
+    not (BUILD / check_abi.LIBRARIES["loomix_c"][2]).exists(), reason="the target loomix_c_api is not built"
+)
+
+
+def test_the_interfaces_are_those_that_programs_were_compiled_for():
+    assert check_abi.check(BUILD) == []
+
+
+def test_changes_of_an_interface_are_found():
+    header = (ROOT / "bindings/c/include/loomix/c_api.h").read_text()
+    lines = check_abi.declarations(header)
+    assert "int LoomixFree(void* handle)" in lines
+    assert len(check_abi.functions(lines)) == header.count("\nint Loomix") + 1 <= 60
+    changed = check_abi.declarations(header.replace("int64_t number;", "int32_t number;"))
+    faults = check_abi.difference("header", lines, changed)
+    assert [fault.split(": ")[1] for fault in faults] == ["missing", "new"]
+    removed = check_abi.declarations(header.replace("int LoomixWaitAll(void);", ""))
+    assert check_abi.difference("header", lines, removed) == ["header: missing: int LoomixWaitAll(void)"]
+
+
+def run(*command, **options):
+    result = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=250, check=False, **options
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """A folder with all that programs need."""
+    folder = tmp_path_factory.mktemp("prefix")
+    for component in ("predict", "c", "cpp", "config"):
+        run("cmake", "--install", BUILD, "--component", component, "--prefix", folder)
+    return folder
+
+
+def without_library_path():
+    return {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no cmake")
+def test_a_project_finds_the_package(prefix, tmp_path):
+    # C++17 for the headers, and MXNet's names by a change of the target alone.
+    (tmp_path / "CMakeLists.txt").write_text(
+        """cmake_minimum_required(VERSION 3.16)
+project(outside LANGUAGES C CXX)
+find_package(Loomix 0.1 REQUIRED COMPONENTS predict c cpp)
+add_executable(plain plain.c)
+target_link_libraries(plain Loomix::c Loomix::predict)
+add_executable(names names.cc)
+target_link_libraries(names Loomix::mxnet_cpp)
+"""
+    )
+    (tmp_path / "plain.c").write_text(
+        """#include <loomix/c_api.h>
+#include <loomix/predict.h>
+int main(void) {
+  int version = 0;
+  return LoomixGetInfo(&version, 0) == 0 && version == 100 && MXPredForward(0) == -1 ? 0 : 1;
+}
+"""
+    )
+    (tmp_path / "names.cc").write_text(
+        """#include "mxnet-cpp/MxNetCpp.h"
+using namespace mxnet::cpp;
+static_assert(__cplusplus == 201703L, "a program chooses its own standard");
+int main() {
+  auto net = SoftmaxOutput("softmax", FullyConnected("fc", Symbol("data"), 3));
+  auto* exec = net.SimpleBind(Context::cpu(), {{"data", NDArray(Shape(2, 4), Context::cpu())}});
+  exec->Forward(false);
+  bool right = exec->outputs[0].GetShape()[1] == 3;
+  delete exec;
+  return right ? 0 : 1;
+}
+"""
+    )
+    build = tmp_path / "build"
+    run("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_STANDARD=17")
+    run("cmake", "--build", build)
+    for program in ("plain", "names"):
+        run(build / program, env=without_library_path())
+
+
+@is_built
+def test_a_missing_component_is_named(prefix, tmp_path):
+    if shutil.which("cmake") is None:
+        pytest.skip("there is no cmake")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(outside LANGUAGES NONE)\n"
+        "find_package(Loomix REQUIRED COMPONENTS cpp fortran)\n"
+    )
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode != 0
+    assert "fortran" in result.stderr
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="there is no pkg-config")
+def test_pkg_config_gives_the_flags(prefix, tmp_path):
+    (tmp_path / "plain.c").write_text(
+        "#include <loomix/c_api.h>\nint main(void) { return LoomixWaitAll(); }\n"
+    )
+    environment = {**without_library_path(), "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "loomix", env=environment).split()
+    assert run("pkg-config", "--modversion", "loomix-predict", env=environment).strip() == "0.1.0"
+    program = tmp_path / "plain"
+    run("cc", tmp_path / "plain.c", "-o", program, *flags, f"-Wl,-rpath,{prefix}/lib")
+    run(program, env=environment)
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no cmake")
+@pytest.mark.timeout(300)  # four programs are compiled
+@pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
+def test_the_examples_train_and_predict(prefix, tmp_path):
+    build = tmp_path / "build"
+    run("cmake", "-S", ROOT / "examples/cpp", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build, "-j2")
+    environment = without_library_path()
+    lines = run(build / "mlp/mlp", 1, cwd=tmp_path, env=environment)
+    assert float(re.search(r"in validation ([\d.]+)", lines)[1]) > 0.78
+    lines = run(build / "inference/inference", "mlp", 1, cwd=tmp_path, env=environment)
+    assert float(re.search(r"accuracy ([\d.]+)", lines)[1]) > 0.78
+    lines = run(build / "char_rnn/char_rnn", 3, cwd=tmp_path, env=environment)
+    bits = [float(number) for number in re.findall(r": ([\d.]+) bits", lines)]
+    assert bits == sorted(bits, reverse=True) and bits[-1] < 3.5
+    # Python reads what C++ wrote.
+    symbol, arguments, _ = mx.model.load_checkpoint(str(tmp_path / "mlp"), 1)
+    assert symbol.list_outputs() == ["softmax_output"]
+    assert arguments["fc1_weight"].shape == (128, 784)
+    assert json.loads(symbol.tojson())["nodes"]
