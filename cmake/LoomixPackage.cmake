@@ -2,6 +2,7 @@
 # What is installed for programs in C and C++, find_package(Loomix), pkg-config, and Debian packages by `cpack -G DEB`:
 #   predict  libloomix_predict.so and predict.h
 #   c        libloomix_c.so, with libloomix.so and the modules that it loads in a folder of their own
+#   mpi      the module for stores of type dist_mpi, where MPI was found: it needs much that others do without
 #   cpp      the headers over libloomix_c.so
 #   config   what find_package(Loomix) reads first
 include(CMakePackageConfigHelpers)
@@ -13,11 +14,14 @@ get_directory_property(LOOMIX_MXNET_FOLDER DIRECTORY bindings/c DEFINITION LOOMI
 
 install(TARGETS loomix_c_api LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT c NAMELINK_COMPONENT cpp)
 install(TARGETS loomix LIBRARY DESTINATION "${private}" COMPONENT c)
-foreach(module loomix_network loomix_mpi loomix_cuda)
+foreach(module loomix_network loomix_cuda)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION "${private}" COMPONENT c)
   endif()
 endforeach()
+if(TARGET loomix_mpi)
+  install(TARGETS loomix_mpi LIBRARY DESTINATION "${private}" COMPONENT mpi)
+endif()
 
 install(FILES bindings/c/include/loomix/c_api.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/loomix" COMPONENT cpp)
 install(DIRECTORY bindings/cpp/include/loomix DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp)
@@ -56,10 +60,13 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL predict c cpp config)
+if(TARGET loomix_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-foreach(component PREDICT C)  # each knows the libraries that it is linked with
+foreach(component PREDICT C MPI)  # each knows the libraries that it is linked with
   set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_${component}_PACKAGE_SECTION libs)
 endforeach()
@@ -69,9 +76,14 @@ set(CPACK_DEBIAN_C_PACKAGE_NAME libloomix0)
 set(CPACK_DEBIAN_CPP_PACKAGE_NAME libloomix-dev)
 set(CPACK_DEBIAN_CONFIG_PACKAGE_NAME libloomix-cmake)
 set(CPACK_DEBIAN_CONFIG_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_PREDICT_PACKAGE_DEPENDS libloomix-cmake)
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME libloomix-mpi0)
+# The flavour of OpenBLAS is the one that was built with; what else is loaded, dpkg-shlibdeps finds out.
+set(CPACK_DEBIAN_PREDICT_PACKAGE_DEPENDS "libloomix-cmake, libopenblas0-openmp")
+set(CPACK_DEBIAN_C_PACKAGE_DEPENDS libopenblas0-openmp)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libloomix0 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CPP_PACKAGE_DEPENDS "libloomix0 (= ${PROJECT_VERSION}), libloomix-cmake")
 foreach(component "PREDICT;Prediction with trained models, from C" "C;Training and prediction: the library"
+    "MPI;Stores of parameters by MPI"
     "CPP;Training and prediction from C and C++: headers" "CONFIG;Loomix for CMake")
   list(GET component 0 name)
   list(GET component 1 text)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ BUILD = ROOT / "build"
 sys.path.insert(0, str(ROOT / "tools"))
 import check_abi  # noqa: E402
 
+PAGE = ROOT / "docs/cpp.md"
 FASHION = Path("/usr/share/datasets/fashion-mnist")
 
 pytestmark = pytest.mark.source
@@ -158,3 +160,94 @@ def test_the_examples_train_and_predict(prefix, tmp_path):
     assert symbol.list_outputs() == ["softmax_output"]
     assert arguments["fc1_weight"].shape == (128, 784)
     assert json.loads(symbol.tojson())["nodes"]
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no cmake")
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
+def test_the_code_on_the_page_runs(prefix, tmp_path):
+    blocks = dict.fromkeys(("cmake", "cpp", "c"), ())
+    for kind, content in re.findall(
+        r"^```(cmake|cpp|c)\n(.*?)^```\n", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    ):
+        blocks[kind] += (content,)
+    (project,), (training, prediction), (plain,) = blocks["cmake"], blocks["cpp"], blocks["c"]
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.16)\nproject(page LANGUAGES C CXX)\n{project}"
+        "add_executable(predict predict.cc)\ntarget_link_libraries(predict Loomix::cpp)\n"
+        "add_executable(plain plain.c)\ntarget_link_libraries(plain Loomix::c)\n"
+    )
+    (tmp_path / "program.cc").write_text(training)
+    (tmp_path / "predict.cc").write_text(
+        "#include <loomix/cpp.h>\nusing namespace loomix::cpp;\nint main() {\nstd::vector<float> pixels(784);\n"
+        f"{prediction}return scores.size() == 10 ? 0 : 1;\n}}\n"
+    )
+    (tmp_path / "plain.c").write_text(plain)
+    build, environment = tmp_path / "build", without_library_path()
+    run("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", build, "-j2")
+    assert float(run(build / "program", cwd=tmp_path, env=environment).split()[1]) > 0.78
+    run(build / "predict", cwd=tmp_path, env=environment)
+    assert run(build / "plain", env=environment) == "1 4 9\n"
+
+
+# Without arguments a worker, else what the environment says: a scheduler or a server.
+CLUSTER = """#include <loomix/cpp.h>
+#include <iostream>
+using namespace loomix::cpp;
+int main(int argc, char**) {
+  if (argc > 1) {
+    KVStore::RunServer();
+    return 0;
+  }
+  KVStore::SetType("dist_sync");
+  KVStore::Init(3, NDArray(std::vector<float>{10, 20}));
+  auto sgd = std::make_unique<SGDOptimizer>();
+  sgd->SetParam("lr", 0.5);
+  KVStore::SetOptimizer(std::move(sgd));
+  KVStore::Barrier();
+  KVStore::Push(3, NDArray(std::vector<float>{1, 2}));
+  NDArray out(Shape(2), Context::cpu());
+  KVStore::Pull(3, &out);
+  std::cout << KVStore::GetRank() << " of " << KVStore::GetNumWorkers() << ": " << out << std::endl;
+  KVStore::Close();
+}
+"""
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.skipif(not mx.runtime.Features().is_enabled("DIST_KVSTORE"), reason="there is no network module")
+def test_workers_and_servers_in_cpp(prefix, tmp_path):
+    (tmp_path / "cluster.cc").write_text(CLUSTER)
+    program = tmp_path / "cluster"
+    link = [
+        f"-L{prefix}/lib",
+        "-lloomix_c",
+        f"-Wl,-rpath,{prefix}/lib",
+        f"-Wl,-rpath-link,{prefix}/lib/loomix",
+    ]
+    run("c++", "-std=c++17", tmp_path / "cluster.cc", f"-I{prefix}/include", *link, "-o", program)
+    launched = run(sys.executable, "-m", "loomix", "launch", "-n", 2, "-s", 1, program)
+    assert sorted(re.findall(r"\d of 2: .*", launched)) == ["0 of 2: [9,18]", "1 of 2: [9,18]"]
+
+    # The same without Python: of one worker only half as much is pushed.
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    shared = {"LOOMIX_KV_SCHEDULER_PORT": str(port), "LOOMIX_KV_WORKERS": "1", "LOOMIX_KV_SERVERS": "1"}
+    processes = [
+        subprocess.Popen([program, "serve"], env={**without_library_path(), **shared, "LOOMIX_KV_ROLE": role})
+        for role in ("scheduler", "server")
+    ]
+    try:
+        worker = run(program, env={**without_library_path(), **shared, "LOOMIX_KV_ROLE": "worker"})
+        assert worker == "0 of 1: [9.5,19]\n"
+        assert [process.wait(timeout=30) for process in processes] == [0, 0]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

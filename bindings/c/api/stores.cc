@@ -7,6 +7,7 @@
 #include "bindings/c/guard.h"
 #include "kvstore/dist/dist_store.h"
 #include "kvstore/dist/node_setup.h"
+#include "kvstore/group_store.h"
 #include "kvstore/local_store.h"
 
 using namespace loomix;     // NOLINT: the functions below are outside of all namespaces
@@ -45,6 +46,12 @@ kvstore::Key to_key(const LoomixKey* key, const char* who) {
 
 std::unique_ptr<kvstore::KVStore> make_store(const std::string& type) {
   const Settings& known = settings();
+  if (type == "dist_mpi" || type == "dist_nccl" || type == "nccl") {
+    const auto deadline = std::chrono::duration<double>(known.kv_deadline);
+    return kvstore::make_group_store(running(), type,
+                                     std::chrono::duration_cast<comm::GroupDeadline>(deadline),
+                                     known.enforce_determinism);
+  }
   if (type.starts_with("dist")) return kvstore::make_dist_store(running(), type, known.kv_staleness, known);
   return kvstore::make_local_store(running(), type);
 }
