@@ -145,7 +145,8 @@ def test_pkg_config_gives_the_flags(prefix, tmp_path):
 @pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
 def test_the_examples_train_and_predict(prefix, tmp_path):
     build = tmp_path / "build"
-    run("cmake", "-S", ROOT / "examples/cpp", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    options = (f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Debug")  # compiles in half the time
+    run("cmake", "-S", ROOT / "examples/cpp", "-B", build, *options)
     run("cmake", "--build", build, "-j2")
     environment = without_library_path()
     lines = run(build / "mlp/mlp", 1, cwd=tmp_path, env=environment)

@@ -85,6 +85,7 @@ TEST(MxnetNames, MlpTrains) {
   args["X"] = NDArray(Shape(Patterns::kCount, Patterns::kWidth), ctx);
   args["label"] = NDArray(Shape(Patterns::kCount), ctx);
   net.InferArgsMap(ctx, &args, args);
+  args["b0"] = 0;
   auto initializer = Uniform(0.5);
   for (auto& arg : args) initializer(arg.first, &arg.second);
   args["X"].SyncCopyFromCPU(patterns.x.data(), patterns.x.size());
