@@ -77,6 +77,8 @@ add_executable(plain plain.c)
 target_link_libraries(plain Loomix::c Loomix::predict)
 add_executable(names names.cc)
 target_link_libraries(names Loomix::mxnet_cpp)
+add_executable(busy busy.cc)
+target_link_libraries(busy Loomix::cpp)
 """
     )
     (tmp_path / "plain.c").write_text(
@@ -102,10 +104,20 @@ int main() {
 }
 """
     )
+    # It ends with work in flight.
+    (tmp_path / "busy.cc").write_text(
+        """#include "loomix/cpp/operator.h"
+using namespace loomix::cpp;
+int main() {
+  NDArray a(Shape(300, 300), Context::cpu());
+  for (int i = 0; i < 200; ++i) a = Operator("dot")(a, a).Invoke()[0];
+}
+"""
+    )
     build = tmp_path / "build"
     run("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_STANDARD=17")
     run("cmake", "--build", build)
-    for program in ("plain", "names"):
+    for program in ("plain", "names", *["busy"] * 10):
         run(build / program, env=without_library_path())
 
 

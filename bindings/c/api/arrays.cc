@@ -86,6 +86,9 @@ int LoomixArrayFromMemory(void* data, size_t bytes, const LoomixShape* shape, in
     LOOMIX_CHECK(bytes == needed, ShapeError, "[{}] got {} bytes; an array of shape {} and type {} has {}.",
                  kWho, bytes, known.to_string(), name_of(dtype), needed);
     if (needed > 0) not_null(data, kWho, "data");
+    LOOMIX_CHECK(reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size_of(dtype)) == 0, ValueError,
+                 "[{}] data does not begin at a multiple of the {} bytes of an element.", kWho,
+                 size_of(dtype));
     auto let_go = [release, context] {
       if (release) release(context);
     };

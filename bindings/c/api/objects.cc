@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/c/api/objects.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <limits>
 #include <thread>
@@ -11,14 +13,18 @@
 namespace loomix::c {
 namespace {
 
+static_assert(LOOMIX_MAX_AXES == Shape::kMaxDims);
+static_assert(LOOMIX_INT64 == static_cast<int>(DType::int64) &&
+              LOOMIX_BFLOAT16 == static_cast<int>(DType::bfloat16));
+
 // Never deleted: a program may exit while other threads call.
 Handles<Object>& objects() {
   static Handles<Object>& all = *std::make_unique<Handles<Object>>("handle").release();
   return all;
 }
 
-// On a thread of its own: what the engine keeps for this one is destroyed already.
-void finish_at_exit() noexcept {
+// On a thread of its own: what the engine keeps for this one may be destroyed already.
+void finish_work() noexcept {
   try {
     std::thread([] {
       engine::Engine& engine = runtime().engine();
@@ -28,14 +34,29 @@ void finish_at_exit() noexcept {
   }
 }
 
+// Work in flight at the program's exit would find objects destroyed that its libraries keep. Those of the first kernels are made
+// after any handler that could be registered here, so they go before it would run; what belongs to the main thread goes before all
+// of them. The handler is for programs whose main thread never called.
+struct MainThread {
+  MainThread() = default;
+  MainThread(const MainThread&) = delete;
+  MainThread& operator=(const MainThread&) = delete;
+  ~MainThread() {
+    if (gettid() == getpid()) finish_work();
+  }
+  void stay() const {}
+};
+
 }  // namespace
 
 Runtime& running() {
   static Runtime& started = []() -> Runtime& {
     Runtime& made = runtime();
-    std::atexit(finish_at_exit);
+    std::atexit(finish_work);
     return made;
   }();
+  thread_local const MainThread ends;
+  ends.stay();
   return started;
 }
 

@@ -62,6 +62,10 @@ TEST(CApiArrays, MemoryOfTheCallerIsUsedAndReleased) {
   EXPECT_EQ(released, 1);
   expect_error(LoomixArrayFromMemory(memory.data(), 7, &of, LOOMIX_FLOAT32, nullptr, nullptr, &array),
                "7 bytes");
+  void* const odd = reinterpret_cast<char*>(memory.data()) + 1;
+  const LoomixShape one = shape({1});
+  expect_error(LoomixArrayFromMemory(odd, 4, &one, LOOMIX_FLOAT32, nullptr, nullptr, &array),
+               "multiple of the 4");
 }
 
 TEST(CApiArrays, CopiesConvertTypes) {

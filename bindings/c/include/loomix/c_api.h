@@ -96,7 +96,7 @@ int LoomixListNames(const char* kind, size_t* count, const char* const** names);
 /* An array of zeros. */
 int LoomixArrayCreate(const LoomixShape* shape, int type, LoomixDevice device, LoomixArray* out);
 /* An array over memory of the caller, without a copy. `release` (it may be null) is called with `context` when nothing uses
- * the memory any more, on any thread. */
+ * the memory any more, on any thread; not if the call fails. */
 int LoomixArrayFromMemory(void* data, size_t bytes, const LoomixShape* shape, int type,
                           void (*release)(void* context), void* context, LoomixArray* out);
 /* Waits if the shape follows from data that is not computed yet. */

@@ -169,7 +169,7 @@ class Symbol {
     if (out_type) out_type->assign(found.output_types, found.output_types + found.outputs);
   }
 
-  // Makes the arguments that are not known, with random numbers of a small normal distribution, as MXNet does.
+  // Makes the arguments that are not known. They hold random numbers of the normal distribution, as in MXNet.
   void InferArgsMap(const Context& context, std::map<std::string, NDArray>* args_map,
                     const std::map<std::string, NDArray>& known_args) const {
     std::vector<std::vector<mx_uint>> shapes, aux, out;
@@ -233,7 +233,7 @@ class Symbol {
                         const std::vector<NDArray>& aux_arrays, Executor* shared_exec = nullptr) const;
 
  private:
-  static constexpr mx_float kFirstSpread = 0.01f;
+  static constexpr mx_float kFirstSpread = 1;
 
   static std::map<std::string, std::vector<mx_uint>> shapes_of(const std::map<std::string, NDArray>& arrays) {
     std::map<std::string, std::vector<mx_uint>> shapes;
