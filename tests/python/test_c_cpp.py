@@ -264,3 +264,32 @@ def test_workers_and_servers_in_cpp(prefix, tmp_path):
         for process in processes:
             process.kill()
             process.wait()
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("cpack", "dpkg-deb", "dpkg-shlibdeps"))),
+    reason="packages of Debian's are made on Debian",
+)
+def test_debian_packages(tmp_path):
+    run("cpack", "-G", "DEB", "-B", tmp_path, cwd=BUILD)
+    packages = {path.name.split("_")[0]: path for path in tmp_path.glob("*.deb")}
+    assert {"libloomix0", "libloomix-dev", "libloomix-cmake", "libloomix-predict0"} <= set(packages)
+    depends = {name: run("dpkg-deb", "-f", path, "Depends") for name, path in packages.items()}
+    assert "libloomix0 (= 0.1.0)" in depends["libloomix-dev"]
+    for name in ("libloomix0", "libloomix-predict0"):
+        assert {"libopenblas0-openmp", "libfmt9"} <= set(re.findall(r"[\w.+-]+", depends[name]))
+    for path in packages.values():  # no file is in two packages
+        run("dpkg-deb", "-x", path, tmp_path / "root")
+    files = [
+        line.split()[5] for path in packages.values() for line in run("dpkg-deb", "-c", path).splitlines()
+    ]
+    names = [name for name in files if not name.endswith("/")]
+    assert len(names) == len(set(names))
+    for library in ("libloomix_c.so.0", "libloomix_predict.so.0"):
+        found = run("ldd", tmp_path / "root/usr/lib" / library, env=without_library_path())
+        assert "not found" not in found
+    assert f"{tmp_path}/root/usr/lib/loomix/libloomix.so" in run(
+        "ldd", tmp_path / "root/usr/lib/libloomix_c.so.0"
+    )

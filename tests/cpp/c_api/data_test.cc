@@ -153,6 +153,33 @@ TEST_F(CApiIterators, MnistShufflesBySeedAndReadsParts) {
   for (const float label_of_second : first("1", "1")) EXPECT_GE(label_of_second, 2);
 }
 
+// The labels, compressed with gzip.
+TEST_F(CApiIterators, MnistReadsCompressedFiles) {
+  const char compressed[] =
+      "\037\213\010\000\000\000\000\000\002\003\143\140\340\140\144\140\140\140\145\140"
+      "\144\142\146\001\000\233\171\300\235\015\000\000\000";
+  const std::string bytes(compressed, sizeof compressed - 1);
+  const std::string image = images(), label = write("labels.gz", bytes);
+  const LoomixIterator iterator = make("MNISTIter", {{"image", image.c_str()},
+                                                     {"label", label.c_str()},
+                                                     {"batch_size", "5"},
+                                                     {"shuffle", "0"},
+                                                     {"dtype", "int32"}});
+  ASSERT_TRUE(next(iterator));
+  int32_t numbers[5] = {};
+  expect_ok(LoomixArrayCopyToHost(batch(iterator).label, numbers, sizeof numbers));
+  EXPECT_THAT(numbers, ::testing::ElementsAre(0, 1, 2, 3, 4));
+  std::string damaged = bytes;
+  damaged[bytes.size() - 8] ^= 1;  // the checksum
+  for (const std::string& broken : {bytes.substr(0, bytes.size() - 12), damaged}) {
+    const std::string path = write("broken.gz", broken);
+    LoomixIterator none = nullptr;
+    expect_error(LoomixIteratorCreate(
+                     "MNISTIter", Pairs({{"image", image.c_str()}, {"label", path.c_str()}}).get(), &none),
+                 "broken.gz");
+  }
+}
+
 TEST_F(CApiIterators, DamagedMnistFilesAreErrors) {
   const std::string label = labels(), whole = images(), longer = images(6);
   LoomixIterator iterator = nullptr;

@@ -14,8 +14,10 @@
  * header again. Handles in lists are the caller's, to be freed like others.
  *
  * Any thread may call. Two threads may use one handle at the same time, unless one of them changes what it stands for
- * (LoomixAutogradMark, LoomixSymbolSetAttribute, or as an output of LoomixOperatorInvoke). Calls on one executor, store
- * or iterator run one after the other. */
+ * (LoomixAutogradMark, LoomixSymbolSetAttribute, or as an output of LoomixOperatorInvoke). Calls on one executor or iterator
+ * run one after the other.
+ *
+ * A program that ends finishes what it has begun, if its main thread has called a function; else call LoomixWaitAll() before. */
 #ifndef LOOMIX_C_API_H_
 #define LOOMIX_C_API_H_
 
