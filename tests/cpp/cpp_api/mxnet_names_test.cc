@@ -94,7 +94,7 @@ TEST(MxnetNames, MlpTrains) {
   Optimizer* opt = OptimizerRegistry::Find("sgd");
   opt->SetParam("rescale_grad", 1.0 / Patterns::kCount)->SetParam("lr", 1.0)->SetParam("wd", 1e-5);
   unique_ptr<LRScheduler> lr_sch(new FactorScheduler(5000, 0.1));
-  opt->SetLRScheduler(move(lr_sch));
+  opt->SetLRScheduler(std::move(lr_sch));
   auto* exec = net.SimpleBind(ctx, args);
   auto arg_names = net.ListArguments();
   Accuracy acc;
