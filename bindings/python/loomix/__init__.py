@@ -59,6 +59,7 @@ _MODULES = {
     "ndarray": "ndarray",
     "numpy_extension": "numpy_extension",
     "npx": "numpy_extension",
+    "onnx": "onnx",
     "operator": "operator",
     "optimizer": "optimizer",
     "predictor": "predictor",
@@ -106,7 +107,6 @@ __all__ = [*_MODULES, *_OBJECTS]  # noqa: PLE0604 - `import *` loads everything
 _PLANNED = {
     "np": "NumPy's interface",
     "numpy": "NumPy's interface",
-    "onnx": "ONNX files",
 }
 _NOT_PLANNED = {
     "notebook": "use callbacks",
