@@ -16,8 +16,8 @@ API = json.loads((HERE / "python_api.json").read_text())
 
 # Parts that are not complete, or not begun.
 LATER = (
-    "contrib.amp", "contrib.onnx", "contrib.quantization", "gluon.contrib.data", "gluon.contrib.estimator",
-    "numpy", "numpy_extension", "onnx",
+    "contrib.amp", "contrib.quantization", "gluon.contrib.data", "gluon.contrib.estimator", "numpy",
+    "numpy_extension",
 )  # fmt: skip
 MODULES = [
     module for module in sorted(API) if not (module + ".").startswith(tuple(f"{part}." for part in LATER))

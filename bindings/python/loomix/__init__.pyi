@@ -30,6 +30,7 @@ from . import monitor as monitor
 from . import name as name
 from . import ndarray as ndarray
 from . import numpy_extension as numpy_extension
+from . import onnx as onnx
 from . import operator as operator
 from . import optimizer as optimizer
 from . import predictor as predictor

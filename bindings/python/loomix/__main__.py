@@ -15,7 +15,7 @@ from .base import suggest
 
 # Command -> (module of loomix.commands with `main(arguments)`, what it does).
 COMMANDS = {
-    "convert": ("convert", "converts parameters between MXNet's files and safetensors"),
+    "convert": ("convert", "converts models between MXNet's files, ONNX and safetensors"),
     "explain": ("explain", "shows what the compiler makes of a model: passes, memory, arithmetic"),
     "im2rec": ("tools", "makes record files of images"),
     "inspect": ("inspect", "shows what a model's files hold, and what is wrong with them"),

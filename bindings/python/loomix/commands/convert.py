@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m loomix convert``: parameters from MXNet's format to safetensors, and back.
+"""``python -m loomix convert``: models between MXNet's files and ONNX, parameters between these and safetensors.
 
 The format of https://huggingface.co/docs/safetensors has names, types, shapes and plain bytes, and no code.
 """
@@ -7,10 +7,11 @@ The format of https://huggingface.co/docs/safetensors has names, types, shapes a
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ..base import MXNetError, MXNetTypeError, MXNetValueError
 from ..model import write_whole
 from ..ndarray import NDArray, array, load, save
 
-_ENDINGS = (".params", ".safetensors")
+_SYMBOL = "-symbol.json"
 _KINDS = ("arg", "aux")  # before the colon in the names of a checkpoint
 _METADATA = "loomix.kinds"  # {"conv0_weight": "arg", ...}: so the way back gives the same names
 _TYPES = {
@@ -122,34 +123,127 @@ def to_params(source: str, target: str) -> int:
     return len(arrays)
 
 
-def main(_: str, arguments: Sequence[str]) -> int:
-    """Runs ``convert`` with these arguments; its exit status."""
+def _params_beside(symbol_file: str) -> str:
+    """The .params file of a graph's prefix.
+
+    Raises
+    ------
+    MXNetError
+        When there is none, or more than one.
+    """
+    prefix = Path(symbol_file.removesuffix(_SYMBOL))
+    found = sorted(prefix.parent.glob(f"{glob.escape(prefix.name)}-[0-9][0-9][0-9][0-9]*.params"))
+    if len(found) != 1:
+        names = ", ".join(path.name for path in found) or "none"
+        raise MXNetValueError(
+            f"beside {symbol_file} there must be one file {prefix.name}-NUMBER.params, or --params names it; "
+            f"there is {names}."
+        )
+    return str(found[0])
+
+
+def to_onnx(options: argparse.Namespace) -> str:
+    """Writes a checkpoint to an ONNX file; what was written.
+
+    Sizes of ``--shape`` that are names may change from call to call.
+    """
+    from ..onnx import DEFAULT_OPSET, export_model
+
+    shapes = {name: tuple(s if isinstance(s, int) else 1 for s in sizes) for name, sizes in options.shape}
+    export_model(
+        options.source,
+        options.params or _params_beside(options.source),
+        shapes,
+        onnx_file_path=options.target,
+        dynamic=any(isinstance(size, str) for _, sizes in options.shape for size in sizes),
+        dynamic_input_shapes=dict(options.shape) or None,
+        opset_version=options.opset or DEFAULT_OPSET,
+    )
+    return f"{options.target}: opset {options.opset or DEFAULT_OPSET}"
+
+
+def from_onnx(options: argparse.Namespace) -> str:
+    """Writes the model of an ONNX file as a checkpoint, of epoch 0 if ``--params`` names no file."""
+    from ..onnx import import_model
+
+    symbol, arguments, states = import_model(options.source, dict(options.shape))
+    params = options.params or f"{options.target.removesuffix(_SYMBOL)}-0000.params"
+    arrays = {f"arg:{name}": value for name, value in arguments.items()}
+    arrays |= {f"aux:{name}": value for name, value in states.items()}
+    write_whole(options.target, symbol.save)
+    write_whole(params, lambda name: save(name, arrays))
+    return f"{options.target} and {params}: {len(arrays)} arrays"
+
+
+def _kind(path: str) -> str:
+    return _SYMBOL if path.endswith(_SYMBOL) else os.path.splitext(path)[1]
+
+
+def _shape(text: str) -> tuple[str, tuple[int | str, ...]]:
+    """A name and sizes, of which some may be names.
+
+    >>> _shape("data:batch,3,224,224")
+    ('data', ('batch', 3, 224, 224))
+    """
+    name, _, rest = text.rpartition(":")
+    sizes = tuple(int(size) if size.isdigit() else size for size in rest.strip("()").split(",") if size)
+    if not name or not sizes or 0 in sizes:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME:SIZE,SIZE,...")
+    if any(isinstance(size, str) and not size.isidentifier() for size in sizes):
+        raise argparse.ArgumentTypeError(f"{text!r} has a size that is neither a number nor a name")
+    return name, sizes
+
+
+_WAYS: dict[tuple[str, str], Callable[[argparse.Namespace], str]] = {
+    (".params", ".safetensors"): lambda o: f"{o.target}: {to_safetensors(o.source, o.target)} arrays",
+    (".safetensors", ".params"): lambda o: f"{o.target}: {to_params(o.source, o.target)} arrays",
+    (_SYMBOL, ".onnx"): to_onnx,
+    (".onnx", _SYMBOL): from_onnx,
+}
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m loomix convert",
-        description="Converts a model's parameters between MXNet's .params files and safetensors, bit by bit. "
-        "The files' endings say which way.",
+        description="Converts a model between MXNet's files and ONNX, or its parameters between MXNet's .params files "
+        "and safetensors. The files' endings say which way.",
     )
-    parser.add_argument("source", help="a file that ends in .params or .safetensors")
-    parser.add_argument(
-        "target", help="the file to write, with the other ending; one that exists is replaced"
-    )
-    args = parser.parse_args(arguments)
-    endings = tuple(os.path.splitext(path)[1] for path in (args.source, args.target))
-    ways = {_ENDINGS: to_safetensors, _ENDINGS[::-1]: to_params}
-    if endings not in ways:
+    parser.add_argument("source", help="a file that ends in -symbol.json, .onnx, .params or .safetensors")
+    parser.add_argument("target", help="the file to write; one that exists is replaced")
+    with_onnx = parser.add_argument_group("with ONNX")
+    with_onnx.add_argument(
+        "--shape", type=_shape, action="append", default=[], metavar="NAME:SIZES",
+        help="shape of an input, such as data:1,3,224,224; to ONNX all are needed, and a size may be a name, such as "
+        "data:batch,3,224,224: it may change from call to call",
+    )  # fmt: skip
+    with_onnx.add_argument("--params", help="the .params file; by default the one with the graph's prefix")
+    with_onnx.add_argument("--opset", type=int, help="version of ONNX's operators to write, 13 to 21; 17")
+    options = parser.parse_args(arguments)
+    ways = _kind(options.source), _kind(options.target)
+    if ".onnx" not in ways and (options.shape or options.params or options.opset):
+        parser.error("--shape, --params and --opset are for ONNX.")
+    if ways[0] == ".onnx" and options.opset:
+        parser.error("--opset is for writing ONNX.")
+    return options
+
+
+def main(_: str, arguments: Sequence[str]) -> int:
+    """Runs ``convert`` with these arguments; its exit status."""
+    options = _parse(arguments)
+    way = _WAYS.get((_kind(options.source), _kind(options.target)))
+    if way is None:
+        ways = "; ".join(f"*{source} to *{target}" for source, target in _WAYS)
         print(
-            f"[convert] there is no way from {args.source} to {args.target}; one file must end in .params and "
-            "the other in .safetensors.",
+            f"[convert] there is no way from {options.source} to {options.target}; the ways are {ways}.",
             file=sys.stderr,
         )
         return 2
-    if not os.path.isfile(args.source):
-        print(f"[convert] there is no file {args.source}.", file=sys.stderr)
+    if not os.path.isfile(options.source):
+        print(f"[convert] there is no file {options.source}.", file=sys.stderr)
         return 2
     try:
-        count = ways[endings](args.source, args.target)
+        print(way(options))
     except (MXNetError, OSError) as error:
         print(f"[convert] {error}", file=sys.stderr)
         return 2
-    print(f"{args.target}: {count} arrays")
     return 0

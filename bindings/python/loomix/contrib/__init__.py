@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import amp as amp
     from . import autograd as autograd
     from . import io as io
+    from . import onnx as onnx
     from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
     from . import text as text
@@ -24,6 +25,7 @@ _MODULES = {
     "io": "loomix.contrib.io",
     "nd": "loomix.ndarray.contrib",
     "ndarray": "loomix.ndarray.contrib",
+    "onnx": "loomix.contrib.onnx",
     "svrg_optimization": "loomix.contrib.svrg_optimization",
     "sym": "loomix.symbol.contrib",
     "symbol": "loomix.symbol.contrib",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
 
 __all__ = [
+    "DEFAULT_OPSET",
     "export_model",
     "get_model_metadata",
     "get_operator_support",
@@ -146,7 +147,7 @@ def import_model(
 
 def import_to_gluon(
     model_file: Any,
-    ctx: Context | list[Context] | None = None,
+    ctx: Context | list[Context] | None,
     input_shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> SymbolBlock:
     """Reads an ONNX file as a block.
@@ -154,8 +155,8 @@ def import_to_gluon(
     Parameters
     ----------
     model_file : str or bytes
-    ctx : Context or list of Context, optional
-        Where the parameters go.
+    ctx : Context, list of Context, or None
+        Where the parameters go; None: the default device.
     input_shapes : dict of str to tuple, optional
         As for :func:`import_model`.
 

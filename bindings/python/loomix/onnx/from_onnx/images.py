@@ -42,7 +42,7 @@ class _Resize:
         if self.coordinates == "asymmetric":
             return x / scale
         if self.coordinates == "align_corners":
-            return x * (size - 1) / (wanted - 1) if wanted > 1 else np.zeros(1)
+            return x * (size - 1) / (scale * size - 1) if wanted > 1 else np.zeros(1)
         if self.coordinates == "pytorch_half_pixel" and wanted == 1:
             return np.zeros(1)
         offset = 0.0
@@ -145,7 +145,7 @@ def resize(n: Node, b: Builder) -> Value:
         wanted = dict(zip(axes, sizes))
         height, width = wanted.get(2, x.shape[2]), wanted.get(3, x.shape[3])
         exact = all(factors[i] == (sizes[i] or 0) / (x.shape[axes[i]] or 1) for i in changed)
-        if exact or rule.coordinates == "align_corners":
+        if exact:
             corners = rule.coordinates == "align_corners"
             return b.make("_contrib_BilinearResize2D", x, height=height, width=width, align_corners=corners)
     found = x

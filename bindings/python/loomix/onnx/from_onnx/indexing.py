@@ -33,7 +33,8 @@ def _reduce(n: Node, b: Builder, reduce: Callable[[Value, tuple[int, ...]], Valu
 
 def _plain(op: str) -> Callable[[Node, Builder], Value]:
     def reduction(n: Node, b: Builder) -> Value:
-        return _reduce(n, b, lambda x, axes: b.make(op, x, axis=axes, keepdims=True))
+        found = _reduce(n, b, lambda x, axes: b.make(op, x, axis=axes, keepdims=True))
+        return keep_truth(b, n.inputs[0], found)
 
     return reduction
 
@@ -219,9 +220,12 @@ def compress(n: Node, b: Builder) -> Value:
     if axis is None:
         x, axis = b.reshape(x, [-1]), 0
     axis = axis_of(n, axis, x.rank)
-    if condition.shape != (x.shape[axis],):
-        n.fail(f"the condition has shape {condition.shape} for axis {axis} of shape {x.shape}.")
-    return b.make("_contrib_boolean_mask", x, condition, axis=axis)
+    if condition.array is None:
+        n.fail("the condition must be a constant: arrays whose shapes depend on numbers are not supported.")
+    places = np.flatnonzero(condition.array)
+    if not places.size:
+        n.fail("nothing is left; arrays without elements are not supported.")
+    return keep_truth(b, x, b.make("take", x, b.constant(places, f"{n.name}_places"), axis=axis))
 
 
 def one_hot(n: Node, b: Builder) -> Value:

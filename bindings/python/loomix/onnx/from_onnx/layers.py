@@ -259,13 +259,25 @@ def _standardize(b: Builder, x: Value, axes: Sequence[int], epsilon: float) -> V
     return b.make("broadcast_div", centred, b.make("sqrt", b.scalar("_plus_scalar", variance, epsilon)))
 
 
-def layer_norm(n: Node, b: Builder) -> Value:
+def _layer_norm_outputs(
+    b: Builder, x: Value, scale: Value, bias: Sequence[Value], axes: Sequence[int], epsilon: float
+) -> list[Value]:
+    """With the mean, and one by the deviation."""
+    mean = b.make("mean", x, axis=tuple(axes), keepdims=True)
+    centred = b.make("broadcast_sub", x, mean)
+    variance = b.make("mean", b.make("square", centred), axis=tuple(axes), keepdims=True)
+    inverse = b.make("rsqrt", b.scalar("_plus_scalar", variance, epsilon))
+    found = b.make("broadcast_mul", b.make("broadcast_mul", centred, inverse), scale)
+    return [b.make("broadcast_add", found, bias[0]) if bias else found, mean, inverse]
+
+
+def layer_norm(n: Node, b: Builder) -> Value | list[Value]:
     x, scale, *bias = n.inputs
     n.refuse("stash_type", "the type to compute in", 1)
-    if len([name for name in n.output_names if name]) > 1:
-        n.fail("mean and deviation as outputs are not supported.")
     axis, epsilon = axis_of(n, n.int("axis", -1), x.rank), n.float("epsilon", 1e-5)
     bias = [item for item in bias if item is not None]
+    if len(n.output_names) > 1:
+        return _layer_norm_outputs(b, x, scale, bias, range(axis, x.rank), epsilon)
     if axis == x.rank - 1 and scale.rank == 1:
         shift = bias[0] if bias else b.constant(np.zeros(scale.fixed or (1,), x.dtype), f"{n.name}_beta")
         return b.make("LayerNorm", x, scale, shift, axis=-1, eps=epsilon)
