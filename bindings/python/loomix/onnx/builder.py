@@ -236,6 +236,10 @@ class Builder:
         """One of the operators on an array and a number."""
         return self.elementwise(op, value, scalar=repr(float(scalar)))
 
+    def is_operator(self, value: Value) -> bool:
+        """Whether a value is an operator's, and no variable."""
+        return value.node is not None and value.node.name in self._operators
+
     # ---- the result ----
 
     def name_operators(self, titles: Mapping[str, str], prefix: str) -> None:

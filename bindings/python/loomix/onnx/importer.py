@@ -89,7 +89,7 @@ class _Importer:
         """The symbol of an output, which has the type that the file says."""
         if value.dtype.kind == "b":
             value = self.builder.elementwise("Cast", value, dtype="bool")
-        elif value.node is None or value.node.get_children() is None:
+        elif not self.builder.is_operator(value):
             value = self.builder.elementwise("_copy", value)
         self._name(name, [name], [value])
         return value.symbol
@@ -151,7 +151,18 @@ def read_model(
     source: Any, shapes: Mapping[str, Any] | None, who: str = "import_model"
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """What :func:`loomix.onnx.import_model` does."""
-    return _Importer(Model(source, who), who, shapes).run()
+    return _read(Model(source, who), who, shapes)
+
+
+def _read(
+    model: Model, who: str, shapes: Mapping[str, Any] | None
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    try:
+        return _Importer(model, who, shapes).run()
+    except MXNetError:
+        raise
+    except _FAULTS as error:
+        raise MXNetValueError(f"[{who}] {model.title} is not as ONNX says: {error!r}") from error
 
 
 def to_block(
@@ -162,7 +173,7 @@ def to_block(
 
     model = Model(source, "import_to_gluon")
     names = [name for name, _, _ in model.inputs()]
-    symbol, arguments, states = _Importer(model, "import_to_gluon", shapes).run()
+    symbol, arguments, states = _read(model, "import_to_gluon", shapes)
     block = SymbolBlock(symbol, [sym.var(name) for name in names])
     given = {**arguments, **states}
     for name, parameter in block.collect_params().items():

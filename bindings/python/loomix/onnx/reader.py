@@ -26,18 +26,23 @@ _OWN_DOMAINS = ("", "ai.onnx")
 Array = np.ndarray[Any, Any]
 
 
+def text_of(value: Any) -> str:
+    """A name; protobuf gives bytes where it is no UTF-8."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
 class Node:
     """A node's attributes, each of which the importer must read: what it does not know is an error."""
 
     def __init__(self, proto: Any, opset: int) -> None:
-        self.op: str = proto.op_type
-        self.domain: str = proto.domain
+        self.op = text_of(proto.op_type)
+        self.domain = text_of(proto.domain)
         self.opset = opset
         self.inputs: list[Any] = []  # values of the builder, None for those left out
-        self.input_names: list[str] = list(proto.input)
-        self.output_names: list[str] = list(proto.output)
-        self.name: str = proto.name or next((name for name in proto.output if name), "")
-        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self.input_names = [text_of(name) for name in proto.input]
+        self.output_names = [text_of(name) for name in proto.output]
+        self.name = text_of(proto.name) or next((name for name in self.output_names if name), "")
+        self._attributes = {text_of(attribute.name): attribute for attribute in proto.attribute}
         self._unread = set(self._attributes)
 
     def fail(self, reason: str, kind: type[MXNetError] = MXNetNotImplementedError) -> NoReturn:
@@ -112,7 +117,7 @@ class Node:
 
 def _external(tensor: Any, what: str, folder: str | None) -> bytes:
     """The bytes of a tensor that another file holds, which must lie in the model's folder."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = {text_of(entry.key): text_of(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None or not location:
         raise MXNetFileError(f"[onnx] {what} is in a file '{location}'; the path of the model must be given.")
@@ -211,44 +216,48 @@ class Model:
             raise MXNetFileError(f"[{who}] {self.title} is no ONNX file, or damaged: {error}.") from None
         if not proto.graph.node and not proto.graph.output:
             raise MXNetFileError(f"[{who}] {self.title} is no ONNX file, or damaged: it has no graph.")
-        opsets = {item.domain: item.version for item in proto.opset_import}
+        opsets = {text_of(item.domain): item.version for item in proto.opset_import}
         self.opset = check_opset(who, next((opsets[d] for d in _OWN_DOMAINS if d in opsets), None))
         self.graph = proto.graph
         self._who = who
         # Functions that Loomix wrote are operators of its own.
-        self.own_functions = {item.name for item in proto.functions if item.domain == DOMAIN}
+        self.own_functions = {text_of(item.name) for item in proto.functions if item.domain == DOMAIN}
 
     def initializers(self) -> dict[str, Array]:
         if len(self.graph.sparse_initializer):
             raise MXNetNotImplementedError(f"[{self._who}] sparse initializers are not supported.")
-        return {
-            tensor.name: tensor_array(tensor, f"initializer '{tensor.name}'", self.folder)
-            for tensor in self.graph.initializer
-        }
+        found: dict[str, Array] = {}
+        for tensor in self.graph.initializer:
+            name = text_of(tensor.name)
+            if name in found:
+                raise MXNetValueError(f"[{self._who}] two initializers are called '{name}'.")
+            found[name] = tensor_array(tensor, f"initializer '{name}'", self.folder)
+        return found
 
     def nodes(self) -> list[Node]:
         return [Node(proto, self.opset) for proto in self.graph.node]
 
     def _info(self, item: Any) -> tuple[str, np.dtype[Any], list[int | str | None] | None]:
         """Name, type and sizes: a number, a name, or None; None for all where the rank is unknown."""
+        name = text_of(item.name)
         if item.type.WhichOneof("value") != "tensor_type":
-            raise MXNetTypeError(f"[{self._who}] '{item.name}' is no tensor.")
+            raise MXNetTypeError(f"[{self._who}] '{name}' is no tensor.")
         tensor = item.type.tensor_type
-        dtype = type_of(f"[{self._who}] '{item.name}'", tensor.elem_type)
+        dtype = type_of(f"[{self._who}] '{name}'", tensor.elem_type)
         if not tensor.HasField("shape"):
-            return item.name, dtype, None
+            return name, dtype, None
         sizes: list[int | str | None] = []
         for dim in tensor.shape.dim:
-            sizes.append(dim.dim_value if dim.dim_value > 0 else dim.dim_param or None)
-        return item.name, dtype, sizes
+            sizes.append(dim.dim_value if dim.dim_value > 0 else text_of(dim.dim_param) or None)
+        return name, dtype, sizes
 
     def inputs(self) -> list[tuple[str, np.dtype[Any], list[int | str | None] | None]]:
         """The inputs, without those that are initializers."""
-        known = {tensor.name for tensor in self.graph.initializer}
-        return [self._info(item) for item in self.graph.input if item.name not in known]
+        known = {text_of(tensor.name) for tensor in self.graph.initializer}
+        return [self._info(item) for item in self.graph.input if text_of(item.name) not in known]
 
     def outputs(self) -> list[str]:
-        return [item.name for item in self.graph.output]
+        return [text_of(item.name) for item in self.graph.output]
 
     def output_infos(self) -> list[tuple[str, np.dtype[Any], list[int | str | None] | None]]:
         return [self._info(item) for item in self.graph.output]
