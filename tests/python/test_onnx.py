@@ -36,7 +36,9 @@ def run(symbol, params, inputs):
     shapes = {name: x.shape for name, x in inputs.items()}
     arguments, _, _ = symbol.infer_shape(**shapes)
     labels = {
-        name: mx.nd.zeros(shape) for name, shape in zip(symbol.list_arguments(), arguments) if name not in values
+        name: mx.nd.zeros(shape)
+        for name, shape in zip(symbol.list_arguments(), arguments)
+        if name not in values
     }
     assert all(name.endswith("label") for name in labels)
     values.update(labels)
@@ -88,7 +90,9 @@ def lenet():
     x = mx.sym.Variable("data")
     for i, size in enumerate((8, 12)):
         x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=size, name=f"conv{i}")
-        x = mx.sym.Pooling(mx.sym.Activation(x, act_type="tanh"), kernel=(2, 2), stride=(2, 2), pool_type="max")
+        x = mx.sym.Pooling(
+            mx.sym.Activation(x, act_type="tanh"), kernel=(2, 2), stride=(2, 2), pool_type="max"
+        )
     x = mx.sym.FullyConnected(mx.sym.flatten(x), num_hidden=20, name="fc0")
     x = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="tanh"), num_hidden=10, name="fc1")
     return mx.sym.SoftmaxOutput(x, name="softmax"), {"data": (3, 1, 28, 28)}
@@ -108,7 +112,9 @@ def small_resnet(version):
 
 
 def fused_lstm():
-    cell = mx.rnn.FusedRNNCell(12, num_layers=2, bidirectional=True, mode="lstm", prefix="lstm_", get_next_state=True)
+    cell = mx.rnn.FusedRNNCell(
+        12, num_layers=2, bidirectional=True, mode="lstm", prefix="lstm_", get_next_state=True
+    )
     outputs, states = cell.unroll(5, mx.sym.Variable("data"), layout="TNC", merge_outputs=True)
     return mx.sym.Group([outputs, *states]), {"data": (5, 3, 7)}
 
@@ -133,7 +139,9 @@ def ssd():
     for i, sizes in enumerate(((0.2, 0.3), (0.5, 0.6))):
         x = mx.sym.Pooling(convolution(x, 8, f"conv{i}"), kernel=(2, 2), stride=(2, 2), pool_type="max")
         anchors.append(mx.sym.contrib.MultiBoxPrior(x, sizes=sizes, ratios=(1, 2, 0.5)))
-        score = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=4 * (classes + 1), name=f"score{i}")
+        score = mx.sym.Convolution(
+            x, kernel=(3, 3), pad=(1, 1), num_filter=4 * (classes + 1), name=f"score{i}"
+        )
         scores.append(mx.sym.flatten(mx.sym.transpose(score, axes=(0, 2, 3, 1))))
         move = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=4 * 4, name=f"move{i}")
         moves.append(mx.sym.flatten(mx.sym.transpose(move, axes=(0, 2, 3, 1))))
@@ -141,7 +149,9 @@ def ssd():
     probabilities = mx.sym.softmax(mx.sym.transpose(scores, axes=(0, 2, 1)) * 4, axis=1)
     anchor = mx.sym.concat(*anchors, dim=1)
     move = mx.sym.concat(*moves, dim=1)
-    found = mx.sym.contrib.MultiBoxDetection(probabilities, move, anchor, nms_threshold=0.45, nms_topk=100, name="found")
+    found = mx.sym.contrib.MultiBoxDetection(
+        probabilities, move, anchor, nms_threshold=0.45, nms_topk=100, name="found"
+    )
     return found, {"data": (2, 3, 32, 32)}
 
 
@@ -157,7 +167,12 @@ class Transformer(nn.HybridBlock):
             for _ in range(2):
                 layer = nn.HybridSequential()
                 layer.add(nn.Dense(3 * units, flatten=False), nn.Dense(units, flatten=False), nn.LayerNorm())
-                layer.add(nn.Dense(4 * units, flatten=False), nn.GELU(), nn.Dense(units, flatten=False), nn.LayerNorm())
+                layer.add(
+                    nn.Dense(4 * units, flatten=False),
+                    nn.GELU(),
+                    nn.Dense(units, flatten=False),
+                    nn.LayerNorm(),
+                )
                 self.layers.add(layer)
 
     def split(self, F, x):
@@ -274,7 +289,9 @@ def test_files_and_prefixed_names(tmp_path):
     symbol, params = fully_connected()
     mx.model.save_checkpoint(str(tmp_path / "net"), 3, symbol, params, {})
     path = str(tmp_path / "a.onnx")
-    mx.onnx.export_model(f"{tmp_path}/net-symbol.json", f"{tmp_path}/net-0003.params", [(1, 3)], np.float32, path)
+    mx.onnx.export_model(
+        f"{tmp_path}/net-symbol.json", f"{tmp_path}/net-0003.params", [(1, 3)], np.float32, path
+    )
     data = np.array([[1, 1, 1]], np.float32)
     assert run_file(path, {"data": data})[0].tolist() == [[7, 14]]
     (weights,) = [{f"arg:{name}": value for name, value in params.items()}]
@@ -305,7 +322,9 @@ def test_what_was_read_can_be_trained(tmp_path):
     net.hybridize()
     net(mx.nd.ones((4, 3)))
     net.export(str(tmp_path / "net"))
-    mx.onnx.export_model(f"{tmp_path}/net-symbol.json", f"{tmp_path}/net-0000.params", [(4, 3)], onnx_file_path=path)
+    mx.onnx.export_model(
+        f"{tmp_path}/net-symbol.json", f"{tmp_path}/net-0000.params", [(4, 3)], onnx_file_path=path
+    )
     block = mx.onnx.import_to_gluon(path, mx.cpu())
     trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1})
     random, losses = np.random.RandomState(0), []
@@ -391,7 +410,9 @@ def test_random_numbers(tmp_path):
     }
     path = str(tmp_path / "a.onnx")
     data = np.zeros((100, 100), np.float32)
-    mx.onnx.export_model(mx.sym.Group([s for s, _, _ in outputs.values()]), {}, [data.shape], onnx_file_path=path)
+    mx.onnx.export_model(
+        mx.sym.Group([s for s, _, _ in outputs.values()]), {}, [data.shape], onnx_file_path=path
+    )
     again, _, _ = mx.onnx.import_model(path)
     for found in (run_file(path, {"data": data}), run(again, {}, {"data": data})):
         for array, (_, mean, deviation) in zip(found, outputs.values()):
@@ -454,7 +475,9 @@ def test_operators_without_a_form_are_named(tmp_path):
     with pytest.raises(NotImplementedError, match=r"node 's' \(split\)|node 's' \(SliceChannel\).* dynamic"):
         parts = mx.sym.split(x, num_outputs=2, axis=1, name="s")
         dims = [("batch", "more")]
-        mx.onnx.export_model(parts, {}, [(2, 4)], onnx_file_path=path, dynamic=True, dynamic_input_shapes=dims)
+        mx.onnx.export_model(
+            parts, {}, [(2, 4)], onnx_file_path=path, dynamic=True, dynamic_input_shapes=dims
+        )
     assert not path.exists()
 
 
@@ -483,7 +506,11 @@ def tensor(name, values, dtype=np.int64):
         ([node("Slice", "s", "s", "s", "s")], [tensor("s", [0])], r"node 'y' \(Slice\)"),
         ([node("Slice", "s", "s")], [tensor("s", [1])], "nothing is left"),
         ([node("Tile", "s")], [tensor("s", [1, 2, -3])], r"node 'y' \(Tile\)"),
-        ([node("Conv", "w")], [tensor("w", np.ones((1, 3, 3, 3)), np.float32)], "data of 2 axes with a kernel of 2"),
+        (
+            [node("Conv", "w")],
+            [tensor("w", np.ones((1, 3, 3, 3)), np.float32)],
+            "data of 2 axes with a kernel of 2",
+        ),
         ([node("Add", "z")], [], "no value 'z' before it"),
         ([node("Add", "w")], [tensor("w", np.ones((4, 5)), np.float32)], r"node 'y' \(Add\)"),
         ([node("Relu"), node("Relu")], [], "two values are called 'y'"),
@@ -505,7 +532,11 @@ def tensor(name, values, dtype=np.int64):
             "is too large",
         ),
         ([node("Add", "w")], [tensor("w", [1], np.uint32)], "type number 12"),
-        ([node("Add", "w")], [onnx.TensorProto(name="w", data_type=1, dims=[3], raw_data=b"12")], "has 2 bytes"),
+        (
+            [node("Add", "w")],
+            [onnx.TensorProto(name="w", data_type=1, dims=[3], raw_data=b"12")],
+            "has 2 bytes",
+        ),
         ([node("Add", "w")], [onnx.TensorProto(name="w", data_type=1, dims=[-1])], r"the shape \(-1,\)"),
         ([node("Add", "w")], [onnx.TensorProto(name="w", data_type=1, dims=[1 << 40] * 3)], "0 numbers"),
     ],
@@ -650,7 +681,11 @@ def test_the_package_is_imported_when_it_is_needed():
 
 @pytest.mark.parametrize(
     "call",
-    ["export_model(mx.sym.var('x') + 1, {}, [(1, 2)])", "import_model('a.onnx')", "get_model_metadata('a.onnx')"],
+    [
+        "export_model(mx.sym.var('x') + 1, {}, [(1, 2)])",
+        "import_model('a.onnx')",
+        "get_model_metadata('a.onnx')",
+    ],
 )
 def test_without_the_package_an_error_says_what_to_install(call):
     found = python(f"import sys; sys.modules['onnx'] = None; import loomix as mx; mx.onnx.{call}")

@@ -139,7 +139,8 @@ def _trilu(n: Node, x: Array, k: Array | None = None) -> Array:
 def _eye_like(n: Node, x: Array) -> Array:
     dtype = n.int("dtype")
     wanted = x.dtype if dtype is None else type_of(f"[onnx] node '{n.name}'", dtype)
-    return np.eye(*x.shape, n.int("k", 0), dtype=wanted)
+    rows, columns = x.shape
+    return np.eye(rows, columns, n.int("k", 0), dtype=wanted)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Array]:

@@ -62,10 +62,6 @@ def _read_params(params: Any) -> dict[str, NDArray]:
     return found
 
 
-def _is_label(symbol: Symbol, name: str) -> bool:
-    return name.endswith("label")
-
-
 def _input_names(symbol: Symbol, params: Mapping[str, NDArray]) -> list[str]:
     missing = [name for name in symbol.list_auxiliary_states() if name not in params]
     if missing:
@@ -151,7 +147,7 @@ def _read_graph(
     reason: MXNetError | None = None
     for variant in _variants(shapes, axes) if axes else [None]:
         try:
-            return Graph(symbol, params, shapes, types, [variant] if variant else [])
+            return Graph(symbol, params, shapes, types, variant)
         except MXNetError as error:
             if variant is None:
                 raise
@@ -194,7 +190,7 @@ class _Exporter:
     def _named(self, name: str, wanted: str) -> str:
         self.writer.scope = wanted
         self.writer.nodes.append(
-            self.writer._package.helper.make_node("Identity", [name], [wanted], self.writer.unique(wanted))
+            self.writer.package.helper.make_node("Identity", [name], [wanted], self.writer.unique(wanted))
         )
         return wanted
 
@@ -229,8 +225,7 @@ class _Exporter:
 
     def _titled(self, name: str, entry: Entry, start: int) -> str:
         """Gives a new value the name that Loomix has for it, if that is free."""
-        position = self.graph._positions.get(entry)
-        title = self.graph.title(entry) if position is not None else name
+        title = self.graph.title(entry) if entry in self.graph else name
         if title in self.writer.taken:
             return name
         for node in self.writer.nodes[start:]:
@@ -258,7 +253,7 @@ def _alive(writer: Writer, outputs: Sequence[str]) -> tuple[list[Any], set[str]]
 
 
 def _dims(graph: Graph, entry: Entry, axes: Mapping[str, Any], name: str) -> list[int | str | None] | None:
-    """The sizes of an output in the file; dynamic ones have a name only for inputs."""
+    """The sizes of an input or output in the file; only those of inputs have names where they are dynamic."""
     shape = graph.shapes.get(entry)
     if name in axes:
         return list(axes[name])

@@ -142,7 +142,7 @@ class Graph:
         Parameters and auxiliary states by name.
     shapes, types : dict
         Of the inputs.
-    dynamic : sequence of (dict of str to tuple)
+    dynamic : dict, optional
         Other shapes of the inputs: sizes that differ in what follows from them are None.
     """
 
@@ -152,12 +152,11 @@ class Graph:
         params: Mapping[str, NDArray],
         shapes: Mapping[str, tuple[int, ...]],
         types: Mapping[str, Any],
-        dynamic: Sequence[Mapping[str, tuple[int, ...]]] = (),
+        dynamic: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         self.symbol = symbol
         self.params = params
         self.names: dict[Entry, Any] = {}
-        self.used: set[Entry] = set()
         self._internals = symbol.get_internals()
         self._constants: dict[Entry, np.ndarray[Any, Any] | None] = {}
         graph = json.loads(symbol.handle.to_json())
@@ -166,9 +165,8 @@ class Graph:
         self.order = list(self._order())
         self._positions = {entry: position for position, entry in enumerate(self.order)}
         self.shapes = self._infer_shapes(shapes)
-        self.variants = [self._infer_shapes(other) for other in dynamic]
-        for other in self.variants:
-            self._mark_dynamic(other)
+        if dynamic is not None:
+            self._mark_dynamic(self._infer_shapes(dynamic))
         self.types = self._infer_types(types)
 
     def _node(self, number: int, entry: Mapping[str, Any]) -> Node:
@@ -191,6 +189,10 @@ class Graph:
             index = output.handle.output_index()
             number += index == 0
             yield number, index
+
+    def __contains__(self, entry: Entry) -> bool:
+        """Whether there is such an output that a user can see."""
+        return entry in self._positions
 
     def title(self, entry: Entry) -> str:
         """The name of an output, as ``list_outputs`` has it."""
@@ -227,7 +229,6 @@ class Graph:
         found = self.names[entry]
         if isinstance(found, MXNetError):
             raise found
-        self.used.add(entry)
         return found
 
     def _is_constant(self, number: int) -> bool:

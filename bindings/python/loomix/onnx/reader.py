@@ -79,6 +79,9 @@ class Node:
         found = self._read(name, "floats", None)
         return default if found is None else list(found)
 
+    def strings(self, name: str) -> list[str]:
+        return [text_of(item) for item in self._read(name, "strings", [])]
+
     def string(self, name: str, default: str, allowed: Sequence[str] = ()) -> str:
         """A text, which must be one of those allowed if there are any."""
         found = self._read(name, "s", None)
@@ -98,7 +101,7 @@ class Node:
             value = self._read(name, _KINDS.get(attribute.type, "i"), None)
             value = list(value) if not isinstance(value, (int, float, bytes)) else value
             if value not in allowed:
-                self.fail(f"attribute {name} ({meaning}) is not supported with the value {value}.")
+                self.fail(f"attribute {name} ({meaning}) is not supported with the value {value!r}.")
 
     def plain_attributes(self) -> dict[str, Any]:
         """All attributes, for a function of Loomix' own."""

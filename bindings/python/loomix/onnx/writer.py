@@ -33,7 +33,7 @@ class Writer:
         self.functions: list[Any] = []
         self.taken: set[str] = set()
         self._scalars: dict[tuple[Any, ...], str] = {}
-        self._package = load_package("export_model")
+        self.package = load_package("export_model")
 
     def unique(self, hint: str) -> str:
         """A name that nothing has yet."""
@@ -47,7 +47,7 @@ class Writer:
     def initializer(self, name: str, array: Array) -> str:
         """An initializer of this name."""
         type_number(f"[onnx] '{name}'", array.dtype)
-        self.initializers[name] = self._package.numpy_helper.from_array(np.asarray(array, order="C"), name)
+        self.initializers[name] = self.package.numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def constant(self, array: Any) -> str:
@@ -73,7 +73,7 @@ class Writer:
         names = [name] + [self.unique(f"{name}_{i}") for i in range(1, outputs)]
         given = {key: value for key, value in attributes.items() if value is not None}
         self.nodes.append(
-            self._package.helper.make_node(op, self._names(inputs), names, name, domain=domain, **given)
+            self.package.helper.make_node(op, self._names(inputs), names, name, domain=domain, **given)
         )
         return names
 
@@ -83,7 +83,7 @@ class Writer:
 
     def tensors(self, array: Array) -> Any:
         """An array as the value of an attribute."""
-        return self._package.numpy_helper.from_array(array)
+        return self.package.numpy_helper.from_array(array)
 
     def call(
         self,
@@ -93,7 +93,7 @@ class Writer:
         attributes: dict[str, Any],
     ) -> str:
         """Calls a function that the model brings along, whose body ``build`` adds to a writer of its own."""
-        helper, body = self._package.helper, Writer(self.opset)
+        helper, body = self.package.helper, Writer(self.opset)
         arguments = [body.unique(f"input{i}") for i in range(len(inputs))]
         body.scope = name
         output = build(body, arguments)

@@ -245,8 +245,9 @@ def broadcast_all(b: Builder, values: list[Value]) -> list[Value]:
     rank = max(value.rank for value in values)
     if all(value.shapes == values[0].shapes for value in values):
         return values
-    if all(value.fixed is not None for value in values):
-        shape = np.broadcast_shapes(*(value.fixed for value in values)) or (1,)
+    known = [value.fixed for value in values if value.fixed is not None]
+    if len(known) == len(values):
+        shape = np.broadcast_shapes(*known) or (1,)
         wide = [
             b.reshape(v, [1] * (max(rank, 1) - v.rank) + list(v.fixed or ())) if v.rank < rank else v
             for v in values

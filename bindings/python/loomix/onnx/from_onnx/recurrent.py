@@ -17,8 +17,7 @@ _ACTIVATIONS = {"RNN": ["Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["S
 
 def _mode(n: Node, directions: int) -> str:
     """Loomix' name of the kind of layer."""
-    given = n._read("activations", "strings", None)
-    names = [] if given is None else [name.decode(errors="replace").lower() for name in given]
+    names = [name.lower() for name in n.strings("activations")]
     usual = [name.lower() for name in _ACTIVATIONS[n.op]] * directions
     if n.op == "RNN" and names == ["relu"] * directions:
         return "rnn_relu"
@@ -29,15 +28,14 @@ def _mode(n: Node, directions: int) -> str:
 
 def _as_parameters(n: Node, mode: str, units: int, directions: int) -> Array:
     """Weights and biases as one vector, as Loomix has them."""
-    weights = [None if value is None else value.array for value in n.inputs[1:4]]
-    if weights[0] is None or weights[1] is None or (weights[2] is None and n.inputs[3] is not None):
+    w, r, bias = (None if value is None else value.array for value in n.inputs[1:4])
+    if w is None or r is None or (bias is None and n.inputs[3] is not None):
         n.fail("the weights must be constants.")
-    rows, dtype = GATES[mode] * units, weights[0].dtype
-    if weights[2] is None:
-        weights[2] = np.zeros((directions, 2 * rows), dtype)
-    inputs = weights[0].shape[-1]
-    expected = [(directions, rows, inputs), (directions, rows, units), (directions, 2 * rows)]
-    for weight, shape in zip(weights, expected):
+    rows = GATES[mode] * units
+    if bias is None:
+        bias = np.zeros((directions, 2 * rows), w.dtype)
+    expected = [(directions, rows, w.shape[-1]), (directions, rows, units), (directions, 2 * rows)]
+    for weight, shape in zip((w, r, bias), expected):
         if weight.shape != shape:
             n.fail(f"a weight has shape {weight.shape}; expected {shape}.")
     back = [ORDER[mode].index(i) for i in range(GATES[mode])]
@@ -46,7 +44,6 @@ def _as_parameters(n: Node, mode: str, units: int, directions: int) -> Array:
         gates = np.split(array, GATES[mode])
         return np.concatenate([gates[i] for i in back]).reshape(-1)
 
-    w, r, bias = weights
     parts = [turned(array[d]) for d in range(directions) for array in (w, r)]
     parts += [turned(half) for d in range(directions) for half in np.split(bias[d], 2)]
     return np.concatenate(parts)

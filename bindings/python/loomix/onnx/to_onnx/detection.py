@@ -50,7 +50,7 @@ def _decoded(w: Writer, distances: str, anchor: str, variances: Any, clip: bool)
 
 def _kept(w: Writer, boxes: str, classes: str, considered: str, n: Node, rows: int, kinds: int) -> str:
     """Whether each of the sorted boxes is kept, as booleans."""
-    order = np.arange(rows, 0, -1, np.int64).astype(np.float32)  # without ties, so the sorted order is kept
+    order = np.arange(rows, 0, -1).astype(np.float32)  # without ties, so the sorted order is kept
     scores = w.add("Where", considered, order, np.float32(-1))
     if n["force_suppress"]:
         scores = w.unsqueeze(scores, 1)

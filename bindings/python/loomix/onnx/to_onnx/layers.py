@@ -162,9 +162,9 @@ def pooling_v1(n: Node, w: Writer) -> str:
 
 
 def adaptive_average(n: Node, w: Writer) -> str:
-    sizes = n["output_size"] or (1,)
-    sizes = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
-    if tuple(sizes) == (1, 1):
+    wanted: Sequence[int] = n["output_size"] or (1,)
+    sizes = (wanted[0], wanted[-1])
+    if sizes == (1, 1):
         return w.add("GlobalAveragePool", n.input(0))
     *_, height, width = n.shape(axes=[2, 3])
 

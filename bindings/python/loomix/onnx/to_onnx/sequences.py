@@ -37,7 +37,7 @@ def split_parameters(
     for layer in range(layers):
         width = inputs if layer == 0 else units * directions
         weights.append([(take(rows, width), take(rows, units)) for _ in range(directions)])
-    found = []
+    found: list[tuple[np.ndarray[Any, Any], ...]] = []
     for pairs in weights:
         biases = [np.concatenate([take(rows), take(rows)]) for _ in range(directions)]
         found.append((np.stack([a for a, _ in pairs]), np.stack([b for _, b in pairs]), np.stack(biases)))
