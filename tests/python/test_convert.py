@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m loomix convert``: MXNet's files as safetensors and back, bit by bit."""
+"""``python -m loomix convert``: MXNet's files as safetensors and back, bit by bit; and as ONNX."""
 
 import json
 from pathlib import Path
@@ -114,9 +114,73 @@ def test_damaged_files(tmp_path, capsys):
         ("a.params", "b.params", "no way from a.params to b.params"),
         ("a.onnx", "b.params", "no way from a.onnx"),
         ("/nowhere/a.params", "b.safetensors", "there is no file /nowhere/a.params"),
+        ("/nowhere/a.onnx", "b-symbol.json", "there is no file /nowhere/a.onnx"),
+        ("a.json", "b.onnx", "no way from a.json to b.onnx; the ways are .*-symbol.json to *.onnx"),
         (PARAMS, "/nowhere/b.safetensors", "/nowhere/b.safetensors"),
     ],
 )
 def test_wrong_uses(source, target, message, capsys):
     assert convert(source, target) == 2
-    assert message in capsys.readouterr().err
+    start, _, rest = message.partition(".*")
+    assert start in (text := capsys.readouterr().err) and rest in text
+
+
+SYMBOL = PARAMS.replace("0001.params", "symbol.json")
+IMAGES = np.load(PARAMS.replace("lenet-0001.params", "lenet_images.npy")).astype(np.float32) / 255
+
+
+def lenet_of(symbol, params):
+    return mx.Predictor(symbol, params, {"data": IMAGES.shape}).predict(IMAGES).asnumpy()
+
+
+@pytest.mark.parametrize("sizes", ["32,1,28,28", "batch,1,28,28"])
+def test_a_checkpoint_as_onnx_and_back(sizes, tmp_path, capsys):
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    there, back = tmp_path / "lenet.onnx", tmp_path / "back-symbol.json"
+    assert convert(SYMBOL, there, "--shape", f"data:{sizes}", "--opset", 15) == 0
+    assert convert(there, back) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{there}: opset 15",
+        f"{back} and {tmp_path}/back-0000.params: 8 arrays",
+    ]
+    expected = lenet_of(SYMBOL, PARAMS)
+    np.testing.assert_allclose(lenet_of(str(back), f"{tmp_path}/back-0000.params"), expected, 1e-5, 1e-6)
+    assert convert(there, back, "--params", tmp_path / "other.params", "--shape", "data:32,1,28,28") == 0
+    assert set(mx.nd.load(f"{tmp_path}/other.params")) == set(mx.nd.load(PARAMS))
+
+
+def test_onnx_that_cannot_be_written(tmp_path, capsys):
+    pytest.importorskip("onnx", reason="the package onnx is not installed")
+    target = tmp_path / "a.onnx"
+    for arguments, message in (
+        ((SYMBOL, target), "the shape of 'data' does not follow"),
+        ((SYMBOL, target, "--shape", "data:1,1,28,28", "--opset", 3), "opset 3 is not known"),
+        ((SYMBOL, target, "--shape", "data:1,1,28,28", "--params", "/nowhere/a.params"), "/nowhere/a.params"),
+    ):
+        assert convert(*arguments) == 2
+        assert message in capsys.readouterr().err
+    (tmp_path / "net-symbol.json").write_bytes(Path(SYMBOL).read_bytes())
+    assert convert(tmp_path / "net-symbol.json", target, "--shape", "data:1,1,28,28") == 2
+    assert (
+        "there must be one file net-NUMBER.params, or --params names it; there is none"
+        in capsys.readouterr().err
+    )
+    target.write_bytes(b"no model")
+    assert convert(target, tmp_path / "b-symbol.json") == 2
+    assert "is no ONNX file, or damaged" in capsys.readouterr().err
+    assert not (tmp_path / "b-symbol.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["a.params", "b.safetensors", "--opset", "13"], "are for ONNX"),
+        (["a.onnx", "b-symbol.json", "--opset", "13"], "--opset is for writing ONNX"),
+        (["a-symbol.json", "b.onnx", "--shape", "data"], "is no NAME:SIZE"),
+        (["a-symbol.json", "b.onnx", "--shape", "data:1,a b"], "neither a number nor a name"),
+    ],
+)
+def test_wrong_options(arguments, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        convert(*arguments)
+    assert caught.value.code == 2 and message in capsys.readouterr().err

@@ -269,6 +269,25 @@ def in_the_order_of(expected, got):
     return found
 
 
+@pytest.mark.parametrize("name", ["densenet121", "shufflenet", "squeezenet"])
+def test_models_of_another_framework(name):
+    """Such as the package onnx brings along, with constants as weights."""
+    path = os.path.join(
+        os.path.dirname(onnx.__file__), "backend", "test", "data", "light", f"light_{name}.onnx"
+    )
+    if not os.path.exists(path):
+        pytest.skip(f"this version of onnx has no {path}")
+    model = onnx.version_converter.convert_version(onnx.load(path), 13).SerializeToString()
+    ((title, shape),) = mx.onnx.get_model_metadata(model)["input_tensor_data"]
+    data = np.random.RandomState(0).uniform(-1, 1, shape).astype(np.float32)
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, {title: data})
+    symbol, arguments, states = mx.onnx.import_model(model)
+    (found,) = run(symbol, {**arguments, **states}, {title: data})
+    assert found.shape == expected.shape and expected.any()
+    np.testing.assert_allclose(found, expected, 1e-4, 1e-4)
+
+
 # ---- the interface ----
 
 
@@ -517,7 +536,7 @@ def tensor(name, values, dtype=np.int64):
         ([node("Relu", outputs=["z"])], [], "the output 'y' is no value"),
         ([node("Relu", outputs=["y", "z"])], [], "2 outputs are not supported; expected 1"),
         ([node("Split", outputs=["y", "z"], axis=1)], [tensor("s", [1])], r"node 'y' \(Split\)|"),
-        ([node("Dropout", outputs=["y", "z"])], [], "the mask as an output"),
+        ([node("Dropout", "", "t", outputs=["y", "z"])], [tensor("t", True, bool)], "the mask as an output"),
         ([node("Concat", "x", axis=9)], [], "axis 9 is out of range"),
         ([node("MatMul", "x")], [], r"node 'y' \(MatMul\)"),
         ([node("Cast", to=8)], [], "ONNX's type number 8"),

@@ -150,13 +150,14 @@ def to_onnx(options: argparse.Namespace) -> str:
     from ..onnx import DEFAULT_OPSET, export_model
 
     shapes = {name: tuple(s if isinstance(s, int) else 1 for s in sizes) for name, sizes in options.shape}
+    dynamic = any(isinstance(size, str) for _, sizes in options.shape for size in sizes)
     export_model(
         options.source,
         options.params or _params_beside(options.source),
         shapes,
         onnx_file_path=options.target,
-        dynamic=any(isinstance(size, str) for _, sizes in options.shape for size in sizes),
-        dynamic_input_shapes=dict(options.shape) or None,
+        dynamic=dynamic,
+        dynamic_input_shapes=dict(options.shape) if dynamic else None,
         opset_version=options.opset or DEFAULT_OPSET,
     )
     return f"{options.target}: opset {options.opset or DEFAULT_OPSET}"

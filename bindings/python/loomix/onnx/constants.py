@@ -14,7 +14,7 @@ from .library import type_of
 from .reader import Node
 
 Array = np.ndarray[Any, Any]
-_MOST_ELEMENTS = 1 << 24  # that one node may make out of little
+_MOST_ELEMENTS = 1 << 26  # that one node may make out of little
 _MOST_IN_ALL = 1 << 27  # a small file cannot fill the memory
 
 

@@ -279,7 +279,7 @@ def identity(n: Node, b: Builder) -> Value:
     return b.truth(found) if x.dtype.kind == "b" else found
 
 
-def dropout(n: Node, b: Builder) -> Value:
+def dropout(n: Node, b: Builder) -> Value | list[Value]:
     n.int("seed")
     x, *rest = n.inputs
     ratio, training = [*rest, None, None][:2]
@@ -287,9 +287,12 @@ def dropout(n: Node, b: Builder) -> Value:
     mode = 0.0 if training is None else as_number(training, 1)
     if rate is None or mode is None:
         n.fail("ratio and training_mode must be constants.")
-    if len([name for name in n.output_names if name]) > 1:
-        n.fail("the mask as an output is not supported.")
-    return b.elementwise("Dropout", x, p=rate, mode="always" if mode else "training")
+    found = b.elementwise("Dropout", x, p=rate, mode="always" if mode else "training")
+    if len(n.output_names) == 1:
+        return found
+    if mode:
+        n.fail("the mask as an output is not supported with training_mode.")
+    return [found, b.truth(b.elementwise("ones_like", x))]  # nothing is dropped
 
 
 IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
