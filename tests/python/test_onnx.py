@@ -2,8 +2,10 @@
 """Networks to ONNX and back: onnxruntime computes the same from the file, and so does what is read from it."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import loomix as mx
 import numpy as np
@@ -711,3 +713,23 @@ def test_without_the_package_an_error_says_what_to_install(call):
     name = call.partition("(")[0]
     last = f"MXNetError: [{name}] the package onnx is not installed; run pip install 'loomix[onnx]'."
     assert found.stderr.strip().endswith(last)
+
+
+# ---- the page ----
+
+
+@pytest.mark.source
+def test_the_page_lists_the_operators():
+    from loomix import _operators
+    from loomix.onnx.constants import FOLDED
+    from loomix.onnx.from_onnx import IMPORTERS
+
+    def public(name):
+        space, short = _operators.place_of(name)
+        return short if space == "op" else name if space == "_internal" else f"{space}.{short}"
+
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text()
+    written, read = (part.partition("\n\n")[0] for part in page.split("| kind | operators |")[1:])
+    expected = {public(name) for name in mx.onnx.get_operator_support(21)}
+    assert set(re.findall("`(.*?)`", written)) == expected
+    assert set(re.findall("`(.*?)`", read)) == {*IMPORTERS, *FOLDED, "Constant", "Shape", "Size"}
