@@ -545,6 +545,8 @@ def tensor(name, values, dtype=np.int64):
         ([node("Cast")], [], "ONNX's type number 0"),
         ([node("Pad", "s")], [tensor("s", [1])], "1 pads for 2 axes"),
         ([node("RandomUniformLike", seed=1.0)], [], "attribute seed"),
+        ([node("Einsum", equation="...i->i")], [], r"the equation '\.\.\.i->i' is not supported"),
+        ([node("Einsum", equation="ijk->i")], [], "does not fit to inputs of"),
         ([node("GRU", "w", "w", hidden_size=2)], [tensor("w", np.ones((1, 6, 2)), np.float32)], r"\(GRU\)"),
         ([onnx.helper.make_node("Constant", [], ["y"], value_string="a")], [], "not supported"),
         (
@@ -569,6 +571,64 @@ def test_wrong_graphs(nodes, initializers, message):
     with pytest.raises(mx.MXNetError, match=message.rstrip("|")) as caught:
         mx.onnx.import_model(model.SerializeToString())
     assert str(caught.value).startswith("[")
+
+
+def function(name, nodes, attributes=(), inputs=("a",), outputs=("b",)):
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)]
+    return onnx.helper.make_function(
+        "own", name, list(inputs), list(outputs), nodes, opsets, list(attributes)
+    )
+
+
+def test_functions():
+    helper = onnx.helper
+    leaky = helper.make_node("LeakyRelu", ["a"], ["inside"])
+    leaky.attribute.append(
+        onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+    )
+    halve = function("Halve", [helper.make_node("Add", ["a", "a"], ["b"], "twice")])
+    both = function(
+        "Both", [leaky, helper.make_node("Halve", ["inside"], ["b"], "inner", domain="own")], ["slope"]
+    )
+    model = model_of([helper.make_node("Both", ["x"], ["y"], "outer", domain="own", slope=0.5)])
+    model.functions.extend([halve, both])
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    data = np.array([[-2, 0, 1], [4, -4, 8]], np.float32)
+    symbol, arguments, _ = mx.onnx.import_model(model.SerializeToString())
+    (found,) = run(symbol, arguments, {"x": data})
+    assert (
+        found.tolist()
+        == run_file(model.SerializeToString(), {"x": data})[0].tolist()
+        == [[-2, 0, 2], [8, -4, 16]]
+    )
+    # A function that calls itself has no end.
+    model.functions.append(function("Endless", [helper.make_node("Endless", ["a"], ["b"], domain="own")]))
+    model.graph.node[0].op_type = "Endless"
+    with pytest.raises(ValueError, match="functions call each other more than 16 deep"):
+        mx.onnx.import_model(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]), ("ij,kj", [(2, 3), (4, 3)]), ("bhqd,bhkd->bhqk", [(2, 3, 4, 5)] * 2),
+     ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]), ("ijk->ki", [(2, 3, 4)]), ("i,i->", [(5,), (5,)]),
+     ("ab,cd->dbca", [(2, 3), (4, 5)])],
+)  # fmt: skip
+def test_einsum(equation, shapes):
+    random = np.random.RandomState(0)
+    arrays = [random.uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
+    names = [f"x{i}" for i in range(len(arrays))]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Einsum", names, ["y"], equation=equation)], "g",
+        [onnx.helper.make_tensor_value_info(name, 1, a.shape) for name, a in zip(names, arrays)],
+        [onnx.helper.make_tensor_value_info("y", 1, None)],
+    )  # fmt: skip
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    symbol, arguments, _ = mx.onnx.import_model(model.SerializeToString())
+    (found,) = run(symbol, arguments, dict(zip(names, arrays)))
+    expected = np.einsum(equation, *arrays)
+    assert found.shape == (expected.shape or (1,))
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("opset", [12, 22, 0])

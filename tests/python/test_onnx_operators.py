@@ -29,7 +29,7 @@ onnxruntime.set_default_logger_severity(4)
 WITHOUT_FORM = {
     "CTCLoss", "Correlation", "_contrib_DeformableConvolution", "_contrib_DeformablePSROIPooling",
     "_contrib_MultiBoxTarget", "_contrib_MultiProposal", "_contrib_PSROIPooling", "_contrib_Proposal",
-    "_contrib_RROIAlign", "_contrib_bipartite_matching", "_contrib_box_encode", "_contrib_box_nms",
+    "_contrib_RROIAlign", "_contrib_bipartite_matching", "_contrib_box_encode",
     "_contrib_count_sketch", "_contrib_fft", "_contrib_ifft", "_linalg_gelqf", "_linalg_inverse",
     "_linalg_potrf", "_linalg_potri", "_linalg_slogdet", "_linalg_syevd", "_linalg_trsm", "_random_pdf_dirichlet",
     "_random_pdf_exponential", "_random_pdf_gamma", "_random_pdf_generalized_negative_binomial",

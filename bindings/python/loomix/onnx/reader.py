@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +23,7 @@ from .writer import DOMAIN
 _KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 _NAMES = {"f": "a float", "i": "an int", "s": "a string", "t": "a tensor", "ints": "ints", "floats": "floats"}
 _OWN_DOMAINS = ("", "ai.onnx")
+_DEEPEST, _MOST_NODES = 16, 100_000  # of functions, which may call each other
 Array = np.ndarray[Any, Any]
 
 
@@ -185,6 +186,35 @@ def _listed(tensor: Any, what: str, dtype: np.dtype[Any], shape: tuple[int, ...]
     return numbers.astype(dtype).reshape(shape)
 
 
+def _called(call: Any, function: Any, who: str) -> list[Any]:
+    """The nodes of a function's body for one call: with the call's names and attributes."""
+    title = text_of(call.name) or next(iter(text_of(name) for name in call.output), "")
+    if len(call.input) > len(function.input) or len(call.output) > len(function.output):
+        raise MXNetValueError(f"[{who}] node '{title}' has more inputs or outputs than its function.")
+    names = dict.fromkeys([*function.input, *function.output], "")
+    names.update(zip(function.input, call.input))
+    own = {name: f"{title}/{text_of(name)}" for name in function.output}
+    names.update({name: given or own[name] for name, given in zip(function.output, call.output)})
+    given = {item.name: item for item in [*function.attribute_proto, *call.attribute]}
+    found = []
+    for proto in function.node:
+        node = type(proto)()
+        node.CopyFrom(proto)
+        node.name = f"{title}/{text_of(proto.name) or text_of(proto.op_type)}"
+        for field in (node.input, node.output):
+            field[:] = [names.get(name, f"{title}/{text_of(name)}" if name else "") for name in field]
+        del node.attribute[:]
+        for attribute in proto.attribute:
+            if not attribute.ref_attr_name:
+                node.attribute.append(attribute)
+            elif attribute.ref_attr_name in given:
+                copy = node.attribute.add()
+                copy.CopyFrom(given[attribute.ref_attr_name])
+                copy.name = attribute.name
+        found.append(node)
+    return found
+
+
 class Model:
     """A file's graph.
 
@@ -223,6 +253,7 @@ class Model:
         self.opset = check_opset(who, next((opsets[d] for d in _OWN_DOMAINS if d in opsets), None))
         self.graph = proto.graph
         self._who = who
+        self._functions = {(text_of(item.domain), text_of(item.name)): item for item in proto.functions}
         # Functions that Loomix wrote are operators of its own.
         self.own_functions = {text_of(item.name) for item in proto.functions if item.domain == DOMAIN}
 
@@ -238,7 +269,25 @@ class Model:
         return found
 
     def nodes(self) -> list[Node]:
-        return [Node(proto, self.opset) for proto in self.graph.node]
+        """The nodes in order, with the bodies of functions in their places."""
+        found: list[Node] = []
+        self._add_nodes(self.graph.node, self.opset, found, 0)
+        return found
+
+    def _add_nodes(self, protos: Iterable[Any], opset: int, found: list[Node], depth: int) -> None:
+        for proto in protos:
+            key = text_of(proto.domain), text_of(proto.op_type)
+            function = self._functions.get(key)
+            if function is None or key[0] == DOMAIN:
+                found.append(Node(proto, opset))
+            elif depth == _DEEPEST:
+                raise MXNetValueError(f"[{self._who}] functions call each other more than {_DEEPEST} deep.")
+            else:
+                opsets = {text_of(item.domain): item.version for item in function.opset_import}
+                inside = check_opset(self._who, next((opsets[d] for d in _OWN_DOMAINS if d in opsets), opset))
+                self._add_nodes(_called(proto, function, self._who), inside, found, depth + 1)
+            if len(found) > _MOST_NODES:
+                raise MXNetValueError(f"[{self._who}] the graph has more than {_MOST_NODES} nodes.")
 
     def _info(self, item: Any) -> tuple[str, np.dtype[Any], list[int | str | None] | None]:
         """Name, type and sizes: a number, a name, or None; None for all where the rank is unknown."""

@@ -119,6 +119,29 @@ class Writer:
         )
         return self.add(own, *inputs, domain=DOMAIN, **given)
 
+    def inner(self, scope: str) -> Writer:
+        """A writer of a graph inside of a node, which may use the names of this one."""
+        writer = Writer(self.opset)
+        writer.scope = self.unique(scope)
+        writer.taken = self.taken
+        return writer
+
+    def loop(self, count: int, x: str, build: Callable[[Writer, str, str], str]) -> str:
+        """Changes a value again and again; ``build`` gets the step's number and the value before it."""
+        helper, body = self.package.helper, self.inner(f"{self.scope}_body")
+        step, going, before = (body.unique(f"{body.scope}_{name}") for name in ("step", "going", "before"))
+        after = build(body, step, before)
+        still = body.add("Identity", going)
+
+        def info(name: str, number: int, shape: list[int] | None) -> Any:
+            return helper.make_tensor_value_info(name, number, shape)
+
+        graph = helper.make_graph(
+            body.nodes, body.scope, [info(step, 7, []), info(going, 9, []), info(before, 9, None)],
+            [info(still, 9, []), info(after, 9, None)], list(body.initializers.values()),
+        )  # fmt: skip
+        return self.add("Loop", np.int64(count), None, x, body=graph)
+
     # ---- forms that many operators need ----
 
     def cast(self, x: Any, dtype: Any) -> str:

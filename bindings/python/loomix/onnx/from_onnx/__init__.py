@@ -8,13 +8,14 @@ from typing import Any
 
 from ..builder import Builder
 from ..reader import Node
-from . import elementwise, images, indexing, layers, recurrent, shapes
+from . import elementwise, images, indexing, layers, products, recurrent, shapes
 from .images import own_function as own_function
 
 IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
     **elementwise.IMPORTERS,
     **shapes.IMPORTERS,
     **layers.IMPORTERS,
+    **products.IMPORTERS,
     **indexing.IMPORTERS,
     **recurrent.IMPORTERS,
     **images.IMPORTERS,

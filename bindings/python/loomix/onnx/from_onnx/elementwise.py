@@ -119,7 +119,11 @@ def is_inf(n: Node, b: Builder) -> Value:
 
 
 def round_half_even(n: Node, b: Builder) -> Value:
-    x = b.scalar("_plus_scalar", n.inputs[0], 0.5)
+    return round_to_even(b, n.inputs[0])
+
+
+def round_to_even(b: Builder, x: Value) -> Value:
+    x = b.scalar("_plus_scalar", x, 0.5)
     down = b.elementwise("floor", x)
     is_half = b.elementwise("broadcast_equal", x, down)
     is_odd = b.scalar("_mod_scalar", down, 2)

@@ -262,7 +262,7 @@ def center_crop_pad(n: Node, b: Builder) -> Value:
 
 # ---- functions that Loomix writes ----
 
-_OWN = {"MultiBoxDetection": "_contrib_MultiBoxDetection"}
+_OWN = {"MultiBoxDetection": "_contrib_MultiBoxDetection", "box_nms": "_contrib_box_nms"}
 
 
 def own_function(n: Node, b: Builder) -> Value:

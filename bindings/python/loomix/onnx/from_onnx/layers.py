@@ -323,72 +323,6 @@ def softmax(n: Node, b: Builder) -> Value:
     return b.make(op, n.inputs[0], axis=axis_of(n, n.int("axis", -1), n.inputs[0].rank))
 
 
-# ---- products ----
-
-
-def gemm(n: Node, b: Builder) -> Value:
-    x, weight, *bias = n.inputs
-    alpha, beta = n.float("alpha", 1.0), n.float("beta", 1.0)
-    left, right = n.flag("transA"), n.flag("transB")
-    bias = [item for item in bias if item is not None]
-    is_layer = alpha == 1 and not left and weight.array is not None and all(c.rank <= 1 for c in bias)
-    if is_layer and beta == 1 and all(c.fixed == (weight.array.shape[0 if right else 1],) for c in bias):
-        if not right:
-            weight = b.constant(np.ascontiguousarray(weight.array.T), weight.name)
-        return b.make(
-            "FullyConnected",
-            x,
-            weight,
-            *bias,
-            num_hidden=weight.array.shape[0],
-            no_bias=not bias,
-            flatten=False,
-        )
-    found = b.make("dot", x, weight, transpose_a=left, transpose_b=right)
-    found = found if alpha == 1 else b.scalar("_mul_scalar", found, alpha)
-    if not bias:
-        return found
-    return b.make("broadcast_add", found, bias[0] if beta == 1 else b.scalar("_mul_scalar", bias[0], beta))
-
-
-def _batches(n: Node, b: Builder, left: Value, right: Value) -> tuple[Value, Value]:
-    """Both with the same axes before those of the matrices."""
-    rank = max(left.rank, right.rank)
-    values = [b.unsqueeze(v, range(rank - v.rank)) if v.rank < rank else v for v in (left, right)]
-    if all(a.shapes[w][:-2] == values[1].shapes[w][:-2] for a in values[:1] for w in range(b.worlds)):
-        return values[0], values[1]
-    found = []
-    for value, other in (values, values[::-1]):
-        for axis in range(rank - 2):
-            sizes = value.shape[axis], other.shape[axis]
-            if sizes[0] == 1 and sizes[1] != 1:
-                lhs, rhs = (axis,), (axis,)
-                value = b.make("broadcast_like", value, other, lhs_axes=lhs, rhs_axes=rhs)
-        found.append(value)
-    return found[0], found[1]
-
-
-def matmul(n: Node, b: Builder) -> Value:
-    left, right = n.inputs
-    if left.rank == 0 or right.rank == 0:
-        n.fail("an array without axes has no product of matrices.")
-    if left.dtype.kind != "f":
-        n.fail(f"products of type {left.dtype.name} are not supported.")
-    if left.rank == right.rank == 1:
-        return b.without_axes(b.make("dot", left, right))
-    if right.rank == 2 or (right.rank == 1 and left.rank >= 1):
-        return b.make("dot", left, right)
-    drop = left.rank == 1
-    left = b.unsqueeze(left, [0]) if drop else left
-    found = b.make("_linalg_gemm2", *_batches(n, b, left, right))
-    return b.squeeze(found, [found.rank - 2]) if drop else found
-
-
-def det(n: Node, b: Builder) -> Value:
-    found = b.make("_linalg_det", n.inputs[0])
-    return b.without_axes(found) if n.inputs[0].rank == 2 else found
-
-
 def multinomial(n: Node, b: Builder) -> Value:
     n.refuse("seed", "where random numbers begin")
     dtype = {6: "int32", 7: "int64"}.get(n.int("dtype", 6), "int32")
@@ -401,8 +335,6 @@ IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
     "BatchNormalization": batch_norm,
     "Conv": convolution,
     "ConvTranspose": transposed_convolution,
-    "Det": det,
-    "Gemm": gemm,
     "GlobalAveragePool": global_pool,
     "GlobalLpPool": global_pool,
     "GlobalMaxPool": global_pool,
@@ -413,7 +345,6 @@ IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
     "LogSoftmax": softmax,
     "LpNormalization": lp_normalization,
     "LpPool": lp_pool,
-    "MatMul": matmul,
     "MaxPool": max_pool,
     "MeanVarianceNormalization": mean_variance_normalization,
     "Multinomial": multinomial,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes, regions, and reading images between their elements.
 
-``MultiBoxDetection`` is written as a function that the model brings along: runtimes compute it by its body of ordinary
-operators, and Loomix reads it back as the operator that it was.
+``MultiBoxDetection`` and ``box_nms`` are written as functions that the model brings along: runtimes compute them by
+their bodies of ordinary operators, and Loomix reads them back as the operators that they were.
 """
 
 from __future__ import annotations
@@ -107,13 +107,8 @@ def detections(n: Node, w: Writer) -> str:
     return w.call("MultiBoxDetection", n.inputs(), lambda body, inputs: _detect(n, body, *inputs), attributes)
 
 
-def box_iou(n: Node, w: Writer) -> str:
-    _check_float32(n)
-    left_rank, right_rank = n.rank(0) - 1, n.rank(1) - 1
-    a = _corners(w, n.input(0), n["format"])
-    b = _corners(w, n.input(1), n["format"])
-    a = [w.unsqueeze(w.squeeze(x, -1), *range(left_rank, left_rank + right_rank)) for x in a]
-    b = [w.squeeze(x, -1) for x in b]
+def _overlap(w: Writer, a: list[str], b: list[str]) -> str:
+    """Intersection over union of boxes, given by their sides; 0 for boxes without area."""
 
     def span(low: tuple[str, ...], high: tuple[str, ...]) -> str:
         first = w.add("Max", *low) if len(low) > 1 else low[0]
@@ -127,6 +122,90 @@ def box_iou(n: Node, w: Writer) -> str:
     either = w.add("Sub", w.add("Add", area(a), area(b)), both)
     found = w.add("Div", both, either)
     return w.add("Where", w.add("Greater", either, np.float32(0)), found, np.float32(0))
+
+
+def _rows_in_order(w: Writer, rows: str, key: str, count: int, fields: int) -> tuple[str, str]:
+    """The first rows by a key, equal ones in their order; and what the key was."""
+    sorted_key, order = w.add_many("TopK", 2, key, int64s(count), axis=1)
+    places = w.add("Tile", w.unsqueeze(order, 2), int64s(1, 1, fields))
+    return w.add("GatherElements", rows, places, axis=1), sorted_key
+
+
+def _without_covered(n: Node, w: Writer, rows: str, valid: str, count: int) -> str:
+    """Which of the rows, the best first, are valid and not covered by a better one."""
+    start = n["coord_start"]
+    sides = _corners(w, w.slice(rows, [start], [start + 4], [2]), n["in_format"])
+    turned = [w.transpose(side, [0, 2, 1]) for side in sides]
+    covers = w.add("Greater", _overlap(w, sides, turned), np.float32(n["overlap_thresh"]))
+    if n["id_index"] >= 0 and not n["force_suppress"]:
+        kind = w.slice(rows, [n["id_index"]], [n["id_index"] + 1], [2])
+        covers = w.add("And", covers, w.add("Equal", kind, w.transpose(kind, [0, 2, 1])))
+
+    def step(body: Writer, number: str, alive: str) -> str:
+        covered = body.add(
+            "And", body.add("Gather", covers, number, axis=1), body.add("Greater", np.arange(count), number)
+        )
+        own = body.unsqueeze(body.add("Gather", alive, number, axis=1), 1)
+        return body.add("And", alive, body.add("Not", body.add("And", covered, own)))
+
+    return w.loop(count, valid, step)
+
+
+def _in_format(n: Node, w: Writer, rows: str, fields: int) -> str:
+    """Rows whose boxes have the format of the output."""
+    if n["in_format"] == n["out_format"]:
+        return rows
+    start = n["coord_start"]
+    parts = [w.slice(rows, [0], [start], [2])] if start else []
+    box = w.slice(rows, [start], [start + 4], [2])
+    if n["in_format"] == "center":
+        parts += _corners(w, box, "center")
+    else:
+        left, top, right, bottom = _parts(w, box)
+        parts += [w.add("Div", w.add("Add", *pair), np.float32(2)) for pair in ((left, right), (top, bottom))]
+        parts += [w.add("Sub", right, left), w.add("Sub", bottom, top)]
+    if start + 4 < fields:
+        parts.append(w.slice(rows, [start + 4], [fields], [2]))
+    return w.add("Concat", *parts, axis=2)
+
+
+def _suppress(n: Node, w: Writer, x: str) -> str:
+    boxes, fields = n.shape(axes=[-2, -1])[-2:]
+    count = boxes if n["topk"] < 0 else min(n["topk"], boxes)
+    rows = w.reshape(x, [-1, boxes, fields])
+
+    def field(rows: str, i: int) -> str:
+        return w.squeeze(w.slice(rows, [i], [i + 1], [2]), 2)
+
+    score = field(rows, n["score_index"])
+    valid = w.add("Greater", score, np.float32(n["valid_thresh"]))
+    if n["id_index"] >= 0:
+        is_background = w.add("Equal", field(rows, n["id_index"]), np.float32(n["background_id"]))
+        valid = w.add("And", valid, w.add("Not", is_background))
+    key = w.add("Where", valid, score, np.float32(-np.inf))
+    rows, key = _rows_in_order(w, rows, key, count, fields)
+    kept = _without_covered(n, w, rows, w.add("Greater", key, np.float32(n["valid_thresh"])), count)
+    rows, kept = _rows_in_order(w, _in_format(n, w, rows, fields), w.cast(kept, np.float32), count, fields)
+    found = w.add("Where", w.truth(w.unsqueeze(kept, 2)), rows, np.float32(-1))
+    if count < boxes:
+        found = w.add("Pad", found, int64s(0, 0, 0, 0, boxes - count, 0), np.float32(-1))
+    return w.add("Reshape", found, w.add("Shape", x))
+
+
+def box_nms(n: Node, w: Writer) -> str:
+    _check_float32(n)
+    if n["topk"] == 0:
+        n.fail("topk 0 has no ONNX form.")
+    return w.call("box_nms", n.inputs(), lambda body, inputs: _suppress(n, body, *inputs), n.attributes)
+
+
+def box_iou(n: Node, w: Writer) -> str:
+    _check_float32(n)
+    left_rank, right_rank = n.rank(0) - 1, n.rank(1) - 1
+    a = _corners(w, n.input(0), n["format"])
+    b = _corners(w, n.input(1), n["format"])
+    a = [w.unsqueeze(w.squeeze(x, -1), *range(left_rank, left_rank + right_rank)) for x in a]
+    return _overlap(w, a, [w.squeeze(x, -1) for x in b])
 
 
 def box_decode(n: Node, w: Writer) -> str:
@@ -230,5 +309,6 @@ CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
     "_contrib_ROIAlign": roi_align,
     "_contrib_box_decode": box_decode,
     "_contrib_box_iou": box_iou,
+    "_contrib_box_nms": box_nms,
     "col2im": col2im,
 }
