@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks to ONNX and back: onnxruntime computes the same from the file, and so does what is read from it."""
 
+import json
 import os
 import re
 import subprocess
@@ -102,7 +103,7 @@ def lenet():
 
 def of_zoo(name):
     network = mx.gluon.model_zoo.vision.get_model(name, classes=10)
-    return network(mx.sym.var("data")), {"data": (2, 3, 64, 64)}
+    return network(mx.sym.var("data")), {"data": (1, 3, 48, 48)}
 
 
 def small_resnet(version):
@@ -197,6 +198,21 @@ def transformer():
     return Transformer()(mx.sym.var("data")), {"data": (2, 5)}
 
 
+def loop():
+    """A recurrence written with foreach, and a branch."""
+    weight, gate = mx.sym.Variable("step_weight", shape=(5, 5)), mx.sym.Variable("gate_weight", shape=(1,))
+
+    def step(x, state):
+        state = mx.sym.tanh(mx.sym.broadcast_add(x, mx.sym.dot(state, weight)))
+        return state * 2, state
+
+    outputs, state = mx.sym.contrib.foreach(step, mx.sym.Variable("data"), mx.sym.Variable("begin"))
+    last = mx.sym.contrib.cond(
+        mx.sym.sum(state) > gate, lambda: mx.sym.relu(state), lambda: mx.sym.broadcast_add(state, gate)
+    )
+    return mx.sym.Group([outputs, last]), {"data": (4, 3, 5), "begin": (3, 5)}
+
+
 NETWORKS = {
     "mlp": mlp,
     "lenet": lenet,
@@ -209,6 +225,7 @@ NETWORKS = {
     "lstm_cells": lstm_cells,
     "ssd": ssd,
     "transformer": transformer,
+    "loop": loop,
 }
 OF_WORDS = ("lstm_cells", "transformer")
 
@@ -237,7 +254,7 @@ def inputs(name, shape, batch=None, seed=2):
 def test_network(name, opset, tmp_path):
     symbol, params, given = network(name)
     again, _, _ = there_and_back(symbol, params, given, str(tmp_path / "a.onnx"), opset_version=opset)
-    if name not in ("fused_lstm",):
+    if name not in ("fused_lstm", "loop"):
         assert again.list_outputs() == symbol.list_outputs()
 
 
@@ -483,6 +500,14 @@ def test_wrong_arguments(change, kind, message, tmp_path):
     assert path.read_bytes() == b"before"
 
 
+@pytest.mark.parametrize("more", [1.0, -100.0])
+def test_both_branches(more, tmp_path):
+    symbol, params, given = network("loop")
+    params["gate_weight"] = mx.nd.array([more])
+    again, _, _ = there_and_back(symbol, params, given, str(tmp_path / "a.onnx"))
+    assert {"_foreach", "_cond"} <= {item["op"] for item in json.loads(again.tojson())["nodes"]}
+
+
 def test_operators_without_a_form_are_named(tmp_path):
     path = tmp_path / "a.onnx"
     x = mx.sym.Variable("data")
@@ -685,11 +710,11 @@ def test_truncated_files(small_file):
     assert sum(read_damaged(content[:end]) for end in ends) <= 1
 
 
-@pytest.mark.parametrize("name", ["lenet", "fused_lstm", "ssd", "transformer"])
+@pytest.mark.parametrize("name", ["lenet", "fused_lstm", "ssd", "transformer", "loop"])
 def test_mutated_files(name, tmp_path):
     symbol, params, given = network(name)
     path = str(tmp_path / "a.onnx")
-    mx.onnx.export_model(symbol, params, [given["data"].shape], onnx_file_path=path)
+    mx.onnx.export_model(symbol, params, [x.shape for x in given.values()], onnx_file_path=path)
     model = onnx.load(path)
     for item in model.graph.initializer:  # whose numbers would be most of the bytes
         if len(item.raw_data) > 256:

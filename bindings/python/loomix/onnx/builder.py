@@ -170,6 +170,11 @@ class Builder:
         _, kinds, _ = alone.infer_type_partial(**types)
         return node, shapes, kinds
 
+    def adopt(self, node: Any, op: str) -> None:
+        """Takes an operator that was made elsewhere for one of its own."""
+        self._operators[node.name] = op
+        self.made.append(node.name)
+
     def make_many(self, op: str, *inputs: Value, **attributes: Any) -> list[Value]:
         """An operator on values; its outputs."""
         node, shapes, kinds = self._apply(op, inputs, attributes)
@@ -249,11 +254,22 @@ class Builder:
             self._names[temporary] = self.unique(hint)
         self.made = []
 
+    def _rename(self, graph: Any) -> None:
+        """Gives the nodes of a graph their final names, and those of graphs inside of them."""
+        for node in graph["nodes"]:
+            name = node["name"]
+            if name not in self._names and name.endswith("_output"):  # a variable for a value outside
+                name = name.removesuffix("_output")
+                node["name"] = f"{self._names[name]}_output" if name in self._names else node["name"]
+            else:
+                node["name"] = self._names.get(name, name)
+            for inner in node.get("subgraphs", ()):
+                self._rename(inner)
+
     def finish(self, outputs: Sequence[Any]) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
         """The whole symbol with its final names, its parameters and its auxiliary states."""
         graph = json.loads(sym.Group(list(outputs)).handle.to_json())
-        for node in graph["nodes"]:
-            node["name"] = self._names.get(node["name"], node["name"])
+        self._rename(graph)
         symbol = sym.load_json(json.dumps(graph))
 
         def arrays(names: Sequence[str]) -> dict[str, NDArray]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -159,17 +160,35 @@ def _read_graph(
 class _Exporter:
     """Turns the nodes one after the other."""
 
-    def __init__(self, graph: Graph, opset: int, verbose: bool) -> None:
+    def __init__(
+        self, graph: Graph, writer: Writer, verbose: bool, given: Mapping[str, str] | None = None
+    ) -> None:
         self.graph = graph
-        self.writer = Writer(opset)
+        self.writer = writer
         self.verbose = verbose
+        self.given = given  # of a graph inside of a node: what its variables are called outside
         self.inputs: dict[str, Entry] = {}
+        writer.convert = self._convert
+
+    def _convert(
+        self,
+        writer: Writer,
+        subgraph: Mapping[str, Any],
+        given: Mapping[str, str],
+        shapes: Mapping[str, tuple[int, ...]],
+        types: Mapping[str, Any],
+    ) -> tuple[list[str], Graph]:
+        """Adds a graph inside of a node; the names of its outputs, which are its own."""
+        graph = Graph(sym_module.load_json(json.dumps(subgraph)), {}, shapes, types)
+        outputs = _Exporter(graph, writer, self.verbose, given).run()
+        writer.convert = self._convert
+        return outputs, graph
 
     def run(self) -> list[str]:
         """Adds all nodes; the names of the outputs."""
         writer = self.writer
         for node in self.graph.nodes:  # variables keep their names
-            if node.op == "null":
+            if node.op == "null" and self.given is None:
                 writer.taken.add(node.name)
         for node in self.graph.nodes:
             if node.op == "null":
@@ -185,7 +204,7 @@ class _Exporter:
         return outputs
 
     def _is_source(self, name: str) -> bool:
-        return name in self.inputs or name in self.writer.initializers
+        return not any(name in node.output for node in self.writer.nodes)
 
     def _named(self, name: str, wanted: str) -> str:
         self.writer.scope = wanted
@@ -196,6 +215,9 @@ class _Exporter:
 
     def _variable(self, node: Node) -> None:
         entry = node.number, 0
+        if self.given is not None:
+            self.graph.names[entry] = self.given[node.name]
+            return
         if node.name in self.graph.params:
             self.writer.initializer(node.name, self.graph.params[node.name].asnumpy())
         else:
@@ -242,12 +264,22 @@ class _Exporter:
         return name
 
 
+def _reads(node: Any) -> set[str]:
+    """The names that a node reads, and the graphs inside of it."""
+    found = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            found |= _reads(inner)
+        found.update(output.name for output in attribute.g.output)
+    return found
+
+
 def _alive(writer: Writer, outputs: Sequence[str]) -> tuple[list[Any], set[str]]:
     """The nodes that the outputs need, and the names of all values that are read."""
     needed, kept = set(outputs), []
     for node in reversed(writer.nodes):
         if needed & set(node.output):
-            needed.update(name for name in node.input if name)
+            needed |= _reads(node)
             kept.append(node)
     return kept[::-1], needed
 
@@ -355,7 +387,8 @@ def export(
     if dynamic:
         is_one = lambda given: len(given) > 0 and not isinstance(given[0], (tuple, list))
         axes = _dynamic_axes(shapes, _by_name("dynamic_input_shapes", dynamic_input_shapes, names, is_one))
-    exporter = _Exporter(_read_graph(symbol, arrays, shapes, types, axes), opset, verbose)
+    graph = _read_graph(symbol, arrays, shapes, types, axes)
+    exporter = _Exporter(graph, Writer(opset), verbose)
     model = _make_model(exporter, exporter.run(), axes)
     path = os.fspath(onnx_file_path)
     if not large_model:

@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from .builder import Builder, Value, probe_shapes
 from .constants import FOLDED, Folder
 from .from_onnx import IMPORTERS, own_function
-from .reader import Model, Node
+from .reader import Model, Node, text_of
 from .writer import DOMAIN
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
 
 _KNOWN = sorted({*IMPORTERS, *FOLDED, "Constant", "Shape", "Size"})
+_DEEPEST = 16  # of graphs inside of nodes
 # What a wrong file makes NumPy and Python raise, where a number or a shape is not what it should be.
 _FAULTS = (
     ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, RecursionError, TypeError, ValueError,
@@ -60,10 +61,9 @@ class _Importer:
         self.builder = Builder(worlds)
         self.folder = Folder()
         self.values: dict[str, Value] = {}
+        self.depth = 0
         for name, dtype, _ in inputs:
             self._put(name, self.builder.variable(name, dtype, found[name]))
-        for name, array in model.initializers().items():
-            self._put(name, self.builder.constant(array, name))
 
     def _shape_fault(self, text: str) -> None:
         raise ShapeError(f"[{self.who}] {text}")
@@ -74,16 +74,34 @@ class _Importer:
         self.values[name] = value
 
     def run(self) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-        for node in self.model.nodes():
-            self._node(node)
-        outputs = []
-        for name in self.model.outputs():
-            if name not in self.values:
-                raise MXNetValueError(f"[{self.who}] the output '{name}' is no value of the graph.")
-            outputs.append(self._output(name, self.values[name]))
+        self._add_graph(self.model.graph)
+        outputs = [self._output(name, self._value(name)) for name in self.model.outputs()]
         if not outputs:
             raise MXNetValueError(f"[{self.who}] the graph has no outputs.")
         return self.builder.finish(outputs)
+
+    def _add_graph(self, graph: Any) -> None:
+        for name, array in self.model.initializers(graph).items():
+            self._put(name, self.builder.constant(array, name))
+        for node in self.model.nodes(graph):
+            self._node(node)
+
+    def _value(self, name: str) -> Value:
+        if name not in self.values:
+            raise MXNetValueError(f"[{self.who}] the output '{name}' is no value of the graph.")
+        return self.values[name]
+
+    def _inner(self, graph: Any, given: Mapping[str, Value]) -> list[Value]:
+        """The outputs of a graph inside of a node, which sees the values outside."""
+        outside, self.depth = self.values, self.depth + 1
+        if self.depth > _DEEPEST:
+            raise MXNetValueError(f"[{self.who}] graphs are more than {_DEEPEST} deep.")
+        self.values = {**outside, **given}
+        try:
+            self._add_graph(graph)
+            return [self._value(text_of(item.name)) for item in graph.output]
+        finally:
+            self.values, self.depth = outside, self.depth - 1
 
     def _output(self, name: str, value: Value) -> Any:
         """The symbol of an output, which has the type that the file says."""
@@ -99,6 +117,7 @@ class _Importer:
         for name in n.input_names:
             if name and name not in self.values:
                 n.fail(f"there is no value '{name}' before it.", MXNetValueError)
+        n.run = self._inner
         n.inputs = [self.values[name] if name else None for name in n.input_names]
         try:
             found = self._import(n)

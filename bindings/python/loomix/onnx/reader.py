@@ -20,8 +20,16 @@ from ..base import (
 from .library import check_opset, load_package, type_of
 from .writer import DOMAIN
 
-_KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
-_NAMES = {"f": "a float", "i": "an int", "s": "a string", "t": "a tensor", "ints": "ints", "floats": "floats"}
+_KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings"}
+_NAMES = {
+    "f": "a float",
+    "i": "an int",
+    "s": "a string",
+    "t": "a tensor",
+    "g": "a graph",
+    "ints": "ints",
+    "floats": "floats",
+}
 _OWN_DOMAINS = ("", "ai.onnx")
 _DEEPEST, _MOST_NODES = 16, 100_000  # of functions, which may call each other
 Array = np.ndarray[Any, Any]
@@ -40,6 +48,7 @@ class Node:
         self.domain = text_of(proto.domain)
         self.opset = opset
         self.inputs: list[Any] = []  # values of the builder, None for those left out
+        self.run: Any = None  # reads a graph inside of this node, for values of its inputs
         self.input_names = [text_of(name) for name in proto.input]
         self.output_names = [text_of(name) for name in proto.output]
         self.name = text_of(proto.name) or next((name for name in self.output_names if name), "")
@@ -94,6 +103,12 @@ class Node:
     def tensor(self, name: str) -> Array | None:
         found = self._read(name, "t", None)
         return None if found is None else tensor_array(found, f"attribute {name} of node '{self.name}'", None)
+
+    def graph(self, name: str) -> Any:
+        found = self._read(name, "g", None)
+        if found is None:
+            self.fail(f"attribute {name} is missing.", MXNetValueError)
+        return found
 
     def refuse(self, name: str, meaning: str, *allowed: Any) -> None:
         """An attribute that only these values, or none, may be given for."""
@@ -257,21 +272,21 @@ class Model:
         # Functions that Loomix wrote are operators of its own.
         self.own_functions = {text_of(item.name) for item in proto.functions if item.domain == DOMAIN}
 
-    def initializers(self) -> dict[str, Array]:
-        if len(self.graph.sparse_initializer):
+    def initializers(self, graph: Any) -> dict[str, Array]:
+        if len(graph.sparse_initializer):
             raise MXNetNotImplementedError(f"[{self._who}] sparse initializers are not supported.")
         found: dict[str, Array] = {}
-        for tensor in self.graph.initializer:
+        for tensor in graph.initializer:
             name = text_of(tensor.name)
             if name in found:
                 raise MXNetValueError(f"[{self._who}] two initializers are called '{name}'.")
             found[name] = tensor_array(tensor, f"initializer '{name}'", self.folder)
         return found
 
-    def nodes(self) -> list[Node]:
-        """The nodes in order, with the bodies of functions in their places."""
+    def nodes(self, graph: Any) -> list[Node]:
+        """The nodes of the graph, or of one inside of it, in order; bodies of functions are in their places."""
         found: list[Node] = []
-        self._add_nodes(self.graph.node, self.opset, found, 0)
+        self._add_nodes(graph.node, self.opset, found, 0)
         return found
 
     def _add_nodes(self, protos: Iterable[Any], opset: int, found: list[Node], depth: int) -> None:

@@ -32,6 +32,9 @@ class Writer:
         self.initializers: dict[str, Any] = {}
         self.functions: list[Any] = []
         self.taken: set[str] = set()
+        self.convert: Any = (
+            None  # how the exporter adds a graph inside of a node; see ``to_onnx/control_flow.py``
+        )
         self._scalars: dict[tuple[Any, ...], str] = {}
         self.package = load_package("export_model")
 
@@ -123,7 +126,7 @@ class Writer:
         """A writer of a graph inside of a node, which may use the names of this one."""
         writer = Writer(self.opset)
         writer.scope = self.unique(scope)
-        writer.taken = self.taken
+        writer.taken, writer.convert = self.taken, self.convert
         return writer
 
     def loop(self, count: int, x: str, build: Callable[[Writer, str, str], str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..builder import Builder
 from ..reader import Node
-from . import elementwise, images, indexing, layers, products, recurrent, shapes
+from . import control_flow, elementwise, images, indexing, layers, products, recurrent, shapes
 from .images import own_function as own_function
 
 IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
@@ -19,4 +19,5 @@ IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
     **indexing.IMPORTERS,
     **recurrent.IMPORTERS,
     **images.IMPORTERS,
+    **control_flow.IMPORTERS,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..graph import Node
 from ..writer import Writer
-from . import algebra, detection, elementwise, indexing, layers, sequences, shapes
+from . import algebra, control_flow, detection, elementwise, indexing, layers, sequences, shapes
 
 CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
     **elementwise.CONVERTERS,
@@ -18,6 +18,7 @@ CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
     **algebra.CONVERTERS,
     **sequences.CONVERTERS,
     **detection.CONVERTERS,
+    **control_flow.CONVERTERS,
 }
 # The first opset that has what an operator needs, where it is not the first of all.
 NEWEST = {
