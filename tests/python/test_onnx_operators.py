@@ -52,6 +52,10 @@ OTHERWISE = {
     "contrib.ROIAlign": "an image of number -1",
     "col2im": "one axis with dilation, where onnx' own reference agrees with Loomix",
 }
+IS_OLD = tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 31)
+if IS_OLD:  # the last for Python 3.10, for one
+    OTHERWISE["SequenceReverse"] = "sequences of length 0"
+    OTHERWISE["Pooling_v1"] = "it takes a border of zeros before a maximum for one that does not count"
 
 
 def cases(family):
@@ -95,8 +99,19 @@ def compare(what, expected, got, tolerance):
         np.testing.assert_allclose(b, a, tolerance, tolerance, err_msg=what)
 
 
+def session_of(path, what):
+    """A session of onnxruntime; None where an old one does not take a node."""
+    try:
+        return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own classes
+        if not IS_OLD or ("NOT_IMPLEMENTED" not in str(error) and "pads[dim]" not in str(error)):
+            raise
+        print(f"onnxruntime {onnxruntime.__version__} does not take {what}: {error}")
+        return None
+
+
 def check(symbol, arrays, path, opset, what, with_runtime=True):
-    """Exports, and compares; the operators that were refused."""
+    """Exports, and compares."""
     expected = compute(symbol, arrays)
     states = symbol.list_auxiliary_states()
     params = {
@@ -106,8 +121,8 @@ def check(symbol, arrays, path, opset, what, with_runtime=True):
     shapes = {name: x.shape for name, x in inputs.items()}
     types = {name: x.dtype for name, x in inputs.items()}
     mx.onnx.export_model(symbol, params, shapes, types, path, opset_version=opset)
-    if with_runtime:
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    session = session_of(path, what) if with_runtime else None
+    if session is not None:
         given = {item.name: inputs[item.name].asnumpy() for item in session.get_inputs()}
         compare(f"{what}, onnxruntime", expected, session.run(None, given), 1e-4)
     again, arguments, states = mx.onnx.import_model(path)
@@ -222,13 +237,14 @@ def test_cases_of_onnx():
     from loomix.onnx.from_onnx import IMPORTERS
     from onnx.backend.test.case.node import collect_testcases
 
-    faults, right = [], Counter()
+    faults, right, there = [], Counter(), Counter()
     for case in collect_testcases(None):
         operators = {node.op_type for node in case.model.graph.node}
         if {item.domain for item in case.model.opset_import} - {""} or case.name.removeprefix(
             "test_"
         ).startswith(NOT_COMPARED):
             continue
+        there.update(operators)
         try:
             fault = run_case(case)
         except mx.MXNetError as error:
@@ -244,7 +260,7 @@ def test_cases_of_onnx():
         "Bernoulli", "GRU", "GlobalLpPool", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike",
         "RandomUniform", "RandomUniformLike",
     }  # fmt: skip
-    assert set(IMPORTERS) - set(right) <= tested_by_others
+    assert set(IMPORTERS) & set(there) - set(right) <= tested_by_others
     assert sum(right.values()) > 800
 
 
