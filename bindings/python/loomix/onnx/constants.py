@@ -18,7 +18,8 @@ _MOST_ELEMENTS = 1 << 26  # that one node may make out of little
 _MOST_IN_ALL = 1 << 27  # a small file cannot fill the memory
 
 
-def _check_size(n: Node, shape: Sequence[int]) -> tuple[int, ...]:
+def check_size(n: Node, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a constant that does not come from the file, if it is not too large."""
     sizes = tuple(int(size) for size in shape)
     if any(size < 0 for size in sizes) or math.prod(sizes) > _MOST_ELEMENTS:
         n.fail(f"a constant of shape {sizes} is too large, or none.", MXNetValueError)
@@ -99,24 +100,24 @@ def _gather(n: Node, x: Array, index: Array) -> Array:
 
 def _expand(n: Node, x: Array, shape: Array) -> Array:
     wanted = np.broadcast_shapes(x.shape, tuple(_ints(n, shape)))
-    return np.broadcast_to(x, _check_size(n, wanted)).copy()
+    return np.broadcast_to(x, check_size(n, wanted)).copy()
 
 
 def _tile(n: Node, x: Array, repeats: Array) -> Array:
     counts = _ints(n, repeats)
-    _check_size(n, [size * count for size, count in zip(x.shape, counts)])
+    check_size(n, [size * count for size, count in zip(x.shape, counts)])
     return np.tile(x, counts)
 
 
 def _constant_of_shape(n: Node, shape: Array) -> Array:
     value = n.tensor("value")
     value = np.zeros(1, np.float32) if value is None else value
-    return np.full(_check_size(n, _ints(n, shape)), value.reshape(-1)[0], value.dtype)
+    return np.full(check_size(n, _ints(n, shape)), value.reshape(-1)[0], value.dtype)
 
 
 def _range(n: Node, start: Array, limit: Array, delta: Array) -> Array:
     first, last, step = (np.asarray(x).reshape(-1)[0] for x in (start, limit, delta))
-    _check_size(n, [max(0, math.ceil((float(last) - float(first)) / float(step)))])
+    check_size(n, [max(0, math.ceil((float(last) - float(first)) / float(step)))])
     return np.arange(first, last, step, dtype=start.dtype)
 
 

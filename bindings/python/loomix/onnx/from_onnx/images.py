@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Array, Builder, Value
+from ..constants import check_size
 from ..reader import Node
 from .shapes import axis_of, constant_ints
 
@@ -153,6 +154,7 @@ def resize(n: Node, b: Builder) -> Value:
         axis, size, wanted_size = axes[i], x.shape[axes[i]], sizes[i]
         if size is None or not wanted_size:
             n.fail(f"axis {axis} has an open size; give input_shapes.")
+        check_size(n, [size, wanted_size])
         matrix = rule.weights(size, wanted_size, factors[i]).T.astype(x.dtype)
         order = [*(a for a in range(x.rank) if a != axis), axis]
         moved = b.make("dot", b.transpose(found, order), b.constant(matrix, f"{n.name}_weight{axis}"))

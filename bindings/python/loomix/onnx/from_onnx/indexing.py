@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, Value
+from ..constants import check_size
 from ..library import type_of
 from ..reader import Node
 from .elementwise import as_number, to_type
@@ -90,6 +91,7 @@ def hardmax(n: Node, b: Builder) -> Value:
     if size is None:
         n.fail("an open size is not supported; give input_shapes.")
     best = b.make("argmax", x, axis=axis, keepdims=True)
+    check_size(n, [size])
     places = b.constant(
         np.arange(size, dtype=np.float32).reshape(-1, *[1] * (x.rank - 1 - axis)), f"{n.name}_places"
     )
@@ -141,6 +143,7 @@ def _element_places(n: Node, b: Builder, x: Value, index: Value, axis: int) -> V
     shape = index.fixed
     if shape is None or x.shape[axis] is None:
         n.fail("open sizes are not supported; give input_shapes.")
+    check_size(n, shape)
     size = x.shape[axis] or 1
     parts = [
         b.unsqueeze(

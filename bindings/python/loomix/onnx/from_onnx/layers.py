@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, Value
+from ..constants import check_size
 from ..reader import Node
 from .shapes import axis_of, pad_axes
 
@@ -291,6 +292,7 @@ def group_norm(n: Node, b: Builder) -> Value:
     groups, epsilon = n.int("num_groups", 0), n.float("epsilon", 1e-5)
     if n.opset < 21:
         n.fail("before opset 21 it was not well defined.")
+    check_size(n, [groups])
     ones, zeros = (b.constant(np.full(groups, i, x.dtype), f"{n.name}_{i}") for i in (1, 0))
     found = b.make("InstanceNorm", b.make("Reshape", x, shape=(0, groups, -1)), ones, zeros, eps=epsilon)
     found = b.make("reshape_like", found, x)

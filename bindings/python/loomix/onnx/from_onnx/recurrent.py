@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Array, Builder, Value
+from ..constants import check_size
 from ..reader import Node
 from ..to_onnx.sequences import GATES, ORDER
 
@@ -32,6 +33,7 @@ def _as_parameters(n: Node, mode: str, units: int, directions: int) -> Array:
     if w is None or r is None or (bias is None and n.inputs[3] is not None):
         n.fail("the weights must be constants.")
     rows = GATES[mode] * units
+    check_size(n, [directions, 2 * rows])
     if bias is None:
         bias = np.zeros((directions, 2 * rows), w.dtype)
     expected = [(directions, rows, w.shape[-1]), (directions, rows, units), (directions, 2 * rows)]

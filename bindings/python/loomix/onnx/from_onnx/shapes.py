@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder, Value
-from ..constants import slices
+from ..constants import check_size, slices
 from ..reader import Node
 
 
@@ -222,6 +222,7 @@ def trilu(n: Node, b: Builder) -> Value:
     rows, columns = x.shape[-2:]
     if rows is None or columns is None:
         n.fail("the sizes of the matrices are open; give input_shapes.")
+    check_size(n, [rows, columns])
     kept = (
         np.tri(rows, columns, offset - 1, bool) == 0
         if n.flag("upper", True)
