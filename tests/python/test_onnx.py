@@ -88,6 +88,36 @@ def test_both_branches(more, tmp_path):
     assert {"_foreach", "_cond"} <= {item["op"] for item in json.loads(again.tojson())["nodes"]}
 
 
+class LanguageModel(nn.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.words, self.scores = nn.Embedding(20, 5), nn.Dense(20, flatten=False)
+            self.layers = mx.gluon.rnn.GRU(6, num_layers=2, layout="NTC", bidirectional=True)
+
+    def hybrid_forward(self, F, x):
+        return self.scores(self.layers(self.words(x)))
+
+
+def test_an_exported_block_with_any_batch_and_length(tmp_path):
+    block = LanguageModel()
+    block.initialize(mx.init.Xavier())
+    block.hybridize()
+    words = mx.nd.array(np.random.RandomState(0).randint(0, 20, (3, 4)))
+    block(words)
+    block.export(str(tmp_path / "net"))
+    files = f"{tmp_path}/net-symbol.json", f"{tmp_path}/net-0000.params"
+    path = str(tmp_path / "net.onnx")
+    mx.onnx.export_model(
+        *files, [(3, 4)], np.float32, path, dynamic=True, dynamic_input_shapes=[("n", "length")]
+    )
+    again = mx.onnx.import_to_gluon(path, mx.cpu())
+    for x in (words, mx.nd.array([[3, 5, 7, 11, 13, 17, 19]])):
+        expected = block(x).asnumpy()
+        np.testing.assert_allclose(run_file(path, {"data": x.asnumpy()})[0], expected, 1e-4, 1e-4)
+        np.testing.assert_allclose(again(x).asnumpy(), expected, 1e-5, 1e-5)
+
+
 # ---- the interface ----
 
 
