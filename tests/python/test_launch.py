@@ -334,8 +334,21 @@ def test_mpi():
     expect_none_left("MARK=mpi")
 
 
+ODD = "two\nlines, 'quotes\" and $HOME"
+LINES_OF_ALL = """
+import pathlib
+print(repr(os.environ["ODD"]))
+secrets, shown = [os.environ[name].encode() for name in ("MARK", "ODD", "LOOMIX_KV_CLUSTER")], []
+assert all(len(secret) > 10 for secret in secrets)
+for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    try: shown += [secret for secret in secrets if secret in path.read_bytes()]
+    except OSError: pass
+print("shown:", shown)
+"""
+
+
 def test_ssh(tmp_path):
-    """By a program in the place of ssh that runs the line here."""
+    """By a program in the place of ssh that runs the line here. No line of it has the values of variables."""
     fake = tmp_path / "ssh"
     fake.write_text('#!/bin/sh\nshift 2\necho "$1" >>"$HOSTS_SEEN"\nexec sh -c "$2"\n')
     fake.chmod(0o755)
@@ -343,12 +356,21 @@ def test_ssh(tmp_path):
     mark = "launch-test-ssh"
     more = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOSTS_SEEN": str(tmp_path / "seen")}
     arguments = ("--launcher", "ssh", "--hosts", str(tmp_path / "hosts"), "--host", "127.0.0.1")
-    arguments += ("-n", "2", "-s", "1", "--env", f"MARK={mark}")
+    arguments += ("-n", "2", "-s", "1", "--env", "MARK", "--env", "ODD")
+    more.update(MARK=mark, ODD=ODD)
     keys = str(tmp_path / "cluster.keys")
     assert subprocess.run([sys.executable, "-m", "loomix", "keys", keys], env=environment()).returncode == 0
-    code, out, err = run(*arguments, "--keys", keys, "--", sys.executable, "-c", SUM, **more)
+    code, out, err = run(*arguments, "--keys", keys, "--", sys.executable, "-c", SUM + LINES_OF_ALL, **more)
     assert code == 0, err
-    assert sorted(out.splitlines()) == [f"[worker {rank}] sum 3.0 {mark}" for rank in range(2)]
+    assert sorted(out.splitlines()) == sorted(
+        line
+        for rank in range(2)
+        for line in (
+            f"[worker {rank}] sum 3.0 {mark}",
+            f"[worker {rank}] {ODD!r}",
+            f"[worker {rank}] shown: []",
+        )
+    )
     assert sorted((tmp_path / "seen").read_text().split()) == ["127.0.0.1"] + ["localhost"] * 3
     fails = "import os, sys, time; sys.exit(7) if os.environ['DMLC_WORKER_ID'] == '1' else time.sleep(1000)"
     assert run(*arguments, sys.executable, "-c", fails, **more)[0] == 7

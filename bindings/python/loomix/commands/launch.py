@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import os
 import random
@@ -23,6 +24,7 @@ from .manifests import kubernetes_manifest, slurm_command, slurm_script
 from .processes import FORWARDED, Group, Node, exit_code
 
 _FAILED = re.compile(rb"\[launch\] .* failed: (?:exit status (\d+)|ended by (SIG\w+))")  # as Group says it
+_LONGEST_INPUT = 60_000  # that fits into a pipe whose other end does not read yet
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
@@ -126,13 +128,25 @@ def launch_local(args: Any) -> Any:
     return run_group(args, nodes)
 
 
-def remote_command(command: Sequence[str], variables: Mapping[str, str], folder: Any) -> str:
-    """A line for a shell on another machine that runs a command until its standard input is closed."""
-    settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
-    run = f"cd {shlex.quote(folder)} && exec env {settings} {shlex.join(command)}"
+def remote_variables(variables: Mapping[str, str]) -> bytes:
+    """The line with which the standard input of a `remote_command` begins."""
+    settings = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+    line = base64.b64encode(settings.encode()) + b"\n"
+    if len(line) > _LONGEST_INPUT:
+        raise Refused(
+            f"the variables of a process take {len(line)} bytes; --launcher ssh passes {_LONGEST_INPUT}."
+        )
+    return line
+
+
+def remote_command(command: Sequence[str], folder: Any) -> str:
+    """A line for a shell on another machine that runs a command until its standard input is closed. Its variables come
+    over standard input, since everybody on that machine can read command lines."""
+    read = 'IFS= read -r part && part=$(printf %s "$part" | base64 -d) && eval "$part" || exit 126; '
+    run = f"cd {shlex.quote(folder)} && exec {shlex.join(command)}"
     # The watcher reads until this side is gone, and then ends the command and all that it started.
     watch = "cat >/dev/null; kill -s TERM -- -$0; sleep 5; kill -s KILL -- -$0"
-    return (
+    return read + (
         f"setsid sh -c {shlex.quote(run)} </dev/null & part=$!; exec 3<&0; "
         f"setsid sh -c {shlex.quote(watch)} $part <&3 >/dev/null 2>&1 & watcher=$!; exec 3<&-; "
         f"wait $part; code=$?; kill -s TERM -- -$watcher 2>/dev/null; exit $code"
@@ -169,11 +183,10 @@ def launch_ssh(args: Any) -> Any:
     for role, rank in parts(args):
         host = hosts[counts[role] % len(hosts)]
         counts[role] += 1
-        line = remote_command(
-            part_command(args, role), {**shared, **part_environment(role, rank)}, os.getcwd()
-        )
+        line = remote_command(part_command(args, role), os.getcwd())
         ssh = ["ssh", "-o", "BatchMode=yes", host, line]
-        nodes.append(Node(part_name(role, rank), ssh, {}, role == "worker", holds_input=True))
+        variables = remote_variables({**shared, **part_environment(role, rank)})
+        nodes.append(Node(part_name(role, rank), ssh, {}, role == "worker", variables))
     return run_group(args, nodes)
 
 
@@ -320,7 +333,13 @@ def parse(arguments: Sequence[str]) -> Any:
         action="store_true",
         help="go on from the newest snapshot in that folder, if there is one",
     )
-    add("--env", action="append", default=[], metavar="NAME[=VALUE]", help="a variable for all; may repeat")
+    add(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="a variable for all, by default with the value that it has here; may repeat",
+    )
     add("--keys", metavar="FILE", help="the cluster's keys, see `python -m loomix keys`")
     add("--trusted-network", action="store_true", help="several machines without keys")
     add("--host", help="where the scheduler is reached by the others")

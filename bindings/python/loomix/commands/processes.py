@@ -38,8 +38,9 @@ class Node:
         Variables besides those of this process.
     works : bool
         Whether the group waits for it to end; the others serve these.
-    holds_input : bool
-        Whether its standard input is open until the end, instead of empty: what runs on another machine ends with it.
+    begin_of_input : bytes, optional
+        What its standard input begins with. It is open until the end: what runs on another machine ends with it. By
+        default the input is empty.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class Node:
         command: Sequence[str],
         environment: Mapping[str, str],
         works: Any,
-        holds_input: bool = False,
+        begin_of_input: bytes | None = None,
     ) -> None:
         self.name = name
         self.command = command
         self.environment = environment
         self.works = works
-        self.holds_input = holds_input
+        self.begin_of_input = begin_of_input
         self.restarts = 0
         self.process: Any = None
 
@@ -66,12 +67,16 @@ class Node:
         self.process = subprocess.Popen(
             self.command,
             env={**os.environ, **self.environment},
-            stdin=subprocess.PIPE if self.holds_input else subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if self.begin_of_input is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
             preexec_fn=lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL),
         )
+        if self.begin_of_input is not None:
+            with contextlib.suppress(BrokenPipeError):  # its exit status tells
+                self.process.stdin.write(self.begin_of_input)
+                self.process.stdin.flush()
 
     def send(self, number: int) -> None:
         """Sends a signal to the process and all that it started."""
