@@ -76,6 +76,10 @@ void Endpoint::connect(NodeName peer, std::string address) {
   });
 }
 
+void Endpoint::expect(NodeId peer) {
+  core_->post([core = core_.get(), peer] { core->expect(peer); });
+}
+
 void Endpoint::forget(NodeName peer) {
   core_->post([core = core_.get(), peer] { core->forget(peer); });
 }

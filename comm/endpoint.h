@@ -19,7 +19,7 @@ namespace loomix::comm {
 enum class PeerState : uint8_t {
   up,    // welcomed; after a `lost` or `left` it may be another incarnation
   left,  // said goodbye
-  lost,  // silent too long, unreachable, or replaced by a newer incarnation
+  lost,  // silent too long, unreachable, or replaced by another incarnation
 };
 struct PeerEvent {
   NodeId peer;
@@ -135,6 +135,9 @@ class Endpoint {
 
   // Where `peer` is; calls it at once, and again as long as it is wanted. Peers that call here need no address.
   void connect(NodeName peer, std::string address);
+  // Which incarnation of a peer counts, as somebody says who knows. It takes the place of any other; the one that was expected before
+  // it is refused. Without such news the first that comes stays, and whoever takes its place when it is gone is the newer one.
+  void expect(NodeId peer);
   // Its requests in flight fail with PeerLost; it is not called again.
   void forget(NodeName peer);
   // News of peers; those that are up already are told at once. Returns a number for off_peer().

@@ -80,11 +80,14 @@ struct Link {
 struct Peer {
   NodeName name;
   uint64_t incarnation = 0;
+  uint64_t expected = 0;          // the one that counts; 0: nobody has said
+  std::deque<uint64_t> replaced;  // the latest that do not count any more
   std::string address;
   bool wanted = false, up = false;
-  std::string refusal;  // why it will not talk to us
-  std::string loss;     // how it went, if it went
-  LinkId link = 0;      // where to send; 0: none
+  std::string refusal;   // why it will not talk to us
+  std::string held_off;  // why it will not yet
+  std::string loss;      // how it went, if it went
+  LinkId link = 0;       // where to send; 0: none
   LinkId dialling = 0;
   TimePoint hello_at, last_heard, last_sent, last_ping, lost_at;
   Duration hello_every{};
@@ -126,6 +129,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
 
   // Commands; on the own thread.
   void connect(NodeName name, std::string address);
+  void expect(NodeId id);
   void forget(NodeName name);
   void rename(NodeName name);
   void serve(uint32_t channel, Handler handler, ChannelOptions options);
@@ -182,6 +186,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void send_hello(Link& link, PacketKind kind, std::string offer);
   void on_hello(Link& link, PacketHeader&& header);
   void on_refuse(Link& link, const PacketHeader& header);
+  bool is_taken(const Peer& peer, uint64_t incarnation) const;
   bool admit(Link& link, NodeId id, const std::string& address);
   void take_link(Peer& peer, Link& link);
   void drop_link(LinkId id);

@@ -13,6 +13,13 @@ constexpr Duration kComplainEvery = std::chrono::seconds(1);
 constexpr size_t kHelloFields = 4;  // version, role, rank, incarnation
 constexpr size_t kHelloTexts = 3;   // cluster, address, offer
 constexpr size_t kMaxAddress = 256;
+constexpr size_t kKeptReplaced = 32;
+constexpr int kSilentHeartbeats = 3;  // then another incarnation may come instead
+
+void note_replaced(Peer& p, uint64_t incarnation) {
+  p.replaced.push_back(incarnation);
+  if (p.replaced.size() > kKeptReplaced) p.replaced.pop_front();
+}
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
@@ -56,6 +63,16 @@ void EndpointCore::connect(NodeName name, std::string address) {
   p.hello_every = options_.hello_every;
   if (!p.up) dial(p);
   timers_at_ = now_;
+}
+
+void EndpointCore::expect(NodeId id) {
+  Peer& p = peer(id.name);
+  if (p.expected == id.incarnation) return;
+  const uint64_t before = std::exchange(p.expected, id.incarnation);
+  std::erase(p.replaced, id.incarnation);
+  if (before != 0) note_replaced(p, before);
+  // One that nobody has spoken of may be newer still: it is not refused when it comes again.
+  if (p.up && p.incarnation != id.incarnation) lose(p, PeerState::lost, "it was replaced by another process");
 }
 
 void EndpointCore::forget(NodeName name) {
@@ -122,7 +139,7 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   const bool welcome = header.kind == PacketKind::welcome;
   const auto refuse = [&](std::string reason) {
     count(Counter::refused);
-    if (!welcome) send_control(link, PacketKind::refuse, {}, {reason});
+    if (!welcome) send_control(link, PacketKind::refuse, {0}, {reason});
     if (may_complain())
       log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
           reason);
@@ -158,10 +175,17 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
     return refuse(fmt::format("{} is {}, not {}", link.peer->address, id.name.to_string(),
                               link.peer->name.to_string()));
   }
-  if (const auto known = peers_.find(id.name);
-      known != peers_.end() && known->second.incarnation > id.incarnation) {
-    return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(),
-                              known->second.address.empty() ? "" : " at " + known->second.address));
+  if (const auto known = peers_.find(id.name); known != peers_.end()) {
+    const Peer& p = known->second;
+    const std::string where = p.address.empty() ? "" : " at " + p.address;
+    if (std::find(p.replaced.begin(), p.replaced.end(), id.incarnation) != p.replaced.end())
+      return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where));
+    if (is_taken(p, id.incarnation)) {
+      if (!welcome)
+        send_control(link, PacketKind::refuse, {1},
+                     {fmt::format("there is another {} already{}", id.name.to_string(), where)});
+      return;
+    }
   }
   if (!admit(link, id, header.texts[1])) return refuse("there are too many peers");
   Peer& p = *link.peer;
@@ -175,13 +199,19 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   take_link(p, link);
 }
 
+// Another incarnation is there and talks. It stays, unless the one that comes is known to be the one that counts.
+bool EndpointCore::is_taken(const Peer& p, uint64_t incarnation) const {
+  return p.up && p.link != 0 && p.incarnation != incarnation && p.expected != incarnation &&
+         now_ - p.last_heard < kSilentHeartbeats * options_.heartbeat_every;
+}
+
 // Gives the link its peer, after a renaming or restart if need be.
 bool EndpointCore::admit(Link& link, NodeId id, const std::string& where) {
   if (link.peer && link.welcomed && link.peer->name != id.name && link.peer->incarnation == id.incarnation) {
     if (const auto taken = peers_.find(id.name); taken != peers_.end()) {
       Peer& old = taken->second;
       old.wanted = false;
-      if (old.up) lose(old, PeerState::lost, "it was replaced by a newer incarnation");
+      if (old.up) lose(old, PeerState::lost, "it was replaced by another process");
       if (old.dialling) drop_link(old.dialling);
       for (auto& [key, transmission] : old.queue) transmission->queued = false;
       link.peer->outstanding.merge(old.outstanding);
@@ -199,7 +229,8 @@ bool EndpointCore::admit(Link& link, NodeId id, const std::string& where) {
   }
   Peer& p = *link.peer;
   if (p.incarnation != id.incarnation) {
-    if (p.up) lose(p, PeerState::lost, "it was replaced by a newer incarnation");
+    if (p.up) lose(p, PeerState::lost, "it was replaced by another process");
+    if (p.incarnation != 0 && p.expected == 0) note_replaced(p, p.incarnation);
     p.incarnation = id.incarnation;
     p.done_below = 0;
     p.seen.clear();
@@ -215,6 +246,7 @@ void EndpointCore::take_link(Peer& p, Link& link) {
   p.link = link.id;
   p.last_heard = now_;
   p.refusal.clear();
+  p.held_off.clear();
   if (!p.up) {
     p.up = true;
     tell({{p.name, p.incarnation}, PeerState::up, p.address, {}});
@@ -231,7 +263,12 @@ void EndpointCore::take_link(Peer& p, Link& link) {
 void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   if (!link.dialled || link.welcomed) return;
   Peer& p = *link.peer;
-  p.refusal = header.texts.empty() ? "no reason was given" : printable(header.texts[0]);
+  std::string reason = header.texts.empty() ? "no reason was given" : printable(header.texts[0]);
+  if (!header.fields.empty() && header.fields[0] != 0) {  // the hello is said again until its time has come
+    p.held_off = std::move(reason);
+    return;
+  }
+  p.refusal = std::move(reason);
   p.wanted = false;
   log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
   drop_link(link.id);

@@ -250,7 +250,9 @@ void EndpointCore::request_timers(Peer& p) {
     Reply reply;
     reply.from = {p.name, p.incarnation};
     reply.error = std::make_exception_ptr(DeadlineError(
-        p.incarnation != 0
+        !p.held_off.empty() ? fmt::format("[comm] {} did not let {} in within {:.1f} s: {}.", p.to_string(),
+                                          self().name.to_string(), waited, p.held_off)
+        : p.incarnation != 0
             ? fmt::format("[comm] {} did not answer within {:.1f} s; last contact {:.1f} s ago.",
                           p.to_string(), waited, in_seconds(now_ - p.last_heard))
         : p.address.empty()

@@ -18,14 +18,15 @@ struct NodeName {
   std::string to_string() const;  // "server 1"
 };
 
-// One life of a node: a restarted process has the same name and a larger incarnation.
+// One life of a node: a restarted process has the same name and another incarnation. The numbers say nothing about which came
+// first; Endpoint::expect() does.
 struct NodeId {
   NodeName name;
   uint64_t incarnation = 0;
   bool operator==(const NodeId&) const = default;
 };
 
-// A number larger than any that this machine gave before, with random low bits.
+// A random number, not 0.
 uint64_t new_incarnation();
 
 }  // namespace loomix::comm

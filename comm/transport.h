@@ -22,7 +22,7 @@ enum class PacketKind : uint8_t {
   none,  // as it is in a header that says nothing
   hello,  // who I am: fields {version, role, rank, incarnation}, texts {cluster, own address, transport's offer}
   welcome,  // the answer: the same
-  refuse,   // instead of a welcome: texts {reason}
+  refuse,   // instead of a welcome: fields {whether the same hello may be welcome later}, texts {reason}
   request,
   reply,
   notice,  // a message that asks for no reply
@@ -31,7 +31,7 @@ enum class PacketKind : uint8_t {
   pong,
   bye,  // the node leaves
 };
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has
 // the description of the message, and pieces repeat only what finds it.

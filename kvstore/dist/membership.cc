@@ -95,15 +95,18 @@ void Membership::enter() {
   endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
     if (!reply.error) return take(reply.message);
-    if (view_.number > 0) return endpoint_.after(retry_after_, [this] { enter(); });
-    {
-      const std::lock_guard lock(mutex_);
-      try {
-        std::rethrow_exception(reply.error);
-      } catch (const std::exception& error) {
-        standing_.failure = error.what();
-      }
+    bool replaced = false;
+    std::string why;
+    try {
+      std::rethrow_exception(reply.error);
+    } catch (const comm::RemoteError& error) {
+      replaced = error.code() == kReplaced;
+      why = error.what();
+    } catch (const std::exception& error) {
+      why = error.what();
     }
+    if (view_.number > 0 && !replaced) return endpoint_.after(retry_after_, [this] { enter(); });
+    fail(why);
     on_error_(reply.error);
   });
 }
@@ -136,8 +139,18 @@ bool Membership::all_departed() const {
 void Membership::take(const comm::Message& message) {
   View fresh = decode_view(message);
   if (fresh.number <= view_.number) return;
+  const comm::NodeId self = endpoint_.self();
+  const auto& members = self.name.role == comm::Role::server ? fresh.servers : fresh.workers;
+  const auto rank = static_cast<size_t>(self.name.rank);
+  if (rank >= members.size()) return;
+  if (members[rank].id.incarnation != self.incarnation) {  // it is not for this process to follow
+    if (view_.number > 0)
+      fail(fmt::format("{} was started again, at {}.", self.name.to_string(), members[rank].address));
+    return;
+  }
   view_ = std::move(fresh);
   const View& view = view_;
+  const Member own = (self.name.role == comm::Role::server ? view.servers : view.workers)[rank];
   {
     const std::lock_guard lock(mutex_);
     entered_ = true;
@@ -145,14 +158,21 @@ void Membership::take(const comm::Message& message) {
     standing_.failure = view.failure;
     standing_.ended = view.ended;
   }
-  const comm::NodeId self = endpoint_.self();
-  for (const Member& server : view.servers) {
-    if (server.id.name != self.name && server.up) endpoint_.connect(server.id.name, server.address);
+  for (const auto* members : {&view.servers, &view.workers}) {
+    for (const Member& other : *members) {
+      if (other.id.incarnation == 0 || other.id.name == self.name) continue;
+      const bool server = other.id.name.role == comm::Role::server;
+      if (server || self.name.role == comm::Role::server) endpoint_.expect(other.id);
+      if (server && other.up) endpoint_.connect(other.id.name, other.address);
+    }
   }
   on_view_(view);
-  const std::vector<Member>& own = self.name.role == comm::Role::server ? view.servers : view.workers;
-  const auto rank = static_cast<size_t>(self.name.rank);
-  if (rank < own.size() && own[rank].id.incarnation == self.incarnation && !own[rank].up) enter();
+  if (!own.up) enter();
+}
+
+void Membership::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  standing_.failure = why;
 }
 
 }  // namespace loomix::kvstore

@@ -42,6 +42,7 @@ class Membership {
  private:
   void enter();
   void take(const comm::Message& message);
+  void fail(const std::string& why);
   bool all_departed() const;
 
   comm::Endpoint& endpoint_;

@@ -11,7 +11,7 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 6;
+inline constexpr int64_t kKVStoreVersion = 7;
 
 enum Channel : uint32_t {
   kToScheduler = 1,
@@ -83,6 +83,7 @@ enum Refusal : uint32_t {
   kOther = 0,
   kNotTheHead = 1,  // of the group; another server is, or will be
   kLeftOut = 2,     // the others went on without the worker: it has to join again
+  kReplaced = 3,    // the node was started again since: this process is none of the cluster any more
 };
 void refuse_as_no_head(comm::Responder& responder);
 

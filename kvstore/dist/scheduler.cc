@@ -16,7 +16,46 @@ namespace {
 
 constexpr auto kKeepRank = std::chrono::seconds(10);
 constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that does not leave is not waited for
-constexpr int64_t kViewsOfOne = int64_t{1} << 32;     // more than one scheduler tells
+
+// What a node says of the time before it came.
+struct Told {
+  View view;  // the latest that it knows; none if the process is new
+  int64_t barriers = 0;
+  std::vector<std::pair<int32_t, uint64_t>> departed;  // workers that said goodbye to it
+};
+
+Told read_told(const comm::Message& message, int64_t workers) {
+  comm::Message view = message;
+  Reader reader(view);
+  reader.number();
+  Told told;
+  told.barriers = reader.number();
+  const int64_t departed = reader.number(0, workers);
+  for (int64_t i = 0; i < departed; ++i) {
+    const auto rank = static_cast<int32_t>(reader.number(0, workers - 1));
+    told.departed.emplace_back(rank, static_cast<uint64_t>(reader.number()));
+  }
+  view.fields.erase(view.fields.begin(), view.fields.begin() + 3 + 2 * departed);
+  view.texts.erase(view.texts.begin());
+  told.view = decode_view(view);
+  return told;
+}
+
+Member* find_member(View& view, const comm::NodeName& name) {
+  auto& members = name.role == comm::Role::server ? view.servers : view.workers;
+  const bool known =
+      name.role != comm::Role::scheduler && name.rank >= 0 && static_cast<size_t>(name.rank) < members.size();
+  return known ? &members[static_cast<size_t>(name.rank)] : nullptr;
+}
+
+// The life of a process as its own latest view has it. One that knows no view is new, and comes after all others; one whose
+// view names another process has been replaced.
+constexpr int64_t kNewLife = INT64_MAX;
+int64_t life_of(Told& told, const comm::NodeId& id) {
+  if (told.view.number == 0) return kNewLife;
+  const Member* const own = find_member(told.view, id.name);
+  return own != nullptr && own->id == id ? own->since : 0;
+}
 
 }  // namespace
 
@@ -65,12 +104,7 @@ struct Scheduler::Core {
         "{} numbers; at most {} and {} are allowed.",
         options.servers, places, options.workers, texts, fields, limits.texts, limits.fields);
   }
-  Member* member(const comm::NodeName& name) {
-    auto& members = name.role == comm::Role::server ? view.servers : view.workers;
-    const bool known = name.role != comm::Role::scheduler && name.rank >= 0 &&
-                       static_cast<size_t>(name.rank) < members.size();
-    return known ? &members[static_cast<size_t>(name.rank)] : nullptr;
-  }
+  Member* member(const comm::NodeName& name) { return find_member(view, name); }
 
   bool has_come(const Member& member) const {
     const auto found = gathered.find(member.id.name);
@@ -124,15 +158,38 @@ struct Scheduler::Core {
           "same release everywhere.",
           incoming.from.name.to_string(), incoming.message.texts[0], version, kKVStoreVersion));
     }
-    if (incoming.from.incarnation < known->id.incarnation)
-      return incoming.responder.fail(
-          fmt::format("{} was started again since.", incoming.from.name.to_string()));
     if (view.number == 0 && !view.failure.empty()) return incoming.responder.fail(view.failure);
-    if (view.number == 0) return gather(std::move(incoming));
-    if (admit(*known, incoming.from, incoming.message.texts[0])) change();
-    if (incoming.from.name.role == comm::Role::worker && incoming.message.fields.size() > 1)
-      learn_of_barriers(incoming.message.fields[1]);
+    Told told;
+    try {
+      told = read_told(incoming.message, static_cast<int64_t>(view.workers.size()));
+    } catch (const NetworkError& error) {
+      return incoming.responder.fail(error.what());
+    }
+    if (told.view.number > 0 && (told.view.servers.size() != view.servers.size() ||
+                                 told.view.workers.size() != view.workers.size())) {
+      return incoming.responder.fail(
+          fmt::format("{} comes from a cluster of {} servers and {} workers, and this one has {} and {}.",
+                      incoming.from.name.to_string(), told.view.servers.size(), told.view.workers.size(),
+                      view.servers.size(), view.workers.size()));
+    }
+    if (view.number == 0) return gather(std::move(incoming), std::move(told));
+    if (is_replaced(*known, incoming.from, life_of(told, incoming.from)))
+      return refuse_as_replaced(incoming.responder, incoming.from.name);
+    // A view of a predecessor that nobody had told of: what comes from here must come after it.
+    const bool behind = told.view.number > view.number;
+    if (behind) view.number = next_epoch(told.view.number);
+    if (admit(*known, incoming.from, incoming.message.texts[0]) || behind) change();
+    if (incoming.from.name.role == comm::Role::worker) learn_of_barriers(told.barriers);
     incoming.responder.reply(encode(view));
+  }
+
+  // Whether another process with this name came after it.
+  static bool is_replaced(const Member& known, const comm::NodeId& id, int64_t life) {
+    return known.id.incarnation != 0 && known.id != id && life < std::max<int64_t>(known.since, 1);
+  }
+
+  static void refuse_as_replaced(comm::Responder& responder, const comm::NodeName& name) {
+    responder.fail(fmt::format("{} was started again since.", name.to_string()), kReplaced);
   }
 
   // Whether that is news.
@@ -143,6 +200,7 @@ struct Scheduler::Core {
     if (again || known.since == 0) known.since = view.number + 1;
     let_in(known);
     known.id = from;
+    endpoint.expect(from);
     known.address = address;
     known.departed = false;
     if (again && from.name.role == comm::Role::server) bring_back(from.name.rank);
@@ -156,44 +214,42 @@ struct Scheduler::Core {
   }
 
   // Until there is a view: all must come or, where a predecessor had one, all that were up in its last one.
-  void gather(comm::Incoming&& incoming) {
-    View known_there;
-    int64_t barriers = 0;
-    try {
-      comm::Message told = incoming.message;
-      Reader reader(told);
-      reader.number();
-      barriers = reader.number();
-      const int64_t departed = reader.number(0, static_cast<int64_t>(view.workers.size()));
-      for (int64_t i = 0; i < departed; ++i) {
-        const auto rank =
-            static_cast<int32_t>(reader.number(0, static_cast<int64_t>(view.workers.size()) - 1));
-        departed_told.insert({rank, static_cast<uint64_t>(reader.number())});
-      }
-      told.fields.erase(told.fields.begin(), told.fields.begin() + 3 + 2 * departed);
-      told.texts.erase(told.texts.begin());
-      known_there = decode_view(told);
-    } catch (const NetworkError& error) {
-      return incoming.responder.fail(error.what());
-    }
-    if (known_there.number > 0 && (known_there.servers.size() != view.servers.size() ||
-                                   known_there.workers.size() != view.workers.size())) {
-      return incoming.responder.fail(
-          fmt::format("{} comes from a cluster of {} servers and {} workers, and this one has {} and {}.",
-                      incoming.from.name.to_string(), known_there.servers.size(), known_there.workers.size(),
-                      view.servers.size(), view.workers.size()));
-    }
-    barriers_told = std::max(barriers_told, barriers);
-    if (known_there.number > last_told.number) {
-      if (last_told.number == 0) wait_for_the_others();
-      last_told = std::move(known_there);
-    }
+  void gather(comm::Incoming&& incoming, Told&& told) {
+    const int64_t life = life_of(told, incoming.from);
+    barriers_told = std::max(barriers_told, told.barriers);
+    departed_told.insert(told.departed.begin(), told.departed.end());
+    if (told.view.number > last_told.number) learn_of_predecessor(std::move(told.view));
+    if (last_told.number > 0 && is_replaced(*find_member(last_told, incoming.from.name), incoming.from, life))
+      return refuse_as_replaced(incoming.responder, incoming.from.name);
+    endpoint.expect(incoming.from);
     Newcomer& newcomer = gathered[incoming.from.name];
+    if (newcomer.id != incoming.from) {
+      for (comm::Responder& responder : std::exchange(newcomer.responders, {}))
+        refuse_as_replaced(responder, incoming.from.name);
+    }
     newcomer.id = incoming.from;
+    newcomer.life = life;
     newcomer.address = incoming.message.texts[0];
     newcomer.gone = false;
     newcomer.responders.push_back(std::move(incoming.responder));
     begin_if_all_came();
+  }
+
+  // Processes that came before and have been replaced are no members of it.
+  void learn_of_predecessor(View&& told) {
+    if (last_told.number == 0) wait_for_the_others();
+    last_told = std::move(told);
+    for (auto entry = gathered.begin(); entry != gathered.end();) {
+      Newcomer& newcomer = entry->second;
+      const Member& known = *find_member(last_told, entry->first);
+      if (!is_replaced(known, newcomer.id, newcomer.life)) {
+        ++entry;
+        continue;
+      }
+      endpoint.expect(known.id);
+      for (comm::Responder& responder : newcomer.responders) refuse_as_replaced(responder, entry->first);
+      entry = gathered.erase(entry);
+    }
   }
 
   void begin_if_all_came() {
@@ -221,14 +277,14 @@ struct Scheduler::Core {
     });
   }
 
-  // The first view of all, or the first one after the predecessor's. Its number is beyond all that the predecessor can have
-  // given: views that it told only nodes that are gone.
+  // The first view of all, or the first one after the predecessor's. Its epoch is the next: the predecessor may have told later views to
+  // nodes that are gone.
   void begin() {
     auto newcomers = std::exchange(gathered, {});
     std::erase_if(newcomers, [](const auto& entry) { return entry.second.gone; });
     if (last_told.number > 0) {
       view = last_told;
-      view.number = (view.number / kViewsOfOne + 1) * kViewsOfOne;
+      view.number = next_epoch(view.number);
       view.barriers = std::max(view.barriers, barriers_told);
     }
     for (auto* members : {&view.servers, &view.workers}) {
@@ -248,16 +304,10 @@ struct Scheduler::Core {
       }
     }
     if (last_told.number > 0) drop_dead_places();
-    for (auto& [name, newcomer] : newcomers) {
-      Member& known = *member(name);
-      if (newcomer.id.incarnation >= known.id.incarnation) admit(known, newcomer.id, newcomer.address);
-    }
+    for (auto& [name, newcomer] : newcomers) admit(*member(name), newcomer.id, newcomer.address);
     change();
     for (auto& [name, newcomer] : newcomers) {
-      for (comm::Responder& responder : newcomer.responders) {
-        if (newcomer.id == member(name)->id) responder.reply(encode(view));
-        else responder.fail(fmt::format("{} was started again since.", name.to_string()));
-      }
+      for (comm::Responder& responder : newcomer.responders) responder.reply(encode(view));
     }
   }
 
@@ -483,6 +533,7 @@ struct Scheduler::Core {
   std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
   struct Newcomer {
     comm::NodeId id;
+    int64_t life = 0;
     std::string address;
     bool gone = false;
     std::vector<comm::Responder> responders;  // one that was lost for a moment may ask twice

@@ -19,8 +19,9 @@ struct Member {
   std::string address;
   bool up = false;
   bool departed = false;  // it said goodbye, and nobody waits for it
-  // The view with which it was let in. A worker that the others went on without is let in anew when it comes back, so groups
-  // agree about who counts, whichever views they have seen.
+  // Its life: the number of the view with which the scheduler let it in. Of two processes with one name the larger counts. A worker
+  // that the others went on without is let in anew when it comes back, so groups agree about who counts, whichever views they
+  // have seen.
   int64_t since = 0;
 };
 
@@ -38,6 +39,11 @@ struct Link {
   int64_t since = 0;  // the view with which it came into the chain
 };
 using Chain = std::vector<Link>;
+
+// Views are ordered by their scheduler's epoch, and by number within it. Both are in one number: the epoch counts these.
+inline constexpr int64_t kEpoch = int64_t{1} << 32;
+// The least number of a scheduler that has heard of this view.
+inline int64_t next_epoch(int64_t number) { return (number / kEpoch + 1) * kEpoch; }
 
 struct View {
   int64_t number = 0;  // 0: the cluster is not complete yet

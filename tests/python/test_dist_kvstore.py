@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import loomix as mx
 import pytest
@@ -564,6 +565,48 @@ while not os.path.exists("stop"):
         cluster.wait_for_output("worker", 0, lambda output: re.search(r"sum 1\n(.*\n)*sum 11\n", output))
         (tmp_path / "stop").touch()
         cluster.succeed()
+
+
+def test_clocks_need_not_agree(tmp_path):
+    """Whoever is started again has a clock that is an hour behind. Nobody takes it for an earlier life of itself."""
+    library = tmp_path / "shifted_clock.so"
+    source = Path(__file__).resolve().parents[1] / "dist" / "shifted_clock.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    behind = {"LD_PRELOAD": str(library), "CLOCK_SHIFT": "-3600"}
+    told = subprocess.run(["date", "+%s"], env={**os.environ, **behind}, capture_output=True, check=True)
+    assert time.time() - int(told.stdout) > 3000
+    program = """
+import os, time
+import loomix as mx
+kv = mx.kv.create("dist_sync")
+kv.init("w", mx.nd.zeros((5,)))
+kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
+out = mx.nd.empty((5,))
+step = kv.pushes("w")
+while not os.path.exists("last") or step < int(open("last").read()):
+    step += 1
+    kv.push("w", mx.nd.ones((5,)))
+    kv.pull("w", out)
+    assert (out.asnumpy() == -kv.num_workers * step).all(), (step, out)
+    print("step", step, flush=True)
+    time.sleep(0.005)
+kv.barrier()
+print("good")
+"""
+    with Cluster(tmp_path, program, metrics=True, LOOMIX_KV_POLICY="wait").start() as cluster:
+        cluster.wait_for_step("worker", 0, 3)
+        cluster.environment.update(behind)
+        for name in (("worker", 1), ("server", 0), ("scheduler", 0)):
+            cluster.kill(*name)
+            cluster.start(name)
+            cluster.wait_for_life(*name)
+            cluster.wait_until_whole()
+        steps = re.findall(r"^step (\d+)\n", cluster.output("worker", 0), re.M)
+        (tmp_path / "next").write_text(str(int(steps[-1]) + 200))  # nobody has got there yet
+        (tmp_path / "next").rename(tmp_path / "last")
+        cluster.succeed()
+        for rank in range(2):
+            assert "good\n" in cluster.output("worker", rank)
 
 
 def test_a_scheduler_that_comes_back_elsewhere_is_found(tmp_path):

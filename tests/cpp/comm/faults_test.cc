@@ -206,23 +206,75 @@ TEST(Faults, APeerThatDiedWhileItWasDialledIsDialledAgain) {
   EXPECT_EQ(b->call(server(0), 0, message_of({7}), within(20s)).fields[0], 7);
 }
 
-TEST(Faults, AnOldIncarnationIsRefused) {
-  InprocNetwork network;
-  const uint64_t old = new_incarnation();
-  const auto a = node(network, server(0)), b = node(network, worker(0));
-  a->serve(0, echo);
-  b->connect(server(0), a->address());
-  b->call(server(0), 0, {}, within(20s));
-  Endpoint ghost(network.attach("inproc://ghost"), NodeId{worker(0), old}, quick_options());
-  ghost.connect(server(0), a->address());
+// What `caller` hears that calls server 0.
+std::string refusal(Endpoint& caller, const Endpoint& server_0, Duration deadline) {
   try {
-    ghost.call(server(0), 0, {}, within(20s));
-    FAIL();
+    caller.connect(server(0), server_0.address());
+    caller.call(server(0), 0, {}, within(deadline));
   } catch (const NetworkError& error) {
-    EXPECT_NE(std::string(error.what()).find("worker 0 was replaced by a newer one"), std::string::npos)
-        << error.what();
+    return error.what();
   }
-  b->call(server(0), 0, {}, within(20s));
+  return {};
+}
+
+bool hears(Endpoint& caller, const Endpoint& server_0, const std::string& words, Duration deadline = 20s) {
+  return eventually([&] { return refusal(caller, server_0, deadline).find(words) != std::string::npos; });
+}
+
+// A slow machine's pauses are no silence.
+EndpointOptions patient_options() {
+  EndpointOptions options = quick_options();
+  options.heartbeat_every = 1s;
+  options.dead_after = 20s;
+  return options;
+}
+
+// Numbers say nothing: the one that came later is the newer one.
+TEST(Faults, WhoWasReplacedIsRefused) {
+  for (const bool larger : {false, true}) {
+    InprocNetwork network;
+    const auto a = node(network, server(0));
+    a->serve(0, echo);
+    Endpoint old(network.attach("inproc://old"), NodeId{worker(0), larger ? 7u : 5u}, quick_options());
+    EXPECT_EQ(refusal(old, *a, 20s), "");
+    network.cut(a->address(), "inproc://old");
+    Endpoint fresh(network.attach("inproc://fresh"), NodeId{worker(0), 6}, quick_options());
+    EXPECT_EQ(refusal(fresh, *a, 20s), "");
+    network.heal(a->address(), "inproc://old");
+    EXPECT_TRUE(hears(old, *a, "worker 0 was replaced by a newer one"));
+    EXPECT_EQ(refusal(fresh, *a, 20s), "");
+  }
+}
+
+TEST(Faults, ASecondOfTheSameNameWaitsUntilTheFirstIsGone) {
+  InprocNetwork network;
+  const auto a = node(network, server(0), patient_options());
+  auto first = node(network, worker(0), patient_options());
+  a->serve(0, echo);
+  EXPECT_EQ(refusal(*first, *a, 20s), "");
+  Endpoint second(network.attach("inproc://second"), NodeId{worker(0), new_incarnation()}, patient_options());
+  EXPECT_TRUE(hears(second, *a, "there is another worker 0 already", 200ms));
+  EXPECT_EQ(refusal(*first, *a, 20s), "");
+  first.reset();
+  EXPECT_EQ(refusal(second, *a, 20s), "");
+}
+
+// Somebody knows better than the order in which they came.
+TEST(Faults, WhoIsExpectedTakesTheOthersPlace) {
+  InprocNetwork network;
+  const auto a = node(network, server(0), patient_options());
+  a->serve(0, echo);
+  Endpoint one(network.attach("inproc://one"), NodeId{worker(0), 1}, patient_options());
+  Endpoint two(network.attach("inproc://two"), NodeId{worker(0), 2}, patient_options());
+  EXPECT_EQ(refusal(one, *a, 20s), "");
+  a->expect({worker(0), 2});
+  EXPECT_EQ(refusal(two, *a, 20s), "");
+  EXPECT_NE(refusal(one, *a, 200ms), "");
+  EXPECT_EQ(refusal(two, *a, 20s), "");
+  a->expect({worker(0), 1});
+  EXPECT_TRUE(eventually([&] { return refusal(one, *a, 200ms).empty(); }));
+  EXPECT_TRUE(hears(two, *a, "worker 0 was replaced by a newer one"));
+  EXPECT_EQ(refusal(one, *a, 20s), "");
 }
 
 TEST(Faults, MessagesWithoutAHandlerAreBounded) {
