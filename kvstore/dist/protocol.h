@@ -30,6 +30,8 @@ enum Command : uint32_t {
   kLeaving,  // {}, {why}: the worker ends; `why` is empty if its work is done. A server's `why` fails the cluster
   // {group, since, server before, its since}: the sender's place in a chain counts for that before, and has all it has committed
   kSynchronised,
+  // {number, {rank, incarnation} of each}: all servers that the sender, a server, does not reach; the largest number is the latest
+  kUnreached,
   // to the head of a group; fields begin with {view, group}. A worker's life is the `since` of its entry in the view
   kJoin,      // {worker, life}: what the group knows of the worker; older lives are refused from now on
   kInit,      // {worker, life, part, dtype, mode, staleness, workers}, {key}: the first value

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kvstore/dist/chains.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/protocol.h"
 
@@ -75,14 +76,7 @@ struct Scheduler::Core {
                                     static_cast<int32_t>(rank)};
       }
     }
-    view.chains.resize(view.servers.size());
-    const int length = std::clamp(options.replicas, 1, options.servers);
-    for (int group = 0; group < options.servers; ++group) {
-      for (int i = 0; i < length; ++i) {
-        view.chains[static_cast<size_t>(group)].push_back(
-            {.server = (group + i) % options.servers, .synchronised = true, .since = 1});
-      }
-    }
+    view.chains = first_chains(options.servers, places());
     show();
     endpoint.serve(kToScheduler, [this](comm::Incoming&& incoming) { on_message(std::move(incoming)); });
     endpoint.on_peer([this](const comm::PeerEvent& event) { on_peer(event); });
@@ -90,19 +84,20 @@ struct Scheduler::Core {
                             [this](comm::MetricsText& text) { add_view_metrics(text, view); });
     endpoint.after(options.complete_within, [this] { expect_all(); });
   }
+  int places() const { return std::clamp(options.replicas, 1, options.servers); }  // of a chain
+
   // A view has to fit into a message: an address of each node, and numbers of nodes and of places in chains.
   void check_size() const {
     const comm::Limits& limits = options.endpoint.limits;
     const auto servers = static_cast<size_t>(options.servers);
     const size_t nodes = servers + static_cast<size_t>(options.workers);
-    const auto places = static_cast<size_t>(std::clamp(options.replicas, 1, options.servers));
     const size_t texts = nodes + 2;
-    const size_t fields = 5 * nodes + servers * (1 + 3 * places) + 16;
+    const size_t fields = 5 * nodes + servers * (1 + 3 * static_cast<size_t>(places())) + 16;
     LOOMIX_CHECK(
         texts <= limits.texts && fields <= limits.fields, ValueError,
         "[KVStore] a view of {} servers with {} copies and {} workers takes a message of {} texts and "
         "{} numbers; at most {} and {} are allowed.",
-        options.servers, places, options.workers, texts, fields, limits.texts, limits.fields);
+        options.servers, places(), options.workers, texts, fields, limits.texts, limits.fields);
   }
   Member* member(const comm::NodeName& name) { return find_member(view, name); }
 
@@ -140,6 +135,7 @@ struct Scheduler::Core {
       case kAskRank: return give_rank(std::move(incoming));
       case kLeaving: return leaving(std::move(incoming));
       case kSynchronised: return synchronised(std::move(incoming));
+      case kUnreached: return learn_who_is_unreached(std::move(incoming));
       default: incoming.responder.fail("the message is of no known kind.");
     }
   }
@@ -203,7 +199,7 @@ struct Scheduler::Core {
     endpoint.expect(from);
     known.address = address;
     known.departed = false;
-    if (again && from.name.role == comm::Role::server) bring_back(from.name.rank);
+    if (again && from.name.role == comm::Role::server) bring_back(view, from.name.rank);
     return news;
   }
 
@@ -303,7 +299,7 @@ struct Scheduler::Core {
         }
       }
     }
-    if (last_told.number > 0) drop_dead_places();
+    if (last_told.number > 0) drop_dead_places(view);
     for (auto& [name, newcomer] : newcomers) admit(*member(name), newcomer.id, newcomer.address);
     change();
     for (auto& [name, newcomer] : newcomers) {
@@ -316,59 +312,23 @@ struct Scheduler::Core {
     view.failure = reason;
   }
 
-  // A server that was started again has lost what it had; it gets places at the ends of chains.
-  void bring_back(int32_t server) {
-    for (size_t group = 0; group < view.chains.size(); ++group) {
-      const int position = view.position(group, server);
-      if (position < 0) continue;
-      Chain& chain = view.chains[group];
-      const Link lost = chain[static_cast<size_t>(position)];
-      chain.erase(chain.begin() + position);
-      if (std::any_of(chain.begin(), chain.end(), [](const Link& link) { return link.synchronised; }))
-        continue;
-      chain = {lost};
-      view.failure = fmt::format(
-          "server {} was started again and no other server has the values of its group, so they are lost. "
-          "Run more "
-          "replicas, and start the cluster anew.",
-          server);
-    }
-  }
-
-  // Fills the chains up: place i of group g is server g + i, else the next one that is there.
-  void fill_chains() {
-    const auto servers = static_cast<int>(view.servers.size());
-    const auto length = static_cast<size_t>(std::clamp(options.replicas, 1, servers));
-    for (int group = 0; group < servers; ++group) {
-      Chain& chain = view.chains[static_cast<size_t>(group)];
-      // One that waits for its state must have a place before it that has it.
-      if (!view.servers[static_cast<size_t>(chain.front().server)].up) continue;
-      for (int i = 0; i < servers && chain.size() < length; ++i) {
-        const int32_t server = (group + i) % servers;
-        if (!view.servers[static_cast<size_t>(server)].up ||
-            view.position(static_cast<size_t>(group), server) >= 0)
-          continue;
-        if (!chain.back().synchronised) break;  // one after the other
-        chain.push_back({.server = server, .synchronised = false, .since = view.number + 1});
-      }
-    }
-  }
-
-  void drop_dead_places() {
-    for (Chain& chain : view.chains) {
-      const auto dead = [&](const Link& link) { return !view.servers[static_cast<size_t>(link.server)].up; };
-      const bool any = std::any_of(chain.begin(), chain.end(),
-                                   [&](const Link& link) { return link.synchronised && !dead(link); });
-      if (any) {
-        std::erase_if(chain, dead);
-      } else {
-        // All that had the state are gone: the last of them is waited for.
-        const auto last =
-            std::find_if(chain.rbegin(), chain.rend(), [](const Link& link) { return link.synchronised; });
-        const Link kept = *last;
-        chain = {kept};
-      }
-    }
+  void learn_who_is_unreached(comm::Incoming&& incoming) {
+    const Member* const known = member(incoming.from.name);
+    const std::vector<int64_t>& fields = incoming.message.fields;
+    if (known == nullptr || incoming.from.name.role != comm::Role::server || known->id != incoming.from ||
+        fields.size() % 2 != 1 || fields.size() / 2 > view.servers.size())
+      return incoming.responder.fail("only servers of the cluster say whom they do not reach.");
+    incoming.responder.reply({});
+    if (!heard.learn(view, incoming.from, fields)) return;
+    if (fields.size() == 1)
+      log(LogLevel::warning, "[KVStore] server {} reaches all servers that are there.",
+          incoming.from.name.rank);
+    if (std::exchange(listening, true)) return;
+    endpoint.after(options.endpoint.dead_after / 4, [this] {  // others have something to say, too
+      listening = false;
+      unreached = heard;
+      change();
+    });
   }
 
   // The first that nobody has, or had but has lost; it is kept for the asker for a while.
@@ -422,7 +382,7 @@ struct Scheduler::Core {
     if (event.state == comm::PeerState::up) return come_back(*known);
     if (!known->up) return;
     known->up = false;
-    if (event.peer.name.role == comm::Role::server) drop_dead_places();
+    if (event.peer.name.role == comm::Role::server) drop_dead_places(view);
     std::erase_if(at_barrier, [&](const auto& entry) {
       return event.peer.name.role == comm::Role::worker && entry.first == event.peer.name.rank;
     });
@@ -442,7 +402,8 @@ struct Scheduler::Core {
   }
 
   void change() {
-    fill_chains();
+    part_chains(view, unreached);
+    fill_chains(view, places(), unreached);
     ++view.number;
     const auto departed = [](const Member& worker) { return worker.departed; };
     view.ended = std::any_of(view.workers.begin(), view.workers.end(), departed) &&
@@ -542,6 +503,8 @@ struct Scheduler::Core {
   View last_told;                               // the latest view of a predecessor
   int64_t barriers_told = 0;
   std::set<std::pair<int32_t, uint64_t>> departed_told;  // workers that said goodbye to others
+  Unreached heard, unreached;                            // the latter is in force
+  bool listening = false;                                // what was heard is not in force yet
   struct Arrival {
     int64_t number;
     comm::Responder responder;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kvstore/dist/membership.h"
 #include "kvstore/dist/node_metrics.h"
+#include "kvstore/dist/reach.h"
 #include "kvstore/dist/replica.h"
 
 namespace loomix::kvstore {
@@ -34,6 +35,7 @@ struct Server::Core {
         return incoming.responder.fail("only servers are in chains.");
       if (Replica* const replica = replica_for(incoming)) replica->on_chain(std::move(incoming));
     });
+    reach = std::make_unique<Reach>(endpoint, options.endpoint.dead_after / 2);
     membership = std::make_unique<Membership>(
         endpoint, options, [this](const View& view) { take(view); },
         [](const std::exception_ptr&) {},  // standing() tells
@@ -126,6 +128,7 @@ struct Server::Core {
       });
     }
     for (const auto& replica : replicas) replica->on_view(view);
+    reach->on_view(view);
     for (comm::Incoming& incoming : std::exchange(before_view, {})) {
       Replica* const replica = replica_for(incoming);
       if (replica == nullptr) continue;
@@ -144,6 +147,7 @@ struct Server::Core {
   std::unique_ptr<Snapshots> snapshots;            // from the first view on
   std::vector<std::unique_ptr<Replica>> replicas;  // by group, likewise
   std::vector<comm::Incoming> before_view;         // emptied by the first view
+  std::unique_ptr<Reach> reach;
   std::unique_ptr<Membership> membership;
   bool closing = false;                          // of the endpoint's thread, like all of these
   std::unique_ptr<comm::MetricsServer> metrics;  // from the first view on; it asks the endpoint

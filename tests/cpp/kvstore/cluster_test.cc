@@ -584,6 +584,73 @@ TEST_F(Survival, AWorkerThatDiedWithTheSchedulerIsNamed) {
   }
 }
 
+// Two servers are cut off from each other, and both are there for everybody else.
+TEST_F(Survival, TwoServersMayBeCutOffFromEachOther) {
+  for (const int servers : {2, 3}) {
+    Cluster cluster(runtime_, {.servers = servers, .workers = 2, .dead_after = 1s});
+    const auto copies = [&] {
+      size_t least = 9;
+      for (const Chain& chain : cluster.scheduler->view().chains) {
+        const auto has = [](const Link& link) { return link.synchronised; };
+        least = std::min(least, static_cast<size_t>(std::count_if(chain.begin(), chain.end(), has)));
+      }
+      return least;
+    };
+    run(cluster, 10, [&](int round) {
+      if (round == 3) cluster.network.cut(Cluster::server_address(0), Cluster::server_address(1));
+      if (round == 6) {  // with two servers nobody is left who could have the other copy
+        EXPECT_EQ(copies(), servers == 2 ? 1u : 2u);
+        for (const Member& server : cluster.scheduler->view().servers) EXPECT_TRUE(server.up);
+        cluster.network.heal(Cluster::server_address(0), Cluster::server_address(1));
+        ASSERT_TRUE(cluster.wait_until_whole());
+      }
+      if (round == 8) {
+        cluster.kill_server(0);
+        cluster.start_server(0);
+        ASSERT_TRUE(cluster.wait_until_whole());
+      }
+    });
+  }
+}
+
+// The one that fewer others reach goes, also if it is the head.
+TEST_F(Survival, AServerThatNoOtherReachesLeavesAllChains) {
+  Cluster cluster(runtime_, {.servers = 4, .workers = 1, .dead_after = 2s});
+  run(cluster, 6, [&](int round) {
+    if (round != 3) return;
+    for (int other = 1; other < 4; ++other)
+      cluster.network.cut(Cluster::server_address(0), Cluster::server_address(other));
+    const auto in_a_chain = [&] {
+      const View view = cluster.scheduler->view();
+      for (size_t group = 0; group < view.chains.size(); ++group) {
+        if (view.position(group, 0) >= 0) return true;
+      }
+      return false;
+    };
+    const auto until = comm::Clock::now() + 20s;
+    while (in_a_chain() && comm::Clock::now() < until) std::this_thread::sleep_for(1ms);
+    EXPECT_FALSE(in_a_chain());
+    EXPECT_TRUE(cluster.scheduler->view().servers[0].up);
+    ASSERT_TRUE(cluster.wait_until_whole());
+  });
+}
+
+// A new scheduler hears of it, too.
+TEST_F(Survival, ServersThatAreCutOffOutliveTheScheduler) {
+  Cluster cluster(runtime_, {.servers = 3, .workers = 1, .dead_after = 1s, .return_within = 300ms});
+  run(cluster, 8, [&](int round) {
+    if (round == 2) cluster.network.cut(Cluster::server_address(0), Cluster::server_address(1));
+    if (round == 4) {
+      cluster.kill_scheduler();
+      cluster.start_scheduler();
+      ASSERT_TRUE(cluster.wait_until_whole());
+      std::this_thread::sleep_for(500ms);  // in which it hears what servers have to say
+      cluster.kill_server(2);
+    }
+  });
+  for (const Chain& chain : cluster.scheduler->view().chains) EXPECT_EQ(chain.size(), 1u);
+}
+
 TEST_F(Survival, AWorkerMayComeBack) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::wait});
   run(cluster, 6, [&](int round) {
