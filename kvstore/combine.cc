@@ -44,6 +44,8 @@ void end_streams() {
 #endif
 }
 
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
 using Pointers = InlineVector<std::byte*, 8>;
 
 Pointers pointers_to(std::span<const NDArray> arrays) {
@@ -66,14 +68,14 @@ class Combination final : public StoreTask {
         destinations_(destinations) {}
 
   void run(engine::RunContext& context) const override {
-    const NDArray& first = sources_[0];
+    const NDArray& to_first = destinations_[0];
     const Pointers sources = pointers_to({sources_.data(), sources_.size()});
     const Pointers residuals = pointers_to({residuals_.data(), residuals_.size()});
     const Pointers destinations = pointers_to({destinations_.data(), destinations_.size()});
-    const int64_t item = size_of(first.dtype());
+    const int64_t item = size_of(to_first.dtype());
     const int64_t block = kBlockBytes / item;
-    const bool stream = first.bytes() >= kStreamBytes;
-    engine::parallel_for(context, first.size(), kParallelBytes / item, [&](int64_t begin, int64_t end) {
+    const bool stream = to_first.bytes() >= kStreamBytes;
+    engine::parallel_for(context, to_first.size(), kParallelBytes / item, [&](int64_t begin, int64_t end) {
       alignas(64) std::byte scratch[kBlockBytes];
       for (int64_t i = begin; i < end; i += block) {
         const int64_t count = std::min(block, end - i);
@@ -96,9 +98,9 @@ class Combination final : public StoreTask {
                              std::byte* scratch) const {
     const DType dtype = sources_[0].dtype();
     const int64_t offset = begin * size_of(dtype);
-    if (sources.size() == 1) return sources[0] + offset;
-    if (dtype == DType::float16 || dtype == DType::bfloat16) {
-      half_sum(sources, offset, count, scratch);
+    if (sources.size() == 1 && dtype == destinations_[0].dtype()) return sources[0] + offset;
+    if (is_half(destinations_[0].dtype()) || is_half(sources_[sources_.size() - 1].dtype())) {
+      half_sum(sources, begin, count, scratch);
       return scratch;
     }
     const std::byte* sum = sources[0] + offset;
@@ -108,17 +110,18 @@ class Combination final : public StoreTask {
     return scratch;
   }
 
-  void half_sum(const Pointers& sources, int64_t offset, int64_t count, std::byte* scratch) const {
-    const DType dtype = sources_[0].dtype();
+  void half_sum(const Pointers& sources, int64_t begin, int64_t count, std::byte* scratch) const {
     alignas(64) float sum[kBlockBytes / 2];
     alignas(64) float term[kBlockBytes / 2];
-    ops::convert_row(dtype, sources[0] + offset, DType::float32, sum, count);
-    for (size_t k = 1; k < sources.size(); ++k) {
-      ops::convert_row(dtype, sources[k] + offset, DType::float32, term, count);
-      ops::binary_row(ops::binary_code<ops::fn::Add>, DType::float32, ops::Spread::none, sum, term, sum,
-                      count);
+    for (size_t k = 0; k < sources.size(); ++k) {
+      const DType dtype = sources_[k].dtype();
+      ops::convert_row(dtype, sources[k] + begin * size_of(dtype), DType::float32, k == 0 ? sum : term,
+                       count);
+      if (k > 0)
+        ops::binary_row(ops::binary_code<ops::fn::Add>, DType::float32, ops::Spread::none, sum, term, sum,
+                        count);
     }
-    ops::convert_row(DType::float32, sum, dtype, scratch, count);
+    ops::convert_row(DType::float32, sum, destinations_[0].dtype(), scratch, count);
   }
 
   const std::byte* compressed_sum(const Pointers& sources, const Pointers& residuals, int64_t begin,

@@ -12,7 +12,7 @@ namespace loomix::kvstore {
 
 // Pushes `each destination = the sum of the sources`, added in the order given: every source is read once, and nothing
 // is kept in between. Dense arrays. A destination may be a source, but no other part of one. Halves are added in float
-// and rounded once.
+// and rounded once; so a sum of some that others are still to be added to is a float32 array, which halves may follow or go into.
 void combine(const Request& request, std::span<const NDArray> sources, std::span<const NDArray> destinations);
 
 // The same with float32 sources that pass through the compression, each with its residual (none arrays for fp16).

@@ -92,6 +92,8 @@ void add_group_metrics(comm::MetricsText& metrics, const std::vector<GroupNumber
          [](const GroupNumbers& g) { return g.unconfirmed; });
   family("loomix_waiting_requests", "Requests that wait for a shard to change.", false,
          [](const GroupNumbers& g) { return g.waiting; });
+  family("loomix_held_bytes", "Bytes of pushes that are kept until those of smaller ranks have come.", false,
+         [](const GroupNumbers& g) { return g.held; });
   metrics.gauge("loomix_worker_behind", "Staleness: how many pushes of a key a worker is behind the first.");
   for (const GroupNumbers& group : groups) {
     for (size_t worker = 0; group.place == 0 && worker < group.behind.size(); ++worker) {

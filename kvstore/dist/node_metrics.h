@@ -33,6 +33,7 @@ struct GroupNumbers {
   std::vector<int64_t> behind;  // of each worker: how many pushes of a shard it is behind the first
   size_t unconfirmed = 0;       // entries that the places behind do not have yet
   size_t waiting = 0;           // requests that wait for a shard to change
+  size_t held = 0;              // bytes of pushes that wait for others of their round
 };
 void add_group_metrics(comm::MetricsText& metrics, const std::vector<GroupNumbers>& groups);
 

@@ -19,6 +19,9 @@
 namespace loomix::kvstore {
 namespace {
 
+// At most: workers that push their keys in different orders may wait for each other's next pushes.
+constexpr auto kHoldBack = std::chrono::seconds(10);
+
 bool concerns_one_shard(const comm::Message& message) {
   return message.command == kInit || message.command == kPush || message.command == kPull ||
          message.command == kPullRows;
@@ -79,6 +82,7 @@ Replica::Replica(Runtime& runtime, comm::Endpoint& endpoint, std::shared_ptr<Ser
       server_(server),
       group_(group),
       retry_after_(options.retry_after),
+      hold_back_(std::min<comm::Duration>(kHoldBack, options.deadline / 4)),
       piece_limits_(PieceLimits::within(options.endpoint.limits)),
       snapshots_(snapshots),
       on_cut_(std::move(on_cut)),
@@ -135,6 +139,7 @@ void Replica::on_view(const View& view) {
 }
 
 void Replica::forget_state() {
+  release_held_back(true);
   since_ = 0;
   copy_.reset();
   coming_.reset();
@@ -221,6 +226,18 @@ void Replica::submit(comm::Incoming&& incoming) {
     }
     const bool joins = incoming.message.command == kJoin;
     const int32_t rank = worker.id.name.rank;
+    if (incoming.message.command == kPush) {
+      const auto push = std::make_shared<HeldBack>(HeldBack{shard_of(incoming.message),
+                                                            static_cast<size_t>(rank),
+                                                            fields[5],
+                                                            comm::Clock::now() + hold_back_,
+                                                            {}});
+      const int64_t index = append(std::move(incoming.message));
+      return when_committed(index, std::move(incoming.responder), [this, push](comm::Responder&& responder) {
+        push->responder = std::move(responder);
+        acknowledge_push(std::move(*push));
+      });
+    }
     const int64_t index = append(std::move(incoming.message));
     if (!joins) return when_committed(index, std::move(incoming.responder));
     when_committed(index, std::move(incoming.responder), [this, rank](comm::Responder&& responder) {
@@ -231,6 +248,27 @@ void Replica::submit(comm::Incoming&& incoming) {
   } catch (const Error& error) {
     incoming.responder.fail(error.what());
   }
+}
+
+// Back pressure: a worker has few pushes without an answer on the way. So while many pushes are kept since those of smaller ranks have to
+// be added before them, who sends such pushes waits. The others' are answered, so these come.
+void Replica::acknowledge_push(HeldBack&& push) {
+  const bool wait = shards_->held_bytes() > shards_->held_limit() &&
+                    shards_->holds(push.shard, push.worker, push.number) && comm::Clock::now() < push.until;
+  if (!wait) return push.responder.reply({});
+  endpoint_.after(push.until - comm::Clock::now(), [this] { release_held_back(false); });
+  held_back_.push_back(std::move(push));
+}
+
+void Replica::release_held_back(bool all) {
+  if (held_back_.empty()) return;
+  const comm::TimePoint now = comm::Clock::now();
+  const bool room = all || shards_->held_bytes() <= shards_->held_limit();
+  std::erase_if(held_back_, [&](HeldBack& push) {
+    if (!room && now < push.until && shards_->holds(push.shard, push.worker, push.number)) return false;
+    push.responder.reply({});
+    return true;
+  });
 }
 
 int64_t Replica::changed_at(const comm::Message& pull) const {
@@ -324,6 +362,7 @@ void Replica::pass_on(comm::Message entry, std::span<const comm::Message> applie
   }
   commit();
   wake(applied);
+  release_held_back(false);
 }
 
 void Replica::when_committed(int64_t index, comm::Responder&& responder, Answer answer) {

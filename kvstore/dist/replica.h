@@ -83,6 +83,14 @@ class Replica {
     bool answered = false;
   };
   using PullBatchRef = std::shared_ptr<PullBatch>;
+  // A push that was done, and whose sender is told later, since too many like it are kept.
+  struct HeldBack {
+    ShardId shard;
+    size_t worker;
+    int64_t number;
+    comm::TimePoint until;
+    comm::Responder responder;
+  };
 
   static ShardId shard_of(const comm::Message& message);
   bool must_wait(const comm::Incoming& incoming);
@@ -92,6 +100,8 @@ class Replica {
   void take_pulls(comm::Incoming&& incoming);
   bool answer_pulls(PullBatch& batch);
   void answer_due();
+  void acknowledge_push(HeldBack&& push);
+  void release_held_back(bool all);
   void wait_for_shard(comm::Incoming&& incoming);
   void wake(std::span<const comm::Message> applied);
   void wake_all();
@@ -140,6 +150,7 @@ class Replica {
   const int32_t server_;
   const size_t group_;
   const comm::Duration retry_after_;
+  const comm::Duration hold_back_;
   const PieceLimits piece_limits_;
   Snapshots& snapshots_;  // outlives the replica
   const std::function<void(int64_t round)> on_cut_;
@@ -171,6 +182,7 @@ class Replica {
   std::map<ShardId, std::vector<comm::Incoming>> waiting_;  // for their shard to change
   std::multimap<ShardId, PullBatchRef> waiting_batches_;    // likewise, of each of their shards
   std::vector<std::pair<ShardId, PullBatchRef>> due_;  // whose shard has changed; emptied by answer_due()
+  std::vector<HeldBack> held_back_;                    // emptied as others' pushes come, and by time
 };
 
 }  // namespace loomix::kvstore

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kvstore/combine.h"
 #include "ndarray/copy.h"
 
 namespace loomix::kvstore {
@@ -120,6 +119,7 @@ void ShardGroup::apply(const comm::Message& message) {
         if (back && setup_.mode == Mode::sync && entry.worker < shard.pushed.size())
           shard.pushed[entry.worker] = std::max(shard.pushed[entry.worker], shard.version);
         complete_rounds(id, shard);
+        for (auto& [number, round] : shard.rounds) add_prefix(id, shard, round);
       }
       return;
     }
@@ -143,6 +143,7 @@ void ShardGroup::init(const comm::Message& message) {
   const NDArray given = array_of(runtime_.engine(), message.payload[0], dtype);
   shard.value[0] = copy_to(given, Device::cpu());
   shard.value[1] = NDArray(runtime_.engine(), given.shape(), dtype, Device::cpu());
+  value_bytes_ += static_cast<size_t>(given.bytes());
 }
 
 void ShardGroup::push(const comm::Message& message) {
@@ -156,82 +157,18 @@ void ShardGroup::push(const comm::Message& message) {
   shard.pushed[entry.worker] = number;
   if (setup_.mode != Mode::sync) {
     const Request request(runtime_, "kvstore_update", key_of_wire(id.first), 0);
-    update(request, id, shard, {&given, 1});
+    update(request, id, shard, {}, {&given, 1});
     return keep_for_cut(id, shard);
   }
-  std::vector<Given>& round = shard.rounds[number];
-  round.resize(shard.pushed.size());
-  round[entry.worker] = std::move(given);
+  Round& round = shard.rounds[number];
+  round.given.resize(shard.pushed.size());
+  round.came.resize(shard.pushed.size());
+  held_ += given.bytes.size();
+  round.given[entry.worker] = std::move(given);
+  round.came[entry.worker] = true;
   complete_rounds(id, shard);
-}
-
-void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
-  while (!shard.rounds.empty()) {
-    const auto first = shard.rounds.begin();
-    if (first->first <= shard.version) {  // of a worker that was left out of it
-      shard.rounds.erase(first);
-      continue;
-    }
-    if (first->first != shard.version + 1) return;
-    for (size_t worker = 0; worker < first->second.size(); ++worker) {
-      if (!first->second[worker].there && counts(worker)) return;
-    }
-    const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
-    std::vector<Given> given = std::move(first->second);
-    shard.rounds.erase(first);
-    std::erase_if(given, [](const Given& one) { return !one.there; });
-    update(request, id, shard, given);
-    keep_for_cut(id, shard);
-  }
-}
-
-NDArray ShardGroup::gradient(const Request& request, const ShardValue& shard, const Given& given) const {
-  return unpack(request, runtime_.engine(), given.packing, given.bytes, shard.value[0].size(),
-                shard.value[0].dtype());
-}
-
-// Without an optimizer the sum goes straight to where the value will be.
-void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& shard,
-                        std::span<const Given> given) {
-  const NDArray& now = shard.value[shard.newest];
-  const NDArray& next = shard.value[1 - shard.newest];
-  const bool rows = std::all_of(given.begin(), given.end(), [&](const Given& one) {
-    return one.packing.form == Packing::Form::rows && one.packing.detail == given[0].packing.detail;
-  });
-  if (optimizer_ && rows && optimizer_->by_rows()) {
-    update_rows(request, id, shard, given);
-  } else {
-    std::vector<NDArray> gradients;
-    for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
-    if (!optimizer_) {
-      combine(request, gradients, {&next, 1});
-    } else {
-      NDArray merged = gradients[0];
-      if (gradients.size() > 1) {
-        merged = NDArray(runtime_.engine(), merged.shape(), merged.dtype(), Device::cpu());
-        combine(request, gradients, {&merged, 1});
-      }
-      optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
-    }
-  }
-  shard.newest = 1 - shard.newest;
-  ++shard.version;
-}
-
-void ShardGroup::update_rows(const Request& request, const ShardId& id, ShardValue& shard,
-                             std::span<const Given> given) {
-  const NDArray& now = shard.value[shard.newest];
-  const int64_t rows = now.size() / given[0].packing.detail;
-  std::vector<NDArray> gradients;
-  for (const Given& one : given)
-    gradients.push_back(unpack_rows(request, runtime_.engine(), one.packing, one.bytes, rows, now.dtype()));
-  NDArray merged = gradients[0];
-  if (gradients.size() > 1) {
-    merged = NDArray::sparse(runtime_.engine(), StorageType::row_sparse, merged.shape(), merged.dtype(),
-                             Device::cpu());
-    combine_rows(request, gradients, merged);
-  }
-  optimizer_->update(key_of_wire(id.first), now, merged, shard.value[1 - shard.newest], shard.optimizer, 0);
+  if (const auto left = shard.rounds.find(number); left != shard.rounds.end())
+    add_prefix(id, shard, left->second);
 }
 
 std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
@@ -258,6 +195,7 @@ std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
 
 void ShardGroup::count(GroupNumbers& numbers) const {
   numbers.shards = shards_.size();
+  numbers.held = held_;
   for (const auto& [id, shard] : shards_) {
     numbers.rounds = std::max(numbers.rounds, shard.version);
     if (shard.pushed.empty()) continue;
@@ -331,8 +269,11 @@ ShardGroup::Picture ShardGroup::picture() const {
     put_shard(picture, {id, shard.value, shard.newest, shard.version, shard.optimizer, shard.pushed});
     fields.push_back(static_cast<int64_t>(shard.rounds.size()));
     for (const auto& [number, round] : shard.rounds) {
-      fields.push_back(number);
-      for (const Given& given : round) {
+      fields.insert(fields.end(), {number, static_cast<int64_t>(round.next), !round.sum.is_none()});
+      if (!round.sum.is_none()) picture.arrays.push_back(round.sum);
+      for (size_t worker = 0; worker < round.given.size(); ++worker) {
+        const Given& given = round.given[worker];
+        fields.push_back(round.came[worker]);
         fields.push_back(given.there);
         given.packing.append_to(fields);
         if (given.there) picture.arrays.push_back(array_of(runtime_.engine(), given.bytes, DType::uint8));
@@ -439,7 +380,7 @@ void ShardGroup::load(const comm::Message& message) {
     optimizer_ = make_optimizer(runtime_, std::move(spec), code_);
   }
   shards_.clear();
-  begun_ = 0;
+  begun_ = held_ = value_bytes_ = 0;
   const int64_t shards = reader.number(0, int64_t{1} << 32);
   for (int64_t i = 0; i < shards; ++i) {
     const std::string& key = reader.text();
@@ -460,14 +401,26 @@ void ShardGroup::load(const comm::Message& message) {
     for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype));
     const int64_t rounds = reader.number(0, int64_t{1} << 32);
     for (int64_t k = 0; k < rounds; ++k) {
-      std::vector<Given>& round = shard.rounds[reader.number()];
-      round.resize(shard.pushed.size());
-      for (Given& given : round) {
+      Round& round = shard.rounds[reader.number()];
+      round.given.resize(shard.pushed.size());
+      round.came.resize(shard.pushed.size());
+      round.next = static_cast<size_t>(reader.number(0, static_cast<int64_t>(round.given.size())));
+      if (reader.number(0, 1) != 0) round.sum = take(dtype_of_sum(dtype));
+      LOOMIX_CHECK(round.sum.is_none() || round.sum.size() == shard.value[0].size(), NetworkError,
+                   "[KVStore] a snapshot has a sum of {} elements for key {}, which has {}.",
+                   round.sum.size(), to_text(key_of_wire(key)), shard.value[0].size());
+      for (size_t worker = 0; worker < round.given.size(); ++worker) {
+        Given& given = round.given[worker];
+        round.came[worker] = reader.number(0, 1) != 0;
         given.there = reader.number(0, 1) != 0;
         given.packing = Packing::read(reader);
-        if (given.there) given.bytes = take_bytes();
+        if (!given.there) continue;
+        given.bytes = take_bytes();
+        given.packing.check(given.bytes, shard.value[0].size(), dtype);
+        held_ += given.bytes.size();
       }
     }
+    value_bytes_ += static_cast<size_t>(shard.value[0].bytes());
   }
 }
 

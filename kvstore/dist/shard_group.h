@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,7 @@ class ShardGroup {
   // `entry` passed check(). Its payload is kept until its work is done.
   void apply(const comm::Message& entry);
 
+  using ShardId = std::pair<std::string, int64_t>;  // key, part
   // The value for a pull, or none: not yet. Throws for what can never be answered.
   std::optional<NDArray> find(const comm::Message& pull) const;
   // The life with which the worker has joined; 0: it has not, or has left.
@@ -48,6 +50,13 @@ class ShardGroup {
   comm::Message known_of(int32_t worker) const;
 
   void count(GroupNumbers& numbers) const;
+
+  // Bytes of pushes that are kept as they came, since those of others have to be added before them.
+  size_t held_bytes() const noexcept { return held_; }
+  // More are taken, but who pushes has to wait until there are fewer.
+  size_t held_limit() const noexcept { return std::max(value_bytes_, kHeldLeast); }
+  // Whether the push is one of these.
+  bool holds(const ShardId& shard, size_t worker, int64_t number) const;
 
   // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
   struct Picture {
@@ -69,20 +78,27 @@ class ShardGroup {
   std::optional<Picture> picture_if_never_pushed() const;
 
  private:
-  using ShardId = std::pair<std::string, int64_t>;  // key, part
+  static constexpr size_t kHeldLeast = size_t{16} << 20;
   // A worker's push that waits for the others of its round.
   struct Given {
     bool there = false;
     Packing packing;
     comm::Buffer bytes;
   };
+  // What came for a round. Pushes are added in the order of ranks, each as soon as those before it are there, so that few are kept at
+  // a time. Row-sparse ones are kept: whether their round is one of rows only shows at its end.
+  struct Round {
+    std::vector<Given> given;  // by rank; not there once it is in the sum
+    std::vector<bool> came;    // by rank
+    size_t next = 0;           // ranks below have come, or did not count
+    NDArray sum;               // of pushes that came; none while there are none in it. Of halves in float32
+  };
   struct ShardValue {
     NDArray value[2];  // the newest version, and the one before or memory for the next
     int newest = 0;
-    int64_t version = 0;          // rounds of all workers, or updates
-    std::vector<int64_t> pushed;  // of each worker: how many pushes are in
-    std::map<int64_t, std::vector<Given>>
-        rounds;  // sync: what came for rounds that are not complete, by rank
+    int64_t version = 0;              // rounds of all workers, or updates
+    std::vector<int64_t> pushed;      // of each worker: how many pushes are in
+    std::map<int64_t, Round> rounds;  // sync: those that are not complete
     OptimizerState optimizer;
   };
   struct Kept {  // copies
@@ -100,9 +116,14 @@ class ShardGroup {
   void init(const comm::Message& entry);
   void push(const comm::Message& entry);
   void complete_rounds(const ShardId& id, ShardValue& shard);
+  static DType dtype_of_sum(DType dtype);  // to which others are still to be added
+  bool is_complete(const Round& round) const;
+  std::vector<Given> take_given(Round& round);
+  void add_prefix(const ShardId& id, const ShardValue& shard, Round& round);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
-  // All of `given` is there.
-  void update(const Request& request, const ShardId& id, ShardValue& shard, std::span<const Given> given);
+  // All of `given` is there; it comes after `sum`, if there is one.
+  void update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
+              std::span<const Given> given);
   void update_rows(const Request& request, const ShardId& id, ShardValue& shard,
                    std::span<const Given> given);
   int64_t rounds_of(const ShardValue& shard) const;
@@ -119,7 +140,9 @@ class ShardGroup {
   std::vector<int64_t> lives_;  // of workers, as they have joined
   std::vector<bool> left_;
   std::shared_ptr<const Optimizer> optimizer_;
-  size_t begun_ = 0;  // shards that somebody has pushed to
+  size_t begun_ = 0;        // shards that somebody has pushed to
+  size_t held_ = 0;         // see held_bytes()
+  size_t value_bytes_ = 0;  // of all shards
   int64_t cut_every_ = 0;
   int64_t cut_ = 0;  // the round of the next cut
   std::map<ShardId, Kept>
