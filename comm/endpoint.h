@@ -17,9 +17,10 @@
 namespace loomix::comm {
 
 enum class PeerState : uint8_t {
-  up,    // welcomed; after a `lost` or `left` it may be another incarnation
-  left,  // said goodbye
-  lost,  // silent too long, unreachable, or replaced by another incarnation
+  up,        // welcomed; after a `lost` or `left` it may be another incarnation
+  left,      // said goodbye
+  replaced,  // it takes another process for the one with this node's name, and does not talk to this one
+  lost,      // silent too long, unreachable, or replaced by another incarnation
 };
 struct PeerEvent {
   NodeId peer;

@@ -137,9 +137,9 @@ void EndpointCore::send_hello(Link& link, PacketKind kind, std::string offer) {
 // Hello or welcome: they differ in who dialled, and in that a hello is answered.
 void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   const bool welcome = header.kind == PacketKind::welcome;
-  const auto refuse = [&](std::string reason) {
+  const auto refuse = [&](std::string reason, Refusal kind = Refusal::final) {
     count(Counter::refused);
-    if (!welcome) send_control(link, PacketKind::refuse, {0}, {reason});
+    if (!welcome) send_control(link, PacketKind::refuse, {static_cast<int64_t>(kind)}, {reason});
     if (may_complain())
       log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
           reason);
@@ -179,10 +179,11 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
     const Peer& p = known->second;
     const std::string where = p.address.empty() ? "" : " at " + p.address;
     if (std::find(p.replaced.begin(), p.replaced.end(), id.incarnation) != p.replaced.end())
-      return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where));
+      return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where),
+                    Refusal::replaced);
     if (is_taken(p, id.incarnation)) {
       if (!welcome)
-        send_control(link, PacketKind::refuse, {1},
+        send_control(link, PacketKind::refuse, {static_cast<int64_t>(Refusal::for_now)},
                      {fmt::format("there is another {} already{}", id.name.to_string(), where)});
       return;
     }
@@ -264,7 +265,8 @@ void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   if (!link.dialled || link.welcomed) return;
   Peer& p = *link.peer;
   std::string reason = header.texts.empty() ? "no reason was given" : printable(header.texts[0]);
-  if (!header.fields.empty() && header.fields[0] != 0) {  // the hello is said again until its time has come
+  const auto kind = header.fields.empty() ? Refusal::final : static_cast<Refusal>(header.fields[0]);
+  if (kind == Refusal::for_now) {  // the hello is said again until its time has come
     p.held_off = std::move(reason);
     return;
   }
@@ -273,6 +275,7 @@ void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
   drop_link(link.id);
   timers_at_ = now_;
+  if (kind == Refusal::replaced) tell({{p.name, p.incarnation}, PeerState::replaced, p.address, p.refusal});
 }
 
 void EndpointCore::drop_link(LinkId id) {

@@ -22,7 +22,7 @@ enum class PacketKind : uint8_t {
   none,  // as it is in a header that says nothing
   hello,  // who I am: fields {version, role, rank, incarnation}, texts {cluster, own address, transport's offer}
   welcome,  // the answer: the same
-  refuse,   // instead of a welcome: fields {whether the same hello may be welcome later}, texts {reason}
+  refuse,   // instead of a welcome: fields {a Refusal}, texts {reason}
   request,
   reply,
   notice,  // a message that asks for no reply
@@ -31,6 +31,8 @@ enum class PacketKind : uint8_t {
   pong,
   bye,  // the node leaves
 };
+// What the refused one does: gives up, says hello again, or knows that another process has its name now.
+enum class Refusal : uint8_t { final, for_now, replaced };
 inline constexpr uint32_t kProtocolVersion = 2;
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has

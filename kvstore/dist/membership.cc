@@ -63,6 +63,7 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
       all_departed_ = all_departed();
     }
     if (event.peer.name != kScheduler) return;
+    if (event.state == comm::PeerState::replaced) return fail(event.reason);
     {
       const std::lock_guard lock(mutex_);
       lost_at_.reset();

@@ -567,15 +567,7 @@ while not os.path.exists("stop"):
         cluster.succeed()
 
 
-def test_clocks_need_not_agree(tmp_path):
-    """Whoever is started again has a clock that is an hour behind. Nobody takes it for an earlier life of itself."""
-    library = tmp_path / "shifted_clock.so"
-    source = Path(__file__).resolve().parents[1] / "dist" / "shifted_clock.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    behind = {"LD_PRELOAD": str(library), "CLOCK_SHIFT": "-3600"}
-    told = subprocess.run(["date", "+%s"], env={**os.environ, **behind}, capture_output=True, check=True)
-    assert time.time() - int(told.stdout) > 3000
-    program = """
+UNTIL_LAST = """
 import os, time
 import loomix as mx
 kv = mx.kv.create("dist_sync")
@@ -593,7 +585,27 @@ while not os.path.exists("last") or step < int(open("last").read()):
 kv.barrier()
 print("good")
 """
-    with Cluster(tmp_path, program, metrics=True, LOOMIX_KV_POLICY="wait").start() as cluster:
+
+
+def succeed_at_last(cluster):
+    """Ends workers that run `UNTIL_LAST`, all with the same step."""
+    steps = re.findall(r"^step (\d+)\n", cluster.output("worker", 0), re.M)
+    (cluster.folder / "next").write_text(str(int(steps[-1]) + 200))  # nobody has got there yet
+    (cluster.folder / "next").rename(cluster.folder / "last")
+    cluster.succeed()
+    for rank in range(2):
+        assert "good\n" in cluster.output("worker", rank)
+
+
+def test_clocks_need_not_agree(tmp_path):
+    """Whoever is started again has a clock that is an hour behind. Nobody takes it for an earlier life of itself."""
+    library = tmp_path / "shifted_clock.so"
+    source = Path(__file__).resolve().parents[1] / "dist" / "shifted_clock.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    behind = {"LD_PRELOAD": str(library), "CLOCK_SHIFT": "-3600"}
+    told = subprocess.run(["date", "+%s"], env={**os.environ, **behind}, capture_output=True, check=True)
+    assert time.time() - int(told.stdout) > 3000
+    with Cluster(tmp_path, UNTIL_LAST, metrics=True, LOOMIX_KV_POLICY="wait").start() as cluster:
         cluster.wait_for_step("worker", 0, 3)
         cluster.environment.update(behind)
         for name in (("worker", 1), ("server", 0), ("scheduler", 0)):
@@ -601,12 +613,27 @@ print("good")
             cluster.start(name)
             cluster.wait_for_life(*name)
             cluster.wait_until_whole()
-        steps = re.findall(r"^step (\d+)\n", cluster.output("worker", 0), re.M)
-        (tmp_path / "next").write_text(str(int(steps[-1]) + 200))  # nobody has got there yet
-        (tmp_path / "next").rename(tmp_path / "last")
-        cluster.succeed()
-        for rank in range(2):
-            assert "good\n" in cluster.output("worker", rank)
+        succeed_at_last(cluster)
+
+
+def test_a_process_that_was_replaced_is_told_and_ends(tmp_path):
+    """It was stopped when another one was started in its place."""
+    settings = {"LOOMIX_KV_POLICY": "wait", "LOOMIX_KV_DEAD_AFTER": 2}
+    with Cluster(tmp_path, UNTIL_LAST, metrics=True, **settings).start() as cluster:
+        for name in (("worker", 1), ("server", 1)):
+            cluster.wait_for_step("worker", 0, 3)
+            cluster.kill(*name, signal.SIGSTOP)
+            stopped = cluster.processes[name]
+            cluster.start(name)
+            cluster.wait_until_whole()
+            steps = cluster.output("worker", 0).count("step ")
+            cluster.wait_for_output(
+                "worker", 0, lambda output, steps=steps: output.count("step ") > steps + 3
+            )
+            stopped.send_signal(signal.SIGCONT)
+            assert stopped.wait(TIMEOUT) == 1
+            assert re.search("was started again|was replaced by a newer one", cluster.output(*name))
+        succeed_at_last(cluster)
 
 
 def test_a_scheduler_that_comes_back_elsewhere_is_found(tmp_path):

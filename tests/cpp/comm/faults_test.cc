@@ -235,12 +235,15 @@ TEST(Faults, WhoWasReplacedIsRefused) {
     InprocNetwork network;
     const auto a = node(network, server(0));
     a->serve(0, echo);
+    std::atomic<bool> told = false;
     Endpoint old(network.attach("inproc://old"), NodeId{worker(0), larger ? 7u : 5u}, quick_options());
     EXPECT_EQ(refusal(old, *a, 20s), "");
     network.cut(a->address(), "inproc://old");
     Endpoint fresh(network.attach("inproc://fresh"), NodeId{worker(0), 6}, quick_options());
     EXPECT_EQ(refusal(fresh, *a, 20s), "");
+    old.on_peer([&](const PeerEvent& event) { told = told || event.state == PeerState::replaced; });
     network.heal(a->address(), "inproc://old");
+    EXPECT_TRUE(eventually([&] { return told.load(); }));
     EXPECT_TRUE(hears(old, *a, "worker 0 was replaced by a newer one"));
     EXPECT_EQ(refusal(fresh, *a, 20s), "");
   }
