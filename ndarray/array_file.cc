@@ -67,10 +67,17 @@ int64_t checked_count(const ByteSource& in, const Shape& shape, int64_t item_byt
   return count;
 }
 
-NDArray read_dense(ByteSource& in, engine::Engine& engine, const Shape& shape, Device device, DType dtype) {
-  checked_count(in, shape, size_of(dtype), "an array");
+NDArray read_dense(ByteSource& in, engine::Engine& engine, const Shape& shape, Device device, DType dtype,
+                   LoadOptions options) {
+  const int64_t bytes = checked_count(in, shape, size_of(dtype), "an array") * size_of(dtype);
+  const std::byte* const place = options.borrow && device.is_host() && bytes >= LoadOptions::kLargeBytes
+                                     ? in.borrow(bytes, "an array")
+                                     : nullptr;
+  if (place && reinterpret_cast<uintptr_t>(place) % static_cast<uintptr_t>(size_of(dtype)) == 0)
+    return NDArray::from_external(engine, const_cast<std::byte*>(place), shape, dtype, {});
   NDArray array(engine, shape, dtype, Device::cpu());
-  in.read(array.view().data, array.bytes(), "an array");
+  if (place) std::memcpy(array.view().data, place, static_cast<size_t>(bytes));
+  else in.read(array.view().data, bytes, "an array");
   return device.is_host() ? array : copy_to(array, device);
 }
 
@@ -146,10 +153,10 @@ NDArray read_sparse(ByteSource& in, engine::Engine& engine, StorageType stype, S
   return NDArray(std::move(storage), shape, dtype);
 }
 
-NDArray read_legacy(ByteSource& in, engine::Engine& engine, const Shape& shape) {
+NDArray read_legacy(ByteSource& in, engine::Engine& engine, const Shape& shape, LoadOptions options) {
   const Device device = read_device(in, engine);
   const DType dtype = read_dtype(in);
-  return read_dense(in, engine, shape, device, dtype);
+  return read_dense(in, engine, shape, device, dtype, options);
 }
 
 NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options) {
@@ -157,9 +164,10 @@ NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options)
   if (magic == kMagicV1) {
     const Shape shape = read_shape(in);
     if (!shape.is_known()) in.fail("an array has an impossible shape");
-    return shape.ndim() == 0 ? NDArray() : read_legacy(in, engine, shape);
+    return shape.ndim() == 0 ? NDArray() : read_legacy(in, engine, shape, options);
   }
-  if (magic != kMagicV2 && magic != kMagicV3) return read_legacy(in, engine, read_sizes<uint32_t>(in, magic));
+  if (magic != kMagicV2 && magic != kMagicV3)
+    return read_legacy(in, engine, read_sizes<uint32_t>(in, magic), options);
   const bool numpy = magic == kMagicV3;
   if (numpy && !options.numpy_shapes) {
     in.fail("the array was saved with NumPy shape rules (version 3); turn np_shape on to load it");
@@ -175,7 +183,7 @@ NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options)
   if (!shape.is_known()) in.fail("an array has an impossible shape");
   const Device device = read_device(in, engine);
   const DType dtype = read_dtype(in);
-  if (stype == StorageType::dense) return read_dense(in, engine, shape, device, dtype);
+  if (stype == StorageType::dense) return read_dense(in, engine, shape, device, dtype, options);
   return read_sparse(in, engine, stype, stored, shape, dtype);
 }
 

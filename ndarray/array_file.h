@@ -23,6 +23,10 @@ struct ArrayList {
 
 struct LoadOptions {
   bool numpy_shapes = false;  // accept v3
+  // From a buffer: dense arrays of kLargeBytes or more are not copied, where their place allows it. The buffer must outlive them,
+  // and nobody may write it or them.
+  bool borrow = false;
+  static constexpr int64_t kLargeBytes = 1 << 16;
 };
 
 ArrayList load_arrays(engine::Engine& engine, const std::string& path, LoadOptions options = {});

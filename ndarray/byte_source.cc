@@ -72,6 +72,14 @@ int64_t ByteSource::require(int64_t count, int64_t item_bytes, const char* what)
   return bytes;
 }
 
+const std::byte* ByteSource::borrow(int64_t bytes, const char* what) {
+  if (file_) return nullptr;
+  require(bytes, 1, what);
+  const std::byte* const place = bytes_.data() + offset_;
+  offset_ += bytes;
+  return place;
+}
+
 void ByteSource::read(void* destination, int64_t bytes, const char* what) {
   if (bytes > left())
     fail("the file ends inside of {}: {} bytes are needed, {} are left", what, bytes, left());

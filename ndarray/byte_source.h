@@ -26,6 +26,8 @@ class ByteSource {
   // Throws unless `count` items of `item_bytes` are left; returns their bytes.
   int64_t require(int64_t count, int64_t item_bytes, const char* what) const;
   void read(void* destination, int64_t bytes, const char* what);
+  // Counts the next bytes as read, and tells where they lie. Null for a file, of which nothing is read then.
+  const std::byte* borrow(int64_t bytes, const char* what);
   template <class T>
   T number(const char* what) {
     T value;

@@ -11,6 +11,7 @@
 #include "bindings/c/guard.h"
 #include "bindings/c/handles.h"
 #include "bindings/c/predictor.h"
+#include "bindings/c/process.h"
 
 // Checks what C passes and finds objects by their handles; the work is done in predictor.cc.
 namespace loomix::c {
@@ -116,9 +117,11 @@ std::vector<std::shared_ptr<Predictor>> make_predictors(const Request& request,
   const auto params = to_bytes(request.params, request.params_size, "param_bytes");
   const InputShapes shapes = to_shapes(request.inputs, request.keys, request.indptr, request.sizes);
   check_device(request.device_type, request.device_id);
-  const auto model = std::make_shared<const Model>(json, params, outputs);
-  std::vector<std::shared_ptr<Predictor>> made;
-  for (int i = 0; i < count; ++i) made.push_back(std::make_shared<Predictor>(model, shapes, types));
+  const auto model = std::make_shared<Model>(json, params, outputs);
+  std::vector<std::shared_ptr<Predictor>> made{std::make_shared<Predictor>(model, shapes, types)};
+  model->settle(made[0]->executor());
+  for (int i = 1; i < count; ++i) made.push_back(std::make_shared<Predictor>(model, shapes, types));
+  release_unused();
   return made;
 }
 

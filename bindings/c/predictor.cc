@@ -2,6 +2,7 @@
 #include "bindings/c/predictor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "base/error.h"
@@ -46,13 +47,47 @@ Model::Model(std::string_view json, std::span<const std::byte> params, std::span
   arguments_ = whole.list_arguments();
   symbol_ = outputs_of(whole, outputs);
   BoundExecutor::check_can_run(symbol_);
-  ArrayList list = load_arrays_from_buffer(runtime().engine(), params, {}, "param_bytes");
+  ArrayList list = load_arrays_from_buffer(runtime().engine(), params, {.borrow = true}, "param_bytes");
   LOOMIX_CHECK(list.names.size() == list.arrays.size(), ValueError,
                "[MXPredCreate] the {} arrays in param_bytes have no names; expected a file of named weights.",
                list.arrays.size());
   for (size_t i = 0; i < list.arrays.size(); ++i) {
     if (!list.arrays[i].is_none()) weights_.insert_or_assign(without_kind(list.names[i]), list.arrays[i]);
   }
+}
+
+void Model::settle(BoundExecutor& first) {
+  std::map<std::string, NDArray, std::less<>> kept;
+  // The array of that name, if it is a borrowed one that `first` was bound to.
+  const auto borrowed = [&](const std::string& name, const NDArray& bound) -> NDArray* {
+    const auto found = weights_.find(name);
+    if (found == weights_.end()) return nullptr;
+    NDArray& array = kept[name] = found->second;
+    if (!array.is_dense() || array.bytes() < LoadOptions::kLargeBytes) return nullptr;
+    if (bound.storage_ref() == array.storage_ref()) return &array;
+    array = copy_to(array, array.device());  // an input is bound instead
+    array.wait_to_read();
+    return nullptr;
+  };
+  const auto own = [](NDArray& array) {
+    const NDArray copy(array.engine(), array.shape(), array.dtype(), array.device());
+    std::memcpy(copy.view().data, array.view().data, static_cast<size_t>(array.bytes()));
+    return array = copy;
+  };
+  const std::vector<std::string> arguments = symbol_.list_arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    NDArray* const array = borrowed(arguments[i], first.arrays().arguments[i]);
+    if (!array) continue;
+    if (first.needs_argument(i)) first.replace_argument(i, own(*array));
+    else first.let_go(i), *array = first.arrays().arguments[i];
+  }
+  const std::vector<std::string> states = symbol_.list_auxiliary_states();
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (NDArray* const array = borrowed(states[i], first.arrays().auxiliary_states[i]))
+      first.replace_auxiliary_state(i, own(*array));
+  }
+  first.renew_outputs();  // of which some may be weights
+  weights_ = std::move(kept);
 }
 
 const NDArray* Model::weight(const std::string& name) const {
@@ -121,6 +156,7 @@ void Predictor::bind(const InputShapes& shapes) {
     return given->detach();
   };
   BoundArrays arrays;
+  std::vector<char> fixed(arguments.size(), false);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i];
     const Shape& shape = inferred.arguments[i];
@@ -134,14 +170,17 @@ void Predictor::bind(const InputShapes& shapes) {
       inputs_.emplace(name, array);
     } else {
       arrays.arguments.push_back(weight(name, shape));
+      fixed[i] = true;
     }
   }
   for (size_t i = 0; i < states.size(); ++i)
     arrays.auxiliary_states.push_back(weight(states[i], inferred.auxiliary_states[i]));
   arrays.gradients.resize(arguments.size());
   arrays.requests.assign(arguments.size(), ops::Req::null);
-  executor_ = BoundExecutor::bind(runtime(), symbol, Device::cpu(), std::move(arrays),
-                                  {.plan = plan_from_settings(), .groups = {}, .shared = {}});
+  executor_ = BoundExecutor::bind(
+      runtime(), symbol, Device::cpu(), std::move(arrays),
+      {.plan = plan_from_settings(), .groups = {}, .shared = {}, .held = model_->held(), .fixed = fixed});
+  executor_->prepare();
   for (const NDArray& output : executor_->outputs()) {
     std::vector<uint32_t>& sizes = output_shapes_.emplace_back();
     for (const int64_t size : output.shape()) {

@@ -19,20 +19,24 @@ namespace loomix::c {
 using InputShapes = std::vector<std::pair<std::string, Shape>>;
 using InputTypes = std::vector<std::pair<std::string, DType>>;
 
-// A network and its weights, which never change. Its predictors share it.
+// A network and its weights, which never change. Its predictors share it, and what they compute from the weights alone.
 class Model {
  public:
-  // `outputs`: names of nodes or of their outputs; none for the network's own.
+  // `outputs`: names of nodes or of their outputs; none for the network's own. `params` is read until settle() is done.
   Model(std::string_view json, std::span<const std::byte> params, std::span<const std::string> outputs);
+  // Copies those of the weights that passes of the first predictor read, and lets go of the others.
+  void settle(BoundExecutor& first);
 
   const Symbol& symbol() const { return symbol_; }
   const NDArray* weight(const std::string& name) const;  // null if there is none
   bool has_argument(const std::string& name) const;      // of the network, used for the outputs or not
+  const Ref<HeldValues>& held() const { return held_; }
 
  private:
   Symbol symbol_;
   std::vector<std::string> arguments_;
   std::map<std::string, NDArray, std::less<>> weights_;
+  const Ref<HeldValues> held_ = make_ref<HeldValues>();
 };
 
 // A model bound to inputs of fixed shapes. Any thread may call; calls run one after the other.
@@ -47,6 +51,7 @@ class Predictor {
   void copy_output(size_t index, void* data, size_t size);
   std::span<const uint32_t> output_shape(size_t index) const;
   DType output_type(size_t index) const;
+  BoundExecutor& executor() { return *executor_; }
 
  private:
   void bind(const InputShapes& shapes);

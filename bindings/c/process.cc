@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/c/process.h"
 
+#include <malloc.h>
+
 #include <memory>
 
+#include "engine/device/device_runtime.h"
 #include "io/image_ops/image_ops.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/control_flow/control_flow.h"
@@ -35,6 +38,13 @@ Runtime& start() {
 Runtime& runtime() {
   static Runtime& started = start();
   return started;
+}
+
+void release_unused() {
+  for (engine::MemoryPool* pool : runtime().engine().device(Device::cpu()).pools()) pool->release_cached();
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace loomix::c

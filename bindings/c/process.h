@@ -9,4 +9,7 @@ namespace loomix::c {
 // the process.
 Runtime& runtime();
 
+// Gives memory that nobody uses back to the system: what reading and compiling a model needed for a while.
+void release_unused();
+
 }  // namespace loomix::c

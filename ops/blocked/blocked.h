@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/dtype.h"
@@ -80,6 +81,11 @@ struct BlockedConvParams : ConvolutionParams {
     list_bounds(f);
   }
 };
+
+// Of the attributes with which a weight is brought into the form that such a convolution wants: a name of the form, where it is
+// the same for images of all sizes, else "". The prepared weight depends on the plain one and this name. None of other
+// attributes.
+std::optional<std::string> weight_form(const AttrsBase& attrs);
 
 struct BlockedPoolingParams : PoolingParams {};
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -210,6 +211,37 @@ std::optional<Plan> find_plan(const Params& p) {
 
 std::byte* bytes_of(const TensorView& view) { return static_cast<std::byte*>(view.data); }
 
+// The order of the axes of blocks, and the blocks inside. Empty where the first axis is not the outermost.
+std::string order_of(const Desc& weight, int axes) {
+#if DNNL_VERSION_MAJOR >= 3
+  const auto strides = weight.get_strides(), blocks = weight.get_inner_blks(),
+             inner = weight.get_inner_idxs();
+  const int count = weight.get_inner_nblks();
+#else
+  const auto& [strides, count, blocks, inner] = weight.data.format_desc.blocking;
+#endif
+  std::vector<size_t> order(static_cast<size_t>(axes));
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  if (order[0] != 0) return {};
+  std::string text = "axes";
+  for (const size_t axis : order) text += fmt::format(" {}", axis);
+  for (int i = 0; i < count; ++i) text += fmt::format(", {} of axis {}", blocks[i], inner[i]);
+  return text;
+}
+
+// Parts lie one behind the other as the whole does, since they are whole blocks of the outermost axis. What Winograd's method
+// wants depends on the image.
+std::string form_of(const Params& p) {
+  if (p.winograd) return {};
+  const Plan plan = make_plan(p);
+  const int axes = plan.geometry.groups > 1 ? 5 : 4;
+  const std::string order = order_of(plan.primitives[0].weight, axes);
+  const auto same = [&](const Primitive& of) { return order_of(of.weight, axes) == order; };
+  if (order.empty() || !std::ranges::all_of(plan.primitives, same)) return {};
+  return fmt::format("{} {} in {} groups, {}", p.weight_size, name_of(p.dtype), plan.geometry.groups, order);
+}
+
 class PreparedWeight final : public KernelState {
  public:
   static constexpr const char* kOperator = "Convolution";
@@ -405,6 +437,11 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
 }
 
 }  // namespace
+
+std::optional<std::string> weight_form(const AttrsBase& attrs) {
+  if (&attrs.schema() != &param_schema<Params>()) return {};
+  return form_of(attrs.as<Params>());
+}
 
 void register_blocked_conv(OpTable& table) {
   if (!has_blocked_convolution()) return;

@@ -4,6 +4,7 @@
 
 namespace loomix::ops {
 
+std::optional<std::string> weight_form(const AttrsBase&) { return {}; }
 int64_t channel_block() { return 8; }
 bool has_blocked_convolution() { return false; }
 bool is_blocked_type(DType dtype) { return dtype == DType::float32; }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbol/executor/held_values.h"
 #include "symbol/executor/pass_log.h"
 #include "symbol/executor/program.h"
 #include "symbol/passes/place.h"
@@ -39,6 +40,9 @@ struct BindOptions {
   bool plan_only = false;  // arrays have no memory, and nothing can run: to look at what is compiled
   std::map<std::string, Device> groups;  // ctx_group -> device
   Ref<BoundExecutor> shared;  // whose planned memory is used, too; passes of the two in turn cost least
+  // Of a model whose weights never change: where its executors keep what they compute from those, and which arguments they are.
+  Ref<HeldValues> held = {};
+  std::vector<char> fixed = {};  // one an argument
 };
 
 // What simple_bind is told; the rest is inferred. Types that nothing decides are float32.
@@ -77,6 +81,12 @@ class BoundExecutor final : public RefCounted {
 
   // The arrays are the same in every pass; each overwrites them.
   std::span<const NDArray> forward(RunMode mode);
+  // Compiles for inference, and computes what is held, now rather than in the first pass.
+  void prepare();
+  // For options with `held`, after prepare(): whether an argument's array is read by passes, or would be by those of an executor
+  // for other sizes; and an end to its use, if not. Only inference can run then.
+  bool needs_argument(size_t i) const;
+  void let_go(size_t i);
   // The gradients of the last forward pass, or, without one, of one that is run now (in training mode, if `mode` does
   // not say). One head gradient an output, or none where every output that needs one is a loss. A mode that is not that
   // of the pass is an error. Does nothing where no gradient was asked for.
@@ -165,6 +175,11 @@ class BoundExecutor final : public RefCounted {
   void find_variables(const Graph& graph, Places& places) const;
   Graph made_for_prediction(Graph graph, Constants& constants, std::string* explanation);
   void hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants);
+  void compute_held(Graph graph, std::span<const Ref<const NodeInfo>> values,
+                    std::span<const std::string> keys, Constants& constants);
+  std::vector<std::string> held_keys(const Graph& graph) const;
+  void note_forms(const Graph& graph);
+  void check_present(const Graph& graph) const;
   void update_held();
   std::string explain_held(RunMode mode) const;
   void install_monitor(Program& program) const;
@@ -210,6 +225,8 @@ class BoundExecutor final : public RefCounted {
     Places places;
     std::vector<uint64_t> arguments, auxiliary_states;
     std::vector<std::pair<Ref<const NodeInfo>, NDArray>> values;
+    std::vector<std::string> keys;      // one a value: where it is shared (HeldValues), else empty
+    std::vector<char> for_other_sizes;  // one an argument
     int64_t bytes() const;
   };
   Held held_;

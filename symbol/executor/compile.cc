@@ -179,61 +179,6 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
   return std::move(apart.rest);
 }
 
-// Makes the arrays of held values, and the program that computes them.
-void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants) {
-  std::vector<ValueRef> outputs;
-  std::swap(outputs, graph.outputs);  // infer() takes a graph's for those of the symbol
-  Inference known = infer(graph, constants);
-  graph.outputs = std::move(outputs);
-  const ValueIndex index(graph);
-  Bindings bindings;
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    if (!graph[id].is_variable()) continue;
-    if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
-    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
-      bindings.arrays.push_back({{id, 0}, at->second});
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    const ValueRef output = graph.outputs[i];
-    const auto value = static_cast<size_t>(index[output]);
-    NDArray array = new_array(known.shapes[value], known.dtypes[value], device_);
-    held_.values.emplace_back(values[i], array);
-    bindings.arrays.push_back({output, array});
-    constants.emplace(values[i].get(), std::move(array));
-  }
-  find_variables(graph, held_.places);
-  const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);
-  held_.program = make_ref<Program>(runtime_, std::move(graph), std::move(known), devices,
-                                    std::move(bindings), false, options_.plan);
-  if (!options_.plan_only) held_.program->make_ready(*arena_);
-}
-
-void BoundExecutor::update_held() {
-  if (!held_.program) return;
-  bool changed = held_.arguments.empty() && held_.auxiliary_states.empty();
-  const auto note = [&](std::span<const NDArray> arrays, const std::vector<ValueRef>& places,
-                        std::vector<uint64_t>& versions) {
-    versions.resize(arrays.size());
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      if (!places[i]) continue;
-      const Storage& storage = arrays[i].storage();
-      const uint64_t now = storage.version() + storage.past_exposures();
-      changed = changed || versions[i] != now || storage.is_exposed();
-      versions[i] = now;
-    }
-  };
-  note(arrays_.arguments, held_.places.arguments, held_.arguments);
-  note(arrays_.auxiliary_states, held_.places.auxiliary_states, held_.auxiliary_states);
-  if (!changed) return;
-  try {
-    held_.program->run_forward();
-  } catch (...) {  // a signal, for example, while a push waited
-    held_.arguments.clear();
-    held_.auxiliary_states.clear();
-    throw;
-  }
-}
-
 // Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
 // makes NaN can be named.
 Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) {
@@ -452,6 +397,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
                              ? within_budget(simple, mode, constants, explained)
                              : planned(std::move(simple), mode, constants, explained);
   if (!options_.plan_only) program->make_ready(*arena_);
+  check_present(program->graph());
   places_[static_cast<int>(mode)] = find_places(program->graph());
   if (is_pass_dumped("plan")) dump_pass("plan", to_text(program->report()) + explain_held(mode));
   if (explained != nullptr)

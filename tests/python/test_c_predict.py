@@ -2,8 +2,10 @@
 """libloomix_predict.so: by ctypes, with models that MXNet wrote, and from a C program."""
 
 import ctypes
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import loomix as mx
@@ -39,17 +41,30 @@ def library():
 class Predictor:
     """Calls the library as MXNet's own wrapper for Python does."""
 
-    def __init__(self, library, json, params, shapes, types=None):
+    def __init__(self, library, json, params, shapes, types=None, outputs=(), place=None):
         self.library, self.handle = library, ctypes.c_void_p()
         types = types or {}
+        model = (json.encode(), place or params, len(params), 1, 0, *self.shapes(shapes))
+        if outputs:
+            more = (len(outputs), texts(outputs))
+            code = library.MXPredCreatePartialOut(*model, *more, ctypes.byref(self.handle))
+        else:
+            more = (len(types), texts(types), numbers(types.values()))
+            code = library.MXPredCreateEx(*model, *more, ctypes.byref(self.handle))
+        self.check(code)
+
+    @staticmethod
+    def shapes(shapes):
         bounds = np.cumsum([0, *(len(shape) for shape in shapes.values())])
         sizes = [size for shape in shapes.values() for size in shape]
-        self.check(
-            library.MXPredCreateEx(
-                json.encode(), params, len(params), 1, 0, len(shapes), texts(shapes), numbers(bounds),
-                numbers(sizes), len(types), texts(types), numbers(types.values()), ctypes.byref(self.handle),
-            )
-        )  # fmt: skip
+        return len(shapes), texts(shapes), numbers(bounds), numbers(sizes)
+
+    def reshape(self, **shapes):
+        other = object.__new__(Predictor)
+        other.library, other.handle = self.library, ctypes.c_void_p()
+        shapes = self.shapes(shapes)
+        self.check(self.library.MXPredReshape(*shapes, self.handle, ctypes.byref(other.handle)))
+        return other
 
     def check(self, code):
         if code != 0:
@@ -74,6 +89,114 @@ class Predictor:
 
     def __del__(self):
         self.library.MXPredFree(self.handle)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    """JSON, parameters and the symbol of a network that computes with other forms of its weights, some MB large."""
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        for channels, kernel in ((64, 5), (768, 1), (512, 3), (768, 1)):
+            net.add(mx.gluon.nn.Conv2D(channels, kernel, padding=kernel // 2))
+            net.add(mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu"))
+        net.add(mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(500), mx.gluon.nn.Dense(10))
+    net.initialize(mx.init.Xavier(magnitude=2))
+    net.hybridize()
+    net(mx.nd.zeros((1, 3, 16, 16)))
+    prefix = tmp_path_factory.mktemp("network") / "net"
+    net.export(str(prefix))
+    return Path(f"{prefix}-symbol.json").read_text(), Path(f"{prefix}-0000.params").read_bytes(), net
+
+
+def images_of(*shape):
+    return np.random.RandomState(1).uniform(-1, 1, shape).astype("float32")
+
+
+def test_other_sizes_after_weights_were_let_go(library, network):
+    json, params, net = network
+    predictor = Predictor(library, json, params, {"data": (1, 3, 16, 16)})
+    for shape in ((1, 3, 16, 16), (4, 3, 16, 16), (2, 3, 33, 20), (1, 3, 3, 3), (1, 3, 16, 16)):
+        predictor = predictor.reshape(data=shape)
+        images = images_of(*shape)
+        predictor.predict(data=images)
+        expected = net(mx.nd.array(images)).asnumpy()
+        np.testing.assert_allclose(predictor.output(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4])  # parameters may lie anywhere, and go away
+def test_place_of_the_parameters(library, network, offset):
+    json, params, net = network
+    place = ctypes.create_string_buffer(b"\0" * offset + params)
+    pointer = ctypes.c_void_p(ctypes.addressof(place) + offset)
+    predictor = Predictor(library, json, params, {"data": (2, 3, 9, 9)}, place=pointer)
+    ctypes.memset(place, 0xFF, len(place))
+    images = images_of(2, 3, 9, 9)
+    predictor.predict(data=images)
+    expected = net(mx.nd.array(images)).asnumpy()
+    np.testing.assert_allclose(predictor.output(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_as_outputs(library, network):
+    json, params, net = network
+    names = ["net_conv1_weight", "net_dense1_fwd"]
+    predictor = Predictor(library, json, params, {"data": (1, 3, 9, 9)}, outputs=names)
+    predictor.predict(data=images_of(1, 3, 9, 9))
+    weight = net.collect_params()["net_conv1_weight"].data().asnumpy()
+    np.testing.assert_array_equal(predictor.output(0), weight)
+    assert predictor.output(1).shape == (1, 10)
+
+
+def test_a_weight_that_is_an_input(library, network):
+    json, params, net = network
+    weight = net.collect_params()["net_conv1_weight"].data().asnumpy()
+    images = images_of(1, 3, 9, 9)
+    predictor = Predictor(library, json, params, {"data": images.shape, "net_conv1_weight": weight.shape})
+    outputs = []
+    for factor in (1, 2, 1):
+        predictor.predict(data=images, net_conv1_weight=factor * weight)
+        outputs.append(predictor.output())
+    np.testing.assert_allclose(outputs[0], net(mx.nd.array(images)).asnumpy(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(outputs[0], outputs[2])
+    assert abs(outputs[0] - outputs[1]).max() > 1e-3
+
+
+RESIDENT = r"""
+import ctypes, mmap, re, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_c_predict import LIBRARY, numbers, texts
+
+def resident():
+    return int(re.search(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+
+library, json = ctypes.CDLL(str(LIBRARY)), Path(sys.argv[2]).read_bytes()
+size = Path(sys.argv[3]).stat().st_size
+made = []
+for count in (1, 1, 12):  # the first starts the library
+    before = resident()
+    with open(sys.argv[3], "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as params:
+        place = (ctypes.c_char * size).from_buffer(params)
+        made.append((ctypes.c_void_p * count)())
+        shape = (1, texts(["data"]), numbers([0, 4]), numbers([1, 3, 16, 16]))
+        assert library.MXPredCreateMultiThread(json, place, size, 1, 0, *shape, count, made[-1]) == 0
+        del place
+    for handle in made[-1]:
+        assert library.MXPredForward(ctypes.c_void_p(handle)) == 0
+    print((resident() - before) * 2**20 / size)
+"""
+
+
+def test_memory(network, tmp_path):
+    json, params, _ = network
+    (tmp_path / "json").write_text(json)
+    (tmp_path / "params").write_bytes(params)
+    command = [sys.executable, "-c", RESIDENT, str(Path(__file__).parent), str(tmp_path / "json")]
+    # Without the form of Winograd's method, for which originals stay.
+    environment = os.environ | {"LOOMIX_HELD_WEIGHTS": "1"}
+    command.append(str(tmp_path / "params"))
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    _, one, twelve = map(float, output.split())
+    assert one < 1.5 and twelve < 3, output  # times the size of the file
 
 
 def texts(names):
