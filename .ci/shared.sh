@@ -87,12 +87,16 @@ labels_of() { # labels_of FOLDER...: those that have C++ tests; all where none i
 # g++ takes much longer for what sanitizers instrument, and has no libFuzzer. Without llvm-symbolizer, reports have no names,
 # and tests/tsan.supp, which goes by names, suppresses nothing.
 need_clang() { need clang++-19 "clang-19 libclang-rt-19-dev" && need /usr/lib/llvm-19/bin/llvm-symbolizer llvm-19; }
-build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
-  local preset=$1 targets=(cpp_tests) compiler=() tests
-  shift
+configure_sanitized() { # configure_sanitized PRESET
+  local preset=$1 compiler=()
   system_packages || return 1
   need_clang && compiler=(-DCMAKE_CXX_COMPILER=clang++-19) || echo "$preset: clang 19 cannot be had; g++ instead, which takes longer"
   cmake --preset "$preset" "${compiler[@]}" >"$results/$preset.log" || { cat "$results/$preset.log"; return 1; }
+}
+build_sanitized() { # build_sanitized PRESET [FOLDER...]: the C++ tests of these folders, or all
+  local preset=$1 targets=(cpp_tests) tests
+  shift
+  configure_sanitized "$preset" || return 1
   if [ $# -gt 0 ]; then
     mapfile -t tests < <(labels_of "$@")
     targets=("${tests[@]/#/test_}")
@@ -108,19 +112,21 @@ sanitized() { # sanitized PRESET [FOLDER...]: builds and runs them
   tally "$preset" "$results/$preset.xml"
 }
 
-build_fuzzers() {
+build_fuzzers() { # that of prediction in the folder of the job `asan`, which needs the same libraries
   system_packages && need_clang || return 1
   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=Sanitize -DLOOMIX_FUZZ=ON \
     -DLOOMIX_SANITIZE=address,undefined -DLOOMIX_QUICK_BUILD=ON -DLOOMIX_ISA_VARIANTS=OFF -DLOOMIX_PYTHON=OFF -DLOOMIX_CUDA=OFF \
     >"$results/fuzz.log" &&
     cmake --build build/fuzz --target fuzz_record fuzz_decode >>"$results/fuzz.log" || { tail -n 30 "$results/fuzz.log"; return 1; }
+  configure_sanitized asan && cmake --build --preset asan --target fuzz_predict
 }
 fuzz() { # fuzz SECONDS: all fuzzers at once, so long
-  local -A inputs=([record]=tests/compat/files/record [decode]=tests/cpp/io/images) longest=([record]=4096 [decode]=8192) running=()
+  local -A inputs=([record]=tests/compat/files/record [decode]=tests/cpp/io/images [predict]=tests/cpp/predict/seeds)
+  local -A longest=([record]=4096 [decode]=8192 [predict]=8192) folders=([predict]=build-asan) running=()
   local name
   for name in "${!inputs[@]}"; do
     mkdir -p "build/fuzz/$name"
-    nice "build/fuzz/tests/fuzz_$name" -max_total_time="$1" -max_len="${longest[$name]}" -timeout=20 \
+    OMP_NUM_THREADS=1 nice "${folders[$name]:-build/fuzz}/tests/fuzz_$name" -max_total_time="$1" -max_len="${longest[$name]}" -timeout=20 \
       "build/fuzz/$name" "${inputs[$name]}" >"$results/fuzz_$name.log" 2>&1 &
     running[$name]=$!
   done
