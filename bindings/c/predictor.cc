@@ -138,7 +138,18 @@ void Predictor::bind(const InputShapes& shapes) {
                  "[MXPredCreate] input '{}' is no argument of the network.", name);
     if (contains(arguments, name)) known.emplace_back(name, shape);
   }
-  const Inferred<Shape> inferred = symbol.infer_shape(known);
+  const size_t given = known.size();
+  Inferred<Shape> inferred = symbol.infer_shape(known);
+  if (!inferred.complete) {  // operators that broadcast a weight do not say what shape it has
+    for (const std::string& name : arguments) {
+      const NDArray* const weight = model_->weight(name);
+      if (weight &&
+          std::none_of(known.begin(), known.end(), [&](const auto& item) { return item.first == name; }))
+        known.emplace_back(name, weight->shape());
+    }
+    inferred = symbol.infer_shape(known);
+  }
+  known.resize(given);
   LOOMIX_CHECK(inferred.complete, ShapeError,
                "[MXPredCreate] the shapes of the inputs do not determine all others{}{}.",
                inferred.unresolved.empty() ? "" : "; inference stopped at ",
