@@ -20,8 +20,8 @@ from pathlib import Path
 import kept
 
 HERE = Path(__file__).parent
-# own: loomix without oneDNN; module: by Module instead of Gluon; plain: Python alone
-FRAMEWORKS = ("loomix", "own", "module", "mxnet", "torch", "onnxruntime", "openvino", "plain")
+# own: loomix without oneDNN; module: by Module instead of Gluon; c: libloomix_predict.so; plain: Python alone
+FRAMEWORKS = ("loomix", "own", "module", "c", "mxnet", "torch", "onnxruntime", "openvino", "plain")
 
 
 class Worker:
@@ -132,7 +132,7 @@ def main():
     args = parser.parse_args()
     if args.save and args.one_thread:
         parser.error("what is kept is measured with all threads")
-    here = dict.fromkeys(("loomix", "own", "module", "plain"), sys.executable)
+    here = dict.fromkeys(("loomix", "own", "module", "c", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
     sys.path.insert(0, str(HERE / args.group))

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction by well-known networks, random weights: the examples' symbols here and in MXNet, torchvision's models in
-PyTorch, and these by ONNX Runtime and OpenVINO (interpreters with torch, onnx and the library). In float32, and in
-bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and OpenVINO's hint."""
+"""Prediction by well-known networks, random weights: the examples' symbols here, also by libloomix_predict.so ("c"),
+and in MXNet, torchvision's models in PyTorch, and these by ONNX Runtime and OpenVINO (interpreters with torch, onnx and
+the library). In float32, and in bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and
+OpenVINO's hint."""
 
+import ctypes
+import os
+import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +37,7 @@ def _symbol(mx, network):
     return create(network, 1000)
 
 
-def _executor(name, network, dtype, batch):
+def _bound(name, network, dtype, batch):
     mx = __import__(name)
     symbol = _symbol(mx, network)
     if dtype != "float32":
@@ -47,10 +52,53 @@ def _executor(name, network, dtype, batch):
             array[:] = mx.nd.random.normal(shape=array.shape)
         elif key != "softmax_label":
             initializer(mx.init.InitDesc(key), array)
+    return mx, symbol, executor
+
+
+def _executor(name, network, dtype, batch):
+    executor = _bound(name, network, dtype, batch)[2]
 
     def run(count):
         for _ in range(count):
             executor.forward(is_train=False)[0].wait_to_read()
+
+    return run
+
+
+def save_checkpoint(prefix, network, dtype):
+    """Writes PREFIX-symbol.json and PREFIX-0000.params of a network of the examples."""
+    mx, symbol, executor = _bound("loomix", network, dtype, 1)
+    arguments = {key: a for key, a in executor.arg_dict.items() if key not in ("data", "softmax_label")}
+    mx.model.save_checkpoint(prefix, 0, symbol, arguments, executor.aux_dict)
+
+
+# Data go in and scores come out, too. The file is written by another process, so that this one has one engine.
+def _predictor_of_c(network, dtype, batch):
+    library = ctypes.CDLL(
+        os.environ.get("LOOMIX_PREDICT", str(ROOT / "build/bindings/c/libloomix_predict.so"))
+    )
+    library.MXGetLastError.restype = ctypes.c_char_p
+    handle, key = ctypes.c_void_p(), (ctypes.c_char_p * 1)(b"data")
+    shape = (batch, 3, 224, 224)
+    with tempfile.TemporaryDirectory() as folder:
+        script = "import worker, sys; worker.save_checkpoint(*sys.argv[1:])"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run(
+            [sys.executable, "-c", script, f"{folder}/net", network, dtype], check=True, env=environment
+        )
+        json, params = (Path(folder, f"net-{end}").read_bytes() for end in ("symbol.json", "0000.params"))
+    sizes = (ctypes.c_uint * 2)(0, 4), (ctypes.c_uint * 4)(*shape)
+    place = ctypes.byref(handle)
+    if library.MXPredCreate(json, params, len(params), 1, 0, 1, key, *sizes, place):
+        raise RuntimeError(library.MXGetLastError().decode())
+    data, scores = (ctypes.c_float * (batch * 3 * 224 * 224))(), (ctypes.c_float * (batch * 1000))()
+
+    def run(count):
+        for _ in range(count):
+            failed = library.MXPredSetInput(handle, b"data", data, len(data))
+            failed = failed or library.MXPredForward(handle)
+            if failed or library.MXPredGetOutput(handle, 0, scores, len(scores)):
+                raise RuntimeError(library.MXGetLastError().decode())
 
     return run
 
@@ -125,6 +173,7 @@ def _openvino(network, dtype, batch):
 def _cases(ours, theirs, dtype, batch):
     cases = {
         "loomix": partial(_executor, "loomix", ours, dtype, batch),
+        "c": partial(_predictor_of_c, ours, dtype, batch),
         "torch": partial(_torch, theirs, dtype, batch),
         "openvino": partial(_openvino, theirs, dtype, batch),
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds things in a picture with a trained detector, prints them, and writes the picture with boxes around them.
 //
-//     detect MODEL-symbol.json MODEL-0000.params picture.png --shape 3,96,96 --synset names.txt --output found.png
+//     detect MODEL-symbol.json MODEL-0000.params picture.png --shape 3,64,64 --synset names.txt --output found.png
 //
 // The network's output has a row for each box: class (-1: none), score, left, top, right, bottom, the sides as parts of the
 // picture's. MultiBoxDetection and box_nms give that.

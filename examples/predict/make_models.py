@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains two small networks for the programs here, and saves pictures to try them with.
 
-    python examples/predict/make_models.py             # some minutes on two cores
+    python examples/predict/make_models.py             # two minutes on two quiet cores
     python examples/predict/make_models.py --quick     # some seconds; the networks learn less
 
 A classifier of clothes (LeNet on Fashion-MNIST, examples/train_fashion_mnist.py) and a detector of drawn shapes

@@ -77,6 +77,10 @@ TEST_F(PredictTest, Predicts) {
   int left = -1;
   EXPECT_EQ(MXPredPartialForward(handle, 0, &left), 0);
   EXPECT_EQ(left, 0);
+  left = -1;  // steps beyond the last do nothing, as MXNet's
+  EXPECT_EQ(MXPredPartialForward(handle, 7, &left), 0);
+  EXPECT_EQ(left, 0);
+  expect_error(MXPredPartialForward(handle, -1, &left), "step is -1");
   EXPECT_EQ(predict(handle), result);
   EXPECT_EQ(MXPredFree(handle), 0);
 }
@@ -117,7 +121,7 @@ TEST_F(PredictTest, DamagedModelsAreErrors) {
     EXPECT_EQ(create(&handle, json_.substr(0, size), params_), -1) << size;
   std::string unknown = json_;
   unknown.replace(unknown.find("\"Convolution\""), 13, "\"Convolucion\"");
-  expect_error(create(&handle, unknown, params_), "Convolucion");
+  expect_error(create(&handle, unknown, params_), "node 'conv1' needs the operator 'Convolucion'");
   std::string renamed = params_;
   renamed.replace(renamed.find("arg:fc2_bias"), 12, "arg:fc9_bias");
   expect_error(create(&handle, json_, renamed), "'fc2_bias' is neither in param_bytes nor among the inputs");
