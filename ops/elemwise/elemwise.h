@@ -86,20 +86,20 @@ struct AmpMulticastParams {
   }
 };
 
-enum class LossNormalization { null, batch, valid };
+enum class MakeLossNormalization { null, batch, valid };
 
 struct MakeLossParams {
   float grad_scale = 1;
   float valid_thresh = 0;
-  LossNormalization normalization = LossNormalization::null;
+  MakeLossNormalization normalization = MakeLossNormalization::null;
   static void fields(FieldList<MakeLossParams>& f) {
     f("grad_scale", &MakeLossParams::grad_scale, "The gradient of every element.");
     f("valid_thresh", &MakeLossParams::valid_thresh, "Elements above it count as valid.");
     f("normalization", &MakeLossParams::normalization,
       "Divides the gradient by nothing, by the batch size, or by the number of valid elements.")
-        .options({{"null", LossNormalization::null},
-                  {"batch", LossNormalization::batch},
-                  {"valid", LossNormalization::valid}});
+        .options({{"null", MakeLossNormalization::null},
+                  {"batch", MakeLossNormalization::batch},
+                  {"valid", MakeLossNormalization::valid}});
   }
 };
 

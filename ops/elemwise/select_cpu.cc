@@ -82,10 +82,10 @@ void add_n_cpu(const AddNParams& p, const KernelArgs& args) {
 void backward_make_loss_cpu(const MakeLossParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   double scale = p.grad_scale;
-  if (p.normalization == LossNormalization::batch && data.shape.ndim() > 0) {
+  if (p.normalization == MakeLossNormalization::batch && data.shape.ndim() > 0) {
     // As in MXNet, a batch counts all axes but the last one.
     scale /= static_cast<double>(data.shape.size_between(0, data.shape.ndim() - 1));
-  } else if (p.normalization == LossNormalization::valid) {
+  } else if (p.normalization == MakeLossNormalization::valid) {
     const int64_t valid = dispatch_numeric(data.dtype, "MakeLoss", [&]<class T>(Type<T>) {
       const T* x = static_cast<const T*>(data.data);
       int64_t count = 0;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "symbol/program.h"
+#include "symbol/symbol.h"
+
+namespace loomix::c {
+
+using InputShapes = std::vector<std::pair<std::string, Shape>>;
+using InputTypes = std::vector<std::pair<std::string, DType>>;
+
+// A network and its weights, which never change. Its predictors share it.
+class Model {
+ public:
+  // `outputs`: names of nodes or of their outputs; none for the network's own.
+  Model(std::string_view json, std::span<const std::byte> params, std::span<const std::string> outputs);
+
+  const Symbol& symbol() const { return symbol_; }
+  const NDArray* weight(const std::string& name) const;  // null if there is none
+  bool has_argument(const std::string& name) const;      // of the network, used for the outputs or not
+  SharedConstants& shared() const { return shared_; }
+
+ private:
+  Symbol symbol_;
+  std::vector<std::string> arguments_;
+  std::map<std::string, NDArray, std::less<>> weights_;
+  mutable SharedConstants shared_;
+};
+
+// A model compiled for inputs of fixed shapes. Any thread may call; calls run one after the other.
+class Predictor {
+ public:
+  Predictor(std::shared_ptr<const Model> model, const InputShapes& shapes, InputTypes types);
+  // The same model and types for other shapes.
+  std::shared_ptr<Predictor> reshape(const InputShapes& shapes) const;
+
+  void set_input(std::string_view name, const void* data, size_t size);
+  void forward();
+  void copy_output(size_t index, void* data, size_t size);
+  std::span<const uint32_t> output_shape(size_t index) const;
+  DType output_type(size_t index) const;
+
+ private:
+  using Arrays = std::map<std::string_view, NDArray>;
+  void bind(const InputShapes& shapes);
+  void compile(const Arrays& arrays);
+  std::vector<NDArray> constants_of(const Graph& held, std::span<const TensorView> variables) const;
+  std::vector<DType> infer_types(const InputShapes& shapes) const;
+  const TensorView& output(size_t index) const;
+
+  const std::shared_ptr<const Model> model_;
+  const InputTypes types_;
+  std::optional<Program> program_;
+  std::vector<NDArray> held_;  // what the program's variables are
+  std::map<std::string, NDArray, std::less<>> inputs_;
+  std::vector<std::vector<uint32_t>> output_shapes_;
+  std::mutex mutex_;  // of the program
+  bool ran_ = false;
+};
+
+}  // namespace loomix::c
