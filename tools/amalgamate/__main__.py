@@ -72,6 +72,8 @@ CHANGES = {
     "ops/elemwise/rows.cc": [("dispatch_all", "dispatch_converted")],
     # Names that several files share, in lists of members' first values, where no `using` can be.
     "ops/conv/conv_gemm.cc": [(r"\bkernels\(\)", "conv_gemm_kernels()"), (r"\blines\(", "whole_lines(")],
+    # Functions of the mathematics library that work on vectors are not everywhere.
+    "ops/simd_math.h": [(r"#pragma GCC diagnostic push\n.*?#pragma GCC diagnostic pop\n", "")],
     "symbol/json_load.cc": [(r"= item\.value\(\)\.get<std::string>\(\)", "= narrowed(item.key(), item.value().get<std::string>())")],
     # Arrays of all devices are on the one that there is.
     "ndarray/array_file.cc": [
@@ -93,12 +95,20 @@ CHANGES = {
 }
 
 
-# How much the compiler makes of a file: all of it of vector loops, less of other kernels; what runs once, when a model is read, is
-# to be small.
+# Kernels that many networks spend time in, beside the vector loops.
+WARM = {"activation", "conv", "fused", "norm", "pool", "rnn", "softmax"}
+# Vector loops in very many variants.
+LARGE = {"ops/reduce/reduce_simd.cc", "ops/pool/pooling_simd.cc"}
+
+
 def level_of(name: str) -> str:
+    """How much the compiler makes of a file: all of it of vector loops, less of other kernels. What runs once is to be small."""
+    if name in LARGE:
+        return "O2"
     if name.endswith("_simd.cc") or name in {"ops/simd_tile.h", "ops/simd_math.h"}:
         return "O3"
-    return "O2" if name.endswith("_cpu.cc") or name in {"ops/strided.cc", "ops/elemwise/rows.cc"} else "Os"
+    warm = name.endswith("_cpu.cc") and name.split("/")[1] in WARM
+    return "O2" if warm or name in {"ops/strided.cc", "ops/elemwise/rows.cc"} else "Os"
 
 
 # Functions and classes that prediction has no use for.
@@ -179,6 +189,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the two files go")
     arguments = parser.parse_args()
     gatherer = Gatherer()
+    gatherer.add("older_library.h")
+    shim = gatherer.parts.pop()
     for line in (HERE / "sources.txt").read_text().splitlines():
         name = line.split("#")[0].strip()
         if name:
@@ -192,7 +204,7 @@ def main() -> None:
     header = (ROOT / "bindings/c/include/loomix/predict.h").read_text()
     (arguments.folder / "loomix_predict.h").write_text(header)
     target = arguments.folder / "loomix_predict.cc"
-    target.write_text(f"{HEAD}{system}\nnamespace {{\n{body}}}\nusing namespace loomix;{outside}")
+    target.write_text(f"{HEAD}{system}{shim}\nnamespace {{\n{body}}}\nusing namespace loomix;{outside}")
     print(f"{target}: {target.read_text().count(chr(10))} lines")
 
 

@@ -8,16 +8,15 @@
 // A job lies on its caller's stack. It is listed while helpers are welcome; the caller takes it off the list, and waits until nobody
 // is inside. Threads look for a listed job for a while before they sleep, since a network's loops follow each other closely.
 namespace loomix::engine {
-
-#if LOOMIX_PREDICT_THREADS
-
 namespace {
 
-thread_local bool inside = false;  // of a part: loops in it run on the thread itself
+[[maybe_unused]] thread_local bool inside = false;  // of a part: loops in it run on the thread itself
 
-constexpr int kLooks = 2000;  // before a thread sleeps
+[[maybe_unused]] constexpr int kLooks = 2000;  // before a thread sleeps
 
 }  // namespace
+
+#if LOOMIX_PREDICT_THREADS
 
 int Team::machine_cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
+#include <cstdlib>
 
 #include "fmt/core.h"
 
@@ -12,9 +12,12 @@ void Value::print(std::string_view spec, std::string& to) const {
   }
   char buffer[64];
   if (kind == Kind::real && spec.empty()) {  // the shortest text that reads back as the same number
-    const auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(real)).ptr
-                            : std::to_chars(buffer, buffer + sizeof buffer, real).ptr;
-    to.append(buffer, end);
+    for (int digits = 1; digits <= 17; ++digits) {
+      std::snprintf(buffer, sizeof buffer, "%.*g", digits, real);
+      const double read = std::strtod(buffer, nullptr);
+      if (read == real || (single && static_cast<float>(read) == static_cast<float>(real))) break;
+    }
+    to += buffer;
     return;
   }
   std::string pattern = "%";

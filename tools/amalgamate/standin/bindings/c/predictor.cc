@@ -53,8 +53,7 @@ void check_operators(const Graph& graph) {
   LOOMIX_CHECK(missing.empty(), NotImplementedError, "[MXPredCreate] prediction has no operator {}.", missing);
 }
 
-// Marks what follows from weights alone: `is_weight` says so of variables. The shape of what has no inputs (zeros) may follow from its
-// readers.
+// Marks what follows from weights alone: `is_weight` says so of variables.
 template <class IsWeight>
 void mark_constants(Graph& graph, IsWeight&& is_weight) {
   std::vector<char> constant(static_cast<size_t>(graph.size()));
@@ -65,10 +64,23 @@ void mark_constants(Graph& graph, IsWeight&& is_weight) {
       constant[static_cast<size_t>(id)] = is_weight(node);
       continue;
     }
-    node.held = node.op && !inputs.empty() && !node.op->random_numbers && !node.op->impure &&
+    node.held = node.op && !node.op->random_numbers && !node.op->impure &&
                 std::all_of(inputs.begin(), inputs.end(),
                             [&](ValueRef input) { return constant[static_cast<size_t>(input.node)] != 0; });
     constant[static_cast<size_t>(id)] = node.held;
+  }
+}
+
+// What has no inputs may take its shape from its readers (zeros of any size); passes change these.
+void settle_shapes(Graph& graph, const Inference& known) {
+  const ValueIndex index(graph);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    Node& node = graph[id];
+    if (!node.op || node.num_inputs > 0 || !node.op->params->find("shape")) continue;
+    TextPairs attrs = node.attrs->given();
+    std::erase_if(attrs, [](const auto& attr) { return attr.first == "shape"; });
+    attrs.emplace_back("shape", known.shapes[static_cast<size_t>(index(id, 0))].to_string());
+    node.attrs = table().parse(*node.op, attrs);
   }
 }
 
@@ -202,7 +214,9 @@ void Predictor::compile(const Arrays& arrays) {
     return views;
   };
   Graph graph = prune(model_->symbol().graph());
-  graph = fold_norm(graph, table(), infer_all(graph, views_of(graph)));
+  const Inference first = infer_all(graph, views_of(graph));
+  settle_shapes(graph, first);
+  graph = fold_norm(graph, table(), first);
   mark_constants(graph, [&](const Node& node) { return !inputs_.contains(node.info->name); });
   const HeldApart apart = take_held_apart(graph);
   const std::vector<NDArray> values = constants_of(apart.held, views_of(apart.held));
