@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The single file of tools/amalgamate beside the full library, and with models that MXNet wrote."""
+
+import ctypes
+import importlib
+import json
+import pkgutil
+import random
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import loomix as mx
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "build/tools/libloomix_single_file.so"
+FILES = ROOT / "tests/compat/files"
+TYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool"]
+COMPUTED = ("float32", "int32", "int64", "uint8")  # what the file has loops for
+
+pytestmark = [
+    pytest.mark.source,
+    pytest.mark.skipif(not LIBRARY.exists(), reason="the target loomix_single_file is not built"),
+]
+sys.path.insert(0, str(ROOT / "tests/ops"))
+import cases  # noqa: E402
+
+ALL_CASES = [
+    case
+    for module in pkgutil.iter_modules(cases.__path__)
+    for case in importlib.import_module(f"cases.{module.name}").CASES
+]
+
+
+@pytest.fixture(scope="module")
+def library():
+    loaded = ctypes.CDLL(str(LIBRARY))
+    loaded.MXGetLastError.restype = ctypes.c_char_p
+    return loaded
+
+
+def texts(names):
+    return (ctypes.c_char_p * max(1, len(names)))(*(name.encode() for name in names))
+
+
+def numbers(values):
+    return (ctypes.c_uint32 * max(1, len(values)))(*map(int, values))
+
+
+class Predictor:
+    def __init__(self, library, symbol, params, inputs):
+        """`inputs`: arrays by name, for their shapes and types."""
+        self.library, self.handle = library, ctypes.c_void_p()
+        bounds = np.cumsum([0, *(value.ndim for value in inputs.values())])
+        sizes = [size for value in inputs.values() for size in value.shape]
+        codes = [TYPES.index(str(value.dtype)) for value in inputs.values()]
+        self.check(
+            library.MXPredCreateEx(
+                symbol if isinstance(symbol, bytes) else symbol.encode(), params, len(params), 1, 0, len(inputs),
+                texts(inputs), numbers(bounds), numbers(sizes), len(inputs), texts(inputs), numbers(codes),
+                ctypes.byref(self.handle),
+            )
+        )  # fmt: skip
+
+    def check(self, code):
+        if code != 0:
+            raise RuntimeError(self.library.MXGetLastError().decode(errors="replace"))
+
+    def predict(self, inputs):
+        for name, value in inputs.items():
+            value = np.ascontiguousarray(value)
+            pointer = value.ctypes.data_as(ctypes.c_void_p)
+            self.check(self.library.MXPredSetInput(self.handle, name.encode(), pointer, value.size))
+        self.check(self.library.MXPredForward(self.handle))
+
+    def output(self, index=0):
+        sizes, axes, code = ctypes.POINTER(ctypes.c_uint32)(), ctypes.c_uint32(), ctypes.c_int()
+        self.check(
+            self.library.MXPredGetOutputShape(self.handle, index, ctypes.byref(sizes), ctypes.byref(axes))
+        )
+        self.check(self.library.MXPredGetOutputType(self.handle, index, ctypes.byref(code)))
+        result = np.empty(sizes[: axes.value], TYPES[code.value])
+        pointer = result.ctypes.data_as(ctypes.c_void_p)
+        self.check(self.library.MXPredGetOutput(self.handle, index, pointer, result.size))
+        return result
+
+    def __del__(self):
+        if self.handle:
+            self.library.MXPredFree(self.handle)
+
+
+def params_of(arrays):
+    """A file of parameters."""
+    text = struct.pack("<QQQ", 0x112, 0, len(arrays))
+    for value in arrays.values():
+        value = np.ascontiguousarray(value)
+        text += struct.pack("<Iii", 0xF993FAC9, 0, value.ndim) + struct.pack(f"<{value.ndim}q", *value.shape)
+        text += struct.pack("<iii", 1, 0, TYPES.index(str(value.dtype))) + value.tobytes()
+    text += struct.pack("<Q", len(arrays))
+    return text + b"".join(struct.pack("<Q", len(name)) + name.encode() for name in arrays)
+
+
+# ---- operators ---------------------------------------------------------------------------------------------------
+
+
+def type_of(case):
+    return next((dtype for dtype in COMPUTED if dtype in case.dtypes), None)
+
+
+def symbol_of(case, count):
+    operator = mx.sym
+    for part in case.op.split("."):
+        operator = getattr(operator, part)
+    return operator(*(mx.sym.Variable(f"x{i}") for i in range(count)), **case.attrs)
+
+
+def values_of(case, dtype):
+    source = np.random.RandomState(zlib.crc32(case.id.encode()))
+    values = [source.uniform(case.low, case.high, shape) for shape in case.shapes]
+    if case.prepare:
+        values = case.prepare(*values)
+        values = list(values) if isinstance(values, (list, tuple)) else [values]
+    return [v.astype(dtype) if np.dtype(dtype).kind == "f" else np.rint(v).astype(dtype) for v in values]
+
+
+def outputs_of_library(symbol, values, states):
+    arrays = {name: mx.nd.array(value, dtype=value.dtype) for name, value in values.items()}
+    auxiliary = {name: arrays.pop(name) for name in states}
+    executor = symbol.bind(mx.cpu(), arrays, aux_states=auxiliary)
+    return [output.asnumpy() for output in executor.forward(is_train=False)]
+
+
+def left_out():
+    lines = (ROOT / "tools/amalgamate/left_out.txt").read_text().splitlines()
+    return {line.split()[0] for line in lines if line and not line.startswith("#")}
+
+
+def test_operators(library):
+    """Each case of tests/ops/cases that a predictor can be given, beside the full library."""
+    ran, failures, operators = 0, [], set()
+    for case in ALL_CASES:
+        dtype = type_of(case)
+        if dtype is None or any(0 in shape or shape == () for shape in case.shapes):
+            continue  # types that are converted, and what MXNet's interface cannot say
+        values = values_of(case, dtype)
+        try:
+            symbol = symbol_of(case, len(values))
+        except (mx.MXNetError, AttributeError, TypeError):
+            continue  # not an operator of symbols
+        names = [f"x{i}" for i in range(len(values))]
+        given = dict(zip(names, values, strict=True))
+        states = symbol.list_auxiliary_states()
+        try:
+            expected = outputs_of_library(symbol, given, states)
+        except mx.MXNetError:
+            continue  # a case that only runs in training, or whose shape depends on data
+        inputs = {name: given[name] for name in symbol.list_arguments()}
+        params = params_of({f"aux:{name}": given[name] for name in states})
+        try:
+            predictor = Predictor(library, symbol.tojson(), params, inputs)
+            predictor.predict(inputs)
+            for i, want in enumerate(expected):
+                got = predictor.output(i)
+                assert got.shape == want.shape, f"output {i}: {got.shape}, expected {want.shape}"
+                tolerance = {"rtol": 1e-4, "atol": 1e-4}
+                np.testing.assert_allclose(got.astype("float64"), want.astype("float64"), **tolerance)
+        except (RuntimeError, AssertionError) as error:
+            if not any(name in str(error) for name in ("has no operator",)):
+                failures.append(f"{case.id}: {error}")
+            elif node_operator(symbol) not in left_out():
+                failures.append(f"{case.id}: {error}")
+            continue
+        ran += 1
+        operators.add(case.op)
+    print(f"{ran} cases of {len(operators)} operators are as in the full library")
+    assert not failures, f"{len(failures)} of {ran + len(failures)}:\n" + "\n".join(failures)
+    assert ran >= 650 and len(operators) >= 210
+
+
+def node_operator(symbol):
+    return next(node["op"] for node in json.loads(symbol.tojson())["nodes"] if node["op"] != "null")
+
+
+def test_which_operators_there_are(library):
+    """What the file lacks of MXNet's operators is what left_out.txt says, with reasons."""
+    known = json.loads((ROOT / "tests/compat/operators.json").read_text())["operators"]
+    missing = set()
+    for operator in known:
+        node = {"op": operator["name"], "name": "node", "inputs": []}
+        graph = {"nodes": [node], "arg_nodes": [], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}
+        with pytest.raises(RuntimeError) as error:  # each wants inputs, or attributes
+            Predictor(library, json.dumps(graph), params_of({}), {}).predict({})
+            raise RuntimeError("it runs")
+        if "has no operator" in str(error.value):
+            assert f"'{operator['name']}' of node 'node'" in str(error.value)
+            missing.add(operator["name"])
+    assert missing == left_out()
+
+
+# ---- models ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model, params, expected",
+    [
+        ("checkpoint/lenet", "checkpoint/lenet-0001.params", "checkpoint/lenet_prob.npy"),
+        ("gluon/fnet", "gluon/fnet-0003.params", "gluon/fnet_out.npy"),
+    ],
+)
+def test_models_that_mxnet_wrote(library, model, params, expected):
+    inputs = {"data": np.load(FILES / "checkpoint/lenet_images.npy").astype("float32") / 255}
+    predictor = Predictor(library, (FILES / f"{model}-symbol.json").read_bytes(), (FILES / params).read_bytes(), inputs)
+    predictor.predict(inputs)
+    np.testing.assert_allclose(predictor.output(), np.load(FILES / expected), rtol=1e-4, atol=1e-5)
+
+
+def symbol_entries():
+    entries = json.loads((FILES / "manifest.json").read_text())["entries"]
+    return [pytest.param(entry, id=entry["file"]) for entry in entries if entry["kind"] == "symbol"]
+
+
+def filled(position, shape):
+    """The fill rule of the compatibility files."""
+    return (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32).reshape(shape).astype("float32")
+
+
+@pytest.mark.parametrize("entry", symbol_entries())
+def test_symbols_that_mxnet_wrote(library, entry):
+    values = {}
+    for i, (name, shape) in enumerate(zip(entry["arguments"], entry["arg_shapes"], strict=True)):
+        values[name] = filled(i, shape)
+        if name.endswith(("label", "ids")):
+            values[name] = np.floor(8 * np.abs(values[name]))
+    for i, (name, shape) in enumerate(zip(entry["aux_states"], entry["aux_shapes"], strict=True)):
+        values[name] = filled(i, shape) if name.endswith("mean") else np.abs(filled(i, shape)) + 1
+    first = entry["shapes"] or {entry["arguments"][0]: None}
+    inputs = {name: value for name, value in values.items() if name in first or name.endswith("label")}
+    weights = {f"arg:{name}": value for name, value in values.items() if name not in inputs}
+    predictor = Predictor(library, (FILES / entry["file"]).read_bytes(), params_of(weights), inputs)
+    predictor.predict(inputs)
+    stem = entry["file"].removesuffix("-symbol.json")
+    for i in range(len(entry["outputs"])):
+        want = np.load(FILES / f"{stem}_out{i}.npy")
+        np.testing.assert_allclose(predictor.output(i), want, rtol=1e-4, atol=1e-5)
+
+
+def test_half_types_are_computed_in_float32(library, tmp_path):
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    weights = {"arg:fc_weight": mx.nd.array([[0, 1, 2], [3, 4, 5]], dtype="float16")}
+    weights["arg:fc_bias"] = mx.nd.ones(2, dtype="float16")
+    mx.nd.save(str(tmp_path / "params"), weights)
+    inputs = {"data": np.array([[1, 2, 3]], "float16")}
+    predictor = Predictor(library, net.tojson(), (tmp_path / "params").read_bytes(), inputs)
+    predictor.predict(inputs)
+    assert predictor.output().dtype == "float32"
+    assert predictor.output().tolist() == [[9, 27]]
+
+
+# ---- bad input -----------------------------------------------------------------------------------------------------
+
+
+def lenet():
+    symbol = (FILES / "checkpoint/lenet-symbol.json").read_bytes()
+    return symbol, (FILES / "checkpoint/lenet-0001.params").read_bytes()
+
+
+def test_wrong_calls(library):
+    symbol, params = lenet()
+    data = {"data": np.zeros((1, 1, 28, 28), "float32")}
+    predictor = Predictor(library, symbol, params, data)
+    with pytest.raises(RuntimeError, match="no MXPredForward"):
+        predictor.output()
+    with pytest.raises(RuntimeError, match="'image' is no input; inputs are data, softmax_label"):
+        predictor.predict({"image": data["data"]})
+    with pytest.raises(RuntimeError, match="got 3 elements for 'data' of shape"):
+        predictor.predict({"data": np.zeros(3, "float32")})
+    with pytest.raises(RuntimeError, match="given for 'image', which is no argument"):
+        Predictor(library, symbol, params, {"image": data["data"]})
+    with pytest.raises(RuntimeError, match="neither in param_bytes nor among the inputs"):
+        Predictor(library, symbol, params_of({}), data)
+    with pytest.raises(RuntimeError, match="has shape .* in param_bytes; with these inputs"):
+        Predictor(library, symbol, params, {"data": np.zeros((1, 1, 32, 32), "float32")})
+    with pytest.raises(RuntimeError, match="no operator 'Sonnet' of node 'rhyme'"):
+        Predictor(library, symbol.replace(b'"op": "Convolution"', b'"op": "Sonnet"', 1).replace(b'"conv1"', b'"rhyme"', 1),
+                  params, data)  # fmt: skip
+    handle = predictor.handle
+    predictor.check(library.MXPredFree(handle))
+    for call in (library.MXPredForward, library.MXPredFree):
+        for wrong in (handle, None):
+            assert call(wrong) == -1
+            assert "handle" in library.MXGetLastError().decode()
+    predictor.handle = None
+    assert library.MXPredCreate(None, params, len(params), 1, 0, 0, None, None, None, ctypes.byref(ctypes.c_void_p())) == -1
+
+
+def test_damaged_models(library):
+    """Mutated and cut files are refused, or run; nothing crashes."""
+    symbol, params = lenet()
+    data = {"data": np.zeros((1, 1, 28, 28), "float32")}
+    chosen = random.Random(7)
+    refused = 0
+    for turn in range(400):
+        damaged = [bytearray(symbol), bytearray(params)]
+        file = damaged[turn % 2]
+        if turn % 5 == 0:
+            del file[chosen.randrange(len(file)) :]
+        for _ in range(chosen.randrange(1, 4)):
+            # Numbers and names at the file's ends are what matters; the middle holds weights.
+            place = chosen.randrange(min(len(file), 300)) * chosen.choice((1, -1)) if turn % 4 < 3 else chosen.randrange(len(file) or 1)
+            if file:
+                file[place % len(file)] = chosen.choice((0, 255, chosen.randrange(256), ord("9"), ord("["), ord('"')))
+        try:
+            Predictor(library, bytes(damaged[0]).replace(b"\0", b" "), bytes(damaged[1]), data).predict(data)
+        except RuntimeError as error:
+            assert str(error)
+            refused += 1
+    assert refused > 100
