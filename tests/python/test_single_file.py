@@ -4,6 +4,7 @@
 import ctypes
 import importlib
 import json
+import os
 import pkgutil
 import random
 import struct
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "build/tools/libloomix_single_file.so"
+LIBRARY = Path(os.environ.get("LOOMIX_SINGLE_FILE", ROOT / "build/tools/libloomix_single_file.so"))
 FILES = ROOT / "tests/compat/files"
 TYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool"]
 COMPUTED = ("float32", "int32", "int64", "uint8")  # what the file has loops for
@@ -190,7 +191,12 @@ def test_which_operators_there_are(library):
     missing = set()
     for operator in known:
         node = {"op": operator["name"], "name": "node", "inputs": []}
-        graph = {"nodes": [node], "arg_nodes": [], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}
+        graph = {
+            "nodes": [node],
+            "arg_nodes": [],
+            "heads": [[0, 0, 0]],
+            "attrs": {"mxnet_version": ["int", 10901]},
+        }
         with pytest.raises(RuntimeError) as error:  # each wants inputs, or attributes
             Predictor(library, json.dumps(graph), params_of({}), {}).predict({})
             raise RuntimeError("it runs")
@@ -212,7 +218,9 @@ def test_which_operators_there_are(library):
 )
 def test_models_that_mxnet_wrote(library, model, params, expected):
     inputs = {"data": np.load(FILES / "checkpoint/lenet_images.npy").astype("float32") / 255}
-    predictor = Predictor(library, (FILES / f"{model}-symbol.json").read_bytes(), (FILES / params).read_bytes(), inputs)
+    predictor = Predictor(
+        library, (FILES / f"{model}-symbol.json").read_bytes(), (FILES / params).read_bytes(), inputs
+    )
     predictor.predict(inputs)
     np.testing.assert_allclose(predictor.output(), np.load(FILES / expected), rtol=1e-4, atol=1e-5)
 
@@ -224,7 +232,11 @@ def symbol_entries():
 
 def filled(position, shape):
     """The fill rule of the compatibility files."""
-    return (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32).reshape(shape).astype("float32")
+    return (
+        (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32)
+        .reshape(shape)
+        .astype("float32")
+    )
 
 
 @pytest.mark.parametrize("entry", symbol_entries())
@@ -284,8 +296,8 @@ def test_wrong_calls(library):
     with pytest.raises(RuntimeError, match="has shape .* in param_bytes; with these inputs"):
         Predictor(library, symbol, params, {"data": np.zeros((1, 1, 32, 32), "float32")})
     with pytest.raises(RuntimeError, match="no operator 'Sonnet' of node 'rhyme'"):
-        Predictor(library, symbol.replace(b'"op": "Convolution"', b'"op": "Sonnet"', 1).replace(b'"conv1"', b'"rhyme"', 1),
-                  params, data)  # fmt: skip
+        odd = symbol.replace(b'"op": "Convolution"', b'"op": "Sonnet"', 1).replace(b'"conv1"', b'"rhyme"', 1)
+        Predictor(library, odd, params, data)
     handle = predictor.handle
     predictor.check(library.MXPredFree(handle))
     for call in (library.MXPredForward, library.MXPredFree):
@@ -293,7 +305,12 @@ def test_wrong_calls(library):
             assert call(wrong) == -1
             assert "handle" in library.MXGetLastError().decode()
     predictor.handle = None
-    assert library.MXPredCreate(None, params, len(params), 1, 0, 0, None, None, None, ctypes.byref(ctypes.c_void_p())) == -1
+    assert (
+        library.MXPredCreate(
+            None, params, len(params), 1, 0, 0, None, None, None, ctypes.byref(ctypes.c_void_p())
+        )
+        == -1
+    )
 
 
 def test_damaged_models(library):
@@ -309,9 +326,12 @@ def test_damaged_models(library):
             del file[chosen.randrange(len(file)) :]
         for _ in range(chosen.randrange(1, 4)):
             # Numbers and names at the file's ends are what matters; the middle holds weights.
-            place = chosen.randrange(min(len(file), 300)) * chosen.choice((1, -1)) if turn % 4 < 3 else chosen.randrange(len(file) or 1)
+            end = chosen.randrange(min(len(file), 300) or 1) * chosen.choice((1, -1))
+            place = end if turn % 4 < 3 else chosen.randrange(len(file) or 1)
             if file:
-                file[place % len(file)] = chosen.choice((0, 255, chosen.randrange(256), ord("9"), ord("["), ord('"')))
+                file[place % len(file)] = chosen.choice(
+                    (0, 255, chosen.randrange(256), ord("9"), ord("["), ord('"'))
+                )
         try:
             Predictor(library, bytes(damaged[0]).replace(b"\0", b" "), bytes(damaged[1]), data).predict(data)
         except RuntimeError as error:

@@ -60,7 +60,9 @@ class Gatherer:
         level = level_of(name)
         text = f"// {name}\n{reduced(text, name, own)}"
         if level != "Os":
-            text = f'#pragma GCC push_options\n#pragma GCC optimize("{level}")\n{text}#pragma GCC pop_options\n'
+            text = (
+                f'#pragma GCC push_options\n#pragma GCC optimize("{level}")\n{text}#pragma GCC pop_options\n'
+            )
         self.parts.append(text)
 
 
@@ -75,10 +77,18 @@ CHANGES = {
     "ops/conv/conv_gemm.cc": [(r"\bkernels\(\)", "conv_gemm_kernels()"), (r"\blines\(", "whole_lines(")],
     # Functions of the mathematics library that work on vectors are not everywhere.
     "ops/simd_math.h": [(r"#pragma GCC diagnostic push\n.*?#pragma GCC diagnostic pop\n", "")],
-    "symbol/json_load.cc": [(r"= item\.value\(\)\.get<std::string>\(\)", "= narrowed(item.key(), item.value().get<std::string>())")],
+    "symbol/json_load.cc": [
+        (
+            r"= item\.value\(\)\.get<std::string>\(\)",
+            "= narrowed(item.key(), item.value().get<std::string>())",
+        )
+    ],
     # Arrays of all devices are on the one that there is.
     "ndarray/array_file.cc": [
-        (r"  const int32_t id = (in\.number<int32_t>\(\"the device\"\);).*?\n\}\n", r"  \1\n  return Device::cpu();\n}\n"),
+        (
+            r"  const int32_t id = (in\.number<int32_t>\(\"the device\"\);).*?\n\}\n",
+            r"  \1\n  return Device::cpu();\n}\n",
+        ),
         (r"const int32_t type = (in\.number<int32_t>\(\"the device\"\);)", r"\1"),
         (r"return device\.is_host\(\) \? array : copy_to\(array, device\);", "return array;"),
     ],
@@ -103,7 +113,7 @@ LARGE = {"ops/reduce/reduce_simd.cc", "ops/pool/pooling_simd.cc"}
 
 
 def level_of(name: str) -> str:
-    """How much the compiler makes of a file: all of it of vector loops, less of other kernels. What runs once is to be small."""
+    """How much the compiler makes of a file: all of it of vector loops, less of others; little of what runs once."""
     if name in LARGE:
         return "O2"
     if name.endswith("_simd.cc") or name in {"ops/simd_tile.h", "ops/simd_math.h"}:
@@ -117,8 +127,17 @@ WITHOUT = {
     "ops/table.cc": ["NameChecker"],
     "ops/linear/gemm_cblas.cc": ["matmul_halves"],
     "ndarray/array_file.cc": [
-        "Writer", "write_place", "write_dense", "write_sparse", "write_none", "write_record", "load_arrays",
-        "save_arrays_to_buffer", "save_arrays", "load_array_record", "save_array_record",
+        "Writer",
+        "write_place",
+        "write_dense",
+        "write_sparse",
+        "write_none",
+        "write_record",
+        "load_arrays",
+        "save_arrays_to_buffer",
+        "save_arrays",
+        "load_array_record",
+        "save_array_record",
     ],
     "symbol/json_load.cc": ["Symbol::load"],
     "symbol/control_flow/control_flow.cc": ["infer_gradient", "add_gradient"],
@@ -169,7 +188,9 @@ def without_backward(text: str) -> str:
         begin = max(masked.rfind(mark, 0, match.start()) for mark in ";{}") + 1
         head = text[begin : match.start()]
         # A call whose first name is of a gradient, as a statement of its own.
-        if not re.fullmatch(r"\s*(?:table\.[^()]*\(|[\w:<>, ]+\(\s*table,)\s*", head) or re.match(r"\s*(?:const|return)\b", head):
+        if not re.fullmatch(r"\s*(?:table\.[^()]*\(|[\w:<>, ]+\(\s*table,)\s*", head) or re.match(
+            r"\s*(?:const|return)\b", head
+        ):
             continue
         end = begin
         while masked[end] != ";":
@@ -182,7 +203,9 @@ def registrars(text: str) -> list[str]:
     """Those of register_all that are here, in its order."""
     lists = re.findall(r"\brun\((.*?)\);", (ROOT / "ops/register_all.cc").read_text(), flags=re.DOTALL)
     named = re.findall(r"\w+", " ".join(lists))
-    return [name for name in named if re.search(rf"^void {name}\(OpTable& table\) \{{", text, flags=re.MULTILINE)]
+    return [
+        name for name in named if re.search(rf"^void {name}\(OpTable& table\) \{{", text, flags=re.MULTILINE)
+    ]
 
 
 def main() -> None:
@@ -201,7 +224,9 @@ def main() -> None:
     calls = "".join(f"  {name}(table);\n" for name in registrars(body))
     body += f"namespace loomix::ops {{\nvoid register_all(OpTable& table) {{\n{calls}}}\n}}\n"
     system = "".join(f"#include <{name}>\n" for name in sorted(gatherer.system - OF_ONE_PROCESSOR))
-    system += "".join(f"#if defined(__x86_64__)\n#include <{name}>\n#endif\n" for name in sorted(OF_ONE_PROCESSOR))
+    system += "".join(
+        f"#if defined(__x86_64__)\n#include <{name}>\n#endif\n" for name in sorted(OF_ONE_PROCESSOR)
+    )
     arguments.folder.mkdir(parents=True, exist_ok=True)
     header = (ROOT / "bindings/c/include/loomix/predict.h").read_text()
     (arguments.folder / "loomix_predict.h").write_text(header)

@@ -18,7 +18,11 @@ FILES = Path(__file__).parents[2] / "tests/compat/files"
 
 def filled(position, shape):
     """The fill rule of the compatibility files."""
-    return (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32).reshape(shape).astype("float32")
+    return (
+        (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32)
+        .reshape(shape)
+        .astype("float32")
+    )
 
 
 def params_of(arrays):

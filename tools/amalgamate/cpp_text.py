@@ -12,7 +12,7 @@ PAIRS = {"(": ")", "{": "}", "[": "]"}
 
 
 def blank(text: str) -> str:
-    """The same length, with comments, strings and characters as spaces (their quotes stay), so that brackets can be counted."""
+    """The same length, with comments, strings and characters as spaces between quotes: brackets can be counted."""
 
     def hide(match: re.Match[str]) -> str:
         found = match[0]
@@ -83,7 +83,10 @@ def kind_of(head: str) -> str:
         return "anonymous" if head.endswith("namespace") else "namespace"
     if head.startswith('extern "'):
         return "namespace"
-    if re.search(r"^(template\s*<.*>\s*)?(\[\[\w+\]\]\s*)?(class|struct|union|enum)\b", head, re.DOTALL) and "(" not in head:
+    if (
+        re.search(r"^(template\s*<.*>\s*)?(\[\[\w+\]\]\s*)?(class|struct|union|enum)\b", head, re.DOTALL)
+        and "(" not in head
+    ):
         return "type"
     if head.endswith(("=", "return")) or not re.search(r"\)", head):
         return "value"
@@ -91,13 +94,17 @@ def kind_of(head: str) -> str:
 
 
 def walk_namespaces(
-    text: str, on_function: Callable[[int, int, str], None], on_anonymous: Callable[[int, int, int, str], None]
+    text: str,
+    on_function: Callable[[int, int, str], None],
+    on_anonymous: Callable[[int, int, int, str], None],
 ) -> None:
-    """Tells of functions that stand in named namespaces (where they begin, their opening brace) and of anonymous namespaces (their
-    word, their braces), with the namespace around them."""
+    """Tells of functions that stand in named namespaces (where they begin, their opening brace), and of anonymous
+    namespaces (their word, their braces), with the namespace around them."""
     masked = blank(text)
     # Directives are no part of heads.
-    masked = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), masked, flags=re.MULTILINE)
+    masked = re.sub(
+        r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), masked, flags=re.MULTILINE
+    )
 
     def walk(begin: int, end: int, path: str) -> None:
         start = i = begin
@@ -132,8 +139,8 @@ def edit(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 
 def with_own_names(text: str, name: str) -> str:
-    """Gives a file's anonymous namespaces a name around them, which the file's other functions use: what several files call the same
-    stays apart when they are one."""
+    """Gives a file's anonymous namespaces a name, which the file's other functions use: what several files call the
+    same stays apart when they are one."""
     edits: list[tuple[int, int, str]] = []
     bodies: list[tuple[int, str]] = []
     paths: list[str] = []
@@ -151,7 +158,10 @@ def with_own_names(text: str, name: str) -> str:
         if body < first:
             continue
         known = [p for p in paths if path.startswith(p) or p.startswith(path)]
-        uses = "".join(f" using namespace {p}::{name};" if p != path else f" using namespace {name};" for p in sorted(set(known)))
+        uses = "".join(
+            f" using namespace {p}::{name};" if p != path else f" using namespace {name};"
+            for p in sorted(set(known))
+        )
         edits.append((body + 1, body + 1, uses))
     return edit(text, edits)
 
@@ -162,7 +172,9 @@ def without_functions(text: str, names: list[str]) -> str:
     edits = []
     for name in names:
         found = False
-        for match in re.finditer(rf"^(?=\S)(?:[\w:<>,&* \[\]]*\b)?{re.escape(name)}\b[^;{{}}]*\{{", masked, re.MULTILINE):
+        for match in re.finditer(
+            rf"^(?=\S)(?:[\w:<>,&* \[\]]*\b)?{re.escape(name)}\b[^;{{}}]*\{{", masked, re.MULTILINE
+        ):
             end = closing(masked, match.end() - 1) + 1
             while masked[end : end + 1] in {";", "\n"}:
                 end += 1

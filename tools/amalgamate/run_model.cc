@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   }
   PredictorHandle predictor = nullptr;
   check(MXPredCreate(symbol.c_str(), params.data(), static_cast<int>(params.size()), 1, 0,
-                     static_cast<mx_uint>(keys.size()), keys.data(), bounds.data(), sizes.data(), &predictor));
+                     static_cast<mx_uint>(keys.size()), keys.data(), bounds.data(), sizes.data(),
+                     &predictor));
   for (int i = 4; i < argc; i += 3) {
     const std::string bytes = content(argv[i + 2]);
     std::vector<float> values(bytes.size() / sizeof(float));
@@ -63,7 +64,8 @@ int main(int argc, char** argv) {
     for (mx_uint i = 0; i < axes; ++i) count *= shape[i];
     std::vector<float> values(count);
     check(MXPredGetOutput(predictor, index, values.data(), static_cast<mx_uint>(count)));
-    out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(count * sizeof(float)));
+    out.write(reinterpret_cast<const char*>(values.data()),
+              static_cast<std::streamsize>(count * sizeof(float)));
   }
   check(MXPredFree(predictor));
   return 0;

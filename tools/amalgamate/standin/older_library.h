@@ -38,7 +38,8 @@ from_chars_result real_from_chars(const char* begin, const char* end, T& value) 
   const double read = starts && text.find_first_of("xXpP") == string::npos ? strtod(text.c_str(), &stop) : 0;
   if (stop == nullptr || stop == text.c_str()) return {begin, errc::invalid_argument};
   const char* const after = begin + (stop - text.c_str());
-  if (isinf(static_cast<T>(read)) && text.find_first_of("iI") == string::npos) return {after, errc::result_out_of_range};
+  if (isinf(static_cast<T>(read)) && text.find_first_of("iI") == string::npos)
+    return {after, errc::result_out_of_range};
   value = static_cast<T>(read);
   return {after, errc()};
 }
@@ -98,13 +99,15 @@ auto lower_bound(R&& r, const T& value) {
 }
 template <class R, class Less = std::less<>, class Part = std::identity>
 auto max_element(R&& r, Less less = {}, Part part = {}) {
-  return std::max_element(r.begin(), r.end(),
-                          [&](const auto& a, const auto& b) { return less(std::invoke(part, a), std::invoke(part, b)); });
+  return std::max_element(r.begin(), r.end(), [&](const auto& a, const auto& b) {
+    return less(std::invoke(part, a), std::invoke(part, b));
+  });
 }
 template <class R, class Less = std::less<>, class Part = std::identity>
 auto min_element(R&& r, Less less = {}, Part part = {}) {
-  return std::min_element(r.begin(), r.end(),
-                          [&](const auto& a, const auto& b) { return less(std::invoke(part, a), std::invoke(part, b)); });
+  return std::min_element(r.begin(), r.end(), [&](const auto& a, const auto& b) {
+    return less(std::invoke(part, a), std::invoke(part, b));
+  });
 }
 template <class R, class... Less>
 void sort(R&& r, Less... less) {

@@ -55,7 +55,8 @@ void Team::help() {
       for (int look = 0; look < kLooks && offered_ == 0; ++look) std::this_thread::yield();
       lock.lock();
       if (offered_ == 0 && !stopping_) wake_.wait(lock);
-      else if (std::none_of(jobs_.begin(), jobs_.end(), [](Job* job) { return job->welcome > 0; }) && !stopping_)
+      else if (std::none_of(jobs_.begin(), jobs_.end(), [](Job* job) { return job->welcome > 0; }) &&
+               !stopping_)
         wake_.wait(lock);
       continue;
     }

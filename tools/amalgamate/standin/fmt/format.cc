@@ -30,8 +30,8 @@ void Value::print(std::string_view spec, std::string& to) const {
   }
   pattern += "ll";
   pattern += letter ? spec.back() : kind == Kind::natural ? 'u' : 'd';
-  to.append(buffer, static_cast<size_t>(
-                        std::snprintf(buffer, sizeof buffer, pattern.c_str(), static_cast<long long>(integer))));
+  to.append(buffer, static_cast<size_t>(std::snprintf(buffer, sizeof buffer, pattern.c_str(),
+                                                      static_cast<long long>(integer))));
 }
 
 std::string format_values(std::string_view format, std::initializer_list<Value> values) {
@@ -46,7 +46,8 @@ std::string format_values(std::string_view format, std::initializer_list<Value> 
     } else if (c == '{' && next != values.end()) {
       const size_t end = format.find('}', i);
       const size_t colon = format.substr(i, end - i).find(':');
-      next++->print(colon == std::string_view::npos ? "" : format.substr(i + colon + 1, end - i - colon - 1), text);
+      next++->print(colon == std::string_view::npos ? "" : format.substr(i + colon + 1, end - i - colon - 1),
+                    text);
       i = end;
     } else {
       text += c;

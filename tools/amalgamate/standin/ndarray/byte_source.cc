@@ -21,7 +21,8 @@ int64_t ByteSource::require(int64_t count, int64_t item_bytes, const char* what)
 }
 
 void ByteSource::read(void* destination, int64_t bytes, const char* what) {
-  if (bytes > left()) fail("the file ends inside of {}: {} bytes are needed, {} are left", what, bytes, left());
+  if (bytes > left())
+    fail("the file ends inside of {}: {} bytes are needed, {} are left", what, bytes, left());
   if (bytes > 0) std::memcpy(destination, bytes_.data() + offset_, static_cast<size_t>(bytes));
   offset_ += bytes;
 }

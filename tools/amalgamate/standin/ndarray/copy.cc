@@ -44,15 +44,16 @@ NDArray kept_form(engine::Engine& engine, const NDArray& array) {
   const bool csr = stored.stype() == StorageType::csr;
   const int64_t rows = array.shape()[0], row = rows > 0 ? array.size() / rows : 0;
   const auto put = [&](int64_t item, int64_t place, int64_t count) {
-    convert_elements(static_cast<const char*>(stored.data()) + item * count * size_of(array.dtype()), array.dtype(),
-                     to + place * bytes, dtype, count);
+    convert_elements(static_cast<const char*>(stored.data()) + item * count * size_of(array.dtype()),
+                     array.dtype(), to + place * bytes, dtype, count);
   };
   if (!csr) {
     for (int64_t i = 0; i < stored.count(); ++i) put(i, stored.indices()[i] * row, row);
     return dense;
   }
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t i = stored.indptr()[r]; i < stored.indptr()[r + 1]; ++i) put(i, r * row + stored.indices()[i], 1);
+    for (int64_t i = stored.indptr()[r]; i < stored.indptr()[r + 1]; ++i)
+      put(i, r * row + stored.indices()[i], 1);
   }
   return dense;
 }

@@ -98,8 +98,8 @@ class JsonReader {
     const char* end = begin;
     const char* const last = text_.data() + text_.size();
     bool whole = true;
-    while (end != last && ((*end >= '0' && *end <= '9') || *end == '-' || *end == '+' || *end == '.' || *end == 'e' ||
-                           *end == 'E')) {
+    while (end != last && ((*end >= '0' && *end <= '9') || *end == '-' || *end == '+' || *end == '.' ||
+                           *end == 'e' || *end == 'E')) {
       whole = whole && (*end == '-' || (*end >= '0' && *end <= '9'));
       ++end;
     }

@@ -15,7 +15,16 @@ namespace nlohmann {
 
 class json {
  public:
-  enum class value_t : uint8_t { null, object, array, string, boolean, number_integer, number_unsigned, number_float };
+  enum class value_t : uint8_t {
+    null,
+    object,
+    array,
+    string,
+    boolean,
+    number_integer,
+    number_unsigned,
+    number_float
+  };
   class exception : public loomix::Error {
    public:
     using Error::Error;

@@ -8,7 +8,8 @@
 
 namespace loomix::ops {
 
-inline constexpr const char* kConvPacked = "convolution_packed";  // the kernel that does what ConvClosing says
+inline constexpr const char* kConvPacked =
+    "convolution_packed";  // the kernel that does what ConvClosing says
 
 // What a kernel does to its output while it has it at hand: adds the last input, takes max(x, 0).
 struct ConvClosing {

@@ -49,10 +49,13 @@ class Closer {
   bool is_packed(NodeId id) const {
     const Node& node = graph_[id];
     if (is_closed(id)) return true;
-    if (!node.op || node.op->kernels.empty() || std::string_view(node.op->kernels[0].name) != ops::kConvPacked)
+    if (!node.op || node.op->kernels.empty() ||
+        std::string_view(node.op->kernels[0].name) != ops::kConvPacked)
       return false;
     std::vector<TensorView> in, out;
-    const auto view = [&](ValueRef v) { return TensorView{nullptr, known_.dtypes[place(v)], known_.shapes[place(v)]}; };
+    const auto view = [&](ValueRef v) {
+      return TensorView{nullptr, known_.dtypes[place(v)], known_.shapes[place(v)]};
+    };
     for (const ValueRef& input : graph_.inputs(id)) in.push_back(view(input));
     out.push_back(view({id, 0}));
     const ops::Req req[] = {ops::Req::write};
@@ -60,21 +63,21 @@ class Closer {
     return bool(node.op->kernels[0].support(*node.attrs, spec));
   }
   // What became part of a convolution may be followed by more.
-  bool is_closed(NodeId id) const {
-    return std::find(closed_.begin(), closed_.end(), id) != closed_.end();
-  }
+  bool is_closed(NodeId id) const { return std::find(closed_.begin(), closed_.end(), id) != closed_.end(); }
 
   bool close(NodeId id) {
     const Node& node = graph_[id];
     if (!node.op || node.num_values() != 1) return false;
     const auto inputs = graph_.inputs(id);
-    if (node.op->is_relu && node.op->is_relu(*node.attrs) && graph_[inputs[0].node].op && is_open(inputs[0], false)) {
+    if (node.op->is_relu && node.op->is_relu(*node.attrs) && graph_[inputs[0].node].op &&
+        is_open(inputs[0], false)) {
       at({id, 0}) = at(inputs[0]);
       closed_.push_back(id);
       closings_[static_cast<size_t>(at(inputs[0]).node)].relu = true;
       return true;
     }
-    const bool sums = inputs.size() == 2 && (node.op->name == "elemwise_add" || node.op->name == "broadcast_add");
+    const bool sums =
+        inputs.size() == 2 && (node.op->name == "elemwise_add" || node.op->name == "broadcast_add");
     if (!sums || known_.shapes[place(inputs[0])] != known_.shapes[place(inputs[1])] || inputs[0] == inputs[1])
       return false;
     for (const int i : {0, 1}) {

@@ -22,7 +22,8 @@ decltype(auto) at_node(const Graph& graph, NodeId id, Fn&& fn) {
   }
 }
 
-constexpr int64_t kMostBytes = int64_t{1} << 40;  // of one value: beyond it sizes are a mistake, or would overflow
+constexpr int64_t kMostBytes = int64_t{1}
+                               << 40;  // of one value: beyond it sizes are a mistake, or would overflow
 
 }  // namespace
 
@@ -34,7 +35,8 @@ Program::Program(engine::Engine& engine, Graph graph, Inference known)
       readers_(count_readers(graph_, index_)) {
   check_sizes();
   for (int value = 0; value < index_.size(); ++value)
-    views_.push_back({nullptr, known_.dtypes[static_cast<size_t>(value)], known_.shapes[static_cast<size_t>(value)]});
+    views_.push_back(
+        {nullptr, known_.dtypes[static_cast<size_t>(value)], known_.shapes[static_cast<size_t>(value)]});
   for (NodeId id = 0; id < graph_.size(); ++id) {
     if (graph_[id].is_variable()) variables_.push_back(id);
     else at_node(graph_, id, [&] { add_step(id); });
@@ -49,8 +51,8 @@ void Program::check_sizes() const {
       int64_t bytes = size_of(known_.dtypes[value]);
       for (const int64_t size : known_.shapes[value]) {
         LOOMIX_CHECK(size == 0 || bytes <= kMostBytes / size, MemoryError,
-                     "[predict] a value of node '{}' ({}) has shape {}, which is too large.", graph_.name_of(id),
-                     graph_.op_name(id), known_.shapes[value].to_string());
+                     "[predict] a value of node '{}' ({}) has shape {}, which is too large.",
+                     graph_.name_of(id), graph_.op_name(id), known_.shapes[value].to_string());
         bytes *= size;
       }
     }
@@ -68,7 +70,8 @@ void Program::add_step(NodeId id) {
     const int value = index_(id, i);
     step.out.push_back(value);
     const bool hidden = i >= node.op->count_visible_outputs(*node.attrs);
-    step.req.push_back(hidden && readers_[static_cast<size_t>(value)] == 0 ? ops::Req::null : ops::Req::write);
+    step.req.push_back(hidden && readers_[static_cast<size_t>(value)] == 0 ? ops::Req::null
+                                                                           : ops::Req::write);
   }
   step.saved_views.resize(node.num_saved);
   connect(step);
@@ -203,8 +206,8 @@ Inference infer_all(const Graph& graph, std::span<const TensorView> variables) {
     for (int i = 0; i < graph[id].num_outputs; ++i) {
       const auto value = static_cast<size_t>(index(id, i));
       LOOMIX_CHECK(known.shapes[value].is_known(), ShapeError,
-                   "[predict] the shapes of the inputs do not determine that of node '{}' ({}).", graph.name_of(id),
-                   graph.op_name(id));
+                   "[predict] the shapes of the inputs do not determine that of node '{}' ({}).",
+                   graph.name_of(id), graph.op_name(id));
       if (known.dtypes[value] == DType::unknown) known.dtypes[value] = DType::float32;
     }
   }
@@ -212,13 +215,15 @@ Inference infer_all(const Graph& graph, std::span<const TensorView> variables) {
   return known;
 }
 
-std::vector<NDArray> run_once(engine::Engine& engine, const Graph& graph, std::span<const TensorView> variables) {
+std::vector<NDArray> run_once(engine::Engine& engine, const Graph& graph,
+                              std::span<const TensorView> variables) {
   Program program(engine, graph, infer_all(graph, variables));
   program.plan();
   for (int i = 0; i < program.num_variables(); ++i) program.set(i, variables[static_cast<size_t>(i)]);
   program.run();
   std::vector<NDArray> outputs;
-  for (int i = 0; i < static_cast<int>(graph.outputs.size()); ++i) outputs.push_back(program.take_output(engine, i));
+  for (int i = 0; i < static_cast<int>(graph.outputs.size()); ++i)
+    outputs.push_back(program.take_output(engine, i));
   return outputs;
 }
 

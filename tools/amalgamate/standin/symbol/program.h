@@ -38,7 +38,9 @@ class Program {
   void pack(int variable, SharedConstants& shared);
   void plan();  // after pack()
   void run();
-  const TensorView& output(int i) const { return views_[static_cast<size_t>(outputs_[static_cast<size_t>(i)])]; }
+  const TensorView& output(int i) const {
+    return views_[static_cast<size_t>(outputs_[static_cast<size_t>(i)])];
+  }
   NDArray take_output(engine::Engine& engine, int i) const;  // a copy
 
  private:
@@ -72,6 +74,7 @@ class Program {
 Inference infer_all(const Graph& graph, std::span<const TensorView> variables);
 
 // Runs a graph once.
-std::vector<NDArray> run_once(engine::Engine& engine, const Graph& graph, std::span<const TensorView> variables);
+std::vector<NDArray> run_once(engine::Engine& engine, const Graph& graph,
+                              std::span<const TensorView> variables);
 
 }  // namespace loomix

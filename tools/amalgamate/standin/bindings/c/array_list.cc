@@ -29,7 +29,8 @@ NamedArrays::NamedArrays(std::span<const std::byte> file) {
 }
 
 const NamedArrays::Item& NamedArrays::at(size_t index) const {
-  LOOMIX_CHECK(index < items_.size(), IndexError, "[MXNDListGet] array {} of {} is asked for.", index, items_.size());
+  LOOMIX_CHECK(index < items_.size(), IndexError, "[MXNDListGet] array {} of {} is asked for.", index,
+               items_.size());
   return items_[index];
 }
 

@@ -48,9 +48,11 @@ void check_operators(const Graph& graph) {
   std::string missing;
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].is_unknown())
-      missing += fmt::format("{}'{}' of node '{}'", missing.empty() ? "" : ", ", graph.op_name(id), graph.name_of(id));
+      missing += fmt::format("{}'{}' of node '{}'", missing.empty() ? "" : ", ", graph.op_name(id),
+                             graph.name_of(id));
   }
-  LOOMIX_CHECK(missing.empty(), NotImplementedError, "[MXPredCreate] prediction has no operator {}.", missing);
+  LOOMIX_CHECK(missing.empty(), NotImplementedError, "[MXPredCreate] prediction has no operator {}.",
+               missing);
 }
 
 // Marks what follows from weights alone: `is_weight` says so of variables.
@@ -160,11 +162,11 @@ void Predictor::bind(const InputShapes& shapes) {
   const auto add_weight = [&](const std::string& name, const Shape& shape) {
     const NDArray* const given = model_->weight(name);
     LOOMIX_CHECK(given, ValueError,
-                 "[MXPredCreate] '{}' is neither in param_bytes nor among the inputs; it needs shape {}.", name,
-                 shape.to_string());
+                 "[MXPredCreate] '{}' is neither in param_bytes nor among the inputs; it needs shape {}.",
+                 name, shape.to_string());
     LOOMIX_CHECK(given->shape() == shape, ShapeError,
-                 "[MXPredCreate] '{}' has shape {} in param_bytes; with these inputs the network needs {}.", name,
-                 given->shape().to_string(), shape.to_string());
+                 "[MXPredCreate] '{}' has shape {} in param_bytes; with these inputs the network needs {}.",
+                 name, given->shape().to_string(), shape.to_string());
     arrays.emplace(name, *given);
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -222,7 +224,8 @@ void Predictor::compile(const Arrays& arrays) {
   const std::vector<NDArray> values = constants_of(apart.held, views_of(apart.held));
   for (size_t i = 0; i < values.size(); ++i) computed.emplace(apart.variables[i].get(), values[i]);
 
-  graph = close_convolutions(apart.rest, infer_all(apart.rest, views_of(apart.rest)), engine().context().cores);
+  graph =
+      close_convolutions(apart.rest, infer_all(apart.rest, views_of(apart.rest)), engine().context().cores);
   graph = fuse(graph, table(), infer_all(graph, views_of(graph)));
   Inference known = infer_all(graph, views_of(graph));
   program_.emplace(engine(), std::move(graph), std::move(known));
@@ -258,9 +261,10 @@ void Predictor::set_input(std::string_view name, const void* data, size_t size) 
                "[MXPredSetInput] got {} elements for '{}' of shape {}; expected {}.", size, name,
                input.shape().to_string(), input.size());
   LOOMIX_CHECK(data || size == 0, ValueError, "[MXPredSetInput] data is null.");
-  const auto given = std::find_if(types_.begin(), types_.end(), [&](const auto& item) { return item.first == name; });
-  convert_elements(data, given == types_.end() ? input.dtype() : given->second, input.view().data, input.dtype(),
-                   input.size());
+  const auto given =
+      std::find_if(types_.begin(), types_.end(), [&](const auto& item) { return item.first == name; });
+  convert_elements(data, given == types_.end() ? input.dtype() : given->second, input.view().data,
+                   input.dtype(), input.size());
 }
 
 void Predictor::forward() {
@@ -271,8 +275,8 @@ void Predictor::forward() {
 }
 
 const TensorView& Predictor::output(size_t index) const {
-  LOOMIX_CHECK(index < output_shapes_.size(), IndexError, "[MXPredGetOutput] output {} of {} is asked for.", index,
-               output_shapes_.size());
+  LOOMIX_CHECK(index < output_shapes_.size(), IndexError, "[MXPredGetOutput] output {} of {} is asked for.",
+               index, output_shapes_.size());
   return program_->output(static_cast<int>(index));
 }
 
@@ -281,8 +285,8 @@ void Predictor::copy_output(size_t index, void* data, size_t size) {
   const TensorView& array = output(index);
   LOOMIX_CHECK(ran_, StateError, "[MXPredGetOutput] no MXPredForward has succeeded yet.");
   LOOMIX_CHECK(static_cast<int64_t>(size) == array.size(), ShapeError,
-               "[MXPredGetOutput] got room for {} elements; output {} has shape {}, which are {}.", size, index,
-               array.shape.to_string(), array.size());
+               "[MXPredGetOutput] got room for {} elements; output {} has shape {}, which are {}.", size,
+               index, array.shape.to_string(), array.size());
   LOOMIX_CHECK(data || size == 0, ValueError, "[MXPredGetOutput] data is null.");
   if (size > 0) std::memcpy(data, array.data, static_cast<size_t>(array.bytes()));
 }

@@ -30,8 +30,10 @@ ConvPacked::ConvPacked(const ConvolutionParams& p, const KernelSpec& spec)
   chunk_ = divide_up(divide_up(g.filters, wanted), k.rows) * k.rows;
   chunks_ = divide_up(g.filters, chunk_);
   packed_bytes_ = aligned(static_cast<size_t>(g.groups * g.filters * g.depth()) * sizeof(float));
-  image_bytes_ = padded_ ? aligned(static_cast<size_t>(padded_floats() * g.batch * g.groups + 16) * sizeof(float)) : 0;
-  slot_bytes_ = aligned(static_cast<size_t>((std::min(kConvDepth, g.depth()) + chunk_) * k.width + 64) * sizeof(float));
+  image_bytes_ =
+      padded_ ? aligned(static_cast<size_t>(padded_floats() * g.batch * g.groups + 16) * sizeof(float)) : 0;
+  slot_bytes_ =
+      aligned(static_cast<size_t>((std::min(kConvDepth, g.depth()) + chunk_) * k.width + 64) * sizeof(float));
   scratch_bytes = packed_bytes_ + image_bytes_ + slot_bytes_ * static_cast<size_t>(slots_);
 }
 
@@ -92,12 +94,14 @@ void ConvPacked::run(const ConvolutionParams& p, const KernelArgs& args) const {
     float* const panel = own.as<float>();
     float* const sums = panel + std::min(kConvDepth, g.depth()) * k.width + 32;
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t item = unit / (chunks_ * panels_), chunk = unit / panels_ % chunks_, group = item % g.groups;
+      const int64_t item = unit / (chunks_ * panels_), chunk = unit / panels_ % chunks_,
+                    group = item % g.groups;
       ConvClosing closing = closing_;
       if (closing.add) closing.other = args.in.back().as<float>() + item * g.filters * g.out_size();
       k.panel(g, data + item * item_size, padded_, packed + group * g.filters * g.depth(),
               bias ? bias + group * g.filters : nullptr, unit % panels_ * k.width, chunk * chunk_,
-              std::min(g.filters, (chunk + 1) * chunk_), panel, sums, out + item * g.filters * g.out_size(), closing);
+              std::min(g.filters, (chunk + 1) * chunk_), panel, sums, out + item * g.filters * g.out_size(),
+              closing);
     }
   });
 }

@@ -18,9 +18,9 @@ struct ConvPackedKernels {
   void (*pack_rows)(int64_t count, int64_t depth, const float* from, int64_t row_step, float* to);
   void (*pad)(const ConvGeometry& g, const float* image, int64_t channel, float* to);
   // Adds filters [first_filter, last_filter) for the pixels of a panel: `panel` and `sums` are scratch memory.
-  void (*panel)(const ConvGeometry& g, const float* image, bool padded, const float* packed, const float* bias,
-                int64_t first_pixel, int64_t first_filter, int64_t last_filter, float* panel, float* sums, float* out,
-                const ConvClosing& closing);
+  void (*panel)(const ConvGeometry& g, const float* image, bool padded, const float* packed,
+                const float* bias, int64_t first_pixel, int64_t first_filter, int64_t last_filter,
+                float* panel, float* sums, float* out, const ConvClosing& closing);
 };
 
 class ConvPacked final : public PackedWeight {
@@ -36,7 +36,7 @@ class ConvPacked final : public PackedWeight {
   int64_t padded_floats() const;
 
   const ConvGeometry geometry_;
-  const bool padded_;  // whether the image is copied with zeros around it
+  const bool padded_;                // whether the image is copied with zeros around it
   int64_t panels_, chunks_, chunk_;  // of pixels, of filters, and the filters of a chunk
   size_t packed_bytes_ = 0, image_bytes_ = 0, slot_bytes_ = 0;
   int slots_;
@@ -44,6 +44,7 @@ class ConvPacked final : public PackedWeight {
   ConvClosing closing_;
 };
 
-inline constexpr int64_t kConvDepth = 256;  // of a piece: with its panel it takes half of a second cache at most
+inline constexpr int64_t kConvDepth =
+    256;  // of a piece: with its panel it takes half of a second cache at most
 
 }  // namespace loomix::ops

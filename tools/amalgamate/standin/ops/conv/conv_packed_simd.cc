@@ -72,7 +72,8 @@ int cut_runs(const ConvGeometry& g, const Padded& padded, int64_t first, int64_t
 
 // One row of a panel. Of a padded image, which has room behind it, up to seven floats too many are copied; the next run, or the next
 // row, writes over them.
-void unfold_row(const Run* runs, int count, const float* from, int64_t stride, bool padded, int64_t used, float* to) {
+void unfold_row(const Run* runs, int count, const float* from, int64_t stride, bool padded, int64_t used,
+                float* to) {
   for (int i = 0; i < count; ++i) {
     const float* source = from + runs[i].base;
     float* run = to + runs[i].at;
@@ -94,8 +95,8 @@ class Taps {
  public:
   Taps(const ConvGeometry& g, const Padded& padded) : g_(g), padded_(padded) {}
   int64_t next() {
-    const int64_t offset = channel_ * padded_.plane +
-                           padded_.offset(z_ * g_.dilate[0], y_ * g_.dilate[1], x_ * g_.dilate[2]);
+    const int64_t offset =
+        channel_ * padded_.plane + padded_.offset(z_ * g_.dilate[0], y_ * g_.dilate[1], x_ * g_.dilate[2]);
     if (++x_ == g_.kernel[2]) {
       x_ = 0;
       if (++y_ == g_.kernel[1]) {
@@ -115,7 +116,8 @@ class Taps {
   int64_t channel_ = 0, z_ = 0, y_ = 0, x_ = 0;
 };
 
-void write_out(const float* sums, int64_t rows, int64_t used, float* out, int64_t pixels, const ConvClosing& closing) {
+void write_out(const float* sums, int64_t rows, int64_t used, float* out, int64_t pixels,
+               const ConvClosing& closing) {
   for (int64_t r = 0; r < rows; ++r, sums += kTileWidth, out += pixels) {
     const float* other = closing.add ? closing.other + (out - closing.start) : nullptr;
     if (other) {
@@ -132,8 +134,8 @@ void write_out(const float* sums, int64_t rows, int64_t used, float* out, int64_
 }
 
 void panel(const ConvGeometry& g, const float* image, bool is_padded, const float* packed, const float* bias,
-           int64_t first_pixel, int64_t first_filter, int64_t last_filter, float* panel, float* sums, float* out,
-           const ConvClosing& given) {
+           int64_t first_pixel, int64_t first_filter, int64_t last_filter, float* panel, float* sums,
+           float* out, const ConvClosing& given) {
   const Padded padded(g, is_padded);
   const int64_t pixels = g.out_size(), depth = g.depth();
   const int64_t used = pixels - first_pixel < kTileWidth ? pixels - first_pixel : kTileWidth;
@@ -151,8 +153,8 @@ void panel(const ConvGeometry& g, const float* image, bool is_padded, const floa
     for (int64_t f = first_filter; f < last_filter; f += kTileRows, weight += kTileRows * part) {
       const int64_t rows = last_filter - f < kTileRows ? last_filter - f : kTileRows;
       float* const to = sums + (f - first_filter) * kTileWidth;
-      tile_any(rows, used, part, weight, 1, rows, panel, kTileWidth, to, kTileWidth, bias ? bias + f : nullptr,
-               first > 0);
+      tile_any(rows, used, part, weight, 1, rows, panel, kTileWidth, to, kTileWidth,
+               bias ? bias + f : nullptr, first > 0);
       if (last) write_out(to, rows, used, out + f * pixels + first_pixel, pixels, closing);
     }
   }

@@ -10,8 +10,8 @@ namespace {
 
 template <class P>
 void convolution_cpu(const P& p, const KernelArgs& args) {
-  conv_forward_cpu(geometry_of(p, ConvPass::forward, args.in, args.out), operands_of(p, ConvPass::forward, args.in),
-                   args);
+  conv_forward_cpu(geometry_of(p, ConvPass::forward, args.in, args.out),
+                   operands_of(p, ConvPass::forward, args.in), args);
 }
 
 template <class P>
@@ -22,7 +22,8 @@ void add_convolution(OpTable& table, const char* op) {
 }
 
 void deconvolution_cpu(const DeconvolutionParams& p, const KernelArgs& args) {
-  conv_data_cpu(geometry_of(p, ConvPass::data, args.in, args.out), operands_of(p, ConvPass::data, args.in), args);
+  conv_data_cpu(geometry_of(p, ConvPass::data, args.in, args.out), operands_of(p, ConvPass::data, args.in),
+                args);
 }
 
 }  // namespace

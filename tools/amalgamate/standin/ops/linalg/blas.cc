@@ -10,10 +10,10 @@
 namespace loomix::ops {
 
 namespace LOOMIX_ISA_NAMESPACE {
-void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b,
-          int64_t ldb, float beta, float* c, int64_t ldc);
-void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda, const float* x,
-          float beta, float* y);
+void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+          const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
+void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda,
+          const float* x, float beta, float* y);
 }  // namespace LOOMIX_ISA_NAMESPACE
 
 namespace {
@@ -50,8 +50,8 @@ void solve_line(const Triangle& t, float alpha, float* x, int64_t step) {
 }
 
 template <class Line>
-void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, int64_t m, int64_t n, const float* a, int64_t lda,
-               float* b, int64_t ldb, Line&& line) {
+void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, int64_t m, int64_t n, const float* a,
+               int64_t lda, float* b, int64_t ldb, Line&& line) {
   const bool left = side == CblasLeft;
   // X op(A) is op(A)^T X^T: its lines are rows.
   const Triangle t{a, left ? m : n, lda, uplo == CblasLower, left == (ta == CblasTrans)};
@@ -60,9 +60,11 @@ void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, int64_t m, 
 
 }  // namespace
 
-void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, float alpha,
-                 const float* a, blasint lda, const float* b, blasint ldb, float beta, float* c, blasint ldc) {
-  LOOMIX_ISA_NAMESPACE::gemm(ta == CblasTrans, tb == CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
+                 float alpha, const float* a, blasint lda, const float* b, blasint ldb, float beta, float* c,
+                 blasint ldc) {
+  LOOMIX_ISA_NAMESPACE::gemm(ta == CblasTrans, tb == CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                             ldc);
 }
 
 void cblas_sgemv(CBLAS_ORDER, CBLAS_TRANSPOSE ta, blasint rows, blasint columns, float alpha, const float* a,
@@ -70,14 +72,14 @@ void cblas_sgemv(CBLAS_ORDER, CBLAS_TRANSPOSE ta, blasint rows, blasint columns,
   LOOMIX_ISA_NAMESPACE::gemv(ta == CblasTrans, rows, columns, alpha, a, lda, x, beta, y);
 }
 
-void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m, blasint n,
-                 float alpha, const float* a, blasint lda, float* b, blasint ldb) {
+void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
+                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
   each_line(side, uplo, ta, m, n, a, lda, b, ldb,
             [alpha](const Triangle& t, float* x, int64_t step) { multiply_line(t, alpha, x, step); });
 }
 
-void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m, blasint n,
-                 float alpha, const float* a, blasint lda, float* b, blasint ldb) {
+void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
+                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
   each_line(side, uplo, ta, m, n, a, lda, b, ldb,
             [alpha](const Triangle& t, float* x, int64_t step) { solve_line(t, alpha, x, step); });
 }
@@ -136,8 +138,8 @@ void reflect(int64_t rows, const float* v, double tau, float* column) {
 
 }  // namespace
 
-void sgeqrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, float* tau, float*, const blasint*,
-             blasint* info) {
+void sgeqrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, float* tau, float*,
+             const blasint*, blasint* info) {
   *info = 0;
   for (int64_t j = 0; j < std::min(*m, *n); ++j) {
     float* v = a + j * *lda + j;
@@ -154,8 +156,8 @@ void sgeqrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, f
   }
 }
 
-void sorgqr_(const blasint* m, const blasint* n, const blasint* k, float* a, const blasint* lda, const float* tau,
-             float*, const blasint*, blasint* info) {
+void sorgqr_(const blasint* m, const blasint* n, const blasint* k, float* a, const blasint* lda,
+             const float* tau, float*, const blasint*, blasint* info) {
   *info = 0;
   for (int64_t j = *k - 1; j >= 0; --j) {
     float* v = a + j * *lda + j;
@@ -204,7 +206,8 @@ void ssyevd_(const char*, const char*, const blasint* order, float* a, const bla
   }
   std::vector<int64_t> by_value(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) by_value[i] = i;
-  std::sort(by_value.begin(), by_value.end(), [&](int64_t i, int64_t j) { return s[i * n + i] < s[j * n + j]; });
+  std::sort(by_value.begin(), by_value.end(),
+            [&](int64_t i, int64_t j) { return s[i * n + i] < s[j * n + j]; });
   for (int64_t i = 0; i < n; ++i) {
     w[i] = static_cast<float>(s[by_value[i] * n + by_value[i]]);
     for (int64_t j = 0; j < n; ++j) a[i * *lda + j] = static_cast<float>(v[by_value[i] * n + j]);
@@ -212,7 +215,8 @@ void ssyevd_(const char*, const char*, const blasint* order, float* a, const bla
 }
 
 // In columns: a[i + j * lda].
-void sgetrf_(const blasint* m, const blasint* order, float* a, const blasint* lda, blasint* pivots, blasint* info) {
+void sgetrf_(const blasint* m, const blasint* order, float* a, const blasint* lda, blasint* pivots,
+             blasint* info) {
   const int64_t rows = *m, n = *order, ld = *lda;
   *info = 0;
   for (int64_t j = 0; j < std::min(rows, n); ++j) {
@@ -233,8 +237,8 @@ void sgetrf_(const blasint* m, const blasint* order, float* a, const blasint* ld
   }
 }
 
-void sgetri_(const blasint* order, float* a, const blasint* lda, const blasint* pivots, float*, const blasint*,
-             blasint* info) {
+void sgetri_(const blasint* order, float* a, const blasint* lda, const blasint* pivots, float*,
+             const blasint*, blasint* info) {
   const int64_t n = *order, ld = *lda;
   std::vector<double> inverse(static_cast<size_t>(n * n));
   *info = 0;

@@ -17,24 +17,26 @@ enum CBLAS_UPLO { CblasUpper, CblasLower };
 enum CBLAS_DIAG { CblasNonUnit };
 enum CBLAS_SIDE { CblasLeft, CblasRight };
 
-void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, float alpha,
-                 const float* a, blasint lda, const float* b, blasint ldb, float beta, float* c, blasint ldc);
+void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
+                 float alpha, const float* a, blasint lda, const float* b, blasint ldb, float beta, float* c,
+                 blasint ldc);
 void cblas_sgemv(CBLAS_ORDER, CBLAS_TRANSPOSE ta, blasint rows, blasint columns, float alpha, const float* a,
                  blasint lda, const float* x, blasint, float beta, float* y, blasint);
-void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m, blasint n,
-                 float alpha, const float* a, blasint lda, float* b, blasint ldb);
-void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m, blasint n,
-                 float alpha, const float* a, blasint lda, float* b, blasint ldb);
+void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
+                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb);
+void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
+                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb);
 
 void spotrf_(const char*, const blasint* n, float* a, const blasint* lda, blasint* info, size_t);
 void spotri_(const char*, const blasint* n, float* a, const blasint* lda, blasint* info, size_t);
-void sgeqrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, float* tau, float*, const blasint*,
-             blasint* info);
-void sorgqr_(const blasint* m, const blasint* n, const blasint* k, float* a, const blasint* lda, const float* tau,
-             float*, const blasint*, blasint* info);
+void sgeqrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, float* tau, float*,
+             const blasint*, blasint* info);
+void sorgqr_(const blasint* m, const blasint* n, const blasint* k, float* a, const blasint* lda,
+             const float* tau, float*, const blasint*, blasint* info);
 void ssyevd_(const char*, const char*, const blasint* n, float* a, const blasint* lda, float* w, float*,
              const blasint*, blasint*, const blasint*, blasint* info, size_t, size_t);
-void sgetrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, blasint* pivots, blasint* info);
+void sgetrf_(const blasint* m, const blasint* n, float* a, const blasint* lda, blasint* pivots,
+             blasint* info);
 void sgetri_(const blasint* n, float* a, const blasint* lda, const blasint* pivots, float*, const blasint*,
              blasint* info);
 

@@ -9,8 +9,8 @@
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
-constexpr int64_t kDepth = 256;             // of a piece
-constexpr int64_t kRows = 8 * kTileRows;    // of a piece of A
+constexpr int64_t kDepth = 256;           // of a piece
+constexpr int64_t kRows = 8 * kTileRows;  // of a piece of A
 
 struct Piece {
   int64_t rows, columns, depth;
@@ -38,7 +38,8 @@ void pack_b(const Piece& p, const float* b, int64_t depth_step, int64_t column_s
 }
 
 void multiply_panel(const Piece& p, const float* a, const float* b, float* c, int64_t ldc, bool add) {
-  for (int64_t first = 0; first < p.rows; first += kTileRows, a += kTileRows * p.depth, c += kTileRows * ldc) {
+  for (int64_t first = 0; first < p.rows;
+       first += kTileRows, a += kTileRows * p.depth, c += kTileRows * ldc) {
     const int64_t rows = std::min<int64_t>(kTileRows, p.rows - first);
     if (p.columns == kTileWidth) {
       tile_rows<kVectors>(rows, p.depth, a, 1, rows, b, kTileWidth, c, ldc, nullptr, add);
@@ -54,8 +55,8 @@ void multiply_panel(const Piece& p, const float* a, const float* b, float* c, in
 }
 
 // y = alpha A x + beta y; each row of A is one sum.
-void gemv_rows(int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda, const float* x, float beta,
-               float* y) {
+void gemv_rows(int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda, const float* x,
+               float beta, float* y) {
   for (int64_t i = 0; i < rows; ++i, a += lda) {
     Vector sums[2] = {};
     int64_t j = 0;
@@ -73,8 +74,8 @@ void gemv_rows(int64_t rows, int64_t columns, float alpha, const float* a, int64
 
 }  // namespace
 
-void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b,
-          int64_t ldb, float beta, float* c, int64_t ldc) {
+void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+          const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   for (int64_t i = 0; beta != 1 && i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0.0f : beta * c[i * ldc + j];
   }
@@ -84,18 +85,20 @@ void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
     Piece piece{0, 0, std::min(kDepth, k - depth)};
     for (int64_t row = 0; row < m; row += kRows) {
       piece.rows = std::min(kRows, m - row);
-      pack_a(piece, ta ? a + depth * lda + row : a + row * lda + depth, ta ? 1 : lda, ta ? lda : 1, alpha, packed_a);
+      pack_a(piece, ta ? a + depth * lda + row : a + row * lda + depth, ta ? 1 : lda, ta ? lda : 1, alpha,
+             packed_a);
       for (int64_t column = 0; column < n; column += kTileWidth) {
         piece.columns = std::min<int64_t>(kTileWidth, n - column);
-        pack_b(piece, tb ? b + column * ldb + depth : b + depth * ldb + column, tb ? 1 : ldb, tb ? ldb : 1, packed_b);
+        pack_b(piece, tb ? b + column * ldb + depth : b + depth * ldb + column, tb ? 1 : ldb, tb ? ldb : 1,
+               packed_b);
         multiply_panel(piece, packed_a, packed_b, c + row * ldc + column, ldc, true);
       }
     }
   }
 }
 
-void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda, const float* x,
-          float beta, float* y) {
+void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda,
+          const float* x, float beta, float* y) {
   if (!transposed) return gemv_rows(rows, columns, alpha, a, lda, x, beta, y);
   for (int64_t j = 0; j < columns; ++j) y[j] = beta == 0 ? 0.0f : beta * y[j];
   for (int64_t i = 0; i < rows; ++i, a += lda) {

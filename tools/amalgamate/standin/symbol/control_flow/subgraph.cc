@@ -8,8 +8,10 @@ namespace loomix {
 Subgraph::Subgraph(std::vector<SymbolOutput> heads) : graph_(Symbol(std::move(heads)).graph()) {
   for (NodeId id = 0; id < graph_.size(); ++id) {
     if (graph_[id].is_variable()) ++num_inputs_;
-    LOOMIX_CHECK(!graph_[id].is_unknown(), NotImplementedError, "[Subgraph] node '{}' needs the operator '{}', which "
-                 "prediction does not have.", graph_.name_of(id), graph_.op_name(id));
+    LOOMIX_CHECK(!graph_[id].is_unknown(), NotImplementedError,
+                 "[Subgraph] node '{}' needs the operator '{}', which "
+                 "prediction does not have.",
+                 graph_.name_of(id), graph_.op_name(id));
   }
   for (const ValueRef& output : graph_.outputs) {
     const Node& node = graph_[output.node];
