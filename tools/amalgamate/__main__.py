@@ -108,14 +108,14 @@ CHANGES = {
 
 # Kernels that many networks spend time in, beside the vector loops.
 WARM = {"activation", "conv", "fused", "norm", "pool", "rnn", "softmax"}
-# Vector loops in very many variants.
-LARGE = {"ops/reduce/reduce_simd.cc", "ops/pool/pooling_simd.cc"}
+# Vector loops in so many variants that they would take much of the file.
+LARGE = {"ops/reduce/reduce_simd.cc": "Os", "ops/pool/pooling_simd.cc": "O2", "ops/softmax/softmax_simd.cc": "O2"}
 
 
 def level_of(name: str) -> str:
     """How much the compiler makes of a file: all of it of vector loops, less of others; little of what runs once."""
     if name in LARGE:
-        return "O2"
+        return LARGE[name]
     if name.endswith("_simd.cc") or name in {"ops/simd_tile.h", "ops/simd_math.h"}:
         return "O3"
     warm = name.endswith("_cpu.cc") and name.split("/")[1] in WARM
