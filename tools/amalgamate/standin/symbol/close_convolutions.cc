@@ -2,6 +2,7 @@
 #include "symbol/close_convolutions.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -65,12 +66,17 @@ class Closer {
   // What became part of a convolution may be followed by more.
   bool is_closed(NodeId id) const { return std::find(closed_.begin(), closed_.end(), id) != closed_.end(); }
 
+  static bool is_relu(const Node& node) {
+    if (!node.op->clamp) return false;
+    const std::optional<ops::Clamp> clamp = node.op->clamp(*node.attrs);
+    return clamp && clamp->is_relu();
+  }
+
   bool close(NodeId id) {
     const Node& node = graph_[id];
     if (!node.op || node.num_values() != 1) return false;
     const auto inputs = graph_.inputs(id);
-    if (node.op->is_relu && node.op->is_relu(*node.attrs) && graph_[inputs[0].node].op &&
-        is_open(inputs[0], false)) {
+    if (is_relu(node) && graph_[inputs[0].node].op && is_open(inputs[0], false)) {
       at({id, 0}) = at(inputs[0]);
       closed_.push_back(id);
       closings_[static_cast<size_t>(at(inputs[0]).node)].relu = true;

@@ -13,7 +13,7 @@ engine::Engine& engine() {
 }
 
 const ops::OpTable& table() {
-  static const ops::OpTable& made = [] -> const ops::OpTable& {
+  static const ops::OpTable& made = []() -> const ops::OpTable& {
     auto& all = *std::make_unique<ops::OpTable>().release();
     ops::register_all(all);
     control_flow::register_operators(all);

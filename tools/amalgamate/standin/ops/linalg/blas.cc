@@ -9,13 +9,6 @@
 // BLAS and LAPACK in plain loops, but for products. Sums are doubles.
 namespace loomix::ops {
 
-namespace LOOMIX_ISA_NAMESPACE {
-void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
-          const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
-void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda,
-          const float* x, float beta, float* y);
-}  // namespace LOOMIX_ISA_NAMESPACE
-
 namespace {
 
 // A triangular matrix op(A), and one row or column of B at a time.
@@ -63,13 +56,13 @@ void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, int64_t m, 
 void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
                  float alpha, const float* a, blasint lda, const float* b, blasint ldb, float beta, float* c,
                  blasint ldc) {
-  LOOMIX_ISA_NAMESPACE::gemm(ta == CblasTrans, tb == CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                             ldc);
+  best_loops<BlasLoops>().gemm(ta == CblasTrans, tb == CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                               ldc);
 }
 
 void cblas_sgemv(CBLAS_ORDER, CBLAS_TRANSPOSE ta, blasint rows, blasint columns, float alpha, const float* a,
                  blasint lda, const float* x, blasint, float beta, float* y, blasint) {
-  LOOMIX_ISA_NAMESPACE::gemv(ta == CblasTrans, rows, columns, alpha, a, lda, x, beta, y);
+  best_loops<BlasLoops>().gemv(ta == CblasTrans, rows, columns, alpha, a, lda, x, beta, y);
 }
 
 void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,

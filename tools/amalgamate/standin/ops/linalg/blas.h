@@ -10,6 +10,14 @@
 // What the operators call of BLAS and LAPACK, with their names and arguments, for float32 and row-major BLAS.
 namespace loomix::ops {
 
+// What is compiled for vectors: C = alpha op(A) op(B) + beta C, and y = alpha op(A) x + beta y, row-major.
+struct BlasLoops {
+  void (*gemm)(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+               const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
+  void (*gemv)(bool transposed, int64_t rows, int64_t columns, float alpha, const float* a, int64_t lda,
+               const float* x, float beta, float* y);
+};
+
 using blasint = int32_t;
 enum CBLAS_ORDER { CblasRowMajor };
 enum CBLAS_TRANSPOSE { CblasNoTrans, CblasTrans };

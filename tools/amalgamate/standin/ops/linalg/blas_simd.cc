@@ -72,8 +72,6 @@ void gemv_rows(int64_t rows, int64_t columns, float alpha, const float* a, int64
   }
 }
 
-}  // namespace
-
 void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
           const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   for (int64_t i = 0; beta != 1 && i < m; ++i) {
@@ -105,6 +103,14 @@ void gemv(bool transposed, int64_t rows, int64_t columns, float alpha, const flo
     const float factor = alpha * x[i];
     for (int64_t j = 0; j < columns; ++j) y[j] += factor * a[j];
   }
+}
+
+}  // namespace
+
+template <>
+const BlasLoops& compiled_loops() {
+  static const BlasLoops loops = {gemm, gemv};
+  return loops;
 }
 
 }  // namespace loomix::ops::LOOMIX_ISA_NAMESPACE
