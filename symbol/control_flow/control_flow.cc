@@ -68,7 +68,7 @@ void check(ForeachParams& p) {
   constexpr std::string_view kWho = "_foreach";
   const Subgraph& body = *p.graphs[0];
   check_outputs(kWho, body, p.num_outputs);
-  const int states = p.num_outputs - p.num_out_data, inputs = p.num_inputs();
+  const int states = p.num_outputs - std::max(p.num_out_data, 0), inputs = p.num_inputs();
   LOOMIX_CHECK(p.num_out_data >= 0 && states >= 0, ValueError,
                "[_foreach] num_out_data={} of {} outputs; expected 0 to {}.", p.num_out_data, p.num_outputs,
                p.num_outputs);
@@ -88,7 +88,7 @@ void check(ForeachParams& p) {
 
 void check(WhileParams& p) {
   constexpr std::string_view kWho = "_while_loop";
-  const int variables = p.num_outputs - p.num_out_data, inputs = p.num_inputs();
+  const int variables = p.num_outputs - std::max(p.num_out_data, 0), inputs = p.num_inputs();
   check_outputs(kWho, *p.graphs[0], 1);
   check_outputs(kWho, *p.graphs[1], p.num_outputs);
   LOOMIX_CHECK(p.num_out_data >= 0 && variables >= 1 && p.max_iterations >= 0, ValueError,

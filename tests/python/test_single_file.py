@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = Path(os.environ.get("LOOMIX_SINGLE_FILE", ROOT / "build/tools/libloomix_single_file.so"))
+LIBRARY = Path(os.environ.get("SINGLE_FILE_LIBRARY", ROOT / "build/tools/libloomix_single_file.so"))
 FILES = ROOT / "tests/compat/files"
 TYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool"]
 COMPUTED = ("float32", "int32", "int64", "uint8")  # what the file has loops for

@@ -109,6 +109,10 @@ auto min_element(R&& r, Less less = {}, Part part = {}) {
     return less(std::invoke(part, a), std::invoke(part, b));
   });
 }
+template <class R>
+void reverse(R&& r) {
+  std::reverse(r.begin(), r.end());
+}
 template <class R, class... Less>
 void sort(R&& r, Less... less) {
   std::sort(r.begin(), r.end(), less...);
