@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The single file of tools/amalgamate beside the full library, and with models that MXNet wrote."""
 
+import concurrent.futures
 import ctypes
 import importlib
 import json
@@ -269,6 +270,32 @@ def test_half_types_are_computed_in_float32(library, tmp_path):
     predictor.predict(inputs)
     assert predictor.output().dtype == "float32"
     assert predictor.output().tolist() == [[9, 27]]
+
+
+def test_predictors_of_one_model_on_many_threads(library):
+    symbol, params = lenet()
+    images = np.load(FILES / "checkpoint/lenet_images.npy").astype("float32")[:8] / 255
+    want = np.load(FILES / "checkpoint/lenet_prob.npy")[:8]
+    count = 16
+    handles = (ctypes.c_void_p * count)()
+    bounds, sizes = numbers([0, 4]), numbers(images.shape)
+    given = (symbol, params, len(params), 1, 0, 1, texts(["data"]), bounds, sizes, count, handles)
+    assert library.MXPredCreateMultiThread(*given) == 0
+
+    def work(handle):
+        own = ctypes.c_void_p(handle)
+        result = np.empty((8, 10), "float32")
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (images, result)]
+        for _ in range(20):
+            assert library.MXPredSetInput(own, b"data", pointers[0], images.size) == 0
+            assert library.MXPredForward(own) == 0
+            assert library.MXPredGetOutput(own, 0, pointers[1], result.size) == 0
+            np.testing.assert_allclose(result, want, rtol=1e-4, atol=1e-5)
+        assert library.MXPredFree(own) == 0
+        return True
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        assert all(pool.map(work, handles))
 
 
 # ---- bad input -----------------------------------------------------------------------------------------------------
