@@ -109,7 +109,11 @@ CHANGES = {
 # Kernels that many networks spend time in, beside the vector loops.
 WARM = {"activation", "conv", "fused", "norm", "pool", "rnn", "softmax"}
 # Vector loops in so many variants that they would take much of the file.
-LARGE = {"ops/reduce/reduce_simd.cc": "Os", "ops/pool/pooling_simd.cc": "O2", "ops/softmax/softmax_simd.cc": "O2"}
+LARGE = {
+    "ops/reduce/reduce_simd.cc": "Os",
+    "ops/pool/pooling_simd.cc": "O2",
+    "ops/softmax/softmax_simd.cc": "O2",
+}
 
 
 def level_of(name: str) -> str:
