@@ -23,7 +23,12 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Prediction with Loomix in one file. Written by tools/amalgamate from Loomix's sources; change those.
 // c++ -std=c++20 -O3 -march=native -c loomix_predict.cc
 #include "loomix_predict.h"
+// What is left out leaves names unused.
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-value"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #pragma GCC optimize("Os")
 """
 
