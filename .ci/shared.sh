@@ -120,13 +120,17 @@ build_fuzzers() { # that of prediction in the folder of the job `asan`, which ne
     cmake --build build/fuzz --target fuzz_record fuzz_decode >>"$results/fuzz.log" || { tail -n 30 "$results/fuzz.log"; return 1; }
   configure_sanitized asan && cmake --build --preset asan --target fuzz_predict
 }
-fuzz() { # fuzz SECONDS: all fuzzers at once, so long
+# Those of files so long; that of prediction, which runs all operators, so often, from the same start: what it finds must not
+# depend on the machine's speed. `.ci/long fuzz` lets it run for a time, too.
+fuzz() { # fuzz SECONDS [RUNS]: all fuzzers at once
   local -A inputs=([record]=tests/compat/files/record [decode]=tests/cpp/io/images [predict]=tests/cpp/predict/seeds)
   local -A longest=([record]=4096 [decode]=8192 [predict]=8192) folders=([predict]=build-asan) running=()
   local name
+  local -A limits=([record]="-max_total_time=$1" [decode]="-max_total_time=$1" [predict]="-max_total_time=$1")
+  [ -z "${2:-}" ] || limits[predict]="-seed=1 -runs=$2"
   for name in "${!inputs[@]}"; do
     mkdir -p "build/fuzz/$name"
-    OMP_NUM_THREADS=1 nice "${folders[$name]:-build/fuzz}/tests/fuzz_$name" -max_total_time="$1" -max_len="${longest[$name]}" -timeout=20 \
+    OMP_NUM_THREADS=1 nice "${folders[$name]:-build/fuzz}/tests/fuzz_$name" ${limits[$name]} -max_len="${longest[$name]}" -timeout=20 \
       "build/fuzz/$name" "${inputs[$name]}" >"$results/fuzz_$name.log" 2>&1 &
     running[$name]=$!
   done

@@ -6,6 +6,7 @@
 #include "ops/contrib/contrib.h"
 #include "ops/first_noted.h"
 #include "ops/table.h"
+#include "ops/whole_number.h"
 
 // A mark's intensity between events is lda + alpha beta s(t), where s decays as exp(-beta t) and grows by 1 at each event
 // of the mark. The log likelihood sums log intensities at events and subtracts the integrals of all intensities. Marks only
@@ -74,7 +75,7 @@ bool follow(const Inputs<T>& in, int64_t n, Mark* memory, double& log_likelihood
     memory[k] = Mark{double(in.lda[n * in.marks + k]), double(in.alpha[k]), double(in.beta[k]),
                      double(in.state[n * in.marks + k])};
   }
-  const auto length = static_cast<int64_t>(in.lengths[n]);
+  const auto length = whole_number(in.lengths[n]);
   if (!(in.lengths[n] >= 0) || length > in.time) return false;
   double now = 0;
   log_likelihood = 0;

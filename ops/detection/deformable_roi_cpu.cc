@@ -7,6 +7,7 @@
 #include "ops/detection/roi.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
+#include "ops/whole_number.h"
 
 namespace loomix::ops {
 namespace {
@@ -30,7 +31,7 @@ struct Pooling {
 
   int64_t image(int64_t roi) const {
     const A number = static_cast<A>(rois[roi * 5]);
-    return number < 0 ? -1 : static_cast<int64_t>(number);
+    return number < 0 ? -1 : whole_number(number);
   }
   int64_t group(int64_t i) const {
     return std::min<int64_t>(i * p.group_size / p.pooled_size, p.group_size - 1);

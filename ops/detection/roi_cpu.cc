@@ -7,6 +7,7 @@
 #include "ops/detection/roi.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
+#include "ops/whole_number.h"
 
 namespace loomix::ops {
 namespace {
@@ -59,7 +60,7 @@ struct Box {
   Axis rows, columns;
   template <class T>
   Box(const T* roi, A scale, int64_t height, int64_t width)
-      : image(static_cast<A>(roi[0]) < 0 ? -1 : static_cast<int64_t>(static_cast<A>(roi[0]))),
+      : image(static_cast<A>(roi[0]) < 0 ? -1 : whole_number(static_cast<A>(roi[0]))),
         rows(static_cast<A>(roi[2]), static_cast<A>(roi[4]), scale, height),
         columns(static_cast<A>(roi[1]), static_cast<A>(roi[3]), scale, width) {}
 };
@@ -97,7 +98,7 @@ PointGrid<Accum<T>> grid_of(const ROIAlignParams& p, const T* roi) {
   PointGrid<A> grid;
   const A scale = static_cast<A>(p.spatial_scale), offset = p.aligned ? A(0.5) : A{0};
   if (static_cast<A>(roi[0]) < 0) return grid;
-  grid.image = static_cast<int64_t>(static_cast<A>(roi[0]));
+  grid.image = whole_number(static_cast<A>(roi[0]));
   grid.left = static_cast<A>(roi[1]) * scale - offset;
   grid.top = static_cast<A>(roi[2]) * scale - offset;
   A width = static_cast<A>(roi[3]) * scale - offset - grid.left;
@@ -116,7 +117,7 @@ PointGrid<Accum<T>> grid_of(const RROIAlignParams& p, const T* roi) {
   PointGrid<A> grid;
   const A scale = static_cast<A>(p.spatial_scale);
   if (static_cast<A>(roi[0]) < 0) return grid;
-  grid.image = static_cast<int64_t>(static_cast<A>(roi[0]));
+  grid.image = whole_number(static_cast<A>(roi[0]));
   grid.x = static_cast<A>(roi[1]) * scale;
   grid.y = static_cast<A>(roi[2]) * scale;
   const A width = std::max(static_cast<A>(roi[3]) * scale, A{1});

@@ -8,6 +8,7 @@
 #include "engine/parallel_for.h"
 #include "ops/axis_split.h"
 #include "ops/elemwise/apply.h"
+#include "ops/whole_number.h"
 
 namespace loomix::ops {
 namespace {
@@ -24,7 +25,7 @@ std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& 
   dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
     const T* const raw = indices.as<T>();
     for (int64_t i = 0; i < count; ++i) {
-      const auto index = static_cast<int64_t>(raw[i]);
+      const auto index = whole_number(raw[i]);
       switch (mode) {
         case IndexMode::clip: result[i] = std::clamp<int64_t>(index, 0, size - 1); break;
         case IndexMode::wrap: result[i] = ((index % size) + size) % size; break;
@@ -88,7 +89,7 @@ Places read_places(const KernelArgs& args, const TensorView& indices, const Shap
     for (int64_t axis = 0; axis < axes; ++axis) {
       const int64_t size = shape[static_cast<int>(axis)];
       for (int64_t i = 0; i < count; ++i) {
-        const auto index = static_cast<int64_t>(raw[axis * count + i]);
+        const auto index = whole_number(raw[axis * count + i]);
         LOOMIX_CHECK(index >= -size && index < size, IndexError,
                      "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who,
                      index, axis, size, -size, size - 1);
@@ -147,7 +148,7 @@ void one_hot_cpu(const OneHotParams& p, const KernelArgs& args) {
   const int64_t count = indices.size();
   dispatch_numeric(indices.dtype, "one_hot", [&]<class T>(Type<T>) {
     const T* const raw = indices.as<T>();
-    for (int64_t i = 0; i < count; ++i) index[i] = static_cast<int64_t>(raw[i]);
+    for (int64_t i = 0; i < count; ++i) index[i] = whole_number(raw[i]);
   });
   dispatch_numeric(args.out[0].dtype, "one_hot", [&]<class T>(Type<T>) {
     T* const out = args.out[0].mutable_as<T>();
@@ -245,7 +246,7 @@ void unravel_index_cpu(const RavelParams& p, const KernelArgs& args) {
     T* const rows = args.out[0].mutable_as<T>();
     const int64_t count = args.in[0].size();
     for (int64_t i = 0; i < count; ++i) {
-      auto rest = static_cast<int64_t>(positions[i]);
+      auto rest = whole_number(positions[i]);
       for (int axis = p.shape->ndim() - 1; axis >= 0; --axis) {
         // The first axis takes what is left, so that a position beyond the end stays recognisable.
         const int64_t size =

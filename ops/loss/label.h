@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ndarray/tensor_view.h"
+#include "ops/whole_number.h"
 
 namespace loomix::ops {
 
@@ -10,13 +11,7 @@ class Labels {
  public:
   explicit Labels(const TensorView& view) : data_(view.data) {
     read_ = dispatch_numeric(view.dtype, "label", []<class T>(Type<T>) -> Read {
-      return [](const void* data, int64_t i) {
-        if constexpr (std::is_integral_v<T>) {
-          return static_cast<int64_t>(static_cast<const T*>(data)[i]);
-        } else {
-          return static_cast<int64_t>(static_cast<Accum<T>>(static_cast<const T*>(data)[i]));
-        }
-      };
+      return [](const void* data, int64_t i) { return whole_number(static_cast<const T*>(data)[i]); };
     });
   }
   int64_t operator[](int64_t i) const { return read_(data_, i); }

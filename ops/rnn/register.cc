@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/rnn/rnn.h"
 #include "ops/table.h"
@@ -42,6 +44,13 @@ Shapes shapes_of(const Params& p, const char* who, const Shape& data) {
   s.output = Shape{known[0], known[1], directions * outputs};
   s.parameters = Shape{kUnknownDim};
   if (known[2] >= 0) {
+    constexpr double kMostWeights = 0x1p60;
+    const auto wide = static_cast<double>(std::max(known[2], directions * outputs)) +
+                      2.0 * static_cast<double>(outputs + 1);
+    LOOMIX_CHECK(4.0 * p.state_size * p.num_layers * static_cast<double>(directions) * wide < kMostWeights,
+                 ShapeError,
+                 "[{}] {} layers of {} units for {} inputs have more weights than an array can hold.", who,
+                 p.num_layers, p.state_size, known[2]);
     const RnnShape sizes(p, Shape{0, 0, known[2]});
     s.parameters = Shape{sizes.parameters()};
   }

@@ -49,7 +49,9 @@ void concat_shape(const ConcatParams& p, ShapeInfer& s) {
   for (int i = 0; i < s.num_in(); ++i) {
     s.set_in(i, common);
     if (s.in(i)[axis] < 0) ++unknown;
-    else total += s.in(i)[axis];
+    else
+      LOOMIX_CHECK(!__builtin_add_overflow(total, s.in(i)[axis], &total), ShapeError,
+                   "[{}] the inputs are longer along axis {} than an array can be.", s.who(), axis);
   }
   Shape out = common;
   if (unknown == 0) out[axis] = total;

@@ -6,6 +6,7 @@
 #include "engine/parallel_for.h"
 #include "ops/softmax/softmax.h"
 #include "ops/table.h"
+#include "ops/whole_number.h"
 
 namespace loomix::ops {
 namespace {
@@ -33,7 +34,7 @@ void each_row(const SoftmaxRows& rows, engine::RunContext& context, Fn&& fn) {
 
 int64_t length_at(const TensorView& lengths, int64_t row) {
   return dispatch_numeric(lengths.dtype, "softmax",
-                          [&]<class L>(Type<L>) { return static_cast<int64_t>(lengths.as<L>()[row]); });
+                          [&]<class L>(Type<L>) { return whole_number(lengths.as<L>()[row]); });
 }
 
 template <class In, class Out>

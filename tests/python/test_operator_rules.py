@@ -215,3 +215,21 @@ def test_regression_by_absolute_distance_where_nothing_is_missing():
         y = nd.MAERegressionOutput(x, nd.array([1, 1, 5]), grad_scale=2)
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), [-2, 2, -2])
+
+
+def test_indices_that_no_integer_holds_are_out_of_range():
+    x, far = mx.nd.array([10, 20, 30]), mx.nd.array([1e30, -1e30, np.nan, np.inf])
+    assert mx.nd.take(x, far, mode="clip").asnumpy().tolist() == [30, 10, 10, 30]
+    assert mx.nd.one_hot(far, 3).asnumpy().sum() == 0
+    for index in far.asnumpy():
+        with pytest.raises(mx.base.MXNetError, match="out of range for size 3"):
+            mx.nd.take(x, mx.nd.array([index]), mode="raise").wait_to_read()
+
+
+def test_sizes_that_do_not_fit_are_shape_errors():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    with pytest.raises(mx.base.MXNetError, match="longer along axis 0 than an array can be"):
+        mx.sym.Concat(a, b, dim=0).infer_shape(a=(2**62,), b=(2**62,))
+    rnn = mx.sym.RNN(a, state_size=2**30, num_layers=2**20, mode="lstm", name="rnn")
+    with pytest.raises(mx.base.MXNetError, match="more weights than an array can hold"):
+        rnn.infer_shape(a=(1, 1, 2**40))
