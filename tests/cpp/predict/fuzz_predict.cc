@@ -69,7 +69,10 @@ class Caller {
   int run() {
     create();
     constexpr int kMostCalls = 24;
-    for (int i = 0; i < kMostCalls && !reader_.at_end(); ++i) call(reader_.number(), reader_.number());
+    for (int i = 0; i < kMostCalls && !reader_.at_end(); ++i) {
+      const uint32_t choice = reader_.number(), what = reader_.number();
+      call(what, choice);
+    }
     for (const PredictorHandle handle : handles_) MXPredFree(handle);
     return broken_ ? -1 : failures_;
   }
