@@ -69,7 +69,7 @@ def save_checkpoint(prefix, network, dtype):
     """Writes PREFIX-symbol.json and PREFIX-0000.params of a network of the examples."""
     mx, symbol, executor = _bound("loomix", network, dtype, 1)
     arguments = {key: a for key, a in executor.arg_dict.items() if key not in ("data", "softmax_label")}
-    mx.model.save_checkpoint(prefix, 0, symbol, arguments, executor.aux_dict)
+    mx.model.save_checkpoint(prefix, 0, symbol, arguments, executor.aux_dict, remove_amp_cast=False)
 
 
 # Data go in and scores come out, too. The file is written by another process, so that this one has one engine.
