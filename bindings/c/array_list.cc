@@ -4,15 +4,12 @@
 #include <limits>
 
 #include "base/error.h"
-#include "bindings/c/process.h"
-#include "ndarray/array_file.h"
-#include "ndarray/copy.h"
+#include "bindings/c/bound_network.h"
 
 namespace loomix::c {
 
 NamedArrays::NamedArrays(std::span<const std::byte> file) {
-  engine::Engine& engine = runtime().engine();
-  const ArrayList list = load_arrays_from_buffer(engine, file, {}, "nd_file_bytes");
+  const ArrayList list = read_arrays(file, "nd_file_bytes");
   for (size_t i = 0; i < list.arrays.size(); ++i) {
     Item& item = items_.emplace_back();
     if (!list.names.empty()) item.name = list.names[i];
@@ -24,11 +21,7 @@ NamedArrays::NamedArrays(std::span<const std::byte> file) {
                    array.shape().to_string());
       item.shape.push_back(static_cast<uint32_t>(size));
     }
-    const NDArray dense(engine, array.shape(), array.dtype(), Device::cpu());
-    copy(array, dense);
-    const NDArray as_float = cast(dense, DType::float32);
-    item.elements.resize(static_cast<size_t>(as_float.size()));
-    as_float.copy_to_host(item.elements.data(), as_float.bytes());
+    item.elements = float_elements(array);
   }
 }
 

@@ -119,7 +119,7 @@ std::vector<std::shared_ptr<Predictor>> make_predictors(const Request& request,
   check_device(request.device_type, request.device_id);
   const auto model = std::make_shared<Model>(json, params, outputs);
   std::vector<std::shared_ptr<Predictor>> made{std::make_shared<Predictor>(model, shapes, types)};
-  model->settle(made[0]->executor());
+  model->settle(made[0]->network());
   for (int i = 1; i < count; ++i) made.push_back(std::make_shared<Predictor>(model, shapes, types));
   release_unused();
   return made;

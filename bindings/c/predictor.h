@@ -6,13 +6,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "symbol/executor/bound_executor.h"
+#include "bindings/c/bound_network.h"
+#include "symbol/symbol.h"
 
 namespace loomix::c {
 
@@ -24,19 +26,18 @@ class Model {
  public:
   // `outputs`: names of nodes or of their outputs; none for the network's own. `params` is read until settle() is done.
   Model(std::string_view json, std::span<const std::byte> params, std::span<const std::string> outputs);
-  // Copies those of the weights that passes of the first predictor read, and lets go of the others.
-  void settle(BoundExecutor& first);
+  void settle(BoundNetwork& first) { first.settle(symbol_, weights_); }
 
   const Symbol& symbol() const { return symbol_; }
   const NDArray* weight(const std::string& name) const;  // null if there is none
   bool has_argument(const std::string& name) const;      // of the network, used for the outputs or not
-  const Ref<HeldValues>& held() const { return held_; }
+  const Ref<SharedValues>& shared() const { return shared_; }
 
  private:
   Symbol symbol_;
   std::vector<std::string> arguments_;
-  std::map<std::string, NDArray, std::less<>> weights_;
-  const Ref<HeldValues> held_ = make_ref<HeldValues>();
+  Weights weights_;
+  const Ref<SharedValues> shared_ = make_ref<SharedValues>();
 };
 
 // A model bound to inputs of fixed shapes. Any thread may call; calls run one after the other.
@@ -51,19 +52,25 @@ class Predictor {
   void copy_output(size_t index, void* data, size_t size);
   std::span<const uint32_t> output_shape(size_t index) const;
   DType output_type(size_t index) const;
-  BoundExecutor& executor() { return *executor_; }
+  BoundNetwork& network() { return *network_; }
 
  private:
+  struct Input {
+    NDArray array;
+    DType given;  // what the caller's elements are
+  };
   void bind(const InputShapes& shapes);
+  Inferred<Shape> infer_shapes(InputShapes known) const;
   std::vector<DType> infer_types(const InputShapes& shapes) const;
-  const NDArray& output(size_t index) const;
+  const NDArray& weight(const std::string& name, const Shape& shape) const;
+  void check_output(size_t index) const;
 
   const std::shared_ptr<const Model> model_;
   const InputTypes types_;
-  Ref<BoundExecutor> executor_;
-  std::map<std::string, NDArray, std::less<>> inputs_;
+  std::optional<BoundNetwork> network_;
+  std::map<std::string, Input, std::less<>> inputs_;
   std::vector<std::vector<uint32_t>> output_shapes_;
-  std::mutex mutex_;  // of the executor
+  std::mutex mutex_;  // of the network
   bool ran_ = false;
 };
 

@@ -27,8 +27,11 @@ pytestmark = [
     pytest.mark.source,
     pytest.mark.skipif(not LIBRARY.exists(), reason="the target loomix_single_file is not built"),
 ]
-sys.path.insert(0, str(ROOT / "tests/ops"))
+sys.path[:0] = [str(ROOT / "tests/ops"), str(ROOT / "tests/compat")]
 import cases  # noqa: E402
+import run_models  # noqa: E402
+
+MODELS = [pytest.param(*model, id=model[0]) for model in run_models.models()]
 
 ALL_CASES = [
     case
@@ -210,54 +213,21 @@ def test_which_operators_there_are(library):
 # ---- models ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "model, params, expected",
-    [
-        ("checkpoint/lenet", "checkpoint/lenet-0001.params", "checkpoint/lenet_prob.npy"),
-        ("gluon/fnet", "gluon/fnet-0003.params", "gluon/fnet_out.npy"),
-    ],
-)
-def test_models_that_mxnet_wrote(library, model, params, expected):
-    inputs = {"data": np.load(FILES / "checkpoint/lenet_images.npy").astype("float32") / 255}
-    predictor = Predictor(
-        library, (FILES / f"{model}-symbol.json").read_bytes(), (FILES / params).read_bytes(), inputs
-    )
+@pytest.mark.parametrize("name, symbol, params, inputs, expected", MODELS)
+def test_models_that_mxnet_wrote(library, name, symbol, params, inputs, expected):
+    predictor = Predictor(library, symbol.read_bytes(), params, inputs)
     predictor.predict(inputs)
-    np.testing.assert_allclose(predictor.output(), np.load(FILES / expected), rtol=1e-4, atol=1e-5)
-
-
-def symbol_entries():
-    entries = json.loads((FILES / "manifest.json").read_text())["entries"]
-    return [pytest.param(entry, id=entry["file"]) for entry in entries if entry["kind"] == "symbol"]
-
-
-def filled(position, shape):
-    """The fill rule of the compatibility files."""
-    return (
-        (((37 * np.arange(int(np.prod(shape))) + 11 * position) % 17 - 8) / 32)
-        .reshape(shape)
-        .astype("float32")
-    )
-
-
-@pytest.mark.parametrize("entry", symbol_entries())
-def test_symbols_that_mxnet_wrote(library, entry):
-    values = {}
-    for i, (name, shape) in enumerate(zip(entry["arguments"], entry["arg_shapes"], strict=True)):
-        values[name] = filled(i, shape)
-        if name.endswith(("label", "ids")):
-            values[name] = np.floor(8 * np.abs(values[name]))
-    for i, (name, shape) in enumerate(zip(entry["aux_states"], entry["aux_shapes"], strict=True)):
-        values[name] = filled(i, shape) if name.endswith("mean") else np.abs(filled(i, shape)) + 1
-    first = entry["shapes"] or {entry["arguments"][0]: None}
-    inputs = {name: value for name, value in values.items() if name in first or name.endswith("label")}
-    weights = {f"arg:{name}": value for name, value in values.items() if name not in inputs}
-    predictor = Predictor(library, (FILES / entry["file"]).read_bytes(), params_of(weights), inputs)
-    predictor.predict(inputs)
-    stem = entry["file"].removesuffix("-symbol.json")
-    for i in range(len(entry["outputs"])):
-        want = np.load(FILES / f"{stem}_out{i}.npy")
+    for i, want in enumerate(expected):
         np.testing.assert_allclose(predictor.output(i), want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_shape_that_only_the_weight_has(library):
+    net = mx.sym.broadcast_mul(mx.sym.Variable("data"), mx.sym.Variable("scale"), name="scaled")
+    params = params_of({"arg:scale": np.array([[2, 3]], "float32")})
+    inputs = {"data": np.array([[1, 2], [3, 4]], "float32")}
+    predictor = Predictor(library, net.tojson(), params, inputs)
+    predictor.predict(inputs)
+    assert predictor.output().tolist() == [[2, 6], [6, 12]]
 
 
 def test_half_types_are_computed_in_float32(library, tmp_path):

@@ -74,6 +74,28 @@ class Gatherer:
 # Types that no loop is compiled for: arrays of them become float32 when a model is read. Conversions know float64, too.
 LEFT_OUT = ("float64", "float16", "bfloat16", "int8")
 CHANGES = {
+    # Codecs need no destructor, and schemas none either: they last as long as the program.
+    "base/params.h": [
+        (r"  virtual ~Codec\(\) = default;\n", ""),
+        (
+            r"static const ParamSchema schema = (FieldList<P>::build\(\));",
+            r"static const ParamSchema& schema = *new ParamSchema(\1);",
+        ),
+        (r"(T Base::\*member, std::string_view doc)\);", r"\1 = {});"),
+    ],
+    "base/shape.h": [
+        (
+            r"std::unique_ptr<int64_t\[\]> heap_;",
+            "struct Free { void operator()(int64_t* sizes) const { delete[] sizes; } };\n  std::unique_ptr<int64_t[], Free> heap_;",
+        ),
+    ],
+    "base/shape.cc": [
+        (r"heap_ = std::make_unique<int64_t\[\]>\(kMaxDims\);", "heap_.reset(new int64_t[kMaxDims]());")
+    ],
+    "base/param_codecs.cc": [
+        (r"std::string_view\(\) : trim", "TextView() : trim"),
+        ("detail::python_tuple", "python_tuple"),
+    ],
     "base/dtype.h": [
         (rf"    case DType::(?:{'|'.join(LEFT_OUT)}): return fn\(Type<\w+>\{{\}}\);\n", ""),
     ],
@@ -96,14 +118,16 @@ CHANGES = {
         ),
         (r"const int32_t type = (in\.number<int32_t>\(\"the device\"\);)", r"\1"),
         (r"return device\.is_host\(\) \? array : copy_to\(array, device\);", "return array;"),
+        # Weights are converted to the types that there are, so none is borrowed.
+        (r"  const std::byte\* const place = .*?;\n  if \(place && .*?;\n", ""),
+        (r"  if \(place\) std::memcpy[^\n]*\n  else (in\.read)", r"  \1"),
     ],
     "symbol/control_flow/control_flow.cc": [
         (r"  table\.add<ControlGradientParams>.*?\.hidden\(\);\n", ""),
         (r"  table\.async_kernel<ControlGradientParams.*?;\n", ""),
     ],
-    # The program here frees nothing between predictors; the library's steps for that are left out, where there are any.
-    "bindings/c/predict.cc": [(r"(?:  model->settle\([^\n]*\n|  release_unused\(\);\n)?", "")],
-    "base/param_codecs.cc": [("detail::python_tuple", "python_tuple")],
+    # There are no pools, so memory that nobody uses went back already.
+    "bindings/c/predict.cc": [(r"  release_unused\(\);\n", "")],
     "ops/table.cc": [
         (r"  require\(!op\.doc\.empty\(\).*?;\n", ""),
         (r"  if \(op\.gradient\) \{.*?\n  \}\n", ""),
@@ -168,6 +192,8 @@ def reduced(text: str, name: str, own: str) -> str:
     text = cpp_text.without_calls(text, TRAINING_LINKS)
     text = without_backward(text)
     text = without_field_docs(text)
+    if name != "base/text_view.h":
+        text = re.sub(r"(?<!hash<)(?<!_map<)(?<!_set<)std::string_view\b", "TextView", text)
     text = re.sub(r"#pragma omp declare simd[^\n]*\n", "", text)
     text = re.sub(r"#pragma omp simd reduction[^\n]*\n", "", text)
     text = re.sub(r"#pragma omp simd\b[^\n]*", "#pragma GCC ivdep", text)
@@ -182,10 +208,10 @@ def without_field_docs(text: str) -> str:
     """The doc strings of fields: `f("axis", &P::axis, "Axis along ...")`."""
     masked = cpp_text.blank(text)
     edits = []
-    for match in re.finditer(r'f\("[^"]*",\s*&[\w:<>]+,\s*(?=")', masked):
-        end = re.compile(r'"[^"]*"(\s*"[^"]*")*').match(masked, match.end())
+    for match in re.finditer(r'f\("[^"]*",\s*&[\w:<>]+(?=,\s*")', masked):
+        end = re.compile(r',\s*"[^"]*"(\s*"[^"]*")*').match(masked, match.end())
         if end:
-            edits.append((match.end(), end.end(), '""'))
+            edits.append((match.end(), end.end(), ""))
     return cpp_text.edit(text, edits)
 
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ref_counted.h"
 #include "ndarray/ndarray.h"
 #include "ops/kernel_choice.h"
 #include "ops/packed_weight.h"
@@ -18,7 +19,7 @@
 namespace loomix {
 
 // What predictors of one model share beyond its weights: values that follow from them, and weights in the kernels' own forms.
-class SharedConstants {
+class SharedConstants : public RefCounted {
  public:
   std::mutex mutex;
   std::map<std::string, std::vector<NDArray>> values;  // by the graph that computes them

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the models of tests/compat/files by a program made of run_model.cc, and compares with what MXNet gave.
+"""Runs the models of tests/compat/files by a program made of run_model.cc or run_model_cpp.cc, and compares with what MXNet gave.
 
-python3 tools/amalgamate/check_files.py COMMAND...    such as: qemu-aarch64 -L /usr/aarch64-linux-gnu build/run_model
+python3 tests/compat/run_models.py COMMAND...    such as: qemu-aarch64 -L /usr/aarch64-linux-gnu build/run_model
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-FILES = Path(__file__).parents[2] / "tests/compat/files"
+FILES = Path(__file__).parent / "files"
 
 
 def filled(position, shape):
@@ -63,9 +63,10 @@ def models():
 
 
 def main(command):
-    worst, failed = 0.0, 0
+    worst, count, failed = 0.0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for name, symbol, params, inputs, expected in models():
+            count += 1
             paths = [Path(folder, part) for part in ("params", "out")]
             paths[0].write_bytes(params)
             arguments = [*command, symbol, *paths]
@@ -81,7 +82,7 @@ def main(command):
                 failed += 1
                 continue
             worst = max(worst, float(np.abs(got - want).max()))
-    print(f"check_files: {failed} failed; the largest difference is {worst:.1e}")
+    print(f"run_models: {failed} of {count} failed; the largest difference is {worst:.1e}")
     return 1 if failed else 0
 
 

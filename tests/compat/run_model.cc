@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts once with the single file: run_model SYMBOL PARAMS OUT [NAME SHAPE FILE]... where SHAPE is the like of 1x3x224x224 and
-// FILE holds float32 numbers. All outputs, as float32, go to OUT one after the other. For check_files.py.
+// Predicts once from C, with the single file or the library: run_model SYMBOL PARAMS OUT [NAME SHAPE FILE]... where SHAPE is
+// the like of 1x3x224x224 and FILE holds float32 numbers. All outputs, as float32, go to OUT one after the other. For run_models.py.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +8,11 @@
 #include <string>
 #include <vector>
 
+#if __has_include("loomix_predict.h")
 #include "loomix_predict.h"
+#else
+#include "loomix/predict.h"
+#endif
 
 namespace {
 

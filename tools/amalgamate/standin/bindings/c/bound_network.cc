@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/c/bound_network.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "bindings/c/process.h"
+#include "ndarray/copy.h"
+#include "symbol/close_convolutions.h"
+#include "symbol/passes/fold_norm.h"
+#include "symbol/passes/fuse.h"
+#include "symbol/passes/hold.h"
+#include "symbol/passes/prune.h"
+
+namespace loomix::c {
+namespace {
+
+// Marks what follows from weights alone: `is_weight` says so of variables.
+template <class IsWeight>
+void mark_constants(Graph& graph, IsWeight&& is_weight) {
+  std::vector<char> constant(static_cast<size_t>(graph.size()));
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    Node& node = graph[id];
+    const auto inputs = graph.inputs(id);
+    if (node.is_variable()) {
+      constant[static_cast<size_t>(id)] = is_weight(node);
+      continue;
+    }
+    node.held = node.op && !node.op->random_numbers && !node.op->impure &&
+                std::all_of(inputs.begin(), inputs.end(),
+                            [&](ValueRef input) { return constant[static_cast<size_t>(input.node)] != 0; });
+    constant[static_cast<size_t>(id)] = node.held;
+  }
+}
+
+// What has no inputs may take its shape from its readers (zeros of any size); passes change these.
+void settle_shapes(Graph& graph, const Inference& known) {
+  const ValueIndex index(graph);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    Node& node = graph[id];
+    if (!node.op || node.num_inputs > 0 || !node.op->params->find("shape")) continue;
+    TextPairs attrs = node.attrs->given();
+    std::erase_if(attrs, [](const auto& attr) { return attr.first == "shape"; });
+    attrs.emplace_back("shape", known.shapes[static_cast<size_t>(index(id, 0))].to_string());
+    node.attrs = table().parse(*node.op, attrs);
+  }
+}
+
+// The graph's outputs, computed once for all predictors of the model.
+std::vector<NDArray> constants_of(const Graph& held, std::span<const TensorView> variables,
+                                  SharedValues& shared) {
+  if (held.outputs.empty()) return {};
+  std::string key = dump(held);
+  for (const TensorView& view : variables)
+    key += fmt::format("{} {}\n", name_of(view.dtype), view.shape.to_string());
+  const std::lock_guard lock(shared.mutex);
+  auto& values = shared.values[key];
+  if (values.empty()) values = run_once(engine(), held, variables);
+  return values;
+}
+
+}  // namespace
+
+void check_can_run(const Symbol& symbol) {
+  const Graph& graph = symbol.graph();
+  std::string missing;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].is_unknown())
+      missing += fmt::format("{}'{}' of node '{}'", missing.empty() ? "" : ", ", graph.op_name(id),
+                             graph.name_of(id));
+  }
+  LOOMIX_CHECK(missing.empty(), NotImplementedError, "[MXPredCreate] prediction has no operator {}.",
+               missing);
+}
+
+ArrayList read_arrays(std::span<const std::byte> file, const char* name) {
+  ArrayList list = load_arrays_from_buffer(engine(), file, {}, name);
+  for (NDArray& array : list.arrays) {
+    if (!array.is_none()) array = kept_form(engine(), array);
+  }
+  return list;
+}
+
+std::vector<float> float_elements(const NDArray& array) {
+  std::vector<float> elements(static_cast<size_t>(array.size()));
+  convert_elements(array.view().data, array.dtype(), elements.data(), DType::float32, array.size());
+  return elements;
+}
+
+NDArray zeros(const Shape& shape, DType type) {
+  NDArray array(engine(), shape, type);
+  std::memset(array.view().data, 0, static_cast<size_t>(array.bytes()));
+  return array;
+}
+
+void write_elements(NDArray& array, const void* data, DType type) {
+  convert_elements(data, type, array.view().data, array.dtype(), array.size());
+}
+
+// fold_norm -> what follows from weights is computed -> convolutions are closed -> fuse
+BoundNetwork::BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, const Ref<SharedValues>& shared)
+    : num_outputs_(symbol.outputs().size()) {
+  const std::vector<std::string> names = symbol.list_arguments();
+  const std::vector<std::string> states = symbol.list_auxiliary_states();
+  std::map<std::string_view, const NDArray*> known_arrays;
+  std::set<std::string_view> changing;
+  for (size_t i = 0; i < names.size(); ++i) {
+    known_arrays.emplace(names[i], &arrays.arguments[i]);
+    if (!arrays.fixed[i]) changing.insert(names[i]);
+  }
+  for (size_t i = 0; i < states.size(); ++i) known_arrays.emplace(states[i], &arrays.states[i]);
+  std::map<const NodeInfo*, NDArray> computed;
+  const auto array_of = [&](const Ref<const NodeInfo>& variable) -> const NDArray& {
+    const auto found = computed.find(variable.get());
+    return found != computed.end() ? found->second : *known_arrays.at(variable->name);
+  };
+  const auto views_of = [&](const Graph& graph) {
+    std::vector<TensorView> views;
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      if (graph[id].is_variable()) views.push_back(array_of(graph[id].info).view());
+    }
+    return views;
+  };
+  Graph graph = prune(symbol.graph());
+  const Inference first = infer_all(graph, views_of(graph));
+  settle_shapes(graph, first);
+  graph = fold_norm(graph, table(), first);
+  mark_constants(graph, [&](const Node& node) { return !changing.contains(node.info->name); });
+  const HeldApart apart = take_held_apart(graph);
+  const std::vector<NDArray> values = constants_of(apart.held, views_of(apart.held), *shared);
+  for (size_t i = 0; i < values.size(); ++i) computed.emplace(apart.variables[i].get(), values[i]);
+
+  graph =
+      close_convolutions(apart.rest, infer_all(apart.rest, views_of(apart.rest)), engine().context().cores);
+  graph = fuse(graph, table(), infer_all(graph, views_of(graph)));
+  Inference known = infer_all(graph, views_of(graph));
+  program_.emplace(engine(), std::move(graph), std::move(known));
+  for (int i = 0; i < program_->num_variables(); ++i) {
+    const NDArray& array = array_of(program_->variable(i));
+    held_.push_back(array);
+    program_->set(i, array.view());
+    if (!changing.contains(program_->variable(i)->name)) program_->pack(i, *shared);
+  }
+  program_->plan();
+}
+
+void BoundNetwork::read_output(size_t i, void* data) const {
+  const TensorView& view = program_->output(static_cast<int>(i));
+  if (view.size() > 0) std::memcpy(data, view.data, static_cast<size_t>(view.bytes()));
+}
+
+}  // namespace loomix::c
