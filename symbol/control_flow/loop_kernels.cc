@@ -206,15 +206,18 @@ std::vector<NDArray> variables_of(const ControlParams& p, Forward& run) {
 void forward(const WhileParams& p, Forward& run) {
   std::vector<NDArray> values = variables_of(p, run);
   const auto stacked = static_cast<size_t>(p.num_out_data);
+  std::vector<NDArray> inputs = pick(values, p.func_input_locs);  // of a step; some may be one input at first
   const auto variable_at = [&](size_t i) -> NDArray& {
-    return values[static_cast<size_t>(p.func_input_locs[static_cast<size_t>(p.func_var_locs[i])])];
+    return inputs[static_cast<size_t>(p.func_var_locs[i])];
   };
   int64_t step = 0;
   for (; step < p.max_iterations && run.holds(*p.graphs[0], pick(values, p.cond_input_locs)); ++step) {
-    const std::vector<NDArray> outputs =
-        p.graphs[1]->run(run.runtime, pick(values, p.func_input_locs), run.device);
+    const std::vector<NDArray> outputs = p.graphs[1]->run(run.runtime, inputs, run.device);
     for (size_t i = 0; i < stacked; ++i) run.put_step(i, step, outputs[i]);
-    for (size_t i = 0; i < p.func_var_locs.size(); ++i) variable_at(i) = outputs[stacked + i];
+    for (size_t i = 0; i < p.func_var_locs.size(); ++i) {
+      const auto place = static_cast<size_t>(p.func_var_locs[i]);
+      values[static_cast<size_t>(p.func_input_locs[place])] = inputs[place] = outputs[stacked + i];
+    }
   }
   for (size_t i = 0; i < stacked; ++i) {
     if (!run.out[i].is_none()) fill(run.out[i].slice(step, p.max_iterations), 0);

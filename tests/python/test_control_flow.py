@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops and branches, on arrays and in symbols: each against a loop of NumPy's, gradients against the recorded loop."""
 
+import json
 import os
 import subprocess
 import sys
@@ -330,6 +331,45 @@ def test_while_loop_forms():
         lambda F, i: [F.contrib.while_loop(lambda i: i < 3, lambda i: (None, i + 1), i, max_iterations=5)[1]],
         i=np.array([1.0]),
     )
+
+
+def test_while_loop_with_variables_that_begin_alike():
+    """Two begin as an array that the step reads as it was."""
+
+    def loop(F, x):
+        start = F.zeros((1,), dtype="float64")
+        _, (_, a, b) = F.contrib.while_loop(
+            lambda i, a, b: i < 3,
+            lambda i, a, b: ([], (i + 1, b + x, a * x)),
+            [start, x, x],
+            max_iterations=5,
+        )
+        return [a, b]
+
+    (a, b), _ = check(loop, x=normal(2))
+    x = normal(2)
+    first, second = x, x
+    for _ in range(3):
+        first, second = second + x, first * x
+    np.testing.assert_allclose([a, b], [first, second])
+
+
+def test_while_loop_whose_file_has_one_input_for_two():
+    i, x, y = sym.Variable("i"), sym.Variable("x"), sym.Variable("y")
+    _, last = sym.contrib.while_loop(lambda i, v: i < 3, lambda i, v: ([], (i + 1, v + y)), [i, x], 5)
+    graph = json.loads(last[1].tojson())
+    (node,) = (node for node in graph["nodes"] if node["op"] == "_while_loop")
+    names = [graph["nodes"][number]["name"] for number, *_ in node["inputs"]]
+    del node["inputs"][names.index("y")]
+    places = [
+        names.index("x") if names[p] == "y" else p for p in json.loads(node["attrs"]["func_input_locs"])
+    ]
+    assert max(places) == 1
+    node["attrs"].update(func_input_locs=str(places), num_args="4")
+    (output,), _ = run(
+        sym.load_json(json.dumps(graph)), {"i": np.zeros(1), "x": np.array([2.0])}, train=False
+    )
+    assert output == [8]
 
 
 def test_while_loop_infers():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that MXNet wrote, by programs in C and C++ and with the single file. (`.ci/long single_file` adds aarch64 and
-WebAssembly, by the same program.)"""
+"""The models that MXNet wrote, by programs in C and C++ and with the single file. (`.ci/long single_file` adds aarch64
+and WebAssembly, by the same program.)"""
 
 import shutil
 import subprocess

@@ -257,7 +257,7 @@ def test_cases_of_onnx():
             faults.append(f"{case.name}: {fault}")
     assert not faults, "\n".join(faults)
     tested_by_others = {
-        "Bernoulli", "GRU", "GlobalLpPool", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike",
+        "Bernoulli", "GRU", "GlobalLpPool", "Loop", "MaxRoiPool", "Multinomial", "RandomNormal", "RandomNormalLike",
         "RandomUniform", "RandomUniformLike",
     }  # fmt: skip
     assert set(IMPORTERS) & set(there) - set(right) <= tested_by_others

@@ -221,6 +221,20 @@ def test_models_that_mxnet_wrote(library, name, symbol, params, inputs, expected
         np.testing.assert_allclose(predictor.output(i), want, rtol=1e-4, atol=1e-5)
 
 
+def test_loops(library):
+    """Variables change places, or begin as what the step reads as it was."""
+    i, x, y = (mx.sym.Variable(name) for name in "ixy")
+    _, last = mx.sym.contrib.while_loop(
+        lambda i, a, b, c: i < 3, lambda i, a, b, c: ([], (i + 1, b, a, c + x)), [i, x, y, x], 5
+    )
+    given = {"i": np.zeros(1, "float32"), "x": np.array([2], "float32"), "y": np.array([5], "float32")}
+    symbol = mx.sym.Group(last)
+    predictor = Predictor(library, symbol.tojson(), params_of({}), given)
+    predictor.predict(given)
+    assert [predictor.output(k).tolist() for k in range(4)] == [[3], [5], [2], [8]]
+    assert [value.tolist() for value in outputs_of_library(symbol, given, [])] == [[3], [5], [2], [8]]
+
+
 def test_a_shape_that_only_the_weight_has(library):
     net = mx.sym.broadcast_mul(mx.sym.Variable("data"), mx.sym.Variable("scale"), name="scaled")
     params = params_of({"arg:scale": np.array([[2, 3]], "float32")})

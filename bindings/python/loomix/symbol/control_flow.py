@@ -226,6 +226,7 @@ def while_loop(
 
     step.compose(lambda: func(*step.placeholders), flat)
     form, num_out = forms
+    _keep_apart([condition, step], variables)
     inputs, (cond_places, func_places) = _core.SymbolHandle.unite([condition.inputs, step.inputs])
     outputs = _node(
         "_while_loop", [condition, step], inputs, num_out + len(variables), num_out_data=num_out, max_iterations=most,
@@ -234,6 +235,27 @@ def while_loop(
     )  # fmt: skip
     single = isinstance(loop_vars, Symbol)
     return _control_flow.regroup(outputs[:num_out], form), outputs[num_out] if single else outputs[num_out:]
+
+
+def _keep_apart(graphs: Sequence[_Graph], variables: Sequence[Symbol]) -> None:
+    """Gives a variable an input of its own, if its first value is also that of another, or is used as it is at first."""
+    from .symbol import Symbol
+
+    def key(handle: Any) -> tuple[Any, Any]:
+        return Symbol(handle).name, handle.output_index()
+
+    taken = set()
+    for graph in graphs:
+        own = {placeholder.name for placeholder in graph.placeholders}
+        taken |= {key(handle) for name, handle in zip(graph.input_names, graph.inputs) if name not in own}
+    for i, variable in enumerate(variables):
+        if key(variable.handle) in taken:
+            copied = _op.identity(variable).handle
+            for graph in graphs:
+                place = graph.place_of(graph.placeholders[i])
+                if place is not None:
+                    graph.inputs[place] = copied
+        taken.add(key(variable.handle))
 
 
 def _one(value: Any, what: str) -> Symbol:

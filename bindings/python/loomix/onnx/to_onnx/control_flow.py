@@ -7,6 +7,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph import Node
 from ..library import type_number
 from ..writer import Writer
@@ -84,4 +86,47 @@ def cond(n: Node, w: Writer) -> list[str]:
     return w.add_many("If", len(inner.heads), w.reshape(w.truth(decision), []), **graphs)
 
 
-CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {"_cond": cond, "_foreach": foreach}
+def while_loop(n: Node, w: Writer) -> list[str]:
+    """A loop on variables, as Loop."""
+    if n["num_out_data"]:
+        n.fail("stacked outputs have max_iterations rows; ONNX' Loop gives as many as there were steps.")
+    places = {kind: _places(n, f"{kind}_locs") for kind in ("cond_input", "func_input", "func_var")}
+    begins = [places["func_input"][place] for place in places["func_var"]]
+
+    def run(writer: Writer, which: int, variables: list[str]) -> tuple[list[str], Any]:
+        """A subgraph, with these in place of the variables."""
+        subgraph, kind = n.subgraphs[which], ("cond_input", "func_input")[which]
+        given, shapes, types = {}, {}, {}
+        for i, (name, place) in enumerate(zip(_arguments(subgraph), places[kind])):
+            given[name], shapes[name], types[name] = n.input(place), n.shape(place), n.dtype(place)
+            own = begins.index(place) if not which and place in begins else None
+            if which:
+                own = places["func_var"].index(i) if i in places["func_var"] else None
+            if own is not None:
+                given[name] = variables[own]
+        found = w.convert(writer, subgraph, given, shapes, types)
+        w.convert = writer.convert
+        return found
+
+    first = [n.input(place) for place in begins]
+    (decision,), _ = run(w, 0, first)
+    body = w.inner(f"{w.scope}_body")
+    count, going, *before = (
+        body.unique(f"{body.scope}_{name}") for name in ("count", "going", *map(str, range(len(begins))))
+    )
+    outputs, inner = run(body, 1, before)
+    (again,), _ = run(body, 0, outputs)
+    ends = body.reshape(body.truth(again), [])
+    variables = [_info(w, name, n.dtype(place), n.shape(place)) for name, place in zip(before, begins)]
+    inputs = [_info(w, count, np.int64, []), _info(w, going, np.bool_, []), *variables]
+    graph = _graph(w, body, inputs, outputs, inner)
+    graph.output.insert(0, _info(w, ends, np.bool_, []))
+    begin = w.reshape(w.truth(decision), [])
+    return w.add_many("Loop", len(outputs), np.int64(n["max_iterations"]), begin, *first, body=graph)
+
+
+CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
+    "_cond": cond,
+    "_foreach": foreach,
+    "_while_loop": while_loop,
+}

@@ -106,14 +106,16 @@ void run_foreach(const ForeachParams& p, const ops::KernelArgs& args, engine::Co
 void run_while(const WhileParams& p, const ops::KernelArgs& args, engine::Completion completion) {
   const auto stacked = static_cast<size_t>(p.num_out_data);
   std::vector<TensorView> values(args.in.begin(), args.in.end());
+  std::vector<TensorView> inputs =
+      pick(values, p.func_input_locs);  // of a step; some may be one input at first
   States state;
   for (const int64_t var : p.func_var_locs) {
-    TensorView& value = values[static_cast<size_t>(p.func_input_locs[static_cast<size_t>(var)])];
-    state.add(value);
-    value = state[state.size() - 1];
+    const auto place = static_cast<size_t>(var);
+    state.add(inputs[place]);
+    values[static_cast<size_t>(p.func_input_locs[place])] = inputs[place] = state[state.size() - 1];
   }
   Body condition(*p.graphs[0], pick(values, p.cond_input_locs));
-  Body body(*p.graphs[1], pick(values, p.func_input_locs));
+  Body body(*p.graphs[1], std::move(inputs));
   int64_t step = 0;
   for (; step < p.max_iterations && condition.holds(); ++step) {
     body.run();
