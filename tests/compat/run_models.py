@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the models of tests/compat/files by a program, run_model.cc or run_model_cpp.cc, and compares with what MXNet gave.
+"""Runs the models of tests/compat/files by a program, run_model.cc or run_model_cpp.cc; compares with what MXNet gave.
 
 python3 tests/compat/run_models.py COMMAND...    such as: qemu-aarch64 -L /usr/aarch64-linux-gnu build/run_model
 """

@@ -86,7 +86,8 @@ CHANGES = {
     "base/shape.h": [
         (
             r"std::unique_ptr<int64_t\[\]> heap_;",
-            "struct Free { void operator()(int64_t* sizes) const { delete[] sizes; } };\n  std::unique_ptr<int64_t[], Free> heap_;",
+            "struct Free {\n    void operator()(int64_t* sizes) const { delete[] sizes; }\n  };\n"
+            "  std::unique_ptr<int64_t[], Free> heap_;",
         ),
     ],
     "base/shape.cc": [

@@ -238,7 +238,7 @@ def while_loop(
 
 
 def _keep_apart(graphs: Sequence[_Graph], variables: Sequence[Symbol]) -> None:
-    """Gives a variable an input of its own, if its first value is also that of another, or is used as it is at first."""
+    """Gives a variable an input of its own, if another begins with the same value, or a step reads it as it was."""
     from .symbol import Symbol
 
     def key(handle: Any) -> tuple[Any, Any]:
