@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bindings/c/api/objects.h"
+#include "bindings/c/api/operators.h"
 #include "bindings/c/guard.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
@@ -48,10 +49,16 @@ void run_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span
 
 }  // namespace
 
+const ops::OpDef& loomix::c::operator_at(std::string_view name) {
+  LOOMIX_CHECK(name != "Custom", NotImplementedError,
+               "[{}] its operators are programs in Python, which programs in C and C++ do not have.", name);
+  return running().table().at(name);
+}
+
 int LoomixOperatorDescribe(const char* name, LoomixOperatorInfo* out) {
   return guarded([&] {
     not_null(out, "LoomixOperatorDescribe", "out");
-    const ops::OpDef& op = running().table().at(not_null(name, "LoomixOperatorDescribe", "name"));
+    const ops::OpDef& op = operator_at(not_null(name, "LoomixOperatorDescribe", "name"));
     std::vector<std::string> inputs, names, types, descriptions;
     for (const ops::Argument& input : op.inputs) inputs.push_back(input.name);
     for (const FieldInfo& field : op.params->fields()) {
@@ -84,7 +91,7 @@ int LoomixOperatorInvoke(const char* name, size_t inputs, const LoomixArray* arr
     constexpr const char* kWho = "LoomixOperatorInvoke";
     not_null(count, kWho, "count");
     not_null(outputs, kWho, "outputs");
-    const ops::OpDef& op = running().table().at(not_null(name, kWho, "name"));
+    const ops::OpDef& op = operator_at(not_null(name, kWho, "name"));
     LOOMIX_CHECK(!op.hidden, KeyError, "[{}] operator '{}' is not for users.", kWho, name);
     const std::vector<NDArray> in = to_arrays(inputs, arrays, kWho);
     std::vector<const NDArray*> pointers;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "bindings/c/api/objects.h"
+#include "bindings/c/api/operators.h"
 #include "bindings/c/guard.h"
 #include "ops/table.h"
 #include "symbol/symbol_node.h"
@@ -89,7 +90,7 @@ int LoomixSymbolCreate(const char* operator_name, const LoomixPairs* attributes,
     const std::string_view op_name = not_null(operator_name, kWho, "operator_name");
     const ops::OpTable& table = running().table();
     const TextPairs pairs = to_pairs(attributes, kWho);
-    check_attributes(table.at(op_name), pairs);
+    check_attributes(operator_at(op_name), pairs);
     const std::vector<NamedSymbol> given = to_inputs(inputs, kWho);
     std::string final_name = name && *name ? name : next_name(std::string(op_name));
     *out = add_symbol(Symbol::create(table, op_name, pairs, given, std::move(final_name)));

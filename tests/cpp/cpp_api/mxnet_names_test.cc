@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <numeric>
 #include <string>
@@ -231,6 +232,60 @@ TEST(MxnetNames, PredictorOfTheProgramsOwn) {
                       {{"w", NDArray({1, 2}, Shape(1, 2), Context::cpu())}, {"b", NDArray(vector<float>{3})}},
                       Shape(1, 2));
   EXPECT_EQ(predictor.Run({1, 1}), vector<mx_float>{6});
+}
+
+template <class Call>
+string MessageOf(Call&& call) {
+  try {
+    call();
+  } catch (const dmlc::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MxnetNames, GroupsAndBackends) {
+  Symbol sum = Symbol("x") + 1.0f;
+  sum.SetAttribute("ctx_group", "left");
+  const map<string, NDArray> args{{"x", NDArray(vector<float>{1, 2})}};
+  const auto bind = [&](const map<string, Context>& groups) {
+    const unique_ptr<Executor> exec(sum.SimpleBind(Context::cpu(), args, {}, {}, {}, groups));
+    exec->Forward(false);
+    return exec->outputs[0].At(1);
+  };
+  EXPECT_EQ(bind({{"left", Context::cpu()}, {"right", Context::gpu()}}), 3);
+  EXPECT_NE(MessageOf([&] {
+              bind({{"left", Context::cpu(1)}});
+            }).find("on cpu(1) and the others are on cpu(0)"),
+            string::npos);
+  const unique_ptr<Executor> bound(
+      sum.Bind(Context::cpu(), {args.at("x")}, {}, {}, {}, map<string, Context>(), nullptr));
+  EXPECT_EQ(bound->arg_arrays.size(), 1u);
+  EXPECT_EQ(sum.GetBackendSymbol("MKLDNN").ListArguments(), vector<string>{"x"});
+  EXPECT_NE(MessageOf([&] { sum.GetBackendSymbol("TensorRT"); }).find("no backend 'TensorRT'"), string::npos);
+}
+
+TEST(MxnetNames, WhatOnlyPythonHas) {
+  const Symbol x("x");
+  const NDArray array(vector<float>{1, 2});
+  for (const auto& call : vector<function<void()>>{
+           [&] { Operator("Custom").SetParam("op_type", "mine").SetInput("data", x).CreateSymbol("c"); },
+           [&] { Operator("Custom").SetParam("op_type", "mine")(array).Invoke(); }})
+    EXPECT_NE(MessageOf(call).find("[Custom] its operators are programs in Python"), string::npos);
+  const auto loop = [] {
+    return Operator("_foreach")
+        .SetParam("num_args", 2)
+        .SetParam("num_outputs", 1)
+        .SetParam("num_out_data", 1)
+        .SetParam("in_data_locs", "(0,)")
+        .SetParam("in_state_locs", "()")
+        .SetParam("remain_locs", "()");
+  };
+  EXPECT_NE(MessageOf([&] { loop()(array).Invoke(); }).find("has no subgraph"), string::npos);
+  EXPECT_NE(MessageOf([&] {
+              unique_ptr<Executor>(loop()(x).CreateSymbol("loop").SimpleBind(Context::cpu(), {{"x", array}}));
+            }).find("0 subgraphs were given; expected 1"),
+            string::npos);
 }
 
 TEST(MxnetNames, ErrorsAndLogging) {

@@ -10,10 +10,13 @@ inline namespace names {
 // A symbol with its arrays, ready to run. Not copied: passes write to the same arrays.
 class Executor {
  public:
+  // All of it is on one device: a node whose attribute ctx_group is a group on another one is an error.
   Executor(const Symbol& symbol, const Context& context, const std::vector<NDArray>& args,
            const std::vector<NDArray>& grads, const std::vector<OpReqType>& reqs,
-           const std::vector<NDArray>& auxs, Executor* shared_exec = nullptr)
+           const std::vector<NDArray>& auxs, const std::map<std::string, Context>& group_to_ctx = {},
+           Executor* shared_exec = nullptr)
       : symbol_(symbol) {
+    if (!group_to_ctx.empty()) check_groups(context, group_to_ctx);
     const auto arguments = NDArray::handles(args), states = NDArray::handles(auxs);
     auto gradients = NDArray::handles(grads);
     std::vector<int32_t> requests(reqs.begin(), reqs.end());
@@ -85,6 +88,17 @@ class Executor {
   std::vector<NDArray> aux_arrays;
 
  private:
+  void check_groups(const Context& context, const std::map<std::string, Context>& groups) const {
+    for (const auto& [name, group] : symbol_.ListAllAttributes()) {
+      const auto found = groups.find(group);
+      if (!(detail::ends_with(name, "$ctx_group") || detail::ends_with(name, "$__ctx_group__")) ||
+          found == groups.end() || found->second == context)
+        continue;
+      throw Error("[Executor] group_to_ctx puts node '" + name.substr(0, name.find('$')) + "' on " +
+                  detail::text_of(found->second) + " and the others are on " + detail::text_of(context) +
+                  "; from C++ a network runs on one device.");
+    }
+  }
   void adopt(LoomixExecutor handle) {
     handle_ = detail::Handle<LoomixExecutor>(handle);
     outputs = list("outputs");
@@ -118,20 +132,22 @@ class Executor {
 inline Executor* Symbol::SimpleBind(const Context& context, const std::map<std::string, NDArray>& args_map,
                                     const std::map<std::string, NDArray>& arg_grad_store,
                                     const std::map<std::string, OpReqType>& grad_req_type,
-                                    const std::map<std::string, NDArray>& aux_map) const {
+                                    const std::map<std::string, NDArray>& aux_map,
+                                    const std::map<std::string, Context>& group_to_ctx) const {
   std::vector<NDArray> arguments, gradients, states;
   std::vector<OpReqType> requests;
   InferExecutorArrays(context, &arguments, &gradients, &requests, &states, args_map, arg_grad_store,
                       grad_req_type, aux_map);
-  return Bind(context, arguments, gradients, requests, states);
+  return Bind(context, arguments, gradients, requests, states, group_to_ctx);
 }
 
 inline Executor* Symbol::Bind(const Context& context, const std::vector<NDArray>& arg_arrays,
                               const std::vector<NDArray>& grad_arrays,
                               const std::vector<OpReqType>& grad_reqs, const std::vector<NDArray>& aux_arrays,
+                              const std::map<std::string, Context>& group_to_ctx,
                               Executor* shared_exec) const {
   return std::make_unique<Executor>(*this, context, arg_arrays, grad_arrays, grad_reqs, aux_arrays,
-                                    shared_exec)
+                                    group_to_ctx, shared_exec)
       .release();
 }
 

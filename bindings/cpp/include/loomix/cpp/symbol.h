@@ -110,17 +110,20 @@ class Symbol {
     return Symbol(made);
   }
 
+  // What MXNet's oneDNN backend does to a graph, executors do to any; there are no other backends.
+  Symbol GetBackendSymbol(const std::string& backend_name) const {
+    if (backend_name != "MKLDNN" && backend_name != "ONEDNN")
+      throw Error("[Symbol] there is no backend '" + backend_name + "'; expected MKLDNN or ONEDNN.");
+    return *this;
+  }
+
   std::vector<std::string> ListArguments() const { return list("arguments"); }
   std::vector<std::string> ListInputs() const { return list("inputs"); }
   std::vector<std::string> ListOutputs() const { return list("outputs"); }
   std::vector<std::string> ListAuxiliaryStates() const { return list("auxiliary_states"); }
-  std::map<std::string, std::string> ListAttributes() const {
-    LoomixPairs pairs{};
-    detail::check(LoomixSymbolListAttributes(GetHandle(), 0, &pairs));
-    std::map<std::string, std::string> result;
-    for (size_t i = 0; i < pairs.count; ++i) result[pairs.names[i]] = pairs.values[i];
-    return result;
-  }
+  std::map<std::string, std::string> ListAttributes() const { return attributes(0); }
+  // Of all nodes, as NODE$NAME.
+  std::map<std::string, std::string> ListAllAttributes() const { return attributes(1); }
   void SetAttribute(const std::string& key, const std::string& value) {
     detail::check(LoomixSymbolSetAttribute(GetHandle(), key.c_str(), value.c_str()));
   }
@@ -223,14 +226,17 @@ class Symbol {
     }
   }
 
-  // The caller deletes the executor.
+  // The caller deletes the executor. `group_to_ctx`: see Executor.
   inline Executor* SimpleBind(const Context& context, const std::map<std::string, NDArray>& args_map,
                               const std::map<std::string, NDArray>& arg_grad_store = {},
                               const std::map<std::string, OpReqType>& grad_req_type = {},
-                              const std::map<std::string, NDArray>& aux_map = {}) const;
+                              const std::map<std::string, NDArray>& aux_map = {},
+                              const std::map<std::string, Context>& group_to_ctx = {}) const;
   inline Executor* Bind(const Context& context, const std::vector<NDArray>& arg_arrays,
                         const std::vector<NDArray>& grad_arrays, const std::vector<OpReqType>& grad_reqs,
-                        const std::vector<NDArray>& aux_arrays, Executor* shared_exec = nullptr) const;
+                        const std::vector<NDArray>& aux_arrays,
+                        const std::map<std::string, Context>& group_to_ctx = {},
+                        Executor* shared_exec = nullptr) const;
 
  private:
   static constexpr mx_float kFirstSpread = 1;
@@ -259,6 +265,13 @@ class Symbol {
     if (!to) return;
     to->clear();
     for (size_t i = 0; i < count; ++i) to->push_back(detail::from_c(shapes[i]));
+  }
+  std::map<std::string, std::string> attributes(int of_all_nodes) const {
+    LoomixPairs pairs{};
+    detail::check(LoomixSymbolListAttributes(GetHandle(), of_all_nodes, &pairs));
+    std::map<std::string, std::string> result;
+    for (size_t i = 0; i < pairs.count; ++i) result[pairs.names[i]] = pairs.values[i];
+    return result;
   }
   std::vector<std::string> list(const char* kind) const {
     size_t count = 0;
