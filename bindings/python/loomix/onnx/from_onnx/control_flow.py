@@ -181,13 +181,11 @@ class _Loop:
 
     def _goes_on(self, *nodes: Any) -> Any:
         condition = None if self.counted else _like(self.variables[1], nodes[1])
-        if self.most is not None and condition is not None:
+        if condition is not None and (self.most is not None or self.limit is None):
             return condition.symbol  # the operator counts the steps itself
         number = _like(self.variables[0], nodes[0])
         if self.most is not None:
             return self.b.scalar("_lesser_scalar", number, self.most).symbol
-        if self.limit is None:
-            return condition.symbol
         below = self.b.elementwise("_lesser", number, self.b.cast(self.limit, "int64"))
         if condition is None:
             return below.symbol
