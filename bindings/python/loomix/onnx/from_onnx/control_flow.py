@@ -173,11 +173,9 @@ class _Loop:
 
     def _condition(self) -> Value:
         """The first condition, of a type that it keeps."""
-        value = self.b.constant(np.array(True), self.names[1]) if self.first is None else self.first
-        return self._true(self.b.cast(self.b.truth(value), "float32"))
-
-    def _true(self, value: Value) -> Value:
-        return self.b.without_axes(self.b.truth(value))
+        b = self.b
+        value = b.constant(np.array(True), self.names[1]) if self.first is None else self.first
+        return b.without_axes(b.truth(b.cast(b.truth(value), "float32")))
 
     def _goes_on(self, *nodes: Any) -> Any:
         condition = None if self.counted else _like(self.variables[1], nodes[1])
