@@ -64,18 +64,27 @@ class Cluster:
         for role, rank in names or everything:
             self.lives[role, rank] = self.lives.get((role, rank), 0) + 1
             code = self.program if role == "worker" else "import loomix; print('not reached')"
-            environment = {**self.environment, "DMLC_ROLE": role, "LIFE": str(self.lives[role, rank])}
+            inside, own = self.around(role, rank)
+            environment = {**self.environment, **own, "DMLC_ROLE": role, "LIFE": str(self.lives[role, rank])}
             if role != "scheduler":
                 environment[f"DMLC_{role.upper()}_ID"] = str(rank)
             with open(self.path(role, rank), "a") as out:
                 self.processes[role, rank] = subprocess.Popen(
-                    [*self.inside, sys.executable, "-c", code],
+                    [*inside, sys.executable, "-c", code],
                     env=environment,
                     stdout=out,
                     stderr=out,
                     cwd=self.folder,
                 )
         return self
+
+    def around(self, role, rank):
+        """The command inside which a node runs, and variables of its own."""
+        return self.inside, {}
+
+    def host(self, role, rank):
+        """The address at which it tells its metrics."""
+        return "127.0.0.1"
 
     def path(self, role, rank):
         return self.folder / f"{role}-{rank}.txt"
@@ -111,7 +120,7 @@ class Cluster:
         """A node's metrics by their names with labels; none while it does not answer."""
         port = self.metrics + {"scheduler": 0, "server": 1 + rank, "worker": 1 + self.servers + rank}[role]
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+            with urllib.request.urlopen(f"http://{self.host(role, rank)}:{port}/metrics", timeout=5) as page:
                 lines = page.read().decode().splitlines()
         except OSError:
             return {}
