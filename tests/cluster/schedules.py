@@ -45,6 +45,7 @@ HERE = Path(__file__).resolve().parent
 Name = tuple[str, int]
 
 DEAD_AFTER = 2  # seconds of silence
+TIMEOUT = 100  # seconds, for what must come: a machine may be busy with other things
 PUSHES = 600  # of a worker and key, at most
 MARGIN = 40  # steps that nobody makes while the last one is told
 GRACE_S = 2 * DEAD_AFTER + 4  # until a worker that was left out is back for sure
@@ -192,6 +193,7 @@ class DisturbedCluster(Cluster):
         settings: dict[str, Any] = {
             "LOOMIX_KV_POLICY": plan.policy,
             "LOOMIX_KV_DEAD_AFTER": DEAD_AFTER,
+            "LOOMIX_KV_DEADLINE": 60,
             "LOOMIX_METRICS_HOST": "0.0.0.0",
             "LOOMIX_LOG_LEVEL": "info",
             "OMP_NUM_THREADS": "1",
@@ -204,7 +206,9 @@ class DisturbedCluster(Cluster):
         if network:
             settings.update(DMLC_PS_ROOT_URI=network.addresses["scheduler", 0], LOOMIX_KV_TRUSTED_NETWORK=1)
         program = (HERE / "worker.py").read_text()
-        super().__init__(folder, program, plan.workers, plan.servers, metrics=True, **settings)
+        super().__init__(
+            folder, program, plan.workers, plan.servers, metrics=True, timeout=TIMEOUT, **settings
+        )
         self.network = network
         (folder / "snapshots").mkdir()
         for role in ("scheduler", "server", "worker"):
