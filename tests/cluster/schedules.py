@@ -22,6 +22,7 @@ import dataclasses
 import json
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -398,7 +399,8 @@ def run_alone(seed: int, inside: list[str], library: Path, keep: Path | None) ->
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) if keep is None else keep / f"seed-{seed}"
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run
+        folder.mkdir(parents=True)
         command = [*inside, sys.executable, __file__, "--one", str(folder), "--seed", str(seed)]
         command += ["--library", str(library), *(["--cuts"] if inside else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

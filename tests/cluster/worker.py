@@ -78,8 +78,8 @@ class Worker:
             self.step()
             print("step", self.store.pushes(first.name), flush=True)
             time.sleep(PAUSE_S)
-        # Where rounds go on without workers, one that comes back at the end may make a round more than the others, who must not
-        # wait for it then.
+        # Where rounds go on without workers, one that comes back at the end may make a round more than the others, who
+        # must not wait for it then.
         if not self.loose:
             self.barrier(2)
         self.pull(last=True)
