@@ -9,109 +9,61 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "kvstore/optimizer_rule.h"
 #include "ndarray/copy.h"
 #include "symbol/executor/op_call.h"
 #include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
+
+std::string number_text(double value) { return fmt::format("{}", static_cast<float>(value)); }
+
+std::vector<int64_t> CommonSettings::changes() const {
+  std::vector<int64_t> numbers;
+  for (size_t begin = 0; begin < steps.size();) {
+    const size_t end = std::min(steps.find(',', begin), steps.size());
+    int64_t number = 0;
+    LOOMIX_CHECK(read_value(std::string_view(steps).substr(begin, end - begin), number), ValueError,
+                 "[KVStore] the schedule's steps are '{}'; expected whole numbers with commas between.",
+                 steps);
+    numbers.push_back(number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+double CommonSettings::rate_at(int64_t updates) const {
+  if (lr_scheduler == "none") return learning_rate;
+  if (updates < warmup_steps) {
+    if (warmup_mode == "constant") return warmup_begin_lr;
+    return warmup_begin_lr +
+           (base_lr - warmup_begin_lr) * static_cast<double>(updates) / static_cast<double>(warmup_steps);
+  }
+  if (lr_scheduler == "factor") {
+    const auto changes = static_cast<double>(updates > 0 ? (updates - 1) / step : 0);
+    return std::max(base_lr * std::pow(factor, changes), std::min(base_lr, stop_factor_lr));
+  }
+  if (lr_scheduler == "multifactor") {
+    double rate = base_lr;
+    for (const int64_t change : changes()) rate *= updates > change ? factor : 1;
+    return rate;
+  }
+  const int64_t length = std::max<int64_t>(max_update - warmup_steps, 1);
+  const double done =
+      static_cast<double>(std::min(updates - warmup_steps, length)) / static_cast<double>(length);
+  const double left =
+      lr_scheduler == "poly" ? std::pow(1 - done, pwr) : (1 + std::cos(3.141592653589793 * done)) / 2;
+  return final_lr + (base_lr - final_lr) * left;
+}
+
+TextPairs CommonSettings::attrs(double rate, double decay) const {
+  TextPairs pairs = {
+      {"lr", number_text(rate)}, {"wd", number_text(decay)}, {"rescale_grad", number_text(rescale_grad)}};
+  if (clip_gradient) pairs.emplace_back("clip_gradient", number_text(*clip_gradient));
+  return pairs;
+}
+
 namespace {
-
-std::string text(double value) { return fmt::format("{}", static_cast<float>(value)); }
-
-// Settings that all rules have.
-struct CommonSettings {
-  double learning_rate = 0.01;
-  double wd = 0;
-  double rescale_grad = 1;
-  std::optional<double> clip_gradient;
-  std::string lr_scheduler = "none";
-  double base_lr = 0.01;
-  double final_lr = 0;
-  int64_t warmup_steps = 0;
-  double warmup_begin_lr = 0;
-  std::string warmup_mode = "linear";
-  int64_t begin_num_update = 0;
-  int64_t step = 1;
-  std::string steps;
-  double factor = 1;
-  double stop_factor_lr = 1e-8;
-  int64_t max_update = 1;
-  double pwr = 2;
-
-  template <class P>
-  static void common_fields(FieldList<P>& f) {
-    f("learning_rate", static_cast<double P::*>(&P::learning_rate), "Learning rate.").at_least(0);
-    f("wd", static_cast<double P::*>(&P::wd), "Weight decay.");
-    f("rescale_grad", static_cast<double P::*>(&P::rescale_grad), "Multiplies the gradient first.");
-    f("clip_gradient", static_cast<std::optional<double> P::*>(&P::clip_gradient),
-      "Clips the gradient to [-c, c].");
-    f("lr_scheduler", static_cast<std::string P::*>(&P::lr_scheduler),
-      "How the rate changes with the updates.")
-        .options({"none", "factor", "multifactor", "poly", "cosine"});
-    f("base_lr", static_cast<double P::*>(&P::base_lr), "Schedules: the rate at the start.");
-    f("final_lr", static_cast<double P::*>(&P::final_lr), "poly, cosine: the rate at the end.");
-    f("warmup_steps", static_cast<int64_t P::*>(&P::warmup_steps), "Updates in which the rate rises.")
-        .at_least(0);
-    f("warmup_begin_lr", static_cast<double P::*>(&P::warmup_begin_lr), "The rate that it rises from.");
-    f("warmup_mode", static_cast<std::string P::*>(&P::warmup_mode),
-      "How the rate gets from there to base_lr.")
-        .options({"linear", "constant"});
-    f("begin_num_update", static_cast<int64_t P::*>(&P::begin_num_update), "Updates that count as done.")
-        .at_least(0);
-    f("steps", static_cast<std::string P::*>(&P::steps),
-      "multifactor: updates after which the rate changes, with commas.");
-    f("step", static_cast<int64_t P::*>(&P::step), "factor: updates between changes.").at_least(1);
-    f("factor", static_cast<double P::*>(&P::factor), "factor: multiplies the rate at each change.");
-    f("stop_factor_lr", static_cast<double P::*>(&P::stop_factor_lr), "factor: the least rate.");
-    f("max_update", static_cast<int64_t P::*>(&P::max_update), "poly, cosine: updates until the end.")
-        .at_least(1);
-    f("pwr", static_cast<double P::*>(&P::pwr), "poly: the power.").at_least(1);
-  }
-
-  std::vector<int64_t> changes() const {
-    std::vector<int64_t> numbers;
-    for (size_t begin = 0; begin < steps.size();) {
-      const size_t end = std::min(steps.find(',', begin), steps.size());
-      int64_t number = 0;
-      LOOMIX_CHECK(read_value(std::string_view(steps).substr(begin, end - begin), number), ValueError,
-                   "[KVStore] the schedule's steps are '{}'; expected whole numbers with commas between.",
-                   steps);
-      numbers.push_back(number);
-      begin = end + 1;
-    }
-    return numbers;
-  }
-
-  double rate_at(int64_t updates) const {
-    if (lr_scheduler == "none") return learning_rate;
-    if (updates < warmup_steps) {
-      if (warmup_mode == "constant") return warmup_begin_lr;
-      return warmup_begin_lr +
-             (base_lr - warmup_begin_lr) * static_cast<double>(updates) / static_cast<double>(warmup_steps);
-    }
-    if (lr_scheduler == "factor") {
-      const auto changes = static_cast<double>(updates > 0 ? (updates - 1) / step : 0);
-      return std::max(base_lr * std::pow(factor, changes), std::min(base_lr, stop_factor_lr));
-    }
-    if (lr_scheduler == "multifactor") {
-      double rate = base_lr;
-      for (const int64_t change : changes()) rate *= updates > change ? factor : 1;
-      return rate;
-    }
-    const int64_t length = std::max<int64_t>(max_update - warmup_steps, 1);
-    const double done =
-        static_cast<double>(std::min(updates - warmup_steps, length)) / static_cast<double>(length);
-    const double left =
-        lr_scheduler == "poly" ? std::pow(1 - done, pwr) : (1 + std::cos(3.141592653589793 * done)) / 2;
-    return final_lr + (base_lr - final_lr) * left;
-  }
-
-  TextPairs attrs(double rate, double decay) const {
-    TextPairs pairs = {{"lr", text(rate)}, {"wd", text(decay)}, {"rescale_grad", text(rescale_grad)}};
-    if (clip_gradient) pairs.emplace_back("clip_gradient", text(*clip_gradient));
-    return pairs;
-  }
-};
 
 constexpr const char* kLazyDoc = "Whether a row_sparse gradient changes only the rows that it has.";
 
@@ -129,7 +81,7 @@ struct SgdSettings : CommonSettings {
   const char* op() const { return momentum != 0 ? "sgd_mom_update" : "sgd_update"; }
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
-    if (momentum != 0) attrs.emplace_back("momentum", text(momentum));
+    if (momentum != 0) attrs.emplace_back("momentum", number_text(momentum));
     if (!lazy_update) attrs.emplace_back("lazy_update", "False");
   }
 };
@@ -146,7 +98,7 @@ struct NagSettings : CommonSettings {
   const char* op() const { return momentum != 0 ? "nag_mom_update" : "sgd_update"; }
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
-    if (momentum != 0) attrs.emplace_back("momentum", text(momentum));
+    if (momentum != 0) attrs.emplace_back("momentum", number_text(momentum));
   }
 };
 
@@ -172,9 +124,9 @@ struct AdamSettings : CommonSettings {
     return rate * std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
   }
   void add(TextPairs& attrs) const {
-    attrs.emplace_back("beta1", text(beta1));
-    attrs.emplace_back("beta2", text(beta2));
-    attrs.emplace_back("epsilon", text(epsilon));
+    attrs.emplace_back("beta1", number_text(beta1));
+    attrs.emplace_back("beta2", number_text(beta2));
+    attrs.emplace_back("epsilon", number_text(epsilon));
     if (!lazy_update) attrs.emplace_back("lazy_update", "False");
   }
 };
@@ -194,8 +146,8 @@ struct RmsPropSettings : CommonSettings {
   const char* op() const { return "rmsprop_update"; }
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
-    attrs.emplace_back("gamma1", text(gamma1));
-    attrs.emplace_back("epsilon", text(epsilon));
+    attrs.emplace_back("gamma1", number_text(gamma1));
+    attrs.emplace_back("epsilon", number_text(epsilon));
   }
 };
 
@@ -214,81 +166,16 @@ struct FtrlSettings : CommonSettings {
   const char* op() const { return "ftrl_update"; }
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
-    attrs.emplace_back("lamda1", text(lamda1));
-    attrs.emplace_back("beta", text(beta));
+    attrs.emplace_back("lamda1", number_text(lamda1));
+    attrs.emplace_back("beta", number_text(beta));
   }
 };
 
-// Applies a rule by an update operator.
-class OperatorRule : public Optimizer {
- public:
-  void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
-              OptimizerState& state, int8_t priority) const final;
+constexpr std::array kKnown = {known_rule<AdamSettings>(), known_rule<FtrlSettings>(),
+                               known_rule<NagSettings>(), known_rule<RmsPropSettings>(),
+                               known_rule<SgdSettings>()};
 
- protected:
-  OperatorRule(Runtime& runtime, OptimizerSpec spec) : Optimizer(std::move(spec)), runtime_(runtime) {}
-  struct Step {
-    const NDArray& weight;
-    const NDArray& grad;
-    NDArray out;
-    OptimizerState& state;
-    double rate, decay;
-    int8_t priority;
-  };
-  virtual double rate(int64_t updates) const = 0;
-  virtual double decay() const = 0;
-  virtual int state_arrays() const = 0;
-  virtual void apply(const Step& step) const = 0;
-  void run(const char* op, const Step& step, TextPairs attrs) const;
-
- private:
-  void update_rows(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const Step& step) const;
-  double multiplier(const char* what, const Key& key) const;
-  Runtime& runtime_;
-};
-
-template <class S>
-class Rule final : public OperatorRule {
- public:
-  Rule(Runtime& runtime, OptimizerSpec spec, const TextPairs& settings)
-      : OperatorRule(runtime, std::move(spec)),
-        settings_(param_schema<S>().parse(S::kName, settings)->template as<S>()) {
-    static_cast<void>(settings_.changes());  // throws for what cannot be read
-  }
-
-  bool by_rows() const override { return settings_.by_rows(); }
-
- protected:
-  double rate(int64_t updates) const override {
-    const int64_t all = settings_.begin_num_update + updates;
-    return settings_.corrected(settings_.rate_at(all), all);
-  }
-  double decay() const override { return settings_.wd; }
-  int state_arrays() const override { return settings_.states(); }
-  void apply(const Step& step) const override {
-    TextPairs attrs = settings_.attrs(step.rate, step.decay);
-    settings_.add(attrs);
-    run(settings_.op(), step, std::move(attrs));
-  }
-
- private:
-  const S settings_;
-};
-
-using Make = std::shared_ptr<const Optimizer> (*)(Runtime&, OptimizerSpec, const TextPairs&);
-struct Known {
-  const char* name;
-  Make make;
-};
-template <class S>
-constexpr Known known() {
-  return {S::kName, [](Runtime& runtime, OptimizerSpec spec, const TextPairs& settings) {
-            return std::shared_ptr<const Optimizer>(
-                std::make_shared<Rule<S>>(runtime, std::move(spec), settings));
-          }};
-}
-constexpr std::array kKnown = {known<AdamSettings>(), known<FtrlSettings>(), known<NagSettings>(),
-                               known<RmsPropSettings>(), known<SgdSettings>()};
+}  // namespace
 
 double OperatorRule::multiplier(const char* what, const Key& key) const {
   const int64_t* const number = std::get_if<int64_t>(&key);
@@ -302,20 +189,31 @@ double OperatorRule::multiplier(const char* what, const Key& key) const {
 
 void OperatorRule::update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
                           OptimizerState& state, int8_t priority) const {
-  while (static_cast<int>(state.arrays.size()) < state_arrays()) {
-    state.arrays.push_back(zeros(weight.engine(), weight.shape(), weight.dtype(), weight.device()));
-  }
+  const DType dtype = gradient_dtype(weight.dtype());
+  const bool master = keeps_master(weight.dtype());
+  const auto own = static_cast<size_t>(state_arrays());
+  std::vector<NDArray>& arrays = state.arrays;
+  // What another rule kept is of no use to one with a copy of the weight, nor such a copy to others.
+  if (!arrays.empty() && (arrays[0].dtype() != dtype || (master && arrays.size() != own + 1))) arrays.clear();
+  while (arrays.size() < own)
+    arrays.push_back(zeros(weight.engine(), weight.shape(), dtype, weight.device()));
+  if (master && arrays.size() == own) arrays.push_back(cast(weight, dtype));
   ++state.updates;
-  apply({weight, grad, out, state, rate(state.updates) * multiplier("lr_mult", key),
-         decay() * multiplier("wd_mult", key), priority});
+  const double rate_now = rate(state.updates) * multiplier("lr_mult", key);
+  const double decay_now = decay() * multiplier("wd_mult", key);
+  const std::span<NDArray> states(arrays.data(), own);
+  const NDArray& from = master ? arrays.back() : weight;
+  apply({key, from, grad, master ? from : out, states, state.updates, rate_now, decay_now, priority});
+  if (master) copy(from, out);
 }
 
-void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const {
+void OperatorRule::run(const char* op, const UpdateStep& step, TextPairs attrs) const {
   const ops::OpDef& def = *runtime_.table().find(op);
   const Ref<const AttrsBase> parsed = def.params->parse(def.name, attrs);
-  if (step.grad.stype() == StorageType::row_sparse && by_rows()) return update_rows(def, parsed, step);
+  if (step.grad.stype() == StorageType::row_sparse && by_rows(step.weight.dtype()))
+    return update_rows(def, parsed, step);
   std::vector<const NDArray*> in = {&step.weight, &step.grad};
-  for (const NDArray& array : step.state.arrays) in.push_back(&array);
+  for (const NDArray& array : step.states) in.push_back(&array);
   NDArray to = step.out;
   NDArray* const out[] = {&to};
   RunOptions options;
@@ -327,11 +225,11 @@ void OperatorRule::run(const char* op, const Step& step, TextPairs attrs) const 
 // Stores keep weights and states dense, in whatever shape; rows are updated as if they were row_sparse, too, for then every
 // one of these operators leaves the other rows alone.
 void OperatorRule::update_rows(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
-                               const Step& step) const {
+                               const UpdateStep& step) const {
   if (step.out.storage_ref() != step.weight.storage_ref()) copy(step.weight, step.out);
   const Shape& shape = step.grad.shape();
   std::vector<NDArray> arrays = {step.out, step.grad};
-  arrays.insert(arrays.end(), step.state.arrays.begin(), step.state.arrays.end());
+  arrays.insert(arrays.end(), step.states.begin(), step.states.end());
   std::vector<const NDArray*> in;
   std::vector<TensorView> views;
   for (NDArray& array : arrays) {
@@ -356,8 +254,6 @@ void OperatorRule::update_rows(const ops::OpDef& op, const Ref<const AttrsBase>&
       ->push(runtime_, step.priority);
 }
 
-}  // namespace
-
 std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec spec,
                                                 const CodeOptimizerMaker& code) {
   if (spec.name == kCodeOptimizer) {
@@ -369,7 +265,7 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
   }
   TextPairs settings;
   for (const auto& [name, value] : spec.settings) {
-    if (!name.starts_with("lr_mult.") && !name.starts_with("wd_mult.")) {
+    if (!name.starts_with("lr_mult.") && !name.starts_with("wd_mult.") && !name.starts_with(kPlainRate)) {
       settings.emplace_back(name, value);
       continue;
     }
@@ -378,9 +274,11 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
                  name, value);
   }
   std::string names;
-  for (const Known& one : kKnown) {
-    if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  for (const std::span<const KnownRule> rules : {std::span<const KnownRule>(kKnown), layer_rules()}) {
+    for (const KnownRule& one : rules) {
+      if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    }
   }
   detail::throw_error<ValueError>("[KVStore] no optimizer '{}' runs in a store; there are {}.", spec.name,
                                   names);

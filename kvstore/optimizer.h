@@ -14,7 +14,7 @@
 namespace loomix::kvstore {
 
 // An update rule as data: a name and settings, both MXNet's ("sgd", {{"learning_rate", "0.1"}, {"momentum", "0.9"}}).
-// `lr_mult.KEY` and `wd_mult.KEY` multiply rate and decay of one key. `lazy_update` (sgd, adam; on by default) leaves rows alone
+// `lr_mult.KEY` and `wd_mult.KEY` multiply rate and decay of one key, `plain_rate.KEY` spares it the layer's factor of lars. `lazy_update` (sgd, adam; on by default) leaves rows alone
 // that a row_sparse gradient does not have.
 struct OptimizerSpec {
   std::string name;
@@ -33,7 +33,11 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Whether a row_sparse gradient is taken, and changes only its own rows of a weight that is meant to be row_sparse, too.
-  virtual bool by_rows() const { return false; }
+  virtual bool by_rows(DType /*weight*/) const { return false; }
+  // Whether it needs the norm of a whole weight, which must not be cut over servers then.
+  virtual bool by_layer() const { return false; }
+  // Of the gradients of such a weight.
+  virtual DType gradient_dtype(DType weight) const { return weight; }
   // Pushes `out = weight changed by grad`; `state` is empty at first. `out` may be the weight.
   virtual void update(const Key& key, const NDArray& weight, const NDArray& grad, const NDArray& out,
                       OptimizerState& state, int8_t priority) const = 0;
@@ -45,6 +49,8 @@ class Optimizer {
  private:
   const OptimizerSpec spec_;
 };
+
+inline constexpr const char* kPlainRate = "plain_rate.";  // and a key
 
 // A rule that is code, as a text: the setting `code`. A server that may run it has a maker; others refuse all specs of
 // this name.

@@ -180,8 +180,12 @@ void DistStore::init(const Key& key, const NDArray& value) {
       dense ? NDArray(value.engine(), value.shape(), value.dtype(), Device::cpu())
             : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), Device::cpu());
   fresh.wire = wire_key(key);
-  fresh.shards =
-      shards_of(fresh.wire, dense ? value.size() : value.shape()[0], fresh.unit(), client_->groups());
+  const int64_t count = dense ? value.size() : value.shape()[0];
+  fresh.shards = shards_of(fresh.wire, count, fresh.unit(), client_->groups());
+  {
+    const std::lock_guard lock(mutex_);
+    if (keeps_whole_) fresh.shards = {whole_shard_of(fresh.wire, count, client_->groups())};
+  }
   fresh.pushes = pushes_before(fresh, *client_->known());
   {
     const std::lock_guard lock(mutex_);
@@ -401,7 +405,18 @@ void DistStore::set_compression(const CompressionParams& params) {
 }
 
 void DistStore::set_optimizer(const OptimizerSpec& spec) {
-  if (spec.name != kCodeOptimizer) make_optimizer(runtime_, spec);  // servers judge code
+  if (spec.name != kCodeOptimizer) {  // servers judge code
+    const bool whole = make_optimizer(runtime_, spec)->by_layer();
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, entry] : entries_) {
+      LOOMIX_CHECK(
+          !whole || entry.shards.size() == 1, ValueError,
+          "[KVStore] optimizer '{}' needs the norms of whole weights, and key {} was cut over servers; "
+          "call set_optimizer before init.",
+          spec.name, to_text(key));
+    }
+    keeps_whole_ = whole;
+  }
   if (rank() != 0) return;
   for (int group = 0; group < client_->groups(); ++group) {
     ClusterClient::Call call;

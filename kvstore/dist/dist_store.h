@@ -88,6 +88,7 @@ class DistStore final : public KVStore {
   Merger merger_;
   mutable std::mutex mutex_;  // guards what follows; entries stay where they are
   CompressionParams compression_;
+  bool keeps_whole_ = false;  // new keys, for an optimizer that needs the norms of whole weights
   std::unordered_map<Key, Entry> entries_;
   std::shared_ptr<const ClusterClient::KnownShards> known_;  // as of the newest push
 };

@@ -11,7 +11,7 @@
 // The messages of the parameter server. Each is a comm::Message whose numbers are read and written in order.
 namespace loomix::kvstore {
 
-inline constexpr int64_t kKVStoreVersion = 7;
+inline constexpr int64_t kKVStoreVersion = 8;
 
 enum Channel : uint32_t {
   kToScheduler = 1,

@@ -255,6 +255,7 @@ void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
                                shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
                                static_cast<int64_t>(shard.pushed.size())});
   fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
+  for (const NDArray& array : shard.optimizer.arrays) fields.push_back(static_cast<int64_t>(array.dtype()));
   picture.arrays.insert(picture.arrays.end(), shard.values.begin(), shard.values.end());
   picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
 }
@@ -394,11 +395,13 @@ void ShardGroup::load(const comm::Message& message) {
     const int64_t arrays = reader.number(0, 16);
     shard.pushed.resize(static_cast<size_t>(reader.number(1, kMostWorkers)));
     for (int64_t& pushed : shard.pushed) pushed = reader.number();
+    std::vector<DType> dtypes;  // of what the optimizer keeps
+    for (int64_t k = 0; k < arrays; ++k) dtypes.push_back(to_dtype(reader.number()));
     if (!never_pushed(shard.pushed)) ++begun_;
     shard.value[0] = take(dtype);
     shard.value[1] =
         values == 2 ? take(dtype) : NDArray(runtime_.engine(), shard.value[0].shape(), dtype, Device::cpu());
-    for (int64_t k = 0; k < arrays; ++k) shard.optimizer.arrays.push_back(take(dtype));
+    for (const DType kept : dtypes) shard.optimizer.arrays.push_back(take(kept));
     const int64_t rounds = reader.number(0, int64_t{1} << 32);
     for (int64_t k = 0; k < rounds; ++k) {
       Round& round = shard.rounds[reader.number()];

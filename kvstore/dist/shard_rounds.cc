@@ -92,7 +92,7 @@ void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& s
       sum.is_none() && std::all_of(given.begin(), given.end(), [&](const Given& one) {
         return one.packing.form == Packing::Form::rows && one.packing.detail == given[0].packing.detail;
       });
-  if (optimizer_ && rows && optimizer_->by_rows()) {
+  if (optimizer_ && rows && optimizer_->by_rows(now.dtype())) {
     update_rows(request, id, shard, given);
   } else {
     std::vector<NDArray> gradients;
@@ -101,10 +101,11 @@ void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& s
     if (!optimizer_) {
       combine(request, gradients, {&next, 1});
     } else {
+      const DType dtype = optimizer_->gradient_dtype(now.dtype());
       NDArray merged = gradients[0];
-      if (gradients.size() > 1 || merged.dtype() != now.dtype()) {
-        if (sum.is_none() || sum.dtype() != now.dtype())
-          merged = NDArray(runtime_.engine(), merged.shape(), now.dtype(), Device::cpu());
+      if (gradients.size() > 1 || merged.dtype() != dtype) {
+        if (sum.is_none() || sum.dtype() != dtype)
+          merged = NDArray(runtime_.engine(), merged.shape(), dtype, Device::cpu());
         combine(request, gradients, {&merged, 1});
       }
       optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);

@@ -5,13 +5,18 @@
 
 namespace loomix::kvstore {
 
-std::vector<Shard> shards_of(const std::string& wire_key, int64_t count, int64_t item_bytes, int groups) {
+Shard whole_shard_of(const std::string& wire_key, int64_t count, int groups) {
   uint64_t hash = 14695981039346656037u;  // FNV-1a: the same on every machine
   for (const char c : wire_key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   hash ^= hash >> 32;
-  const auto first = static_cast<int32_t>(hash % static_cast<uint64_t>(groups));
+  return {static_cast<int32_t>(hash % static_cast<uint64_t>(groups)), 0, count};
+}
+
+std::vector<Shard> shards_of(const std::string& wire_key, int64_t count, int64_t item_bytes, int groups) {
+  const Shard whole = whole_shard_of(wire_key, count, groups);
+  const int32_t first = whole.group;
   const int64_t bytes = count * item_bytes;
-  if (bytes <= kSmallBytes) return {{first, 0, count}};
+  if (bytes <= kSmallBytes) return {whole};
   const int64_t slices = std::clamp<int64_t>(bytes / groups / kSliceBytes, 1, kMostSlices);
   const int64_t line = std::max<int64_t>(1, 64 / item_bytes);
   const int64_t lines = (count + line - 1) / line;

@@ -21,6 +21,8 @@ struct Shard {
 //   large   |  group h: slice, slice ...  |  group h+1: ...  | ... |        h = hash(key) mod groups
 //   small   | group h |
 std::vector<Shard> shards_of(const std::string& wire_key, int64_t count, int64_t item_bytes, int groups);
+// A key that must not be cut, however large it is.
+Shard whole_shard_of(const std::string& wire_key, int64_t count, int groups);
 
 inline constexpr int64_t kSmallBytes = 256 << 10;
 inline constexpr int64_t kSliceBytes = 2 << 20;

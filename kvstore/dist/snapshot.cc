@@ -2,7 +2,7 @@
 //
 // A file, all numbers little-endian:
 //
-//   "LXSNAP01"  crc (4)  0 (4)  bytes of the file (8) | what it is of: groups, workers, group, round (8 each)
+//   "LXSNAP02"  crc (4)  0 (4)  bytes of the file (8) | what it is of: groups, workers, group, round (8 each)
 //   | count, numbers (8 each) | count, {bytes, text} | count, bytes of each array | arrays, each at a multiple of 64
 //
 // The CRC-32C is that of everything behind it.
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "LXSNAP01";
+constexpr std::string_view kMagic = "LXSNAP02";
 constexpr size_t kCrcEnd = 12;
 constexpr size_t kAlign = 64;
 constexpr int64_t kMostItems = int64_t{1} << 32;

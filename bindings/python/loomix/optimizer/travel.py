@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from ..lr_scheduler import CosineScheduler, FactorScheduler, MultiFactorScheduler, PolyScheduler
-from .adaptive import Adam, Ftrl, RMSProp
+from .adaptive import LAMB, Adam, Ftrl, RMSProp
 from .base import Test
-from .sgd import NAG, SGD, ccSGD
+from .sgd import LARS, NAG, SGD, ccSGD
 
 if TYPE_CHECKING:
     from ..optimizer import Optimizer
@@ -22,6 +22,8 @@ __all__ = ["ServerRule", "describe", "pickled", "short_text"]
 _RULES = {
     Adam: ("adam", ("beta1", "beta2", "epsilon", "lazy_update")),
     Ftrl: ("ftrl", ("lamda1", "beta")),
+    LAMB: ("lamb", ("beta1", "beta2", "epsilon", "lower_bound", "upper_bound", "bias_correction")),
+    LARS: ("lars", ("momentum", "eta", "eps", "momentum_correction")),
     NAG: ("nag", ("momentum",)),
     RMSProp: ("rmsprop", ("gamma1", "epsilon")),
     SGD: ("sgd", ("momentum", "lazy_update")),
@@ -75,14 +77,20 @@ def _multipliers(optimizer: Optimizer) -> dict[str, Any]:
     return settings
 
 
+def _plain_rates(optimizer: Any) -> dict[str, Any]:
+    """Keys that LARS spares its factor of the rate, for keys that are indices and for keys that are names."""
+    plain = {index: name for index, name in optimizer.idx2name.items() if optimizer._is_plain(index)}
+    return {f"plain_rate.{key}": 1 for pair in plain.items() for key in pair}
+
+
 def describe(optimizer: Optimizer) -> Any:
     """Name and settings of an optimizer, as texts.
 
     Parameters
     ----------
     optimizer : Optimizer
-        SGD, NAG, Adam, RMSProp (not centered), Ftrl or Test, with one of MXNet's schedules or none. A class
-        derived from these is code, which does not travel.
+        SGD, NAG, Adam, RMSProp (not centered), Ftrl, LARS, LAMB or Test, with one of MXNet's schedules or none.
+        A class derived from these is code, which does not travel.
 
     Returns
     -------
@@ -112,6 +120,7 @@ def describe(optimizer: Optimizer) -> Any:
         )
     name, attributes = _RULES[kind]
     settings = {attribute: getattr(optimizer, attribute) for attribute in attributes}
+    settings = {setting: value for setting, value in settings.items() if value is not None}
     settings.update(
         wd=optimizer.wd, rescale_grad=optimizer.rescale_grad, begin_num_update=optimizer.begin_num_update
     )
@@ -123,6 +132,10 @@ def describe(optimizer: Optimizer) -> Any:
         settings.update(_schedule(optimizer.lr_scheduler))
     else:
         settings["learning_rate"] = 1 if kind is Test else optimizer.lr
+    if optimizer.multi_precision:
+        settings["multi_precision"] = True
+    if kind is LARS:
+        settings.update(_plain_rates(optimizer))
     settings.update(_multipliers(optimizer))
     texts = {
         key: ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
