@@ -7,11 +7,12 @@
 A schedule follows from its seed: the mode, the policy, and what happens. Nodes are killed and started again, or
 stopped; single nodes are cut off from each other, in one or both directions; clocks jump; disks with snapshots are slow
 or full. Meanwhile workers push and pull, and write down what they see (``worker.py``). Then ``history.py`` says whether
-an update was lost, doubled or torn, whether a read went backwards, and whether ``dist_ssp`` kept its bound.
+an update was lost, doubled or torn, whether a read went backwards, and whether ``dist_ssp`` kept its bound. Where there
+are snapshots, a new cluster goes on from the newest, and its first reads are checked, too.
 
 Prints a line a schedule, and of one that failed the seed, the times of all events and what is wrong. ``--seed N
---schedules 1 --keep FOLDER`` repeats one and keeps what its processes wrote. What happens follows from the seed alone,
-when it happens does not.
+--schedules 1 --keep FOLDER`` repeats one and keeps what its processes wrote if it fails. What happens follows from the
+seed alone, when it happens does not.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from history import History, Key
+from history import History, Key, Violation
 from network import Network, alone
 from real_cluster import Cluster
 
@@ -47,6 +48,7 @@ Name = tuple[str, int]
 
 DEAD_AFTER = 2  # seconds of silence
 TIMEOUT = 100  # seconds, for what must come: a machine may be busy with other things
+COPIES = "until all copies are there"
 PUSHES = 600  # of a worker and key, at most
 MARGIN = 40  # steps that nobody makes while the last one is told
 GRACE_S = 2 * DEAD_AFTER + 4  # until a worker that was left out is back for sure
@@ -105,7 +107,7 @@ class Plan:
             event = plan.draw_event(choose)
             if event.what == "cut" and not with_cuts:
                 event = Event("pause", event.names[:1], event.seconds)
-                event = event if plan.survives(event) else dataclasses.replace(event, seconds=0.3)
+                event = event if plan.survives(event) else replace(event, seconds=0.3)
             plan.events.append((choose.randint(3, 20), event))
         if plan.policy != "wait" and choose.random() < 0.4:
             plan.lost = choose.randrange(plan.workers)
@@ -190,7 +192,7 @@ def write_disturbance(path: Path, clock_s: float = 0, write_ms: float = 0, full:
 class DisturbedCluster(Cluster):
     """A cluster with a network of its own, if there may be one, and clocks and disks that do what they are told."""
 
-    def __init__(self, folder: Path, plan: Plan, network: Network | None, library: Path) -> None:
+    def __init__(self, folder: Path, plan: Plan, network: Network | None, library: Path, **more: Any) -> None:
         settings: dict[str, Any] = {
             "LOOMIX_KV_POLICY": plan.policy,
             "LOOMIX_KV_DEAD_AFTER": DEAD_AFTER,
@@ -206,6 +208,7 @@ class DisturbedCluster(Cluster):
             settings.update(LOOMIX_KV_SNAPSHOT_DIR=folder / "snapshots", LOOMIX_KV_SNAPSHOT_EVERY=5)
         if network:
             settings.update(DMLC_PS_ROOT_URI=network.addresses["scheduler", 0], LOOMIX_KV_TRUSTED_NETWORK=1)
+        settings.update(more)
         program = (HERE / "worker.py").read_text()
         super().__init__(
             folder, program, plan.workers, plan.servers, metrics=True, timeout=TIMEOUT, **settings
@@ -303,7 +306,7 @@ class Schedule:
             self.cluster.wait_until_whole()
         with self.noted(str(event), [*event.names, *event.killed]):
             getattr(self, event.what.replace(" ", "_"))(event)
-        with self.noted("until all copies are there", []):
+        with self.noted(COPIES, []):
             self.cluster.wait_until_whole()
 
     def kill(self, event: Event) -> None:
@@ -366,6 +369,22 @@ def keys_of(plan: Plan) -> list[Key]:
     return [*small, key("large", "float32", 720, plan.servers)]
 
 
+def look_at_snapshot(plan: Plan, network: Network | None, library: Path, folder: Path) -> History:
+    """What a new cluster finds in the snapshots of the one before, as pulls that follow that one's pushes."""
+    again = folder / "restored"
+    again.mkdir()
+    shutil.copy(folder / "history.json", again)
+    settings = {"LOOMIX_KV_SNAPSHOT_DIR": folder / "snapshots", "LOOMIX_KV_RESTORE": 1, "RESTORED": 1}
+    with DisturbedCluster(again, plan, network, library, **settings).start() as cluster:
+        cluster.succeed()
+    history, found = History.read(folder), History.read(again)
+    for records, more in zip(history.records, found.records, strict=True):
+        pushes = [record for record in records if record["do"] in ("push", "pushed")]
+        records[:] = [*pushes, *(record for record in more if record["do"] == "pull")]
+    history.staleness = PUSHES  # the bound is one of pulls, and this was none
+    return history
+
+
 def run(seed: int, folder: Path, with_cuts: bool, library: Path) -> str:
     """One schedule; what happened, in words. Raises AssertionError with times and reasons."""
     plan = Plan.draw(seed, with_cuts)
@@ -377,33 +396,43 @@ def run(seed: int, folder: Path, with_cuts: bool, library: Path) -> str:
         schedule = Schedule(plan, cluster)
         schedule.write_about(keys)
         problems = []
+        violations: list[Violation] = []
+        looked = False
         try:
             cluster.start()
             schedule.run()
+            schedule.write_about(keys)
+            if looked := any((folder / "snapshots").iterdir()):
+                restored = look_at_snapshot(plan, network, library, folder)
+                assert any(record["do"] == "pull" for records in restored.records for record in records)
+                violations += [replace(one, kind=f"snapshot: {one.kind}") for one in restored.check()]
         except (AssertionError, OSError, subprocess.SubprocessError) as error:
             problems.append(str(error))
     schedule.write_about(keys)
     history = History.read(folder)
     pulls = sum(record["do"] == "pull" for records in history.records for record in records)
-    violations = history.check()
+    violations += history.check()
     problems[:0] = [f"{schedule.since(one.at)}: {one}" for one in violations[:10]]
     if problems:
         times = "\n  ".join(schedule.timeline)
         what = f"{len(violations)} violations in {pulls} pulls"
         raise AssertionError(f"{plan}\n  {times}\n{what}\n" + "\n".join(problems))
-    return f"{plan}: {'; '.join(schedule.timeline[::2])}; {pulls} pulls"
+    events = [event for event in schedule.timeline if not event.endswith(COPIES)]
+    return f"{plan}: {'; '.join(events)}; {pulls} pulls" + "; snapshot" * looked
 
 
 def run_alone(seed: int, inside: list[str], library: Path, keep: Path | None) -> tuple[bool, str]:
     """In a process of its own, with which all that it started ends."""
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) if keep is None else keep / f"seed-{seed}"
         shutil.rmtree(folder, ignore_errors=True)  # of an earlier run
         folder.mkdir(parents=True)
         command = [*inside, sys.executable, __file__, "--one", str(folder), "--seed", str(seed)]
         command += ["--library", str(library), *(["--cuts"] if inside else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and keep:
+            shutil.rmtree(folder)
     good = done.returncode == 0
     text = (done.stdout + done.stderr).strip()
     result = "" if good else "FAILED: "
@@ -417,7 +446,7 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="schedules at once")
-    parser.add_argument("--keep", type=Path, help="folder for what the processes write")
+    parser.add_argument("--keep", type=Path, help="folder for what the processes of failed schedules write")
     parser.add_argument("--show", action="store_true", help="say what happens in each schedule, and run none")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--library", type=Path, help=argparse.SUPPRESS)

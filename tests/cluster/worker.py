@@ -27,7 +27,7 @@ class Worker:
         about = json.loads(Path("history.json").read_text())
         self.keys = [history.Key(**key) for key in about["keys"]]
         self.loose = about["kind"] == "dist_sync" and about["policy"] == "continue"
-        self.life = int(os.environ["LIFE"])
+        self.life = int(os.environ["LIFE"]) if "RESTORED" not in os.environ else 0
         staleness = {"staleness": about["staleness"]} if about["kind"] == "dist_ssp" else {}
         self.store: Any = mx.kv.create(about["kind"], **staleness)
         self.rank = self.store.rank
@@ -72,6 +72,9 @@ class Worker:
 
     def run(self) -> None:
         self.begin()
+        if self.life == 0:  # of a cluster that goes on from a snapshot: what is in it?
+            self.pull(last=False)
+            return self.barrier(2)
         first = self.keys[0]
         last = Path("last")  # appears when the schedule is over: the step after which all end
         while self.store.pushes(first.name) < (int(last.read_text()) if last.exists() else first.pushes):
