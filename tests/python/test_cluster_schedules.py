@@ -86,3 +86,12 @@ def test_a_schedule_follows_from_its_seed():
     assert all(plan.survives(event) for plan in plans for _, event in plan.events)
     others = [schedules.Plan.draw(seed, with_cuts=False) for seed in range(200)]
     assert {event.what for plan in others for _, event in plan.events} == kinds - {"cut"}
+
+
+def test_the_program_shows_what_would_happen():
+    command = [sys.executable, schedules.__file__, "--schedules", "3", "--seed", "7", "--show"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("seed ")]
+    assert [line.split(":")[0] for line in lines] == ["seed 7", "seed 8", "seed 9"]
+    plan = schedules.Plan.draw(8, with_cuts=not alone()[1])
+    assert str(plan) in lines[1] and str(plan.events[0][1]) in lines[1]

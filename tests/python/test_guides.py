@@ -48,6 +48,31 @@ ELSEWHERE = {
         "memory",
         ["tools/memory_figure.py --svg", '--mxnet "$mxnet"'],
     ),
+    "python tests/cluster/schedules.py --schedules 20 --seed 1 --jobs 2": (
+        ".ci/long",
+        "history",
+        ["tests/cluster/schedules.py", "--schedules", "--jobs"],
+    ),
+    "python tests/cluster/schedules.py --schedules 1 --seed 39 --keep build/history": (
+        ".ci/long",
+        "history",
+        ["tests/cluster/schedules.py", "--keep build/history"],
+    ),
+    "python tests/cluster/history.py build/history/seed-39": (
+        "tests/python/test_cluster_history.py",
+        "test_the_program_reads_files",
+        ["cluster/history.py"],
+    ),
+    "build/tests/test_kvstore --gtest_filter='Schedules/Chaos.*/19'": (
+        ".ci/long",
+        "history",
+        ["build/tests/test_kvstore", "--gtest_filter="],
+    ),
+    "build/tests/test_kvstore --gtest_also_run_disabled_tests --gtest_filter='Schedules/DISABLED_LongChaos.*'": (
+        ".ci/long",
+        "history",
+        ["build/tests/test_kvstore --gtest_also_run_disabled_tests", "--gtest_filter="],
+    ),
     "python -m loomix keys cluster.keys": ("tests/python/test_launch.py", "test_keys_command", ['"keys"']),
     "python -m loomix launch --launcher ssh --hosts machines --keys cluster.keys -n 4 -s 2 python train.py": (
         "tests/python/test_launch.py",
