@@ -281,6 +281,10 @@ class Schedule:
         if self.plan.lost >= 0:  # the others go on
             rank = (self.plan.lost + 1) % self.plan.workers
             self.cluster.wait_for_step("worker", rank, min(self.cluster.steps(rank) + 10, PUSHES))
+        self.finish()
+
+    def finish(self) -> None:
+        """Ends the workers after the same step."""
         last = MARGIN + max(self.cluster.steps(rank) for rank in range(self.plan.workers))
         (self.cluster.folder / "next").write_text(str(min(last, PUSHES)))
         (self.cluster.folder / "next").rename(self.cluster.folder / "last")

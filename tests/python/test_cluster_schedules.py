@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A few of the random schedules of tests/cluster/schedules.py, which .ci/long runs by the hundred."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,54 @@ def test_no_update_is_lost_doubled_or_torn(tmp_path, library, seed):
     good, text = schedules.run_alone(seed, inside, library, tmp_path)
     print(text)
     assert good, text
+
+
+BETWEEN_SERVERS = """
+import contextlib, sys
+from pathlib import Path
+from schedules import *
+folder, library = map(Path, sys.argv[1:])
+plan = Plan(0, "dist_sync", "wait", workers=2, servers=2, staleness=0, snapshots=False)
+names = [name for role in ("scheduler", "server", "worker") for name in plan.names(role)]
+with contextlib.closing(Network(names)) as network:
+    with DisturbedCluster(folder, plan, network, library) as cluster:
+        schedule = Schedule(plan, cluster)
+        schedule.write_about(keys_of(plan))
+        cluster.start()
+        cluster.wait_for_step("worker", 0, 5)
+        ways = (("server", 0), ("server", 1)), (("server", 1), ("server", 0))
+        for way in ways: network.cut(*way)
+        def copies():
+            numbers = cluster.numbers("scheduler")
+            return [value for name, value in numbers.items() if name.startswith("loomix_cluster_copies{")]
+        cluster.wait_until(lambda: copies() == [1, 1], "one copy of each group")
+        step = cluster.steps(0)
+        cluster.wait_for_step("worker", 0, step + 30)
+        for way in ways: network.heal(*way)
+        cluster.wait_until_whole()
+        schedule.finish()
+        log = cluster.output("scheduler")
+assert "do not reach each other: server 1 is taken out of the chain of group 0, which has one copy now" in log, log
+assert not (found := History.read(folder).check()), found
+print("good")
+"""
+
+
+def test_servers_that_do_not_reach_each_other_stop_nobody(tmp_path, library):
+    """Longer than calls take: one of the two leaves each chain, training goes on, and it comes back."""
+    inside, reason = alone()
+    if reason:
+        pytest.skip(reason)
+    command = [
+        *inside,
+        "env",
+        f"PYTHONPATH={os.pathsep.join(sys.path)}",
+        sys.executable,
+        "-c",
+        BETWEEN_SERVERS,
+    ]
+    done = subprocess.run([*command, tmp_path, library], capture_output=True, text=True, check=False)
+    assert "good\n" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_library_disturbs_clock_and_disk(tmp_path, library):
