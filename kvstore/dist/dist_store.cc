@@ -152,7 +152,12 @@ int64_t DistStore::pushes_before(const Entry& entry, const ClusterClient::KnownS
 // The others went on without this worker, which has joined again: its pushes to rounds that are over are left out, and it goes on
 // with the round where the others are. A key that was not pushed yet in the step that it is in stays one behind the others of that
 // step: if it were ahead of them from then on, this worker and another one could each wait for the other's push of another key.
-void DistStore::catch_up(const ClusterClient::KnownShards& known) {
+// Holding the mutex.
+void DistStore::catch_up() {
+  std::shared_ptr<const ClusterClient::KnownShards> newest = client_->known();
+  if (newest == known_) return;
+  known_ = std::move(newest);
+  const ClusterClient::KnownShards& known = *known_;
   int64_t most = 0;
   for (const auto& [key, entry] : entries_) most = std::max(most, entry.pushes);
   int64_t rounds = 0;
@@ -208,13 +213,17 @@ void DistStore::init(const Key& key, const NDArray& value) {
   }
 }
 
+int64_t DistStore::pushes(const Key& key) {
+  entry(key);  // throws where there is none
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  return entries_.at(key).pushes;
+}
+
 // Numbers the push; only float32 is compressed.
 DistStore::Entry DistStore::count_push(const Key& key, CompressionParams& compression) {
   const std::lock_guard lock(mutex_);
-  if (auto known = client_->known(); known != known_) {
-    known_ = std::move(known);
-    catch_up(*known_);
-  }
+  catch_up();
   Entry& entry = entries_.at(key);
   ++entry.pushes;
   if (!compression_.enabled() || !entry.like.is_dense() || entry.like.dtype() != DType::float32) return entry;

@@ -61,8 +61,8 @@ class DistStore final : public KVStore {
   void leave(const std::string& why) { client_->leave(why); }
   // Bytes that this worker has sent to the cluster, and got from it.
   comm::EndpointStats traffic() const { return client_->traffic(); }
-  // How many times this worker has pushed the key, in earlier lives of it too.
-  int64_t pushes(const Key& key) const { return entry(key).pushes; }
+  // How many times this worker has pushed the key, in earlier lives of it too. Rounds that went on without it count.
+  int64_t pushes(const Key& key);
 
  private:
   struct Entry {
@@ -75,7 +75,7 @@ class DistStore final : public KVStore {
   };
   const Entry& entry(const Key& key) const;
   static int64_t pushes_before(const Entry& entry, const ClusterClient::KnownShards& known);
-  void catch_up(const ClusterClient::KnownShards& known);
+  void catch_up();
   void pull_rows(const Entry& now, const NDArray& row_ids, const NDArray& target, int priority);
   Entry count_push(const Key& key, CompressionParams& compression);
 
