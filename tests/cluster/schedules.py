@@ -406,7 +406,9 @@ def run(seed: int, folder: Path, with_cuts: bool, library: Path) -> str:
             cluster.start()
             schedule.run()
             schedule.write_about(keys)
-            if looked := any((folder / "snapshots").iterdir()):
+            # A worker that is left out is behind in the snapshot, too, and reads by dist_ssp would wait for its pushes.
+            waits = plan.kind == "dist_ssp" and plan.policy == "continue"
+            if looked := not waits and any((folder / "snapshots").iterdir()):
                 restored = look_at_snapshot(plan, network, library, folder)
                 assert any(record["do"] == "pull" for records in restored.records for record in records)
                 violations += [replace(one, kind=f"snapshot: {one.kind}") for one in restored.check()]

@@ -20,10 +20,10 @@ using Pushes = std::vector<int>;  // how often each push of a worker is in a val
 // Of each test. With a sanitizer a schedule takes four times as long on a loaded machine, and its order of events differs anyway.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kSchedules = 2;
-constexpr auto kDeadAfter = 1000ms;
+constexpr auto kDeadAfter = 2000ms;
 #else
 constexpr int kSchedules = 8;
-constexpr auto kDeadAfter = 500ms;
+constexpr auto kDeadAfter = 1000ms;
 #endif
 constexpr int64_t kLarge = 66'000;  // cut over the servers
 constexpr int kBase = 4;            // of digits: a push that is in a value twice shows
@@ -66,7 +66,7 @@ class Chaos : public ClusterTest, public ::testing::WithParamInterface<int> {
     plan.setup.staleness = pick(random, 0, 3);
     plan.setup.deadline = 30s;
     // By policy `fail` nobody comes back, so a machine that is slow for a moment must not look like a death.
-    plan.setup.dead_after = plan.setup.policy == DeadWorker::fail ? 4 * kDeadAfter : kDeadAfter;
+    plan.setup.dead_after = plan.setup.policy == DeadWorker::fail ? 2 * kDeadAfter : kDeadAfter;
     plan.setup.return_within = 2s;
     if (pick(random, 0, 1) == 0) {
       plan.faults.loss = chance(random, 0.03);
