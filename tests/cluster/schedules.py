@@ -124,15 +124,14 @@ class Plan:
                 return event
 
     def survives(self, event: Event) -> bool:
-        """By policy `fail` no worker may die or be silent for too long."""
+        """By policy `fail` no worker may die, or be silent for the scheduler for too long."""
         if self.policy != "fail":
             return True
-        silent = event.what in ("pause", "cut") and event.seconds >= DEAD_AFTER / 2
-        alone = event.what == "cut" and "scheduler" not in dict(event.names)
-        workers = any(role == "worker" for role, _ in event.names)
-        killed = event.what == "kill" or any(role == "worker" for role, _ in event.killed)
-        return not (workers and (killed or (silent and not alone))) and not (
-            killed and any(role == "worker" for role, _ in event.killed)
+        roles = [role for role, _ in event.names]
+        dying = [*(roles if event.what == "kill" else []), *(role for role, _ in event.killed)]
+        silent = event.what == "pause" or (event.what == "cut" and "scheduler" in roles)
+        return "worker" not in dying and not (
+            silent and "worker" in roles and event.seconds >= DEAD_AFTER / 2
         )
 
     def draw_any_event(self, choose: random.Random) -> Event:
