@@ -21,7 +21,8 @@ Registrar register_contrib_elementwise, register_contrib_index, register_contrib
 Registrar register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample;
 Registrar register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi;
 Registrar register_box, register_multibox, register_proposal, register_sparse, register_graph;
-Registrar register_graph_sample, register_blocked, register_blocked_conv, register_fused;
+Registrar register_graph_sample, register_blocked, register_blocked_conv, register_blocked_training;
+Registrar register_fused;
 
 // CPU kernels. Those of a file are registered at its end, or in the family's `kernels_cpu.cc` where several files have kernels
 // for one operator. The fastest come first.
@@ -39,7 +40,7 @@ Registrar kernels_resample, kernels_sampler, kernels_unfold, kernels_correlation
 Registrar kernels_deformable_roi, kernels_box, kernels_multibox, kernels_proposal, kernels_sparse_storage;
 Registrar kernels_sparse_unary, kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding;
 Registrar kernels_sparse_reduce, kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample;
-Registrar kernels_blocked, kernels_fused;
+Registrar kernels_blocked, kernels_blocked_training, kernels_fused;
 
 // Kernels by oneDNN, which the family's other kernels come behind.
 Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_conv_dnnl;

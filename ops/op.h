@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <initializer_list>
@@ -42,14 +43,28 @@ struct Again {
   std::vector<GradOperand> operands;
 };
 
-// The operator that computes the same on images in blocks of channels (ops/blocked/blocked.h); its output is blocked.
+// The operator that computes the same on images in blocks of channels (ops/blocked/blocked.h).
 struct BlockedForm {
-  // What it wants of an input: plain, blocked, or made ready by the operator `prepare`, which has the same attributes.
-  enum class Input : uint8_t { plain, blocked, prepared };
+  // What it wants of an input: plain, blocked, made ready by the operator `prepare`, which has the same attributes, or nothing.
+  enum class Input : uint8_t { plain, blocked, prepared, left_out };
   const char* op = nullptr;
   Ref<const AttrsBase> attrs;
   std::vector<Input> inputs;
   const char* prepare = nullptr;
+  // Which of its outputs, then of the operator's saved values, are blocked, in this order.
+  std::vector<bool> outputs = {true};
+  int64_t spared_bytes = 0;  // of images that the plain operator converts in each run
+};
+
+// Which inputs of an operator are in blocks of channels, one entry each.
+class BlockedInputs {
+ public:
+  explicit BlockedInputs(const std::vector<bool>& blocked) : blocked_(blocked) {}
+  bool operator[](size_t i) const { return blocked_[i]; }
+  bool any() const { return std::ranges::find(blocked_, true) != blocked_.end(); }
+
+ private:
+  const std::vector<bool>& blocked_;
 };
 
 // What a normalisation of channels does in prediction: (x - mean) / sqrt(var + eps) * gamma + beta along an axis. Its inputs are
@@ -158,8 +173,9 @@ class OpDef {
   std::function<std::optional<Clamp>(const AttrsBase&)> clamp;  // if that is all that it does
   std::function<Ref<const AttrsBase>(const AttrsBase&, Closing)>
       closing;  // attributes with it; none: it cannot
-  // In prediction, if its first input is blocked, or not; empty if there is none, or it would not be faster.
-  std::function<std::optional<BlockedForm>(const AttrsBase&, const KernelSpec&, bool)> blocked_form;
+  // From which of its inputs are blocked; empty if there is none, or it would not be faster. `training`: in a pass that may
+  // have gradients.
+  std::function<std::optional<BlockedForm>(const AttrsBase&, const KernelSpec&, BlockedInputs)> blocked_form;
   bool scales = false;  // each element of the output is that of input 0 times a function of that of input 1
   // Of a gradient: output i holds the elements of input 0, which is the gradient of the forward node's output 0, where that
   // took its elements from input i, and zeros elsewhere.
@@ -362,7 +378,7 @@ class OpBuilder : OpBuilderBase {
   OpBuilder& with_bias(Ref<const AttrsBase> (*rule)(const P&)) { return set(op_.with_bias, rule); }
   OpBuilder& clamp(std::optional<Clamp> (*rule)(const P&)) { return set(op_.clamp, rule); }
   OpBuilder& closing(Ref<const AttrsBase> (*rule)(const P&, Closing)) { return set(op_.closing, rule); }
-  OpBuilder& blocked_form(std::optional<BlockedForm> (*rule)(const P&, const KernelSpec&, bool)) {
+  OpBuilder& blocked_form(std::optional<BlockedForm> (*rule)(const P&, const KernelSpec&, BlockedInputs)) {
     return set(op_.blocked_form, rule);
   }
   OpBuilder& scales() { return op_.scales = true, *this; }

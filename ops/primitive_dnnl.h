@@ -34,6 +34,21 @@ inline int64_t floats(const Desc& desc) {  // whole cache lines
   return static_cast<int64_t>((desc.get_size() + 63) / 64 * 16);
 }
 
+inline dnnl::memory::dims dims_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_dims();
+#else
+  return desc.dims();
+#endif
+}
+inline dnnl::memory::data_type type_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_data_type();
+#else
+  return desc.data_type();
+#endif
+}
+
 dnnl::primitive_attr attributes();  // scratchpads are the caller's
 
 // Descriptions of primitives; oneDNN 2 has the operation's own description in between.

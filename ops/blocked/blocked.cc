@@ -13,15 +13,15 @@ Shape blocked_shape(const Shape& image) {
   return {image[0], (image[1] + block - 1) / block, image[2], image[3], block};
 }
 
+bool is_image(const TensorView& view) {
+  return view.shape.ndim() == 4 && is_blocked_type(view.dtype) && view.shape.size() > 0;
+}
+
 namespace {
 
 using Input = BlockedForm::Input;
 
 constexpr DTypeSet kBlockedTypes{DType::float32, DType::bfloat16};
-
-bool is_image(const TensorView& view) {
-  return view.shape.ndim() == 4 && is_blocked_type(view.dtype) && view.shape.size() > 0;
-}
 
 Shape plain_shape(const Shape& blocked, int64_t channels) {
   return {blocked[0], channels, blocked[2], blocked[3]};
@@ -63,18 +63,30 @@ void infer_norm(const BlockedNormParams&, ShapeInfer& s) {
 }
 
 template <class P>
-std::optional<BlockedForm> pooling_form(const P& p, const KernelSpec& spec, bool data_is_blocked) {
+std::optional<BlockedForm> pooling_form(const P& p, const KernelSpec& spec, BlockedInputs blocked_inputs) {
   const PoolingParams all = full(p);
-  if (!data_is_blocked || !is_image(spec.in[0]) || channels_last(all.layout) || spec.training) return {};
+  if (!blocked_inputs[0] || !is_image(spec.in[0]) || channels_last(all.layout)) return {};
   if (all.pool_type != PoolType::max && all.pool_type != PoolType::avg) return {};
   BlockedPoolingParams blocked;
   static_cast<PoolingParams&>(blocked) = all;
+  if (spec.training && all.pool_type == PoolType::max) {
+    if (has_wide_places(all)) return {};
+    return BlockedForm{"_blocked_max_pooling", make_attrs(blocked), {Input::blocked}, nullptr, {true, true}};
+  }
   return BlockedForm{"_blocked_pooling", make_attrs(blocked), {Input::blocked}};
 }
 
-std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec& spec, bool data_is_blocked) {
-  if (!data_is_blocked || !is_image(spec.in[0]) || spec.training || p.output_mean_var) return {};
-  if (p.axis != 1 && p.axis != -3) return {};
+std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec& spec, BlockedInputs blocked_inputs) {
+  if (!blocked_inputs[0] || !is_image(spec.in[0]) || (p.axis != 1 && p.axis != -3)) return {};
+  if (spec.training) {
+    BlockedBatchNormParams training;
+    static_cast<BatchNormParams&>(training) = p;
+    BlockedForm form{"_blocked_batch_norm", make_attrs(training), {Input::blocked}};
+    form.inputs.resize(5, Input::plain);
+    form.outputs = {true, false, false};
+    return form;
+  }
+  if (p.output_mean_var) return {};
   BlockedNormParams blocked;
   static_cast<BatchNormParams&>(blocked) = p;
   return BlockedForm{"_blocked_norm",
@@ -82,8 +94,8 @@ std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec&
                      {Input::blocked, Input::plain, Input::plain, Input::plain, Input::plain}};
 }
 
-std::optional<BlockedForm> concat_form(const ConcatParams& p, const KernelSpec& spec, bool data_is_blocked) {
-  if (!data_is_blocked || (p.dim != 1 && p.dim != -3)) return {};
+std::optional<BlockedForm> concat_form(const ConcatParams& p, const KernelSpec& spec, BlockedInputs blocked_inputs) {
+  if (!blocked_inputs.any() || (p.dim != 1 && p.dim != -3)) return {};
   for (size_t i = 0; i < spec.in.size(); ++i) {
     if (!is_image(spec.in[i]) || (i + 1 < spec.in.size() && !fills_blocks(spec.in[i].shape))) return {};
   }

@@ -18,6 +18,9 @@
 // of a graph are kept so; users never see them.
 namespace loomix::ops {
 
+// Of an array of images as passes know it: one that can be in blocks.
+bool is_image(const TensorView& view);
+
 // b on this machine: 16 with AVX-512, else 8.
 int64_t channel_block();
 // Whether there are convolutions of blocks here: oneDNN has them for AVX2.
@@ -64,6 +67,8 @@ struct BlockedConvParams : ConvolutionParams {
   DType dtype = DType::float32;
   bool winograd = false;    // else the direct method
   bool plain_data = false;  // the data are not blocked; the output always is
+  ConvPass pass = ConvPass::forward;
+  bool training = false;
   bool add = false;
   std::optional<double> low, high;
 
@@ -77,6 +82,9 @@ struct BlockedConvParams : ConvolutionParams {
     f("dtype", &P::dtype, "Type of all arrays.").dtypes({DType::float32, DType::bfloat16});
     f("winograd", &P::winograd, "Winograd's method instead of the direct one.");
     f("plain_data", &P::plain_data, "The data are not in blocks.");
+    f("pass", &P::pass, "The output, or which gradient.")
+        .options({{"forward", ConvPass::forward}, {"data", ConvPass::data}, {"weight", ConvPass::weight}});
+    f("training", &P::training, "The weight changes before each run.");
     f("add", &P::add, "There is a further input, which is added to the output.");
     list_bounds(f);
   }
@@ -88,6 +96,24 @@ struct BlockedConvParams : ConvolutionParams {
 std::optional<std::string> weight_form(const AttrsBase& attrs);
 
 struct BlockedPoolingParams : PoolingParams {};
+
+// The gradients of poolings.
+struct BlockedPoolingGradientParams : PoolingParams {
+  Shape image;  // shape of the data
+  static void fields(FieldList<BlockedPoolingGradientParams>& f) {
+    PoolingParams::fields(f);
+    f("image", &BlockedPoolingGradientParams::image, "Shape of the data.").required("(1, 64, 7, 7)");
+  }
+};
+
+// BatchNorm in training and its gradients, with the max(x, 0) that follows.
+struct BlockedBatchNormParams : BatchNormParams {
+  bool relu = false;
+  static void fields(FieldList<BlockedBatchNormParams>& f) {
+    BatchNormParams::fields(f);
+    f("relu", &BlockedBatchNormParams::relu, "max(x, 0) follows.");
+  }
+};
 
 // Inference only: moving averages are the statistics.
 struct BlockedNormParams : BatchNormParams {

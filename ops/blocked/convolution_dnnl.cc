@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "base/tuple_text.h"
-#include "ops/blocked/blocked.h"
+#include "ops/blocked/conv_dnnl.h"
 #include "ops/families.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -40,22 +40,12 @@ using namespace onednn;
 using dnnl::algorithm;
 using Params = BlockedConvParams;
 
-constexpr int64_t kFewestPieces = 4;
-
-bool is_depthwise(const ConvGeometry& g) { return g.groups > 1 && g.channels == 1 && g.filters == 1; }
-
 // How a convolution is cut, by its shape alone: pieces of some whole images, or of some filters of one image.
 struct Cut {
   int64_t images = 1;
   std::vector<int64_t>
       filters;  // of each part of an image, all groups together; whole blocks, but for the last
 };
-
-int64_t images_of(const ConvGeometry& g, int64_t pixels) {
-  int64_t images = 1;
-  while (images < g.batch && (images * g.out_size() < pixels || g.batch % images != 0)) ++images;
-  return images;
-}
 
 // Parts that differ by at most one block. Winograd's method transforms the data for each part, which few filters do not pay.
 std::vector<int64_t> cut_blocks(int64_t filters, int64_t most, algorithm how) {
@@ -116,26 +106,24 @@ struct Primitive {
 
   Primitive(const Params& p, const ConvGeometry& g, algorithm how, int64_t images, int64_t count)
       : filters(count) {
-    const auto type = p.dtype == DType::bfloat16 ? dnnl::memory::data_type::bf16 : kFloat;
     const int64_t groups = g.groups > 1 ? filters / g.filters : 1;
-    const Tag blocks = channel_block() == 16 ? Tag::nChw16c : Tag::nChw8c;
     using Dims = dnnl::memory::dims;
-    data = Desc(Dims{images, groups * g.channels, g.in[1], g.in[2]}, type, p.plain_data ? Tag::nchw : blocks);
-    out = Desc(Dims{images, filters, g.out[1], g.out[2]}, type, blocks);
-    Dims dims{filters / groups, g.channels, g.kernel[1], g.kernel[2]};
-    if (g.groups > 1) dims.insert(dims.begin(), groups);
-    plain_weight = Desc(dims, type, g.groups > 1 ? Tag::goihw : Tag::oihw);
+    data = image_desc(p, images, groups * g.channels, g.in, p.plain_data);
+    out = image_desc(p, images, filters, g.out, false);
+    plain_weight = plain_weight_desc(p, g, filters);
+    const auto type = type_of(plain_weight);
     bias = Desc(Dims{filters}, type, Tag::a);
     const auto pair = [](const int64_t* sizes) { return Dims{sizes[1], sizes[2]}; };
     Dims dilates = pair(g.dilate);
     for (auto& step : dilates) --step;
-    const Desc any(dims, type, Tag::any);
-    constexpr auto kKind = dnnl::prop_kind::forward_inference;
+    const Desc any(dims_of(plain_weight), type, Tag::any);
+    // Else Winograd's kernel wants weights that are transformed, which takes long.
+    const auto kind = p.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     using Forward = dnnl::convolution_forward;
     const auto attributes = with_closings(p);
-    const auto d = p.no_bias ? describe_with<Forward>(attributes, kKind, how, data, any, out, pair(g.stride),
+    const auto d = p.no_bias ? describe_with<Forward>(attributes, kind, how, data, any, out, pair(g.stride),
                                                       dilates, pair(g.pad), pair(g.pad))
-                             : describe_with<Forward>(attributes, kKind, how, data, any, bias, out,
+                             : describe_with<Forward>(attributes, kind, how, data, any, bias, out,
                                                       pair(g.stride), dilates, pair(g.pad), pair(g.pad));
     weight = d.weights_desc();
     scratchpad = d.scratchpad_desc();
@@ -160,7 +148,8 @@ struct Plan {
 
   Plan(const Params& p, algorithm how) : geometry(p, p.image) {
     const ConvGeometry& g = geometry;
-    const Cut pieces = cut(g, how);
+    const Cut pieces =
+        p.training ? Cut{training_images(g, p.winograd), {g.groups * g.filters}} : cut(g, how);
     images = pieces.images;
     const int64_t element = size_of(p.dtype), block = channel_block();
     int64_t first = 0, weight_bytes = 0;
@@ -186,15 +175,6 @@ struct Plan {
     return std::ranges::equal(primitives, other.primitives, {}, &Primitive::weight, &Primitive::weight);
   }
 };
-
-bool is_for_winograd(const ConvGeometry& g) {
-  constexpr int64_t kFewestPixels = 49;
-  if (channel_block() != 16 || g.groups > 1 || g.channels < 32 || g.filters < 32) return false;
-  for (int i = 1; i < 3; ++i) {
-    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilate[i] != 1 || g.pad[i] > 1) return false;
-  }
-  return g.batch * g.out_size() >= kFewestPixels;
-}
 
 Plan make_plan(const Params& p) {
   const OneThread one_thread;
@@ -337,13 +317,6 @@ class BlockedConvolution final : public KernelState {
   mutable Spares<Session> sessions_;
 };
 
-Shape data_shape(const Params& p) { return p.plain_data ? p.image : blocked_shape(p.image); }
-
-Shape out_shape(const Params& p) {
-  const ConvGeometry g(p, p.image);
-  return blocked_shape({g.batch, g.groups * g.filters, g.out[1], g.out[2]});
-}
-
 bool has_input(const Params& p, int input) { return input == 2 ? !p.no_bias : input != 3 || p.add; }
 
 void infer(const Params& p, ShapeInfer& s) {
@@ -351,25 +324,16 @@ void infer(const Params& p, ShapeInfer& s) {
   LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4 && p.kernel.ndim() == 2, ShapeError,
                "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
                tuple_text(p.kernel));
-  s.set_in(0, data_shape(p));
+  s.set_in(0, blocked_conv_data_shape(p));
   s.set_in(1, {p.weight_size});
   if (!p.no_bias) s.set_in(2, {p.num_filter});
-  s.set_out(0, out_shape(p));
-  if (p.add) s.set_in(p.no_bias ? 2 : 3, out_shape(p));
+  s.set_out(0, blocked_conv_out_shape(p));
+  if (p.add) s.set_in(p.no_bias ? 2 : 3, blocked_conv_out_shape(p));
 }
 
 void infer_type(const Params& p, TypeInfer& t) {
   t.set_out(0, p.dtype);
   t.unify_all();
-}
-
-// Arithmetic, or where each channel is a group, moving the data.
-double cost(const Params& p, const KernelSpec& spec) {
-  const ConvGeometry g(p, p.image);
-  constexpr double kFlopsPerNanosecond = 120, kNsPerByte = 0.04;
-  const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth());
-  const auto bytes = static_cast<double>(spec.in[0].bytes() + spec.out[0].bytes());
-  return 1000 + std::max(flops / kFlopsPerNanosecond, bytes * kNsPerByte);
 }
 
 Ref<const AttrsBase> close(const Params& p, Closing closing) {
@@ -382,44 +346,29 @@ Ref<const AttrsBase> close(const Params& p, Closing closing) {
   return closed;
 }
 
-// Too many zeros in the last blocks are not worth it.
-constexpr double kMostPadding = 1.4;
-
-double padding(int64_t channels) {
-  const int64_t block = channel_block();
-  return static_cast<double>((channels + block - 1) / block * block) / static_cast<double>(channels);
-}
-
-bool is_worth_it(const ConvGeometry& g, bool data_is_blocked) {
-  if (g.groups > 1) {
-    return is_depthwise(g) ? padding(g.groups) <= kMostPadding
-                           : g.channels % channel_block() == 0 && g.filters % channel_block() == 0;
-  }
-  if (padding(g.filters) > kMostPadding) return false;
-  // A network's first layer, which oneDNN has kernels for.
-  if (!data_is_blocked && g.channels < 4) return true;
-  return padding(g.channels) <= kMostPadding;
-}
-
 std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const KernelSpec& spec,
-                                               bool data_is_blocked) {
+                                               BlockedInputs is_blocked) {
   using Input = BlockedForm::Input;
-  if (spec.training || p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
+  const bool data_is_blocked = is_blocked[0];
+  if (p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
   if (!is_blocked_type(spec.in[0].dtype) || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
     return {};
   Params blocked;
   static_cast<ConvolutionParams&>(blocked) = p;
   blocked.image = spec.in[0].shape;
   const ConvGeometry g(p, blocked.image);
-  if (!is_worth_it(g, data_is_blocked)) return {};
-  blocked.plain_data = !data_is_blocked && g.groups == 1 && g.channels < 4;
+  if (!is_worth_blocks(g, data_is_blocked)) return {};
+  if (spec.training && g.batch < kFewestPieces) return {};
+  blocked.training = spec.training;
+  blocked.plain_data = takes_plain_data(g, data_is_blocked);
   blocked.weight_size = 1;
   blocked.dtype = spec.in[0].dtype;
-  blocked.winograd = blocked.dtype == DType::float32 && is_for_winograd(g);
+  blocked.winograd = blocked.dtype == DType::float32 &&
+                     (spec.training ? is_for_winograd_in_training(g) : is_for_winograd(g));
   const auto find = [&]() -> std::optional<Plan> {
     auto plan = find_plan(blocked);
     const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
-    if (plan && static_cast<double>(plan->weight_size) > most) return {};
+    if (plan && !spec.training && static_cast<double>(plan->weight_size) > most) return {};
     return plan;
   };
   auto plan = find();
@@ -429,7 +378,11 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
   }
   if (!plan) return {};
   blocked.weight_size = plan->weight_size;
-  BlockedForm form{"_blocked_convolution", {}, {Input::blocked, Input::prepared}, "_blocked_conv_weight"};
+  BlockedForm form{"_blocked_convolution",
+                   {},
+                   {Input::blocked, Input::prepared},
+                   spec.training ? "_blocked_training_weight" : "_blocked_conv_weight"};
+  form.spared_bytes = static_cast<int64_t>(spec.in[0].bytes() + spec.out[0].bytes());
   if (blocked.plain_data) form.inputs[0] = Input::plain;
   if (!p.no_bias) form.inputs.push_back(Input::plain);
   form.attrs = make_attrs(std::move(blocked));
@@ -437,6 +390,8 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
 }
 
 }  // namespace
+
+onednn::Desc onednn::forward_weight(const BlockedConvParams& p) { return make_plan(p).primitives[0].weight; }
 
 std::optional<std::string> weight_form(const AttrsBase& attrs) {
   if (&attrs.schema() != &param_schema<Params>()) return {};
@@ -455,13 +410,14 @@ void register_blocked_conv(OpTable& table) {
       .infer_type(infer_type)
       .types({DType::float32, DType::bfloat16})
       .inplace(3, 0)
-      .cost(cost)
+      .cost(blocked_conv_cost)
       .closing(close);
   table.refine<ConvolutionParams>("Convolution").blocked_form(blocked_convolution);
   table.prepared_kernel<Params, Checked<Params, PreparedWeight>>("_blocked_conv_weight",
                                                                  "blocked_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",
                                                                      "blocked_convolution_dnnl");
+  register_blocked_conv_gradients(table);
 }
 
 }  // namespace loomix::ops

@@ -190,6 +190,8 @@ class BoundExecutor final : public RefCounted {
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
+  bool has_dense_arrays_only() const;
+  Graph in_training_layout(Graph graph, const Constants& constants, std::string* explanation);
   Graph fused(Graph graph, const Constants& constants, std::string* explanation);
   Graph with_less_kept(Graph graph, const Constants& constants);
   Inference infer(const Graph& graph, const Constants& constants = {}) const;

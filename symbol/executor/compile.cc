@@ -19,7 +19,7 @@
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
 
-// From the composed graph to programs: gradient, infer, simplify, recompute, fuse, place, plan; within a memory budget those
+// From the composed graph to programs: gradient, infer, simplify, recompute, layout, fuse, place, plan; within a memory budget those
 // from recompute on until the plan fits. What a pass adds is inferred again.
 // With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
@@ -168,7 +168,7 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     end("fold_norm", graph);
   }
   if (options_.plan.choose_layout) {
-    Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants));
+    Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::prediction);
     if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
     graph = std::move(in_layout);
     end("layout", graph);
@@ -179,6 +179,22 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
   return std::move(apart.rest);
 }
 
+bool BoundExecutor::has_dense_arrays_only() const {
+  const auto is_dense = [](const NDArray& array) { return array.is_none() || array.is_dense(); };
+  return std::ranges::all_of(arrays_.arguments, is_dense) && std::ranges::all_of(arrays_.gradients, is_dense);
+}
+
+Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants, std::string* explanation) {
+  if (!options_.plan.choose_layout || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
+      !device_.is_host() || !has_dense_arrays_only())
+    return graph;
+  Graph in_layout =
+      choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training);
+  if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
+  end("layout", in_layout);
+  return in_layout;
+}
+
 // Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
 // makes NaN can be named.
 Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) {
@@ -186,9 +202,7 @@ Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string*
       !device_.is_host())
     return graph;
   if (runtime_.check_values.load(std::memory_order_relaxed)) return graph;
-  const auto is_dense = [](const NDArray& array) { return array.is_none() || array.is_dense(); };
-  if (!std::ranges::all_of(arrays_.arguments, is_dense) || !std::ranges::all_of(arrays_.gradients, is_dense))
-    return graph;
+  if (!has_dense_arrays_only()) return graph;
   graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation);
   end("fuse", graph);
   return graph;
@@ -320,6 +334,7 @@ Bindings BoundExecutor::bindings_for(const Graph& graph, std::span<const Device>
 // The passes after those that depend on the mode. The program is planned, but has no memory yet.
 Ref<Program> BoundExecutor::planned(Graph graph, RunMode mode, const Constants& constants,
                                     std::string* explanation) {
+  if (mode != RunMode::inference) graph = in_training_layout(std::move(graph), constants, explanation);
   if (mode != RunMode::inference && wants_gradients()) graph = add_gradients(std::move(graph));
   graph = fused(std::move(graph), constants, explanation);
   Placement placed = place(graph, runtime_.table(), place_request(graph, constants));

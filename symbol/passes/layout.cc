@@ -17,41 +17,69 @@ using ops::Closing;
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const ops::OpTable& table, const Inference& known)
+  Chooser(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose)
       : graph_(graph),
         table_(table),
         known_(known),
+        training_(purpose == LayoutFor::training),
         index_(graph),
         plain_(static_cast<size_t>(index_.size())),
         blocked_(static_cast<size_t>(index_.size())),
-        readers_(count_readers(graph, index_)) {
+        readers_(count_readers(graph, index_)),
+        moved_(static_cast<size_t>(graph.size()), -1),
+        is_output_(static_cast<size_t>(index_.size()), false) {
     result_.reserve(graph.size());
+    for (const ValueRef& output : graph.outputs) is_output_[static_cast<size_t>(index_[output])] = true;
   }
 
   Graph run() {
     for (NodeId id = 0; id < graph_.size(); ++id) {
+      const NodeId forward = graph_[id].forward;
+      forward_ = forward < 0 ? -1 : moved_[static_cast<size_t>(forward)];
       if (!close(id) && !keep_blocked(id) && !make_blocked(id)) copy(id);
+      // At once, for what the gradients do comes after all that makes outputs.
+      for (int i = 0; i < graph_[id].num_values(); ++i) {
+        if (is_output_[static_cast<size_t>(index_(id, i))]) plain({id, i});
+      }
     }
     for (const ValueRef& output : graph_.outputs) result_.outputs.push_back(plain(output));
     return prune(result_);
   }
 
+  // Bytes of images that operators no longer convert, and of those that have to be converted instead.
+  int64_t spared_bytes() const { return spared_bytes_; }
+  int64_t converted_bytes() const { return converted_bytes_; }
+
  private:
   int readers(ValueRef value) const { return readers_[static_cast<size_t>(index_[value])]; }
   const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
+  DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
+  TensorView view(ValueRef value) const { return {nullptr, dtype(value), shape(value)}; }
+  ValueRef& plain_of(ValueRef value) { return plain_[static_cast<size_t>(index_[value])]; }
   ValueRef& blocked_of(ValueRef value) { return blocked_[static_cast<size_t>(index_[value])]; }
 
+  // Of a node that a gradient made, what it becomes belongs to the gradients, too: so it does not run before them.
+  ValueRef add(const ops::OpDef& op, Ref<const AttrsBase> attrs, std::span<const ValueRef> inputs,
+               const Ref<const NodeInfo>& info) {
+    return {result_.add_op(op, std::move(attrs), inputs, info, forward_), 0};
+  }
   ValueRef add(const char* op, Ref<const AttrsBase> attrs, std::span<const ValueRef> inputs,
                const Ref<const NodeInfo>& info) {
-    return {result_.add_op(table_.at(op), std::move(attrs), inputs, info), 0};
+    return add(table_.at(op), std::move(attrs), inputs, info);
+  }
+  NodeId add_copy(NodeId id, std::span<const ValueRef> inputs) {
+    const NodeId made = moved_[static_cast<size_t>(id)] = result_.add_copy(graph_[id], inputs);
+    if (graph_[id].forward >= 0) result_[made].forward = forward_;
+    return made;
   }
 
   // The value in the new graph, converted if need be.
   ValueRef plain(ValueRef value) {
-    ValueRef& made = plain_[static_cast<size_t>(index_[value])];
+    ValueRef& made = plain_of(value);
     if (!made) {
       const ValueRef from = blocked_of(value);
       made = add("_unblock_channels", make_attrs(ops::UnblockParams{shape(value)[1]}), {&from, 1}, {});
+      converted_bytes_ += view(value).bytes();
     }
     return made;
   }
@@ -60,21 +88,22 @@ class Chooser {
     if (!made) {
       const ValueRef from = plain(value);
       made = add("_block_channels", make_attrs(ops::NoParams()), {&from, 1}, {});
+      converted_bytes_ += view(value).bytes();
     }
     return made;
   }
 
   void copy(NodeId id) {
     std::vector<ValueRef> inputs;
-    for (const ValueRef& input : graph_.inputs(id)) inputs.push_back(plain(input));
-    const NodeId made = result_.add_copy(graph_[id], inputs);
-    for (int i = 0; i < graph_[id].num_values(); ++i) plain_[static_cast<size_t>(index_(id, i))] = {made, i};
+    const auto given = graph_.inputs(id);
+    for (size_t i = 0; i < given.size(); ++i) inputs.push_back(plain(given[i]));
+    const NodeId made = add_copy(id, inputs);
+    for (int i = 0; i < graph_[id].num_values(); ++i) plain_of({id, i}) = {made, i};
   }
 
   bool is_image(ValueRef value) const {
     const Shape& of = shape(value);
-    return of.ndim() == 4 && of.size() > 0 &&
-           ops::is_blocked_type(known_.dtypes[static_cast<size_t>(index_[value])]);
+    return of.ndim() == 4 && of.size() > 0 && ops::is_blocked_type(dtype(value));
   }
 
   // Whether all inputs have the output's shape, and whole blocks of channels.
@@ -104,16 +133,34 @@ class Chooser {
     return close_with(id, later, {}, other) || close_with(id, other, {}, later);
   }
 
+  // Whether somebody reads another output of the node already.
+  bool has_further_readers(ValueRef value) const {
+    if (result_[value.node].num_values() == 1) return false;
+    for (NodeId id = value.node + 1; id < result_.size(); ++id) {
+      for (const ValueRef& input : result_.inputs(id)) {
+        if (input.node == value.node && input.index != value.index) return true;
+      }
+    }
+    return false;
+  }
+
   bool close_with(NodeId id, ValueRef before, Closing closing, ValueRef added) {
     const ValueRef at = blocked_of(before);
     if (!at || readers(before) > 1) return false;
     const Node closed = result_[at.node];
-    if (!closed.op->closing) return false;
+    if (!closed.op->closing || has_further_readers(at)) return false;
     Ref<const AttrsBase> attrs = closed.op->closing(*closed.attrs, closing);
     if (!attrs) return false;
     std::vector<ValueRef> inputs(result_.inputs(at.node).begin(), result_.inputs(at.node).end());
     if (added) inputs.push_back(blocked(added));
-    blocked_of({id, 0}) = {result_.add_op(*closed.op, std::move(attrs), inputs, closed.info), 0};
+    const ValueRef made = add(*closed.op, std::move(attrs), inputs, closed.info);
+    moved_[static_cast<size_t>(id)] = moved_[static_cast<size_t>(before.node)] = made.node;
+    blocked_of({id, 0}) = made;
+    // Its other outputs.
+    for (int i = 0; i < graph_[before.node].num_values(); ++i) {
+      ValueRef& other = plain_of({before.node, i});
+      if (other && other.node == at.node) other.node = made.node;
+    }
     return true;
   }
 
@@ -125,7 +172,7 @@ class Chooser {
       return false;
     std::vector<ValueRef> inputs;
     for (const ValueRef& input : graph_.inputs(id)) inputs.push_back(blocked(input));
-    blocked_of({id, 0}) = {result_.add_copy(node, inputs), 0};
+    blocked_of({id, 0}) = {add_copy(id, inputs), 0};
     return true;
   }
 
@@ -133,31 +180,39 @@ class Chooser {
     const Node& node = graph_[id];
     if (!node.op || !node.op->blocked_form) return false;
     std::vector<TensorView> in, out;
-    const auto view = [&](ValueRef v) {
-      return TensorView{nullptr, known_.dtypes[static_cast<size_t>(index_[v])], shape(v)};
-    };
+    std::vector<bool> is_blocked;
     const auto given = graph_.inputs(id);
-    for (const ValueRef& input : given) in.push_back(view(input));
+    for (const ValueRef& input : given) {
+      in.push_back(view(input));
+      is_blocked.push_back(bool(blocked_of(input)));
+    }
     for (int i = 0; i < node.num_outputs; ++i) out.push_back(view({id, i}));
-    for (int i = 1; i < node.num_outputs; ++i) {
+    const auto form =
+        node.op->blocked_form(*node.attrs, {.in = in, .out = out, .req = {}, .training = training_},
+                              ops::BlockedInputs(is_blocked));
+    if (!form) return false;
+    const auto has_form = static_cast<int>(form->outputs.size());
+    for (int i = has_form; i < node.num_values(); ++i) {
       if (readers({id, i}) > 0) return false;
     }
-    const bool is_blocked = std::ranges::any_of(given, [&](ValueRef v) { return bool(blocked_of(v)); });
-    const auto form = node.op->blocked_form(*node.attrs, {.in = in, .out = out, .req = {}}, is_blocked);
-    if (!form) return false;
     std::vector<ValueRef> inputs;
     for (size_t i = 0; i < given.size(); ++i) {
       if (form->inputs[i] == BlockedForm::Input::blocked) inputs.push_back(blocked(given[i]));
       else if (form->inputs[i] == BlockedForm::Input::plain) inputs.push_back(plain(given[i]));
-      else inputs.push_back(prepared(*form, plain(given[i]), node.info));
+      else if (form->inputs[i] == BlockedForm::Input::prepared)
+        inputs.push_back(prepared(*form, plain(given[i]), node.info));
     }
-    blocked_of({id, 0}) = add(form->op, form->attrs, inputs, node.info);
+    const NodeId made = add(form->op, form->attrs, inputs, node.info).node;
+    moved_[static_cast<size_t>(id)] = made;
+    for (int i = 0; i < has_form; ++i)
+      (form->outputs[static_cast<size_t>(i)] ? blocked_of({id, i}) : plain_of({id, i})) = {made, i};
+    spared_bytes_ += form->spared_bytes;
     return true;
   }
 
   ValueRef prepared(const BlockedForm& form, ValueRef from, const Ref<const NodeInfo>& info) {
     const Node& source = result_[from.node];
-    const bool held = source.held || source.is_variable();
+    const bool held = !training_ && (source.held || source.is_variable());
     const ValueRef made = add(form.prepare, form.attrs, {&from, 1}, info);
     result_[made.node].held = held;
     return made;
@@ -166,17 +221,26 @@ class Chooser {
   const Graph& graph_;
   const ops::OpTable& table_;
   const Inference& known_;
+  const bool training_;
   const ValueIndex index_;
   std::vector<ValueRef> plain_, blocked_;  // by value: where it is in the new graph, in either form
   std::vector<int> readers_;               // by value, in the old graph
+  std::vector<NodeId> moved_;              // by node
+  std::vector<char> is_output_;            // by value
+  NodeId forward_ = -1;                    // of the node at hand, in the new graph
+  int64_t spared_bytes_ = 0, converted_bytes_ = 0;
   Graph result_;
 };
 
 }  // namespace
 
-Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inference& known) {
+Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inference& known,
+                    LayoutFor purpose) {
   if (!ops::has_blocked_convolution()) return graph;
-  return Chooser(graph, table, known).run();
+  Chooser chooser(graph, table, known, purpose);
+  Graph made = chooser.run();
+  const bool pays = purpose == LayoutFor::prediction || chooser.converted_bytes() < chooser.spared_bytes();
+  return pays ? made : graph;
 }
 
 }  // namespace loomix
