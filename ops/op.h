@@ -54,6 +54,10 @@ struct BlockedForm {
   // Which of its outputs, then of the operator's saved values, are blocked, in this order.
   std::vector<bool> outputs = {true};
   int64_t spared_bytes = 0;  // of images that the plain operator converts in each run
+  // Of a gradient whose forward node has taken a max(y, 0) in: attributes with which it lets input 0 through where y is
+  // positive, and which input of that node it has to have for this, as its last one.
+  Ref<const AttrsBase> gated = {};
+  size_t gated_by = 0;
 };
 
 // Which inputs of an operator are in blocks of channels, one entry each.
@@ -180,6 +184,7 @@ class OpDef {
   // Of a gradient: output i holds the elements of input 0, which is the gradient of the forward node's output 0, where that
   // took its elements from input i, and zeros elsewhere.
   bool scatters = false;
+  bool gates = false;  // the output is input 0 where input 1 is positive, else 0
   std::optional<Again> again;
   bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
   // Of operators whose attributes name their arguments (those that users write): what holds instead of inputs, num_inputs and
@@ -382,6 +387,7 @@ class OpBuilder : OpBuilderBase {
     return set(op_.blocked_form, rule);
   }
   OpBuilder& scales() { return op_.scales = true, *this; }
+  OpBuilder& gates() { return op_.gates = true, *this; }
   OpBuilder& scatters() { return op_.scatters = true, *this; }
   OpBuilder& again(std::string_view op, std::initializer_list<GradOperand> operands) {
     return set_again(op, operands), *this;

@@ -33,8 +33,7 @@ void register_all(OpTable& table) {
       kernels_unfold, kernels_correlation, kernels_roi, kernels_deformable_roi, kernels_box, kernels_multibox,
       kernels_proposal, kernels_sparse_storage, kernels_sparse_unary, kernels_sparse_binary,
       kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce, kernels_sparse_rows,
-      kernels_sparse_graph, kernels_graph_sample, kernels_blocked,
-      kernels_blocked_training, kernels_fused);
+      kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_blocked_training, kernels_fused);
 }
 
 const OpTable& builtin_table() {

@@ -76,7 +76,8 @@ std::optional<BlockedForm> pooling_form(const P& p, const KernelSpec& spec, Bloc
   return BlockedForm{"_blocked_pooling", make_attrs(blocked), {Input::blocked}};
 }
 
-std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec& spec, BlockedInputs blocked_inputs) {
+std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec& spec,
+                                     BlockedInputs blocked_inputs) {
   if (!blocked_inputs[0] || !is_image(spec.in[0]) || (p.axis != 1 && p.axis != -3)) return {};
   if (spec.training) {
     BlockedBatchNormParams training;
@@ -94,7 +95,8 @@ std::optional<BlockedForm> norm_form(const BatchNormParams& p, const KernelSpec&
                      {Input::blocked, Input::plain, Input::plain, Input::plain, Input::plain}};
 }
 
-std::optional<BlockedForm> concat_form(const ConcatParams& p, const KernelSpec& spec, BlockedInputs blocked_inputs) {
+std::optional<BlockedForm> concat_form(const ConcatParams& p, const KernelSpec& spec,
+                                       BlockedInputs blocked_inputs) {
   if (!blocked_inputs.any() || (p.dim != 1 && p.dim != -3)) return {};
   for (size_t i = 0; i < spec.in.size(); ++i) {
     if (!is_image(spec.in[i]) || (i + 1 < spec.in.size() && !fills_blocks(spec.in[i].shape))) return {};

@@ -106,11 +106,13 @@ struct BlockedPoolingGradientParams : PoolingParams {
   }
 };
 
-// BatchNorm in training and its gradients, with the max(x, 0) that follows.
+// BatchNorm in training and its gradients, with what may follow at once: + an array, then max(x, 0).
 struct BlockedBatchNormParams : BatchNormParams {
+  bool add = false;
   bool relu = false;
   static void fields(FieldList<BlockedBatchNormParams>& f) {
     BatchNormParams::fields(f);
+    f("add", &BlockedBatchNormParams::add, "There is a further input, which is added to the output.");
     f("relu", &BlockedBatchNormParams::relu, "max(x, 0) follows.");
   }
 };

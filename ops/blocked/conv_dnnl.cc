@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-namespace loomix::ops {namespace onednn {
+namespace loomix::ops {
+namespace onednn {
 namespace {
 
 using Params = BlockedConvParams;

@@ -29,7 +29,8 @@ bool is_worth_blocks(const ConvGeometry& g, bool data_is_blocked);
 // Whether the data, a network's input, stay plain.
 bool takes_plain_data(const ConvGeometry& g, bool data_is_blocked);
 
-Desc image_desc(const BlockedConvParams& p, int64_t images, int64_t channels, const int64_t* size, bool is_plain);
+Desc image_desc(const BlockedConvParams& p, int64_t images, int64_t channels, const int64_t* size,
+                bool is_plain);
 Desc plain_weight_desc(const BlockedConvParams& p, const ConvGeometry& g, int64_t filters);
 
 // The weight as the forward pass wants it.

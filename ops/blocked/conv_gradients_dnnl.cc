@@ -22,9 +22,7 @@ using Params = BlockedConvParams;
 using Input = BlockedForm::Input;
 
 std::byte* bytes_of(const TensorView& view) { return static_cast<std::byte*>(view.data); }
-int64_t bytes_of_image(const TensorView& view) {
-  return static_cast<int64_t>(view.bytes()) / view.shape[0];
-}
+int64_t bytes_of_image(const TensorView& view) { return static_cast<int64_t>(view.bytes()) / view.shape[0]; }
 
 // Partial sums of a weight's gradient, whatever the number of threads; each is as large as the weight.
 int64_t most_sums(const ConvGeometry& g) {
@@ -59,8 +57,8 @@ struct Plan {
     const auto strides = pair(g.stride), pads = pair(g.pad);
     auto dilates = pair(g.dilate);
     for (auto& step : dilates) --step;
-    const auto forward = describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training, how, data, any,
-                                                             out, strides, dilates, pads, pads);
+    const auto forward = describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training, how, data,
+                                                             any, out, strides, dilates, pads, pads);
     const auto finish = [&]<class Of>(const auto& d, const Desc& of_weight, Of*) {
       weight = of_weight;
       scratchpad = d.scratchpad_desc();
@@ -163,7 +161,8 @@ class ToData final : public Gradient {
     const OneThread one_thread(*args.context);
     std::unique_ptr<Session> own = session();
     ScratchSlots slots(args.scratch, slot_bytes_, slots_);
-    const int64_t from = plan_.images * bytes_of_image(args.in[0]), to = plan_.images * bytes_of_image(args.out[0]);
+    const int64_t from = plan_.images * bytes_of_image(args.in[0]),
+                  to = plan_.images * bytes_of_image(args.out[0]);
     each_part(*args.context, plan_.count(), [&](int64_t i) {
       const ScratchSlots::Use slot(slots);
       Bindings& bound = (*own)[static_cast<size_t>(slot.index)];
@@ -222,7 +221,8 @@ class ToWeight final : public Gradient {
 
  private:
   void add_up(const KernelArgs& args, int64_t part, Bindings& bound, float* sum, float* scratch) const {
-    const int64_t grad = plan_.images * bytes_of_image(args.in[0]), data = plan_.images * bytes_of_image(args.in[1]);
+    const int64_t grad = plan_.images * bytes_of_image(args.in[0]),
+                  data = plan_.images * bytes_of_image(args.in[1]);
     const int64_t begin = plan_.count() * part / sums_;
     for (int64_t i = begin; i < plan_.count() * (part + 1) / sums_; ++i) {
       float* const to = i == begin ? sum : scratch;
@@ -242,9 +242,10 @@ class ToWeight final : public Gradient {
 // Winograd's gradient of the weight has sums in its own form, which should stay in the cache.
 bool is_small_enough(const ConvGeometry& g) { return g.channels * g.filters <= 1 << 17; }
 
-std::optional<Params> gradient_params(const ConvolutionParams& p, ConvPass pass, const Shape& image, DType dtype,
-                                      bool data_is_blocked) {
-  if (p.kernel.ndim() != 2 || channels_last(p.layout) || !is_blocked_type(dtype) || image.size() == 0) return {};
+std::optional<Params> gradient_params(const ConvolutionParams& p, ConvPass pass, const Shape& image,
+                                      DType dtype, bool data_is_blocked) {
+  if (p.kernel.ndim() != 2 || channels_last(p.layout) || !is_blocked_type(dtype) || image.size() == 0)
+    return {};
   Params blocked;
   static_cast<ConvolutionParams&>(blocked) = p;
   blocked.image = image;
@@ -274,7 +275,8 @@ int64_t bytes_of_images(const KernelSpec& spec, int a, const TensorView& b) {
 }
 
 // grad, weight, data, of which only the shape is used
-std::optional<BlockedForm> data_form(const ConvolutionParams& p, const KernelSpec& spec, BlockedInputs blocked) {
+std::optional<BlockedForm> data_form(const ConvolutionParams& p, const KernelSpec& spec,
+                                     BlockedInputs blocked) {
   if (!spec.training) return {};
   auto params = gradient_params(p, ConvPass::data, spec.out[0].shape, spec.in[0].dtype, blocked[2]);
   if (!params || params->plain_data) return {};
@@ -287,7 +289,8 @@ std::optional<BlockedForm> data_form(const ConvolutionParams& p, const KernelSpe
 }
 
 // grad, data, weight, of which only the shape is used
-std::optional<BlockedForm> weight_form_of(const ConvolutionParams& p, const KernelSpec& spec, BlockedInputs blocked) {
+std::optional<BlockedForm> weight_form_of(const ConvolutionParams& p, const KernelSpec& spec,
+                                          BlockedInputs blocked) {
   if (!spec.training) return {};
   auto params = gradient_params(p, ConvPass::weight, spec.in[1].shape, spec.in[0].dtype, blocked[1]);
   if (!params) return {};

@@ -148,8 +148,7 @@ struct Plan {
 
   Plan(const Params& p, algorithm how) : geometry(p, p.image) {
     const ConvGeometry& g = geometry;
-    const Cut pieces =
-        p.training ? Cut{training_images(g, p.winograd), {g.groups * g.filters}} : cut(g, how);
+    const Cut pieces = p.training ? Cut{training_images(g, p.winograd), {g.groups * g.filters}} : cut(g, how);
     images = pieces.images;
     const int64_t element = size_of(p.dtype), block = channel_block();
     int64_t first = 0, weight_bytes = 0;

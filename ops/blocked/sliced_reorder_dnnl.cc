@@ -38,13 +38,12 @@ bool has_blocks(const Desc& desc) {
 #endif
 }
 
-int64_t element_bytes(const Desc& desc) {
-  return type_of(desc) == dnnl::memory::data_type::bf16 ? 2 : 4;
-}
+int64_t element_bytes(const Desc& desc) { return type_of(desc) == dnnl::memory::data_type::bf16 ? 2 : 4; }
 
 }  // namespace
 
-SlicedReorder::SlicedReorder(const Desc& plain, const Desc& inner, To to) : to_(to), plain_(plain), inner_(inner) {
+SlicedReorder::SlicedReorder(const Desc& plain, const Desc& inner, To to)
+    : to_(to), plain_(plain), inner_(inner) {
   inner_step_ = static_cast<int64_t>(inner.get_size());
   if (has_blocks(inner)) {
     const Layout from = layout_of(plain), in = layout_of(inner);

@@ -34,6 +34,13 @@ void set_float_inputs(TypeInfer& t, int first, int last) {
   for (int i = first; i <= last; ++i) t.set_in(i, DType::float32);
 }
 
+// Data, output, and what is added to it are alike.
+template <class Infer>
+void tie_images(const Norm& p, Infer& infer) {
+  if (p.add) infer.tie({0, 5});
+  else infer.tie({0});
+}
+
 Norm blocked_params(const BatchNormParams& p) {
   Norm blocked;
   static_cast<BatchNormParams&>(blocked) = p;
@@ -42,7 +49,8 @@ Norm blocked_params(const BatchNormParams& p) {
 
 bool is_over_channels(const BatchNormParams& p) { return p.axis == 1 || p.axis == -3; }
 
-std::optional<BlockedForm> norm_again_form(const BatchNormParams& p, const KernelSpec& spec, BlockedInputs blocked) {
+std::optional<BlockedForm> norm_again_form(const BatchNormParams& p, const KernelSpec& spec,
+                                           BlockedInputs blocked) {
   if (!blocked[0] || !is_image(spec.in[0]) || !is_over_channels(p)) return {};
   return BlockedForm{"_blocked_batch_norm_again",
                      make_attrs(blocked_params(p)),
@@ -58,13 +66,18 @@ std::optional<BlockedForm> norm_gradient_form(const BatchNormParams& p, const Ke
                    {Input::blocked, Input::blocked}};
   form.inputs.resize(7, Input::plain);
   form.outputs = {true, false, false};
+  constexpr size_t kBeta = 2;
+  Norm gated = blocked_params(p);
+  gated.relu = true;
+  form.gated = make_attrs(std::move(gated));
+  form.gated_by = kBeta;
   return form;
 }
 
 Ref<const AttrsBase> close_norm(const Norm& p, Closing closing) {
-  if (!closing || !closing->is_relu() || p.relu) return {};
+  if (p.relu || (closing ? !closing->is_relu() : p.add)) return {};
   Norm closed = p;
-  closed.relu = true;
+  (closing ? closed.relu : closed.add) = true;
   return make_attrs(std::move(closed));
 }
 
@@ -102,36 +115,41 @@ void register_norms(OpTable& table) {
   auto norm = table.add_hidden<Norm>("_blocked_batch_norm", {"data", "gamma", "beta"});
   norm.state("moving_mean")
       .state("moving_var")
+      .input("added")
+      .inputs_if([](const Norm& p, int input) { return input < 5 || p.add; })
       .outputs({"output", "mean", "var"})
-      .infer_shape([](const Norm&, ShapeInfer& s) {
-        s.tie({0});
+      .infer_shape([](const Norm& p, ShapeInfer& s) {
+        tie_images(p, s);
         const Shape channels = infer_channels(s, 0, 1, 4);
         for (int i = 1; i < 3; ++i) s.set_out(i, channels);
       })
-      .infer_type([](const Norm&, TypeInfer& t) {
-        t.tie({0});
+      .infer_type([](const Norm& p, TypeInfer& t) {
+        tie_images(p, t);
         set_float_inputs(t, 1, 4);
         for (int i = 1; i < 3; ++i) t.set_out(i, DType::float32);
       })
       .types(kBlockedTypes)
       .inplace(0, 0)
+      .inplace(5, 0)
       .training_matters()
       .element_cost(0.1)
       .closing(close_norm);
   for (int i = 1; i < 5; ++i) norm.input_types(i, {DType::float32});
   for (int i = 1; i < 3; ++i) norm.output_types(i, {DType::float32});
-  auto again = table.add_hidden<Norm>("_blocked_batch_norm_again", {"data", "gamma", "beta", "mean", "var"});
-  again
-      .infer_shape([](const Norm&, ShapeInfer& s) {
-        s.tie({0});
+  auto again =
+      table.add_hidden<Norm>("_blocked_batch_norm_again", {"data", "gamma", "beta", "mean", "var", "added"});
+  again.inputs_if([](const Norm& p, int input) { return input < 5 || p.add; })
+      .infer_shape([](const Norm& p, ShapeInfer& s) {
+        tie_images(p, s);
         infer_channels(s, 0, 1, 4);
       })
-      .infer_type([](const Norm&, TypeInfer& t) {
-        t.tie({0});
+      .infer_type([](const Norm& p, TypeInfer& t) {
+        tie_images(p, t);
         set_float_inputs(t, 1, 4);
       })
       .types(kBlockedTypes)
       .inplace(0, 0)
+      .inplace(5, 0)
       .element_cost(0.05)
       .closing(close_norm);
   for (int i = 1; i < 5; ++i) again.input_types(i, {DType::float32});
@@ -150,7 +168,8 @@ Ref<const AttrsBase> gradient_attrs(const PoolingParams& p, const Shape& image) 
 }
 
 // grad, places, data, of which only the shape is used. Places are in blocks where Pooling was.
-std::optional<BlockedForm> max_gradient_form(const PoolingParams& p, const KernelSpec& spec, BlockedInputs blocked) {
+std::optional<BlockedForm> max_gradient_form(const PoolingParams& p, const KernelSpec& spec,
+                                             BlockedInputs blocked) {
   if (!blocked[1]) return {};
   return BlockedForm{"_backward_blocked_max_pooling",
                      gradient_attrs(p, spec.in[2].shape),
@@ -158,8 +177,10 @@ std::optional<BlockedForm> max_gradient_form(const PoolingParams& p, const Kerne
 }
 
 // grad, data, of which only the shape is used
-std::optional<BlockedForm> mean_gradient_form(const PoolingParams& p, const KernelSpec& spec, BlockedInputs blocked) {
-  if (!blocked.any() || !is_image(spec.in[1]) || channels_last(p.layout) || p.pool_type != PoolType::avg) return {};
+std::optional<BlockedForm> mean_gradient_form(const PoolingParams& p, const KernelSpec& spec,
+                                              BlockedInputs blocked) {
+  if (!blocked.any() || !is_image(spec.in[1]) || channels_last(p.layout) || p.pool_type != PoolType::avg)
+    return {};
   return BlockedForm{"_backward_blocked_average_pooling",
                      gradient_attrs(p, spec.in[1].shape),
                      {Input::blocked, Input::left_out}};
@@ -174,7 +195,8 @@ void register_poolings(OpTable& table) {
   table.add_hidden<BlockedPoolingParams>("_blocked_max_pooling", {"data"})
       .outputs({"output", "places"})
       .infer_shape([](const BlockedPoolingParams& p, ShapeInfer& s) {
-        if (!s.has_axes(0, 5, "(batch, blocks, height, width, channels of a block)") || !s.in(0).is_known()) return;
+        if (!s.has_axes(0, 5, "(batch, blocks, height, width, channels of a block)") || !s.in(0).is_known())
+          return;
         const Shape& in = s.in(0);
         const PoolGeometry g(p, {in[0], in[1] * in[4], in[2], in[3]});
         for (int i = 0; i < 2; ++i) s.set_out(i, {in[0], in[1], g.out[1], g.out[2], in[4]});

@@ -96,19 +96,23 @@ float variance_of(float inverse, double eps) {
   return inverse == 0 ? 0.0f : static_cast<float>(std::max(1 / (exact * exact) - eps, 0.0));
 }
 
-// y = x * scale + shift, with the max(y, 0) that may follow.
-template <class T>
-void normalize(const Norm& p, const Planes& planes, const BlockedLoopsOf<T>& loops, int64_t of, float* scale,
-               float* shift, const T* in, T* out) {
+// y = x * scale + shift, with what follows.
+template <class T, class Loops, class Training>
+void normalize(const Norm& p, const KernelArgs& args, const Planes& planes, const Loops& loops,
+               const Training& training, int64_t of, float* scale, float* shift) {
   const Clamp none;
   const auto low = p.relu ? 0.0f : static_cast<float>(none.low), high = static_cast<float>(none.high);
+  const T* const added = p.add ? args.in[5].as<T>() : nullptr;
   for (int64_t image = 0; image < planes.images; ++image) {
     const int64_t at = planes.offset(image, of);
-    loops.scale(planes.block, planes.pixels, scale, shift, low, high, in + at, out + at);
+    const T* const in = args.in[0].as<T>() + at;
+    T* const out = args.out[0].mutable_as<T>() + at;
+    if (added) training.scale_add(planes.block, planes.pixels, scale, shift, p.relu, in, added + at, out);
+    else loops.scale(planes.block, planes.pixels, scale, shift, low, high, in, out);
   }
 }
 
-// data, gamma, beta, moving_mean, moving_var -> output, mean, 1 / sqrt(var + eps), as BatchNorm.
+// data, gamma, beta, moving_mean, moving_var, and what is added -> output, mean, 1 / sqrt(var + eps), as BatchNorm.
 void norm(const Norm& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const Planes planes(args.in[0].shape);
@@ -116,27 +120,28 @@ void norm(const Norm& p, const KernelArgs& args) {
   const float *moving_mean = args.in[3].as<float>(), *moving_var = args.in[4].as<float>();
   float *const mean_out = args.wanted<float>(1), *const inverse_out = args.wanted<float>(2);
   const bool by_batch = args.training && !p.use_global_stats;
-  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>& training, Type<T>) {
-    const T* const in = args.in[0].as<T>();
-    planes.each_block(*args.context, [&](int64_t of) {
-      const int64_t first = of * planes.block, count = planes.channels_of(of, args.in[1].size());
-      Channel<float> mean, variance, scale, shift;
-      if (by_batch) {
-        take_moments(planes, training, in, of, mean, variance);
-      } else {
-        std::copy_n(moving_mean + first, count, mean.values);
-        std::copy_n(moving_var + first, count, variance.values);
-      }
-      for (int64_t i = 0; i < count; ++i) {
-        const float inverse = inverse_deviation(variance[i], p.eps);
-        if (mean_out) mean_out[first + i] = mean[i];
-        if (inverse_out) inverse_out[first + i] = inverse;
-        scale[i] = (p.fix_gamma ? 1.0f : gamma[first + i]) * inverse;
-        shift[i] = beta[first + i] - mean[i] * scale[i];
-      }
-      normalize(p, planes, loops, of, scale, shift, in, args.out[0].mutable_as<T>());
-    });
-  });
+  with_loops(
+      args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>& training, Type<T>) {
+        const T* const in = args.in[0].as<T>();
+        planes.each_block(*args.context, [&](int64_t of) {
+          const int64_t first = of * planes.block, count = planes.channels_of(of, args.in[1].size());
+          Channel<float> mean, variance, scale, shift;
+          if (by_batch) {
+            take_moments(planes, training, in, of, mean, variance);
+          } else {
+            std::copy_n(moving_mean + first, count, mean.values);
+            std::copy_n(moving_var + first, count, variance.values);
+          }
+          for (int64_t i = 0; i < count; ++i) {
+            const float inverse = inverse_deviation(variance[i], p.eps);
+            if (mean_out) mean_out[first + i] = mean[i];
+            if (inverse_out) inverse_out[first + i] = inverse;
+            scale[i] = (p.fix_gamma ? 1.0f : gamma[first + i]) * inverse;
+            shift[i] = beta[first + i] - mean[i] * scale[i];
+          }
+          normalize<T>(p, args, planes, loops, training, of, scale, shift);
+        });
+      });
 }
 
 // data, gamma, beta, mean, 1 / sqrt(var + eps) -> the same output once more.
@@ -144,17 +149,18 @@ void norm_again(const Norm& p, const KernelArgs& args) {
   const Planes planes(args.in[0].shape);
   const float *gamma = args.in[1].as<float>(), *beta = args.in[2].as<float>();
   const float *mean = args.in[3].as<float>(), *inverse = args.in[4].as<float>();
-  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>&, Type<T>) {
-    planes.each_block(*args.context, [&](int64_t of) {
-      const int64_t first = of * planes.block, count = planes.channels_of(of, args.in[1].size());
-      Channel<float> scale, shift;
-      for (int64_t i = 0; i < count; ++i) {
-        scale[i] = (p.fix_gamma ? 1.0f : gamma[first + i]) * inverse[first + i];
-        shift[i] = beta[first + i] - mean[first + i] * scale[i];
-      }
-      normalize(p, planes, loops, of, scale, shift, args.in[0].as<T>(), args.out[0].mutable_as<T>());
-    });
-  });
+  with_loops(
+      args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>& training, Type<T>) {
+        planes.each_block(*args.context, [&](int64_t of) {
+          const int64_t first = of * planes.block, count = planes.channels_of(of, args.in[1].size());
+          Channel<float> scale, shift;
+          for (int64_t i = 0; i < count; ++i) {
+            scale[i] = (p.fix_gamma ? 1.0f : gamma[first + i]) * inverse[first + i];
+            shift[i] = beta[first + i] - mean[first + i] * scale[i];
+          }
+          normalize<T>(p, args, planes, loops, training, of, scale, shift);
+        });
+      });
 }
 
 // The numbers of a block's channels in a gradient.
@@ -206,7 +212,8 @@ void norm_gradient(const Norm& p, const KernelArgs& args) {
         numbers.constant[i] = sum / items;
         numbers.slope[i] = product * inverse * inverse / items;
         moving_mean[channel] = moving_mean[channel] * p.momentum + numbers.mean[i] * (1 - p.momentum);
-        moving_var[channel] = moving_var[channel] * p.momentum + variance_of(inverse, p.eps) * (1 - p.momentum);
+        moving_var[channel] =
+            moving_var[channel] * p.momentum + variance_of(inverse, p.eps) * (1 - p.momentum);
       }
       if (args.req[0] == Req::null) return;
       T* const out = args.out[0].mutable_as<T>();
@@ -245,16 +252,17 @@ void max_pooling(const BlockedPoolingParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null && args.req[1] == Req::null) return;
   const Shape& in = args.in[0].shape;
   const Windows windows(p, {in[0], in[1] * in[4], in[2], in[3]});
-  with_loops(args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>& training, Type<T>) {
-    const int64_t from = windows.in() * in[4], to = windows.out() * in[4];
-    uint8_t* const places = args.wanted<uint8_t>(1);
-    each_plane(args, windows.in(), [&](int64_t i) {
-      const T* const plane = args.in[0].as<T>() + i * from;
-      T* const out = args.out[0].mutable_as<T>() + i * to;
-      if (places) training.max_pool(in[4], windows.rows, windows.columns, plane, out, places + i * to);
-      else loops.max_pool(in[4], windows.rows, windows.columns, plane, out);
-    });
-  });
+  with_loops(
+      args, [&]<class T>(const BlockedLoopsOf<T>& loops, const BlockedTrainingLoopsOf<T>& training, Type<T>) {
+        const int64_t from = windows.in() * in[4], to = windows.out() * in[4];
+        uint8_t* const places = args.wanted<uint8_t>(1);
+        each_plane(args, windows.in(), [&](int64_t i) {
+          const T* const plane = args.in[0].as<T>() + i * from;
+          T* const out = args.out[0].mutable_as<T>() + i * to;
+          if (places) training.max_pool(in[4], windows.rows, windows.columns, plane, out, places + i * to);
+          else loops.max_pool(in[4], windows.rows, windows.columns, plane, out);
+        });
+      });
 }
 
 // grad, places -> gradient of the data

@@ -51,10 +51,28 @@ void moments(int64_t pixels, const T* in, float* mean, float* squares) {
   store<B>((total[0] + total[1]) + (total[2] + total[3]), squares);
 }
 
+template <class T, int B>
+void scale_add(int64_t pixels, const float* scale, const float* shift, bool relu, const T* in, const T* added,
+               T* out) {
+  using Values = typename Channels<B>::Values;
+  Values factor, constant;
+  load<B>(scale, factor);
+  load<B>(shift, constant);
+  const Values low = Values{} + (relu ? 0.0f : -std::numeric_limits<float>::infinity());
+  for (int64_t at = 0; at < pixels * B; at += B) {
+    Values x, more;
+    load<B>(in + at, x);
+    load<B>(added + at, more);
+    const Values y = x * factor + constant + more;
+    store<B>(y < low ? low : y, out + at);  // NaN stays
+  }
+}
+
 // The gradient of a pixel, if it is let through.
 template <class T, int B, bool relu>
-void load_grad(const T* grad, const typename Channels<B>::Values& x, const typename Channels<B>::Values& scale,
-               const typename Channels<B>::Values& shift, typename Channels<B>::Values& g) {
+void load_grad(const T* grad, const typename Channels<B>::Values& x,
+               const typename Channels<B>::Values& scale, const typename Channels<B>::Values& shift,
+               typename Channels<B>::Values& g) {
   load<B>(grad, g);
   if constexpr (relu) g = x * scale + shift > 0.0f ? g : typename Channels<B>::Values{};
 }
@@ -96,7 +114,8 @@ void norm_gradient(int64_t pixels, const BlockedNormGradient& of, const T* grad,
 }
 
 template <class T, int B>
-void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out, uint8_t* places) {
+void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out,
+              uint8_t* places) {
   using Values = typename Channels<B>::Values;
   using Words = typename Channels<B>::Words;
   for (int64_t h = 0; h < rows.out; ++h) {
@@ -106,7 +125,8 @@ void max_pool(const BlockedWindows& rows, const BlockedWindows& columns, const T
       Values most = Values{} - std::numeric_limits<float>::infinity(), value;
       Words place = Words{} + 255u;
       for (int64_t row = y.begin; row < y.end; ++row) {
-        const int64_t first = (row - h * rows.stride + rows.pad) * columns.kernel - w * columns.stride + columns.pad;
+        const int64_t first =
+            (row - h * rows.stride + rows.pad) * columns.kernel - w * columns.stride + columns.pad;
         for (int64_t column = x.begin; column < x.end; ++column) {
           load<B>(in + (row * columns.in + column) * B, value);
           const auto is_more = (value > most) | (value != value);  // NaN is the largest
@@ -150,8 +170,8 @@ void gather(const BlockedWindows& rows, const BlockedWindows& columns, T* out, T
 }
 
 template <class T, int B>
-void max_gradient(const BlockedWindows& rows, const BlockedWindows& columns, const T* grad, const uint8_t* places,
-                  T* out) {
+void max_gradient(const BlockedWindows& rows, const BlockedWindows& columns, const T* grad,
+                  const uint8_t* places, T* out) {
   using Values = typename Channels<B>::Values;
   using Words = typename Channels<B>::Words;
   typedef uint8_t Bytes __attribute__((vector_size(B)));
@@ -188,19 +208,26 @@ constexpr BlockedTrainingLoopsOf<T> kLoopsOf = {
     [](int64_t block, int64_t pixels, const T* in, float* sums) {
       (block == 16 ? sum<T, 16> : sum<T, 8>)(pixels, in, sums);
     },
+    [](int64_t block, int64_t pixels, const float* scale, const float* shift, bool relu, const T* in,
+       const T* added, T* out) {
+      (block == 16 ? scale_add<T, 16> : scale_add<T, 8>)(pixels, scale, shift, relu, in, added, out);
+    },
     [](int64_t block, int64_t pixels, const BlockedNormGradient& of, const T* grad, const T* in, float* sums,
        float* products) {
-      if (of.shift) (block == 16 ? norm_sums<T, 16, true> : norm_sums<T, 8, true>)(pixels, of, grad, in, sums, products);
-      else (block == 16 ? norm_sums<T, 16, false> : norm_sums<T, 8, false>)(pixels, of, grad, in, sums, products);
+      if (of.shift)
+        (block == 16 ? norm_sums<T, 16, true> : norm_sums<T, 8, true>)(pixels, of, grad, in, sums, products);
+      else
+        (block == 16 ? norm_sums<T, 16, false> : norm_sums<T, 8, false>)(pixels, of, grad, in, sums,
+                                                                         products);
     },
     [](int64_t block, int64_t pixels, const BlockedNormGradient& of, const T* grad, const T* in, T* out) {
-      if (of.shift) (block == 16 ? norm_gradient<T, 16, true> : norm_gradient<T, 8, true>)(pixels, of, grad, in, out);
-      else (block == 16 ? norm_gradient<T, 16, false> : norm_gradient<T, 8, false>)(pixels, of, grad, in, out);
+      if (of.shift)
+        (block == 16 ? norm_gradient<T, 16, true> : norm_gradient<T, 8, true>)(pixels, of, grad, in, out);
+      else
+        (block == 16 ? norm_gradient<T, 16, false> : norm_gradient<T, 8, false>)(pixels, of, grad, in, out);
     },
     [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, const T* in, T* out,
-       uint8_t* places) {
-      (block == 16 ? max_pool<T, 16> : max_pool<T, 8>)(rows, columns, in, out, places);
-    },
+       uint8_t* places) { (block == 16 ? max_pool<T, 16> : max_pool<T, 8>)(rows, columns, in, out, places); },
     [](int64_t block, const BlockedWindows& rows, const BlockedWindows& columns, const T* grad,
        const uint8_t* places, T* out) {
       (block == 16 ? max_gradient<T, 16> : max_gradient<T, 8>)(rows, columns, grad, places, out);

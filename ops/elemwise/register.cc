@@ -37,6 +37,7 @@ void register_elemwise_traits(OpTable& table) {
   table.refine<AmpCastParams>("amp_cast").elementwise();
   table.refine<NoParams>("relu").clamp(
       [](const NoParams&) -> std::optional<Clamp> { return Clamp{.low = 0}; });
+  table.refine<NoParams>("_backward_relu").gates();
   for (const std::string form : {"elemwise_", "broadcast_"}) {
     table.refine<NoParams>(form + "add").neutral(0).commutes();
     table.refine<NoParams>(form + "mul").neutral(1).commutes();

@@ -188,8 +188,7 @@ Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants,
   if (!options_.plan.choose_layout || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
       !device_.is_host() || !has_dense_arrays_only())
     return graph;
-  Graph in_layout =
-      choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training);
+  Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training);
   if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
   end("layout", in_layout);
   return in_layout;

@@ -202,11 +202,28 @@ class Chooser {
       else if (form->inputs[i] == BlockedForm::Input::prepared)
         inputs.push_back(prepared(*form, plain(given[i]), node.info));
     }
-    const NodeId made = add(form->op, form->attrs, inputs, node.info).node;
+    const bool is_gated = pass_gate(id, *form, inputs);
+    const NodeId made = add(form->op, is_gated ? form->gated : form->attrs, inputs, node.info).node;
     moved_[static_cast<size_t>(id)] = made;
     for (int i = 0; i < has_form; ++i)
       (form->outputs[static_cast<size_t>(i)] ? blocked_of({id, i}) : plain_of({id, i})) = {made, i};
     spared_bytes_ += form->spared_bytes;
+    return true;
+  }
+
+  // Where input 0 of a gradient is let through by the sign of what its forward node has made a part of itself: what comes
+  // before that gate, and what the form needs to know the sign, become the inputs.
+  bool pass_gate(NodeId id, const BlockedForm& form, std::vector<ValueRef>& inputs) {
+    const ValueRef head = graph_.inputs(id)[0];
+    const Node& gate = graph_[head.node];
+    if (!form.gated || !gate.op || !gate.op->gates || readers(head) > 1) return false;
+    const ValueRef sign = blocked_of(graph_.inputs(head.node)[1]);
+    if (!sign || result_[sign.node].is_variable() || !(*result_[sign.node].attrs == *form.gated))
+      return false;
+    const auto forward = result_.inputs(sign.node);
+    if (!(forward[0] == inputs[1])) return false;
+    inputs[0] = blocked(graph_.inputs(head.node)[0]);
+    inputs.push_back(result_.inputs(sign.node)[form.gated_by]);
     return true;
   }
 
@@ -239,7 +256,9 @@ Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inferen
   if (!ops::has_blocked_convolution()) return graph;
   Chooser chooser(graph, table, known, purpose);
   Graph made = chooser.run();
-  const bool pays = purpose == LayoutFor::prediction || chooser.converted_bytes() < chooser.spared_bytes();
+  // A whole array goes through memory twice; operators convert pieces of it, which stay in the cache.
+  const bool pays =
+      purpose == LayoutFor::prediction || 2 * chooser.converted_bytes() < chooser.spared_bytes();
   return pays ? made : graph;
 }
 

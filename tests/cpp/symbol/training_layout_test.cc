@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images in blocks of channels in training: gradients with the pass and without.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "ops/blocked/blocked.h"
+#include "symbol/executor/bound_executor.h"
+#include "symbol/symbol.h"
+#include "tests/cpp/symbol/run_fixture.h"
+
+namespace loomix {
+namespace {
+
+using Floats = std::vector<float>;
+
+class TrainingLayout : public testing_run::RunTest {
+ protected:
+  void SetUp() override {
+    if (!ops::has_blocked_convolution())
+      GTEST_SKIP() << "no oneDNN here, or no AVX2: nothing works on blocks of channels";
+  }
+
+  Symbol op(const char* name, const TextPairs& attrs, std::vector<Symbol> inputs) {
+    std::vector<NamedSymbol> named;
+    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
+    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
+  }
+  Symbol conv(const Symbol& x, int filters, int kernel, int stride = 1, int groups = 1, bool bias = true) {
+    const auto pair = [](int i) { return fmt::format("({0}, {0})", i); };
+    return op("Convolution",
+              {{"kernel", pair(kernel)},
+               {"num_filter", std::to_string(filters)},
+               {"num_group", std::to_string(groups)},
+               {"pad", pair(kernel / 2)},
+               {"stride", pair(stride)},
+               {"no_bias", bias ? "False" : "True"}},
+              {x});
+  }
+  Symbol norm(const Symbol& x, bool fix_gamma = false, bool global = false) {
+    return op("BatchNorm",
+              {{"fix_gamma", fix_gamma ? "True" : "False"},
+               {"eps", "0.01"},
+               {"use_global_stats", global ? "True" : "False"}},
+              {x});
+  }
+  Symbol relu(const Symbol& x) { return op("Activation", {{"act_type", "relu"}}, {x}); }
+  Symbol add(const Symbol& a, const Symbol& b) { return op("elemwise_add", {}, {a, b}); }
+  Symbol pool(const Symbol& x, const TextPairs& attrs) { return op("Pooling", attrs, {x}); }
+  static Symbol group(const std::vector<Symbol>& symbols) { return Symbol::group(symbols); }
+  Symbol in_bfloat16(const Symbol& x) { return op("Cast", {{"dtype", "bfloat16"}}, {x}); }
+
+  // The same random arrays for the same symbol.
+  Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& data, bool layout,
+                          ops::Req request = ops::Req::write, double recompute = 0.02) {
+    BindOptions options;
+    options.plan.choose_layout = layout;
+    options.plan.recompute_share = recompute;
+    options.plan.poison = true;
+    SimpleBindRequest bound;
+    bound.shapes = {{"data", data}};
+    bound.requests.assign(symbol.list_arguments().size(), request);
+    auto executor = BoundExecutor::simple_bind(runtime_, symbol, Device::cpu(), bound, options);
+    std::mt19937 random(1);
+    for (const NDArray& array : executor->arrays().arguments) fill(array, random, -0.5f);
+    for (const NDArray& array : executor->arrays().auxiliary_states) fill(array, random, 0.5f);
+    for (const NDArray& array : executor->arrays().gradients) fill(array, random, -0.5f);
+    return executor;
+  }
+  void fill(NDArray array, std::mt19937& random, float least) {
+    std::uniform_real_distribution<float> number(least, least + 1);
+    Floats items(static_cast<size_t>(array.size()));
+    for (float& item : items) item = number(random);
+    array.copy_from_host(items.data(), array.bytes());
+  }
+
+  // Outputs, gradients and auxiliary states of a training pass.
+  std::vector<Floats> train(BoundExecutor& executor) {
+    std::vector<Floats> all;
+    std::vector<NDArray> heads;
+    for (const NDArray& output : executor.forward(RunMode::training)) {
+      all.push_back(values(output));
+      heads.push_back(array(output.shape(), Floats(static_cast<size_t>(output.size()), 0.0f)));
+      std::mt19937 random(2);
+      fill(heads.back(), random, -0.5f);
+    }
+    executor.backward(heads);
+    for (const NDArray& gradient : executor.arrays().gradients) all.push_back(values(gradient));
+    for (const NDArray& state : executor.arrays().auxiliary_states) all.push_back(values(state));
+    return all;
+  }
+  static int count(BoundExecutor& executor, const std::string& op) {
+    std::istringstream lines(executor.explain(RunMode::training));
+    int found = 0;
+    for (std::string line, number, name; std::getline(lines, line);) {
+      if (std::istringstream(line) >> number >> name && name == op) ++found;
+    }
+    return found;
+  }
+  // Some gradients are zero but for rounding: that of a bias which a normalisation takes away.
+  static double distance(const Floats& a, const Floats& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double difference = 0, norm = 1e-2 * static_cast<double>(b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      difference += std::pow(double{a[i]} - b[i], 2);
+      norm += std::pow(double{b[i]}, 2);
+    }
+    return std::sqrt(difference / norm);
+  }
+  void expect_same(const Symbol& symbol, const Shape& data, int convolutions, double tolerance = 1e-4,
+                   ops::Req request = ops::Req::write) {
+    const auto with = bind(symbol, data, true, request), without = bind(symbol, data, false, request);
+    EXPECT_EQ(count(*with, "_blocked_convolution"), convolutions) << with->explain(RunMode::training);
+    EXPECT_EQ(count(*without, "_blocked_convolution"), 0);
+    for (int run = 0; run < 2; ++run) {
+      const auto found = train(*with), expected = train(*without);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_LT(distance(found[i], expected[i]), tolerance) << "array " << i << " of run " << run;
+    }
+  }
+
+  int names_ = 0;
+};
+
+const TextPairs kMax = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}};
+const TextPairs kMean = {{"global_pool", "True"}, {"kernel", "(1, 1)"}, {"pool_type", "avg"}};
+
+TEST_F(TrainingLayout, AResidualNetworkConvertsOnlyItsEnds) {
+  const Symbol first = pool(relu(norm(conv(Symbol::variable("data"), 32, 7, 2, 1, false))), kMax);
+  const Symbol inner = relu(norm(conv(first, 64, 3, 1, 1, false)));
+  const Symbol unit = relu(add(norm(conv(inner, 32, 1, 1, 1, false), true), first));
+  const Symbol net = op("FullyConnected", {{"num_hidden", "5"}}, {pool(unit, kMean)});
+  const auto executor = bind(net, {4, 3, 24, 24}, true);
+  const std::string text = executor->explain(RunMode::training);
+  EXPECT_EQ(count(*executor, "_blocked_convolution"), 3) << text;
+  EXPECT_EQ(count(*executor, "_backward_blocked_conv_data"), 2) << text;
+  EXPECT_EQ(count(*executor, "_backward_blocked_conv_weight"), 3) << text;
+  EXPECT_EQ(count(*executor, "_blocked_training_weight"), 5) << text;
+  EXPECT_EQ(count(*executor, "_unblock_channels"), 2)
+      << text;  // what FullyConnected reads; for the data's gradient
+  EXPECT_EQ(count(*executor, "_block_channels"), 1) << text;  // and its gradient
+  EXPECT_EQ(count(*executor, "Pooling") + count(*executor, "BatchNorm"), 0) << text;
+}
+
+TEST_F(TrainingLayout, EachFormEqualsThePlainOne) {
+  const Symbol data = Symbol::variable("data");
+  const Shape shape{4, 16, 13, 11};
+  expect_same(conv(conv(data, 24, 3), 40, 3), shape, 2);
+  expect_same(conv(conv(data, 64, 3), 32, 3), {8, 32, 24, 24}, 2);  // Winograd's
+  expect_same(conv(conv(data, 32, 3, 2), 48, 1, 2, 1, false), shape, 2);
+  expect_same(conv(conv(data, 32, 3, 2), 32, 3, 1, 32), shape, 2);
+  expect_same(conv(conv(data, 64, 1), 64, 3, 1, 2), shape, 2);
+  expect_same(relu(conv(relu(conv(data, 32, 3)), 32, 3)), shape, 2);
+  expect_same(relu(conv(relu(conv(data, 32, 5, 2)), 32, 3)), {5, 3, 20, 20}, 2);  // a first layer
+  const Symbol x = conv(data, 32, 3);
+  for (const bool fix_gamma : {false, true}) {
+    for (const bool global : {false, true}) {
+      expect_same(conv(relu(norm(x, fix_gamma, global)), 32, 1), shape, 2);
+      expect_same(conv(norm(x, fix_gamma, global), 24, 1), shape, 2);
+      expect_same(conv(norm(conv(data, 24, 3), fix_gamma, global), 24, 1), shape,
+                  2);  // blocks that are not full
+    }
+  }
+  expect_same(conv(relu(add(norm(x), conv(data, 32, 1))), 32, 1), shape, 3);
+  expect_same(
+      conv(op("Concat", {{"num_args", "3"}, {"dim", "1"}}, {conv(data, 32, 1), conv(data, 16, 3), x}), 32, 1),
+      shape, 4);
+  expect_same(conv(op("elemwise_mul", {}, {op("sigmoid", {}, {x}), x}), 32, 1), shape, 2);
+}
+
+TEST_F(TrainingLayout, PoolingsEqualThePlainOnes) {
+  const Symbol x = relu(conv(Symbol::variable("data"), 32, 3));  // with equal maxima: zeros
+  const Shape shape{4, 16, 13, 11};
+  for (const char* convention : {"valid", "full", "same"}) {
+    for (const char* type : {"max", "avg"}) {
+      for (const char* counted : {"True", "False"}) {
+        const TextPairs attrs = {{"kernel", "(3, 2)"}, {"stride", "(2, 2)"},
+                                 {"pad", "(1, 0)"},    {"pooling_convention", convention},
+                                 {"pool_type", type},  {"count_include_pad", counted}};
+        expect_same(conv(pool(x, attrs), 32, 3), shape, 2);
+      }
+    }
+  }
+  expect_same(conv(pool(x, {{"kernel", "(2, 2)"}, {"stride", "(3, 1)"}}), 32, 3), shape, 2);
+  for (const char* type : {"max", "avg", "sum"}) {
+    const TextPairs attrs = {{"global_pool", "True"}, {"kernel", "(1, 1)"}, {"pool_type", type}};
+    expect_same(op("FullyConnected", {{"num_hidden", "5"}}, {pool(conv(x, 32, 3), attrs)}), shape, 2);
+  }
+}
+
+TEST_F(TrainingLayout, GradientsAreAddedWhereThatIsAskedFor) {
+  const Symbol net = relu(norm(conv(relu(norm(conv(Symbol::variable("data"), 32, 3))), 32, 3)));
+  expect_same(net, {4, 16, 9, 9}, 2, 1e-4, ops::Req::add);
+}
+
+TEST_F(TrainingLayout, OutputsAndGradientsOfInputsStayPlain) {
+  const Symbol x = relu(norm(conv(Symbol::variable("data"), 32, 3)));
+  expect_same(group({x, conv(x, 16, 1), norm(x)}), {4, 16, 9, 9}, 2);
+}
+
+TEST_F(TrainingLayout, SmallBatchesAndPlainNetworksAreLeftAlone) {
+  const Symbol data = Symbol::variable("data");
+  expect_same(conv(relu(conv(data, 32, 3)), 32, 3), {3, 16, 9, 9}, 0);
+  const Symbol plain = op("softmax", {{"axis", "1"}}, {conv(op("softmax", {{"axis", "1"}}, {data}), 32, 3)});
+  expect_same(plain, {4, 16, 9, 9}, 0);  // conversions would cost more than they spare
+}
+
+TEST_F(TrainingLayout, Bfloat16EqualsThePlainNetwork) {
+  if (!ops::is_blocked_type(DType::bfloat16)) GTEST_SKIP() << "this processor does not multiply bfloat16";
+  const Symbol data = in_bfloat16(Symbol::variable("data"));
+  const auto layer = [&](const Symbol& x, int filters, int kernel, int stride = 1) {
+    const Symbol weight = in_bfloat16(Symbol::variable("w" + std::to_string(names_)));
+    return op("Convolution",
+              {{"kernel", fmt::format("({0}, {0})", kernel)},
+               {"num_filter", std::to_string(filters)},
+               {"pad", fmt::format("({0}, {0})", kernel / 2)},
+               {"stride", fmt::format("({0}, {0})", stride)},
+               {"no_bias", "True"}},
+              {x, weight});
+  };
+  const Symbol x = pool(relu(norm(layer(data, 32, 3))), kMax);
+  const Symbol net = relu(add(norm(layer(x, 32, 3), true), x));
+  expect_same(op("Cast", {{"dtype", "float32"}}, {net}), {4, 16, 17, 15}, 2, 0.03);
+}
+
+TEST_F(TrainingLayout, RandomNetworksEqualThePlainOnes) {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const auto any = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+    std::vector<Symbol> images = {Symbol::variable("data")};
+    const int filters[] = {16, 32, 32, 48, 24, 5};
+    for (int i = 0; i < 6; ++i) {
+      const Symbol x = images[static_cast<size_t>(any(static_cast<int>(images.size())))];
+      const Symbol made = conv(x, filters[any(6)], 1 + 2 * any(2), 1, 1, any(2) == 0);
+      switch (any(7)) {
+        case 0: images.push_back(relu(made)); break;
+        case 1: images.push_back(norm(made, any(2) == 0)); break;
+        case 2: images.push_back(relu(norm(made, any(2) == 0))); break;
+        case 3: images.push_back(op("broadcast_add", {}, {norm(made), conv(x, filters[any(6)], 3)})); break;
+        case 4: images.push_back(op("Concat", {{"num_args", "2"}}, {made, x})); break;
+        case 5: images.push_back(op("tanh", {}, {made})); break;
+        default: images.push_back(made);
+      }
+    }
+    const Symbol net =
+        any(2) == 0 ? images.back() : group({images.back(), images[1 + static_cast<size_t>(any(5))]});
+    const Shape shape{4 + any(5), 16, 7, 8};
+    try {
+      const auto request = any(3) == 0 ? ops::Req::add : ops::Req::write;
+      const double recompute = any(2) == 0 ? 0 : 0.2;
+      const auto with = bind(net, shape, true, request, recompute),
+                 without = bind(net, shape, false, request, recompute);
+      const auto found = train(*with), expected = train(*without);
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_LT(distance(found[i], expected[i]), 1e-4) << "array " << i << ", seed " << seed;
+      compared += count(*with, "_blocked_convolution") > 0 ? 1 : 0;
+    } catch (const ShapeError&) {  // different numbers of channels do not add up
+    }
+  }
+  EXPECT_GE(compared, 15);
+}
+
+TEST_F(TrainingLayout, ResultsDoNotDependOnTheRun) {
+  const Symbol x = relu(norm(conv(Symbol::variable("data"), 64, 3)));
+  const Symbol net = relu(add(norm(conv(x, 64, 3)), x));
+  const auto first = train(*bind(net, {8, 32, 20, 20}, true));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(train(*bind(net, {8, 32, 20, 20}, true)), first);
+}
+
+}  // namespace
+}  // namespace loomix
