@@ -2,6 +2,7 @@
 #include "symbol/passes/layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "ops/blocked/blocked.h"
@@ -27,7 +28,9 @@ class Chooser {
         blocked_(static_cast<size_t>(index_.size())),
         readers_(count_readers(graph, index_)),
         moved_(static_cast<size_t>(graph.size()), -1),
+        first_(static_cast<size_t>(graph.size())),
         is_output_(static_cast<size_t>(index_.size()), false) {
+    std::iota(first_.begin(), first_.end(), 0);
     result_.reserve(graph.size());
     for (const ValueRef& output : graph.outputs) is_output_[static_cast<size_t>(index_[output])] = true;
   }
@@ -35,7 +38,7 @@ class Chooser {
   Graph run() {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const NodeId forward = graph_[id].forward;
-      forward_ = forward < 0 ? -1 : moved_[static_cast<size_t>(forward)];
+      forward_ = forward < 0 ? -1 : moved(forward);
       if (!close(id) && !keep_blocked(id) && !make_blocked(id)) copy(id);
       // At once, for what the gradients do comes after all that makes outputs.
       for (int i = 0; i < graph_[id].num_values(); ++i) {
@@ -72,6 +75,9 @@ class Chooser {
     if (graph_[id].forward >= 0) result_[made].forward = forward_;
     return made;
   }
+
+  // What the node has become.
+  NodeId moved(NodeId id) const { return moved_[static_cast<size_t>(first_[static_cast<size_t>(id)])]; }
 
   // The value in the new graph, converted if need be.
   ValueRef plain(ValueRef value) {
@@ -154,11 +160,12 @@ class Chooser {
     std::vector<ValueRef> inputs(result_.inputs(at.node).begin(), result_.inputs(at.node).end());
     if (added) inputs.push_back(blocked(added));
     const ValueRef made = add(*closed.op, std::move(attrs), inputs, closed.info);
-    moved_[static_cast<size_t>(id)] = moved_[static_cast<size_t>(before.node)] = made.node;
     blocked_of({id, 0}) = made;
-    // Its other outputs.
-    for (int i = 0; i < graph_[before.node].num_values(); ++i) {
-      ValueRef& other = plain_of({before.node, i});
+    // Its other outputs, too, are those of the node with which this began.
+    const NodeId first = first_[static_cast<size_t>(id)] = first_[static_cast<size_t>(before.node)];
+    moved_[static_cast<size_t>(first)] = made.node;
+    for (int i = 0; i < graph_[first].num_values(); ++i) {
+      ValueRef& other = plain_of({first, i});
       if (other && other.node == at.node) other.node = made.node;
     }
     return true;
@@ -227,10 +234,18 @@ class Chooser {
     return true;
   }
 
+  // For reports: the time that it takes is not the operator's.
+  static Ref<const NodeInfo> name_of_weight(const Ref<const NodeInfo>& of) {
+    if (!of || of->name.empty()) return {};
+    auto info = make_ref<NodeInfo>();
+    info->name = "weight of " + of->name;
+    return info;
+  }
+
   ValueRef prepared(const BlockedForm& form, ValueRef from, const Ref<const NodeInfo>& info) {
     const Node& source = result_[from.node];
     const bool held = !training_ && (source.held || source.is_variable());
-    const ValueRef made = add(form.prepare, form.attrs, {&from, 1}, info);
+    const ValueRef made = add(form.prepare, form.attrs, {&from, 1}, training_ ? name_of_weight(info) : info);
     result_[made.node].held = held;
     return made;
   }
@@ -243,6 +258,7 @@ class Chooser {
   std::vector<ValueRef> plain_, blocked_;  // by value: where it is in the new graph, in either form
   std::vector<int> readers_;               // by value, in the old graph
   std::vector<NodeId> moved_;              // by node
+  std::vector<NodeId> first_;              // by node: itself, or that of which it became a part
   std::vector<char> is_output_;            // by value
   NodeId forward_ = -1;                    // of the node at hand, in the new graph
   int64_t spared_bytes_ = 0, converted_bytes_ = 0;

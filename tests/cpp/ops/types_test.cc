@@ -28,6 +28,11 @@ const std::map<std::string, Sample>& special_samples() {
                                   {"no_bias", "True"},
                                   {"image", "(1, 16, 4, 4)"},
                                   {"weight_size", "256"}};
+  const auto in_training = [](const char* pass) -> TextPairs {
+    return {{"kernel", "(1, 1)"},   {"num_filter", "16"}, {"no_bias", "True"}, {"image", "(4, 16, 4, 4)"},
+            {"weight_size", "256"}, {"training", "True"}, {"pass", pass}};
+  };
+  const Shape training{4, 16 / channel_block(), 4, 4, channel_block()};
   static const std::map<std::string, Sample> samples = {
       {"_arange", {{}, {{"stop", "4"}}}},
       {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
@@ -99,6 +104,19 @@ const std::map<std::string, Sample>& special_samples() {
       {"_blocked_conv_weight", {{Shape{16, 16, 1, 1}}, blocked_conv}},
       {"_blocked_convolution",
        {{Shape{1, 16 / channel_block(), 4, 4, channel_block()}, Shape{256}}, blocked_conv}},
+      {"_blocked_training_weight", {{Shape{16, 16, 1, 1}}, in_training("forward")}},
+      {"_backward_blocked_conv_data", {{training, Shape{256}}, in_training("data")}},
+      {"_backward_blocked_conv_weight", {{training, training}, in_training("weight")}},
+      {"_backward_blocked_conv_bias",
+       {{blocks}, {{"kernel", "(1, 1)"}, {"num_filter", std::to_string(2 * channel_block())}}}},
+      {"_blocked_batch_norm", {{blocks, Shape{2 * channel_block()}}, {}}},
+      {"_blocked_batch_norm_again", {{blocks, Shape{2 * channel_block()}}, {}}},
+      {"_backward_blocked_batch_norm", {{blocks, blocks, Shape{2 * channel_block()}}, {}}},
+      {"_backward_blocked_batch_norm_free_gamma", {{blocks, blocks, Shape{2 * channel_block()}}, {}}},
+      {"_blocked_max_pooling", {{blocks}, {{"kernel", "(2, 2)"}}}},
+      {"_backward_blocked_max_pooling",
+       {{training, training}, {{"kernel", "(1, 1)"}, {"image", "(4, 16, 4, 4)"}}}},
+      {"_backward_blocked_average_pooling", {{training}, {{"kernel", "(1, 1)"}, {"image", "(4, 16, 4, 4)"}}}},
       {"Pooling", {{image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling_max", {{filtered, Shape{2, 4, 1, 4, 4}, image}, {{"kernel", "(2, 2)"}}}},
       {"_backward_Pooling_mean", {{filtered, image}, {{"kernel", "(2, 2)"}}}},
