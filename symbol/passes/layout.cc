@@ -112,12 +112,18 @@ class Chooser {
     return of.ndim() == 4 && of.size() > 0 && ops::is_blocked_type(dtype(value));
   }
 
-  // Whether all inputs have the output's shape, and whole blocks of channels.
+  // Whether all inputs have the output's shape, and what fills up the last block stays zero.
   bool has_one_shape(NodeId id) const {
     const ValueRef out{id, 0};
-    return is_image(out) && ops::fills_blocks(shape(out)) &&
+    return is_image(out) && (ops::fills_blocks(shape(out)) || keeps_zeros(id)) &&
            std::ranges::all_of(graph_.inputs(id),
                                [&](ValueRef v) { return is_image(v) && shape(v) == shape(out); });
+  }
+
+  bool keeps_zeros(NodeId id) const {
+    const ops::OpDef& op = *graph_[id].op;
+    const Closing clamp = op.clamp ? op.clamp(*graph_[id].attrs) : Closing();
+    return op.gates || is_addition(id) || (clamp && clamp->low <= 0 && clamp->high >= 0);
   }
 
   bool is_addition(NodeId id) const {

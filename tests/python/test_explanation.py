@@ -128,9 +128,10 @@ def test_what_training_computes_again():
 
 
 def test_a_budget_and_what_it_costs():
-    free = convolutions().explain(data=SHAPE, is_train=True)
+    shape = (8, 3, 32, 32)
+    free = convolutions().explain(data=shape, is_train=True)
     budget = int(free.planned * 0.96)
-    made = convolutions().explain(data=SHAPE, is_train=True, memory_budget=budget)
+    made = convolutions().explain(data=shape, is_train=True, memory_budget=budget)
     assert (
         made.planned <= budget and made.budget.bytes == budget and made.budget.bytes_without == free.planned
     )
@@ -138,10 +139,10 @@ def test_a_budget_and_what_it_costs():
     assert sum(one.count for one in of_pass(made, "fit_memory").made) > 0
     assert len(made.again) > len(free.again) and "more time" in str(made)
     check_plan(made)
-    enough = convolutions().explain(data=SHAPE, is_train=True, memory_budget=2 * free.planned)
+    enough = convolutions().explain(data=shape, is_train=True, memory_budget=2 * free.planned)
     assert enough.planned == free.planned and "more time" not in str(enough)
     with pytest.raises(ValueError, match="memory_budget of 1000 bytes is too small"):
-        convolutions().explain(data=SHAPE, is_train=True, memory_budget=1000)
+        convolutions().explain(data=shape, is_train=True, memory_budget=1000)
 
 
 def test_nothing_runs_and_no_memory_is_taken():

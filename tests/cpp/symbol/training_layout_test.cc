@@ -55,7 +55,7 @@ class TrainingLayout : public testing_run::RunTest {
 
   // The same random arrays for the same symbol.
   Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& data, bool layout,
-                          ops::Req request = ops::Req::write, double recompute = 0.02) {
+                          ops::Req request = ops::Req::write, double recompute = 0) {
     BindOptions options;
     options.plan.choose_layout = layout;
     options.plan.recompute_share = recompute;
@@ -166,6 +166,7 @@ TEST_F(TrainingLayout, EachFormEqualsThePlainOne) {
     }
   }
   expect_same(conv(relu(add(norm(x), conv(data, 32, 1))), 32, 1), shape, 3);
+  expect_same(conv(relu(add(conv(data, 24, 3), relu(norm(conv(data, 24, 1))))), 24, 1), shape, 3);
   expect_same(
       conv(op("Concat", {{"num_args", "3"}, {"dim", "1"}}, {conv(data, 32, 1), conv(data, 16, 3), x}), 32, 1),
       shape, 4);
