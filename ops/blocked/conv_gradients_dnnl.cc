@@ -91,6 +91,36 @@ int64_t elements(const Desc& desc, DType dtype) {
   return static_cast<int64_t>(desc.get_size()) / static_cast<int64_t>(size_of(dtype));
 }
 
+// What each thread of a run works with; handed from one run to the next.
+template <class Bindings>
+class Sessions {
+ public:
+  explicit Sessions(int threads) : threads_(threads) {}
+  class Use {
+   public:
+    template <class Of>
+    Use(const Sessions& sessions, const Of& of)
+        : sessions_(sessions), own_(sessions.spares_.take([&] {
+            auto made = std::make_unique<std::vector<Bindings>>();
+            made->reserve(static_cast<size_t>(sessions.threads_));
+            for (int i = 0; i < sessions.threads_; ++i) made->emplace_back(of);
+            return made;
+          })) {}
+    ~Use() { sessions_.spares_.give_back(std::move(own_)); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    Bindings& operator[](int slot) const { return (*own_)[static_cast<size_t>(slot)]; }
+
+   private:
+    const Sessions& sessions_;
+    std::unique_ptr<std::vector<Bindings>> own_;
+  };
+
+ private:
+  const int threads_;
+  mutable Spares<std::vector<Bindings>> spares_;
+};
+
 // weight -> as the forward pass or the data's gradient wants it.
 class TrainingWeight final : public KernelState {
  public:
@@ -98,22 +128,25 @@ class TrainingWeight final : public KernelState {
   TrainingWeight(const Params& p, const KernelSpec& spec)
       : reorder_(plain_weight_desc(p, ConvGeometry(p, p.image), p.num_filter),
                  p.pass == ConvPass::data ? Plan(p).weight : forward_weight(p), SlicedReorder::To::inner),
-        slots_(static_cast<int>(std::min<int64_t>(slots_for(spec.cores), reorder_.count()))) {
+        slots_(static_cast<int>(std::min<int64_t>(slots_for(spec.cores), reorder_.count()))),
+        sessions_(slots_) {
     scratch_bytes = static_cast<size_t>(slots_) * reorder_.scratch_bytes();
   }
 
   void run(const Params&, const KernelArgs& args) const {
     const OneThread one_thread(*args.context);
+    const Sessions<SlicedReorder::Bindings>::Use own(sessions_, reorder_);
     ScratchSlots slots(args.scratch, reorder_.scratch_bytes(), slots_);
     each_part(*args.context, reorder_.count(), [&](int64_t i) {
       const ScratchSlots::Use slot(slots);
-      reorder_.run(i, args.in[0].data, args.out[0].data, slot.as<std::byte>());
+      reorder_.run(i, own[slot.index], args.in[0].data, args.out[0].data, slot.as<std::byte>());
     });
   }
 
  private:
   const SlicedReorder reorder_;
   const int slots_;
+  const Sessions<SlicedReorder::Bindings> sessions_;
 };
 
 // Pieces of a batch, each by one core.
@@ -127,26 +160,15 @@ class Gradient : public KernelState {
     explicit Bindings(const Plan& of)
         : data(of.data), weight(of.weight), out(of.out), scratchpad(of.scratchpad) {}
   };
-  using Session = std::vector<Bindings>;  // one a thread
 
   Gradient(const Params& p, const KernelSpec& spec, int64_t parts)
-      : plan_(p), slots_(static_cast<int>(std::min<int64_t>(slots_for(spec.cores), parts))) {}
-
-  std::unique_ptr<Session> session() const {
-    return sessions_.take([this] {
-      auto made = std::make_unique<Session>();
-      made->reserve(static_cast<size_t>(slots_));
-      for (int slot = 0; slot < slots_; ++slot) made->emplace_back(plan_);
-      return made;
-    });
-  }
-  void give_back(std::unique_ptr<Session> used) const { sessions_.give_back(std::move(used)); }
+      : plan_(p),
+        slots_(static_cast<int>(std::min<int64_t>(slots_for(spec.cores), parts))),
+        sessions_(slots_) {}
 
   const Plan plan_;
   const int slots_;
-
- private:
-  mutable Spares<Session> sessions_;
+  const Sessions<Bindings> sessions_;
 };
 
 // grad, weight -> gradient of the data.
@@ -159,19 +181,18 @@ class ToData final : public Gradient {
 
   void run(const Params&, const KernelArgs& args) const {
     const OneThread one_thread(*args.context);
-    std::unique_ptr<Session> own = session();
+    const Sessions<Bindings>::Use own(sessions_, plan_);
     ScratchSlots slots(args.scratch, slot_bytes_, slots_);
     const int64_t from = plan_.images * bytes_of_image(args.in[0]),
                   to = plan_.images * bytes_of_image(args.out[0]);
     each_part(*args.context, plan_.count(), [&](int64_t i) {
       const ScratchSlots::Use slot(slots);
-      Bindings& bound = (*own)[static_cast<size_t>(slot.index)];
+      Bindings& bound = own[slot.index];
       execute(plan_.run, {{DNNL_ARG_DIFF_DST, bound.out.at(bytes_of(args.in[0]) + i * from)},
                           {DNNL_ARG_WEIGHTS, bound.weight.at(args.in[1].data)},
                           {DNNL_ARG_DIFF_SRC, bound.data.at(bytes_of(args.out[0]) + i * to)},
                           {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(slot.as<float>())}});
     });
-    give_back(std::move(own));
   }
 
  private:
@@ -192,7 +213,8 @@ class ToWeight final : public Gradient {
         sums_(std::min(plan_.count(), most_sums(plan_.geometry))),
         size_(floats(plan_.weight)),
         more_(sums_ < plan_.count() ? size_ : 0),
-        reorder_(plain_weight_desc(p, plan_.geometry, p.num_filter), plan_.weight, SlicedReorder::To::plain) {
+        reorder_(plain_weight_desc(p, plan_.geometry, p.num_filter), plan_.weight, SlicedReorder::To::plain),
+        reorders_(slots_) {
     slot_ = more_ + std::max(floats(plan_.scratchpad),
                              static_cast<int64_t>(aligned(reorder_.scratch_bytes()) / sizeof(float)));
     scratch_bytes = static_cast<size_t>(sums_ * size_ + slots_ * slot_) * sizeof(float);
@@ -200,22 +222,22 @@ class ToWeight final : public Gradient {
 
   void run(const Params&, const KernelArgs& args) const {
     const OneThread one_thread(*args.context);
-    std::unique_ptr<Session> own = session();
+    const Sessions<Bindings>::Use own(sessions_, plan_);
+    const Sessions<SlicedReorder::Bindings>::Use reorders(reorders_, reorder_);
     auto* const sums = reinterpret_cast<float*>(args.scratch.data());
     ScratchSlots slots(args.scratch.subspan(static_cast<size_t>(sums_ * size_) * sizeof(float)),
                        static_cast<size_t>(slot_) * sizeof(float), slots_);
     each_part(*args.context, sums_, [&](int64_t part) {
       const ScratchSlots::Use slot(slots);
-      add_up(args, part, (*own)[static_cast<size_t>(slot.index)], sums + part * size_, slot.as<float>());
+      add_up(args, part, own[slot.index], sums + part * size_, slot.as<float>());
     });
-    give_back(std::move(own));
     each_part(*args.context, reorder_.count(), [&](int64_t i) {
       const ScratchSlots::Use slot(slots);
       const auto [at, bytes] = reorder_.inner_range(i);
       float* const sum = sums + at / static_cast<int64_t>(sizeof(float));
       for (int64_t part = 1; part < sums_; ++part)
         add_to(sum, sum + part * size_, bytes / static_cast<int64_t>(sizeof(float)));
-      reorder_.run(i, args.out[0].data, sums, slot.as<float>());
+      reorder_.run(i, reorders[slot.index], args.out[0].data, sums, slot.as<float>());
     });
   }
 
@@ -237,6 +259,7 @@ class ToWeight final : public Gradient {
   const int64_t sums_, size_, more_;  // floats
   int64_t slot_;
   const SlicedReorder reorder_;
+  const Sessions<SlicedReorder::Bindings> reorders_;
 };
 
 // Winograd's gradient of the weight has sums in its own form, which should stay in the cache.

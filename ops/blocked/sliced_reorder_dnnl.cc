@@ -73,13 +73,12 @@ SlicedReorder::SlicedReorder(const Desc& plain, const Desc& inner, To to)
   scratch_bytes_ = static_cast<size_t>(floats(scratchpad_)) * sizeof(float);
 }
 
-void SlicedReorder::run(int64_t i, void* plain, void* inner, void* scratch) const {
-  Pointer outside(plain_), inside(inner_), scratchpad(scratchpad_);
-  dnnl_memory_t const at_plain = outside.at(static_cast<std::byte*>(plain) + i * plain_step_);
-  dnnl_memory_t const at_inner = inside.at(static_cast<std::byte*>(inner) + i * inner_step_);
-  execute(reorder_, {{DNNL_ARG_FROM, to_ == To::inner ? at_plain : at_inner},
-                     {DNNL_ARG_TO, to_ == To::inner ? at_inner : at_plain},
-                     {DNNL_ARG_SCRATCHPAD, scratchpad.at(scratch)}});
+void SlicedReorder::run(int64_t i, Bindings& bound, void* plain, void* inner, void* scratch) const {
+  dnnl_memory_t const outside = bound.plain.at(static_cast<std::byte*>(plain) + i * plain_step_);
+  dnnl_memory_t const inside = bound.inner.at(static_cast<std::byte*>(inner) + i * inner_step_);
+  execute(reorder_, {{DNNL_ARG_FROM, to_ == To::inner ? outside : inside},
+                     {DNNL_ARG_TO, to_ == To::inner ? inside : outside},
+                     {DNNL_ARG_SCRATCHPAD, bound.scratchpad.at(scratch)}});
 }
 
 }  // namespace loomix::ops::onednn

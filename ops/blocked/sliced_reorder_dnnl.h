@@ -18,8 +18,14 @@ class SlicedReorder {
   // Where slice i lies in the kernel's memory, and how long it is, in bytes.
   std::pair<int64_t, int64_t> inner_range(int64_t i) const { return {i * inner_step_, inner_step_}; }
   size_t scratch_bytes() const { return scratch_bytes_; }  // of each run
+  // oneDNN's objects for what one thread works on.
+  struct Bindings {
+    explicit Bindings(const SlicedReorder& of)
+        : plain(of.plain_), inner(of.inner_), scratchpad(of.scratchpad_) {}
+    Pointer plain, inner, scratchpad;
+  };
   // `plain` and `inner` are the whole weights.
-  void run(int64_t i, void* plain, void* inner, void* scratch) const;
+  void run(int64_t i, Bindings& bound, void* plain, void* inner, void* scratch) const;
 
  private:
   To to_;
