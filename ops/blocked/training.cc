@@ -49,14 +49,6 @@ Norm blocked_params(const BatchNormParams& p) {
 
 bool is_over_channels(const BatchNormParams& p) { return p.axis == 1 || p.axis == -3; }
 
-std::optional<BlockedForm> norm_again_form(const BatchNormParams& p, const KernelSpec& spec,
-                                           BlockedInputs blocked) {
-  if (!blocked[0] || !is_image(spec.in[0]) || !is_over_channels(p)) return {};
-  return BlockedForm{"_blocked_batch_norm_again",
-                     make_attrs(blocked_params(p)),
-                     {Input::blocked, Input::plain, Input::plain, Input::plain, Input::plain}};
-}
-
 // grad, data, mean, var, gamma, moving_mean, moving_var
 std::optional<BlockedForm> norm_gradient_form(const BatchNormParams& p, const KernelSpec& spec,
                                               BlockedInputs blocked) {
@@ -133,6 +125,8 @@ void register_norms(OpTable& table) {
       .inplace(5, 0)
       .training_matters()
       .element_cost(0.1)
+      .again("_blocked_batch_norm_again",
+             {input(0), input(1), input(2), output(1), output(2), input_if_any(5)})
       .closing(close_norm);
   for (int i = 1; i < 5; ++i) norm.input_types(i, {DType::float32});
   for (int i = 1; i < 3; ++i) norm.output_types(i, {DType::float32});
@@ -150,12 +144,10 @@ void register_norms(OpTable& table) {
       .types(kBlockedTypes)
       .inplace(0, 0)
       .inplace(5, 0)
-      .element_cost(0.05)
-      .closing(close_norm);
+      .element_cost(0.05);
   for (int i = 1; i < 5; ++i) again.input_types(i, {DType::float32});
   add_norm_gradient(table, "_backward_blocked_batch_norm", true);
   add_norm_gradient(table, "_backward_blocked_batch_norm_free_gamma", false);
-  table.refine<BatchNormParams>("_BatchNorm_again").blocked_form(norm_again_form);
   table.refine<BatchNormParams>("_backward_BatchNorm").blocked_form(norm_gradient_form);
   table.refine<BatchNormParams>("_backward_BatchNorm_free_gamma").blocked_form(norm_gradient_form);
 }

@@ -19,7 +19,7 @@
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
 
-// From the composed graph to programs: gradient, infer, simplify, recompute, layout, fuse, place, plan; within a memory budget those
+// From the composed graph to programs: gradient, infer, simplify, layout, recompute, fuse, place, plan; within a memory budget those
 // from recompute on until the plan fits. What a pass adds is inferred again.
 // With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
@@ -333,7 +333,6 @@ Bindings BoundExecutor::bindings_for(const Graph& graph, std::span<const Device>
 // The passes after those that depend on the mode. The program is planned, but has no memory yet.
 Ref<Program> BoundExecutor::planned(Graph graph, RunMode mode, const Constants& constants,
                                     std::string* explanation) {
-  if (mode != RunMode::inference) graph = in_training_layout(std::move(graph), constants, explanation);
   if (mode != RunMode::inference && wants_gradients()) graph = add_gradients(std::move(graph));
   graph = fused(std::move(graph), constants, explanation);
   Placement placed = place(graph, runtime_.table(), place_request(graph, constants));
@@ -405,6 +404,7 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
   std::string* const explained = is_explained("fuse") ? &fusions : nullptr;
   if (gradients) head_gradients_.resize(outputs_.size());
   Graph simple = simplified(gradients ? training_graph() : graph_, mode == RunMode::training, constants);
+  if (mode != RunMode::inference) simple = in_training_layout(std::move(simple), constants, explained);
   if (gradients) simple = with_less_kept(std::move(simple), constants);
   else if (mode == RunMode::inference) simple = made_for_prediction(std::move(simple), constants, explained);
   Ref<Program> program = options_.plan.memory_budget > 0

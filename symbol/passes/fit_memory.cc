@@ -98,6 +98,7 @@ std::vector<ValueRef> MemoryFitter::remaking_inputs(NodeId id) const {
   if (!op.again) return {inputs.begin(), inputs.end()};
   std::vector<ValueRef> values;
   for (const ops::GradOperand& operand : op.again->operands) {
+    if (operand.optional && operand.i >= static_cast<int>(inputs.size())) continue;
     if (operand.value == &ops::GradBuilder::in) values.push_back(inputs[static_cast<size_t>(operand.i)]);
     else if (operand.value == &ops::GradBuilder::out) values.push_back({id, operand.i});
     else values.push_back(given_.saved(id, operand.i));

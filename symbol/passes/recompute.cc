@@ -93,7 +93,9 @@ class Recomputer {
     Step step{id, node.op, {}};
     if (node.op->again) {
       step.op = &request_.table.at(node.op->again->op);
-      for (const ops::GradOperand& o : node.op->again->operands) step.inputs.push_back(operand(id, o));
+      for (const ops::GradOperand& o : node.op->again->operands) {
+        if (!o.optional || o.i < static_cast<int>(node.num_inputs)) step.inputs.push_back(operand(id, o));
+      }
     } else if (node.op->is_repeatable() && node.num_values() == 1) {
       step.inputs.assign(graph_.inputs(id).begin(), graph_.inputs(id).end());
     } else {

@@ -707,7 +707,7 @@ def test_dumped_passes(tmp_path):
     environment = {**os.environ, "LOOMIX_DUMP_PASSES": "all", "LOOMIX_DUMP_FOLDER": str(tmp_path / "dump")}
     subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=True)
     texts = {path.stem[5:]: path.read_text() for path in sorted((tmp_path / "dump").iterdir())}
-    passes = ["prune", "gradient", "infer", "simplify", "recompute", "layout", "fuse", "place", "plan"]
+    passes = ["prune", "gradient", "infer", "simplify", "layout", "recompute", "fuse", "place", "plan"]
     assert list(texts) == passes
     assert "_mul_scalar" in texts["prune"] and "_mul_scalar" not in texts["simplify"]
     assert "backward of" in texts["gradient"] and "float32 (2, 2)" in texts["infer"]
