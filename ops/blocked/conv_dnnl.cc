@@ -81,10 +81,11 @@ Desc plain_weight_desc(const Params& p, const ConvGeometry& g, int64_t filters) 
 // Arithmetic, or where each channel is a group, moving the data.
 double blocked_conv_cost(const Params& p, const KernelSpec& spec) {
   const ConvGeometry g(p, p.image);
-  constexpr double kFlopsPerNanosecond = 120, kNsPerByte = 0.04;
+  constexpr double kNsPerByte = 0.04;
+  const double flops_per_ns = p.plain_data ? 60 : 120;
   const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth());
   const auto bytes = static_cast<double>(spec.in[0].bytes() + spec.out[0].bytes());
-  return 1000 + std::max(flops / kFlopsPerNanosecond, bytes * kNsPerByte);
+  return 1000 + std::max(flops / flops_per_ns, bytes * kNsPerByte);
 }
 
 Shape blocked_conv_data_shape(const Params& p) { return p.plain_data ? p.image : blocked_shape(p.image); }
