@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 #include "base/log.h"
@@ -76,6 +77,13 @@ void Settings::fields(FieldList<Settings>& f) {
     "values "
     "again instead of keeping them for the gradients; 0: all are kept.")
       .at_least(0);
+  f("tune", &Settings::tune,
+    "Whether bound graphs time the kernels that could run a costly operator, and take the fastest. The "
+    "answers are "
+    "kept for later processes, which take them without this setting. Not with LOOMIX_ENFORCE_DETERMINISM.");
+  f("cache_dir", &Settings::cache_dir,
+    "Folder of what is worth keeping between processes; by default loomix in XDG_CACHE_HOME, or in "
+    "~/.cache.");
   f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
@@ -284,6 +292,18 @@ const Settings& settings() {
     for (const std::string& warning : result.warnings) log(LogLevel::warning, warning);
   });
   return result.settings;
+}
+
+std::string cache_folder() {
+  if (!settings().cache_dir.empty()) return settings().cache_dir;
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  // The specification says that a relative path is to be passed over.
+  if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/loomix";
+  const std::string home = variable("HOME");
+  return home.starts_with('/') ? home + "/.cache/loomix" : "";
 }
 
 bool explain(std::string_view topic) { return is_listed(settings().explain, topic); }

@@ -30,6 +30,8 @@ struct Settings {
   bool choose_layout = true;
   double held_weights = 6;
   double recompute_share = 0.01;
+  bool tune = false;
+  std::string cache_dir;
   bool dnnl = true;
   std::string explain;
   std::string dump_passes;
@@ -71,6 +73,10 @@ struct Settings {
 // The process's settings: read from the environment at the first call and never again. A LOOMIX_* variable with a
 // value that cannot be used throws ValueError; unknown ones and unusable MXNET_* ones are warned of once.
 const Settings& settings();
+
+// Where what is worth keeping between processes lies: the setting cache_dir, or by the XDG Base Directory Specification 0.8. Empty:
+// nowhere. It need not exist.
+std::string cache_folder();
 
 // True if LOOMIX_EXPLAIN names `topic`.
 bool explain(std::string_view topic);

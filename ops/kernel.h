@@ -81,11 +81,14 @@ struct KernelSpec {
   }
 };
 
-// Yes, or no with the reason that LOOMIX_EXPLAIN=dispatch prints.
+// Yes, or no with the reason that LOOMIX_EXPLAIN=dispatch prints. `slower`: it could run, but another one is thought to be
+// faster; measurements may overrule that.
 struct Support {
   const char* refusal = nullptr;
+  bool is_able = true;
   static Support yes() { return {}; }
-  static Support no(const char* reason) { return {reason}; }
+  static Support no(const char* reason) { return {reason, false}; }
+  static Support slower(const char* reason) { return {reason}; }
   explicit operator bool() const { return refusal == nullptr; }
 };
 

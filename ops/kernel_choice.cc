@@ -47,14 +47,7 @@ bool all_dense(const KernelSpec& spec) {
 
 namespace {
 
-// Work that is worth one core, the usual case, is prepared without a copy of its spec.
-void choose_and_prepare(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
-                        const ChoiceContext& context, KernelChoice& choice) {
-  choice.kernel = op.find_kernel(attrs, spec, context.device, context.listener);
-  if (!choice.kernel) [[unlikely]] {
-    if (all_dense(spec)) op.choose(attrs, spec, context.device);  // throws, with the refusals
-    return;
-  }
+void prepare(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec, KernelChoice& choice) {
   if (choice.kernel->prepare) {
     choice.state = choice.kernel->prepare(op, attrs, spec);
     choice.scratch_bytes = choice.state->scratch_bytes;
@@ -64,21 +57,41 @@ void choose_and_prepare(const OpDef& op, const AttrsBase& attrs, const KernelSpe
   }
 }
 
-}  // namespace
-
-KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
-                            const ChoiceContext& context) {
+// `fill` with the spec for the cores that the work is worth. One core, the usual case, needs no copy of the spec.
+template <class Fill>
+KernelChoice choose_cores(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
+                          const ChoiceContext& context, Fill&& fill) {
   KernelChoice choice;
   choice.cost_ns = op.estimate_ns(attrs, spec);
   choice.cores = static_cast<int>(std::clamp<double>(choice.cost_ns / kNsPerCore, 1, context.cores));
   if (choice.cores == spec.cores) {
-    choose_and_prepare(op, attrs, spec, context, choice);
+    fill(spec, choice);
   } else {
     KernelSpec on_cores = spec;
     on_cores.cores = choice.cores;
-    choose_and_prepare(op, attrs, on_cores, context, choice);
+    fill(on_cores, choice);
   }
   return choice;
+}
+
+}  // namespace
+
+KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
+                            const ChoiceContext& context) {
+  return choose_cores(op, attrs, spec, context, [&](const KernelSpec& on_cores, KernelChoice& choice) {
+    choice.kernel = op.find_kernel(attrs, on_cores, context.device, context.listener);
+    if (choice.kernel) [[likely]]
+      prepare(op, attrs, on_cores, choice);
+    else if (all_dense(on_cores)) op.choose(attrs, on_cores, context.device);  // throws, with the refusals
+  });
+}
+
+KernelChoice prepare_kernel(const Kernel& kernel, const OpDef& op, const AttrsBase& attrs,
+                            const KernelSpec& spec, const ChoiceContext& context) {
+  return choose_cores(op, attrs, spec, context, [&](const KernelSpec& on_cores, KernelChoice& choice) {
+    choice.kernel = &kernel;
+    prepare(op, attrs, on_cores, choice);
+  });
 }
 
 struct KernelCache::Entry {

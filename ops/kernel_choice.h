@@ -30,6 +30,10 @@ struct ChoiceContext {
 KernelChoice prepare_kernel(const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
                             const ChoiceContext& context);
 
+// Prepares this one of OpDef::able_kernels.
+KernelChoice prepare_kernel(const Kernel& kernel, const OpDef& op, const AttrsBase& attrs,
+                            const KernelSpec& spec, const ChoiceContext& context);
+
 // Remembers the choices that an operator's kernels prepared states for, by attributes, shapes and types. Bounded: of two
 // choices for the same place the one used longer ago goes. Not thread-safe; each thread that calls operators has one.
 class KernelCache {

@@ -174,6 +174,16 @@ const Kernel* OpDef::find_kernel(const AttrsBase& attrs, const KernelSpec& spec,
   });
 }
 
+std::vector<const Kernel*> OpDef::able_kernels(const AttrsBase& attrs, const KernelSpec& spec,
+                                               DeviceType device) const {
+  std::vector<const Kernel*> able;
+  first_kernel(*this, device, [&](const Kernel& kernel) {
+    if (!kernel.sparse && asks(kernel, attrs, spec).is_able) able.push_back(&kernel);
+    return false;
+  });
+  return able;
+}
+
 const Kernel& OpDef::choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
                             const DispatchListener* listener) const {
   if (const Kernel* const kernel = find_kernel(attrs, spec, device, listener)) return *kernel;

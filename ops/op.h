@@ -58,6 +58,7 @@ struct BlockedForm {
   // positive, and which input of that node it has to have for this, as its last one.
   Ref<const AttrsBase> gated = {};
   size_t gated_by = 0;
+  std::string way = {};  // what tells it from other forms of the same node: "winograd, 4 parts"
 };
 
 // Which inputs of an operator are in blocks of channels, one entry each.
@@ -180,6 +181,9 @@ class OpDef {
   // From which of its inputs are blocked; empty if there is none, or it would not be faster. `training`: in a pass that may
   // have gradients.
   std::function<std::optional<BlockedForm>(const AttrsBase&, const KernelSpec&, BlockedInputs)> blocked_form;
+  // That form, and others to measure it against, each of another `way`; for runs on so many cores.
+  std::function<std::vector<BlockedForm>(const AttrsBase&, const KernelSpec&, BlockedInputs, int cores)>
+      blocked_ways;
   bool scales = false;  // each element of the output is that of input 0 times a function of that of input 1
   // Of a gradient: output i holds the elements of input 0, which is the gradient of the forward node's output 0, where that
   // took its elements from input i, and zeros elsewhere.
@@ -223,6 +227,9 @@ class OpDef {
   // The same, but throws NotImplementedError listing the refusals.
   const Kernel& choose(const AttrsBase& attrs, const KernelSpec& spec, DeviceType device,
                        const DispatchListener* listener = nullptr) const;
+  // All that could run on dense arrays, those that were refused for their speed alone included; in the order of choice.
+  std::vector<const Kernel*> able_kernels(const AttrsBase& attrs, const KernelSpec& spec,
+                                          DeviceType device) const;
   // Whether a kernel prepares a state, so that finding it again is worth remembering.
   bool has_states() const { return has_states_.load(std::memory_order_relaxed); }
   bool has_sparse_kernels() const { return has_sparse_kernels_.load(std::memory_order_relaxed); }
@@ -385,6 +392,9 @@ class OpBuilder : OpBuilderBase {
   OpBuilder& closing(Ref<const AttrsBase> (*rule)(const P&, Closing)) { return set(op_.closing, rule); }
   OpBuilder& blocked_form(std::optional<BlockedForm> (*rule)(const P&, const KernelSpec&, BlockedInputs)) {
     return set(op_.blocked_form, rule);
+  }
+  OpBuilder& blocked_ways(std::vector<BlockedForm> (*rule)(const P&, const KernelSpec&, BlockedInputs, int)) {
+    return set(op_.blocked_ways, rule);
   }
   OpBuilder& scales() { return op_.scales = true, *this; }
   OpBuilder& gates() { return op_.gates = true, *this; }

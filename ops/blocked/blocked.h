@@ -25,6 +25,8 @@ bool is_image(const TensorView& view);
 int64_t channel_block();
 // Whether there are convolutions of blocks here: oneDNN has them for AVX2.
 bool has_blocked_convolution();
+// Whose kernels these are: "oneDNN 2.6.3"; empty if there are none.
+std::string convolution_library();
 
 // Whether images of this type are kept in blocks: float32, and bfloat16 where the processor multiplies it.
 bool is_blocked_type(DType dtype);
@@ -66,6 +68,7 @@ struct BlockedConvParams : ConvolutionParams {
   int64_t weight_size = 0;
   DType dtype = DType::float32;
   bool winograd = false;    // else the direct method
+  int parts = 4;            // into how many the work on few images is cut
   bool plain_data = false;  // the data are not blocked; the output always is
   ConvPass pass = ConvPass::forward;
   bool training = false;
@@ -81,6 +84,7 @@ struct BlockedConvParams : ConvolutionParams {
         .required("1");
     f("dtype", &P::dtype, "Type of all arrays.").dtypes({DType::float32, DType::bfloat16});
     f("winograd", &P::winograd, "Winograd's method instead of the direct one.");
+    f("parts", &P::parts, "Into how many parts the work is cut where there are fewer images.").at_least(1);
     f("plain_data", &P::plain_data, "The data are not in blocks.");
     f("pass", &P::pass, "The output, or which gradient.")
         .options({{"forward", ConvPass::forward}, {"data", ConvPass::data}, {"weight", ConvPass::weight}});

@@ -30,6 +30,10 @@ bool has(dnnl::cpu_isa needed) {
 
 int64_t channel_block() { return has(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
 bool has_blocked_convolution() { return settings().dnnl && has(dnnl::cpu_isa::avx2); }
+std::string convolution_library() {
+  const dnnl_version_t& version = *dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch);
+}
 bool is_blocked_type(DType dtype) {
   return dtype == DType::float32 || (dtype == DType::bfloat16 && onednn::multiplies_bfloat16());
 }
@@ -40,7 +44,7 @@ using namespace onednn;
 using dnnl::algorithm;
 using Params = BlockedConvParams;
 
-// How a convolution is cut, by its shape alone: pieces of some whole images, or of some filters of one image.
+// How a convolution is cut, by its shape and attributes alone: pieces of some whole images, or of some filters of one image.
 struct Cut {
   int64_t images = 1;
   std::vector<int64_t>
@@ -70,10 +74,10 @@ std::vector<int64_t> cut_groups(const ConvGeometry& g, int64_t most) {
   return std::vector<int64_t>(static_cast<size_t>(parts), filters / parts);
 }
 
-Cut cut(const ConvGeometry& g, algorithm how) {
+Cut cut(const ConvGeometry& g, algorithm how, int parts) {
   const int64_t images = images_of(g, how == algorithm::convolution_winograd ? 392 : 128);
-  const int64_t filters = g.groups * g.filters, most = kFewestPieces / g.batch;
-  if (g.batch / images >= kFewestPieces || most < 2) return {images, {filters}};
+  const int64_t filters = g.groups * g.filters, most = parts / g.batch;
+  if (g.batch / images >= parts || most < 2) return {images, {filters}};
   Cut made{1, g.groups == 1 || is_depthwise(g) ? cut_blocks(filters, most, how) : cut_groups(g, most)};
   if (made.filters.size() == 1) made.images = images;
   return made;
@@ -148,7 +152,8 @@ struct Plan {
 
   Plan(const Params& p, algorithm how) : geometry(p, p.image) {
     const ConvGeometry& g = geometry;
-    const Cut pieces = p.training ? Cut{training_images(g, p.winograd), {g.groups * g.filters}} : cut(g, how);
+    const Cut pieces =
+        p.training ? Cut{training_images(g, p.winograd), {g.groups * g.filters}} : cut(g, how, p.parts);
     images = pieces.images;
     const int64_t element = size_of(p.dtype), block = channel_block();
     int64_t first = 0, weight_bytes = 0;
@@ -345,10 +350,9 @@ Ref<const AttrsBase> close(const Params& p, Closing closing) {
   return closed;
 }
 
-std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const KernelSpec& spec,
-                                               BlockedInputs is_blocked) {
-  using Input = BlockedForm::Input;
-  const bool data_is_blocked = is_blocked[0];
+// The attributes by the rules; none: it would not run in blocks, or not faster.
+std::optional<Params> blocked_params(const ConvolutionParams& p, const KernelSpec& spec,
+                                     bool data_is_blocked) {
   if (p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
   if (!is_blocked_type(spec.in[0].dtype) || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
     return {};
@@ -364,18 +368,15 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
   blocked.dtype = spec.in[0].dtype;
   blocked.winograd = blocked.dtype == DType::float32 &&
                      (spec.training ? is_for_winograd_in_training(g) : is_for_winograd(g));
-  const auto find = [&]() -> std::optional<Plan> {
-    auto plan = find_plan(blocked);
-    const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
-    if (plan && !spec.training && static_cast<double>(plan->weight_size) > most) return {};
-    return plan;
-  };
-  auto plan = find();
-  if (!plan && blocked.winograd) {
-    blocked.winograd = false;
-    plan = find();
-  }
-  if (!plan) return {};
+  return blocked;
+}
+
+// None: oneDNN has no such kernel, or the weight that is held for it takes too much memory.
+std::optional<BlockedForm> form_with(Params blocked, const KernelSpec& spec) {
+  using Input = BlockedForm::Input;
+  const auto plan = find_plan(blocked);
+  const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
+  if (!plan || (!spec.training && static_cast<double>(plan->weight_size) > most)) return {};
   blocked.weight_size = plan->weight_size;
   BlockedForm form{"_blocked_convolution",
                    {},
@@ -383,9 +384,40 @@ std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const
                    spec.training ? "_blocked_training_weight" : "_blocked_conv_weight"};
   form.spared_bytes = static_cast<int64_t>(spec.in[0].bytes() + spec.out[0].bytes());
   if (blocked.plain_data) form.inputs[0] = Input::plain;
-  if (!p.no_bias) form.inputs.push_back(Input::plain);
+  if (!blocked.no_bias) form.inputs.push_back(Input::plain);
+  form.way = fmt::format("{}, {} parts", blocked.winograd ? "winograd" : "direct", blocked.parts);
   form.attrs = make_attrs(std::move(blocked));
   return form;
+}
+
+std::optional<BlockedForm> blocked_convolution(const ConvolutionParams& p, const KernelSpec& spec,
+                                               BlockedInputs is_blocked) {
+  auto blocked = blocked_params(p, spec, is_blocked[0]);
+  if (!blocked) return {};
+  auto form = form_with(*blocked, spec);
+  if (form || !blocked->winograd) return form;
+  blocked->winograd = false;
+  return form_with(*blocked, spec);
+}
+
+// In prediction, both methods, and a part for each core.
+std::vector<BlockedForm> ways_of_convolution(const ConvolutionParams& p, const KernelSpec& spec,
+                                             BlockedInputs is_blocked, int cores) {
+  std::vector<BlockedForm> ways;
+  auto blocked = spec.training ? std::nullopt : blocked_params(p, spec, is_blocked[0]);
+  if (!blocked) return ways;
+  std::vector<int> parts{blocked->parts};
+  if (cores != blocked->parts && cores > blocked->image[0]) parts.push_back(cores);
+  const bool both = blocked->winograd;
+  for (const bool winograd : {true, false}) {
+    if (winograd && !both) continue;
+    for (const int of : parts) {
+      blocked->winograd = winograd;
+      blocked->parts = of;
+      if (auto form = form_with(*blocked, spec)) ways.push_back(std::move(*form));
+    }
+  }
+  return ways;
 }
 
 }  // namespace
@@ -411,7 +443,9 @@ void register_blocked_conv(OpTable& table) {
       .inplace(3, 0)
       .cost(blocked_conv_cost)
       .closing(close);
-  table.refine<ConvolutionParams>("Convolution").blocked_form(blocked_convolution);
+  table.refine<ConvolutionParams>("Convolution")
+      .blocked_form(blocked_convolution)
+      .blocked_ways(ways_of_convolution);
   table.prepared_kernel<Params, Checked<Params, PreparedWeight>>("_blocked_conv_weight",
                                                                  "blocked_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",

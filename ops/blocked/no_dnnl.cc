@@ -7,6 +7,7 @@ namespace loomix::ops {
 std::optional<std::string> weight_form(const AttrsBase&) { return {}; }
 int64_t channel_block() { return 8; }
 bool has_blocked_convolution() { return false; }
+std::string convolution_library() { return {}; }
 bool is_blocked_type(DType dtype) { return dtype == DType::float32; }
 
 void register_blocked_conv(OpTable&) {}

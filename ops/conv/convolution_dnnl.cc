@@ -345,10 +345,10 @@ Support winograd_pays(Pass pass, const ConvGeometry& g) {
                                              << 17;  // channels by filters; beyond, the sums leave the cache
   const auto i = static_cast<size_t>(pass);
   const int64_t size = padded(g.channels) * padded(g.filters);
-  if (g.channels < kFewest[i] || size < kSmallest[i]) return Support::no("there are too few channels");
-  if (padding(g) > kMostPadding[i]) return Support::no("too much of the work would be padding");
+  if (g.channels < kFewest[i] || size < kSmallest[i]) return Support::slower("there are too few channels");
+  if (padding(g) > kMostPadding[i]) return Support::slower("too much of the work would be padding");
   if (pass == Pass::weight && size > kLargestWeightGradient)
-    return Support::no("there are too many channels");
+    return Support::slower("there are too many channels");
   return Support::yes();
 }
 
@@ -363,20 +363,20 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
     const double waste = static_cast<double>(padded(g.groups)) / static_cast<double>(g.groups);
     const int64_t unit = pass == Pass::data ? 4 : 8;
     if (depthwise ? waste <= 1.35 : g.channels % unit == 0 && g.filters % unit == 0) return Support::yes();
-    return Support::no("groups of that size are not faster");
+    return Support::slower("groups of that size are not faster");
   }
   if (g.kernel_size() == 1 && pass != Pass::weight && g.channels * g.filters < 8192) {
-    return Support::no("copying costs more than multiplying gains");
+    return Support::slower("copying costs more than multiplying gains");
   }
   const double filter_padding = static_cast<double>(padded(g.filters)) / static_cast<double>(g.filters);
   if (g.channels < 4) {
     const bool pays = pass == Pass::forward ? g.kernel_size() >= 25 && filter_padding <= 1.1
                                             : pass == Pass::weight && filter_padding <= 1.5;
-    return pays ? Support::yes() : Support::no("there are too few channels");
+    return pays ? Support::yes() : Support::slower("there are too few channels");
   }
   constexpr double kMostPadding[] = {1.2, 1.5, 1.8};
   if (padding(g) > kMostPadding[static_cast<size_t>(pass)]) {
-    return Support::no("too much of the work would be padding");
+    return Support::slower("too much of the work would be padding");
   }
   return Support::yes();
 }
@@ -400,10 +400,10 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
   constexpr double kFlopsOfOneCore = 2e6;
   const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size()) *
                        static_cast<double>(g.depth());
-  if (g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore) {
-    return Support::no("the batch has too few pieces");
-  }
-  return how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
+  const Support support = how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
+  if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore)
+    return Support::slower("the batch has too few pieces");
+  return support;
 }
 
 template <class P, Pass pass, algorithm how, DType type>

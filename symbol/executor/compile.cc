@@ -18,6 +18,7 @@
 #include "symbol/passes/prune.h"
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
+#include "symbol/tuning/tuner.h"
 
 // From the composed graph to programs: gradient, infer, simplify, layout, recompute, fuse, place, plan; within a memory budget those
 // from recompute on until the plan fits. What a pass adds is inferred again.
@@ -168,7 +169,15 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     end("fold_norm", graph);
   }
   if (options_.plan.choose_layout) {
-    Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::prediction);
+    PickForm pick;
+    if (runtime_.tuner) {
+      pick = [&](const Node& node, const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,
+                 ops::BlockedForm by_rules) {
+        return runtime_.tuner->form(runtime_, *node.op, *node.attrs, spec, is_blocked, std::move(by_rules));
+      };
+    }
+    Graph in_layout =
+        choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::prediction, pick);
     if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
     graph = std::move(in_layout);
     end("layout", graph);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/omp_threads.h"
+#include "symbol/tuning/tuner.h"
 
 namespace loomix {
 namespace {
@@ -26,6 +27,15 @@ const ops::DispatchListener* dispatch_listener() {
     if (seen.lines.insert(line).second) fmt::print(stderr, "dispatch: {}\n", line);
   });
   return &listener;
+}
+
+// None if there is nothing to go by.
+const Tuner* tuner() {
+  if (settings().enforce_determinism) return nullptr;
+  TunedChoices& choices = TunedChoices::of_process();
+  if (!settings().tune && choices.empty()) return nullptr;
+  static const auto& made = *new Tuner(choices, settings().tune);  // outlives all threads that compile
+  return &made;
 }
 
 }  // namespace
@@ -49,6 +59,7 @@ std::unique_ptr<engine::Engine> engine_from_settings(engine::EngineOptions optio
 void apply_settings(Runtime& runtime) {
   runtime.dispatch_listener = dispatch_listener();
   runtime.check_values = settings().nan_check;
+  runtime.tuner = tuner();
 }
 
 PlanOptions plan_from_settings() {

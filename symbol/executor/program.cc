@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ndarray/copy.h"
 #include "symbol/passes/place.h"
+#include "symbol/tuning/tuner.h"
 
 // How a run is ordered. Within a run every value has a Var, and the plan lets values share bytes only where the tags
 // already order them (or adds `use` tags for the edges that it asks for). Between runs that does not hold: the first
@@ -119,7 +120,11 @@ void Program::choose_kernels() {
     try {
       ops::KernelSpec spec{in, out, req, training_};
       spec.stypes = stypes;
-      choices_[id] = choose_kernel(runtime_, *node.op, node.attrs, spec, devices_[id]);
+      const bool tuned =
+          runtime_.tuner && devices_[id].is_host() &&
+          std::ranges::all_of(stypes, [](StorageType stype) { return stype == StorageType::dense; });
+      choices_[id] = tuned ? runtime_.tuner->kernel(runtime_, *node.op, node.attrs, spec)
+                           : choose_kernel(runtime_, *node.op, node.attrs, spec, devices_[id]);
     } catch (Error& error) {
       error.add_context(fmt::format("in node '{}'", graph_.name_of(id)));
       throw;

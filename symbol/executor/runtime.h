@@ -11,6 +11,8 @@
 
 namespace loomix {
 
+class Tuner;
+
 // A place in the caller's source; text is made from it only when a task failed. Whoever captures keeps it valid.
 struct Origin {
   const void* code = nullptr;
@@ -32,6 +34,7 @@ class Runtime {
 
   OriginHook origin;
   const ops::DispatchListener* dispatch_listener = nullptr;  // gets the reasons of kernel choice
+  const Tuner* tuner = nullptr;  // chooses kernels of bound graphs by measurements; none: rules do
   // Whether the first operator that makes NaN or infinity fails, and labels out of range do; any thread may change it.
   std::atomic<bool> check_values{false};
   Device default_device = Device::cpu();  // of operators without inputs

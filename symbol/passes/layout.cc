@@ -18,11 +18,13 @@ using ops::Closing;
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose)
+  Chooser(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose,
+          const PickForm& pick)
       : graph_(graph),
         table_(table),
         known_(known),
         training_(purpose == LayoutFor::training),
+        pick_(pick),
         index_(graph),
         plain_(static_cast<size_t>(index_.size())),
         blocked_(static_cast<size_t>(index_.size())),
@@ -200,10 +202,10 @@ class Chooser {
       is_blocked.push_back(bool(blocked_of(input)));
     }
     for (int i = 0; i < node.num_outputs; ++i) out.push_back(view({id, i}));
-    const auto form =
-        node.op->blocked_form(*node.attrs, {.in = in, .out = out, .req = {}, .training = training_},
-                              ops::BlockedInputs(is_blocked));
+    const ops::KernelSpec spec{.in = in, .out = out, .req = {}, .training = training_};
+    auto form = node.op->blocked_form(*node.attrs, spec, ops::BlockedInputs(is_blocked));
     if (!form) return false;
+    if (pick_) form = pick_(node, spec, ops::BlockedInputs(is_blocked), *std::move(form));
     const auto has_form = static_cast<int>(form->outputs.size());
     for (int i = has_form; i < node.num_values(); ++i) {
       if (readers({id, i}) > 0) return false;
@@ -260,6 +262,7 @@ class Chooser {
   const ops::OpTable& table_;
   const Inference& known_;
   const bool training_;
+  const PickForm& pick_;
   const ValueIndex index_;
   std::vector<ValueRef> plain_, blocked_;  // by value: where it is in the new graph, in either form
   std::vector<int> readers_;               // by value, in the old graph
@@ -273,10 +276,10 @@ class Chooser {
 
 }  // namespace
 
-Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inference& known,
-                    LayoutFor purpose) {
+Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose,
+                    const PickForm& pick) {
   if (!ops::has_blocked_convolution()) return graph;
-  Chooser chooser(graph, table, known, purpose);
+  Chooser chooser(graph, table, known, purpose, pick);
   Graph made = chooser.run();
   // A whole array goes through memory twice; operators convert pieces of it, which stay in the cache.
   const bool pays =
