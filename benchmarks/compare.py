@@ -12,6 +12,7 @@ machine, threads, wait policy and commit, to benchmarks/results.json; take.py ta
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,7 +26,9 @@ FRAMEWORKS = ("loomix", "own", "module", "c", "mxnet", "torch", "onnxruntime", "
 
 
 class Worker:
-    """One framework at one case, in a process of its own."""
+    """One framework at one case, in a process of its own.
+
+    It is stopped while others have their turn: with an active wait policy its threads would go on to spin."""
 
     def __init__(self, python, group, case, framework, one_thread):
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
@@ -43,6 +46,7 @@ class Worker:
             env=env,
         )
         self._read()
+        self.process.send_signal(signal.SIGSTOP)
 
     def _read(self):
         line = self.process.stdout.readline()
@@ -52,11 +56,14 @@ class Worker:
 
     def go(self, count):
         """Times COUNT runs and keeps the seconds of one."""
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(f"go {count}\n")
         self.process.stdin.flush()
         self.seconds.append(float(self._read()))
+        self.process.send_signal(signal.SIGSTOP)
 
     def close(self):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait(timeout=60)
 
