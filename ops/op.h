@@ -152,8 +152,10 @@ class OpDef {
   bool is_loss = false;           // its gradient ignores the head gradient (SoftmaxOutput, MakeLoss ...)
   bool accumulates = false;       // kernels handle Req::add themselves
   bool training_matters = false;  // the kernel reads KernelArgs::training
-  bool hidden = false;            // a backward or internal operator: not in the Python namespaces
-  bool no_symbol = false;         // cannot be composed
+  // Whether output 0 is just input 0, as a dropout's in prediction; other outputs are for gradients.
+  std::function<bool(const AttrsBase&, bool training)> is_idle;
+  bool hidden = false;     // a backward or internal operator: not in the Python namespaces
+  bool no_symbol = false;  // cannot be composed
   bool data_dependent =
       false;  // shapes of the outputs follow from values: KernelArgs::deferred takes their memory
   std::vector<Kernel> kernels;  // fastest first, the readable reference last; of modules: added_kernels
@@ -364,6 +366,7 @@ class OpBuilder : OpBuilderBase {
   OpBuilder& zero_gradient() { return op_.zero_gradient = true, *this; }
   OpBuilder& loss() { return op_.is_loss = true, *this; }
   OpBuilder& accumulates() { return op_.accumulates = true, *this; }
+  OpBuilder& idle(bool (*rule)(const P&, bool training)) { return set(op_.is_idle, rule); }
   OpBuilder& training_matters() { return op_.training_matters = true, *this; }
   OpBuilder& hidden() { return op_.hidden = true, *this; }
   OpBuilder& data_dependent() { return op_.data_dependent = true, *this; }

@@ -7,6 +7,8 @@ namespace {
 
 using Params = DropoutParams;
 
+bool drops(const Params& p, bool training) { return p.p > 0 && (training || p.mode == DropoutMode::always); }
+
 Shape mask_shape(const Params& p, const Shape& data) {
   Shape mask = data;
   for (int64_t axis : p.axes) mask[normalize_axis(axis, data.ndim(), "Dropout")] = 1;
@@ -28,9 +30,9 @@ void register_dropout(OpTable& table) {
       .inplace(0, 0)
       .element_cost(2)
       .training_matters()
+      .idle([](const Params& p, bool training) { return !drops(p, training); })
       .uses_rng([](const Params& p, const KernelSpec& spec) {
-        const bool drops = p.p > 0 && (spec.training || p.mode == DropoutMode::always);
-        return drops ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
+        return drops(p, spec.training) ? static_cast<uint64_t>(spec.in[0].size()) : uint64_t{0};
       })
       .gradient_op("_backward_Dropout", {head(0), output(1)})
       .again("_backward_Dropout", {input(0), output(1)});

@@ -132,7 +132,7 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
     run_node(runtime_, *node.op, node.attrs, in, options);
     return result;
   };
-  Simplified simple = simplify(graph, known, evaluate, outputs_.size());
+  Simplified simple = simplify(graph, known, evaluate, outputs_.size(), training);
   for (auto& [info, array] : simple.constants) constants.emplace(info.get(), std::move(array));
   end("simplify", simple.graph);
   return std::move(simple.graph);

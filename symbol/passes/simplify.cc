@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "symbol/passes/prune.h"
+#include "symbol/passes/readers.h"
 
 namespace loomix {
 namespace {
@@ -26,11 +27,14 @@ std::vector<int> order_of(const Node& node, int ndim) {
 // One sweep from the inputs on. Nodes keep their numbers while it lasts: what goes is no longer anybody's input.
 class Simplifier {
  public:
-  Simplifier(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs)
+  Simplifier(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
+             bool training)
       : graph_(graph),
         index_(graph),
         known_(known),
         evaluate_(evaluate),
+        training_(training),
+        readers_(count_readers(graph, index_)),
         changed_(mutated_variables(graph)),
         is_output_(graph.size(), false),
         constant_(graph.size(), false),
@@ -63,8 +67,13 @@ class Simplifier {
     for (const ValueRef& input : inputs) {
       if (constant_[input.node]) compute(input.node);
     }
-    if (!node.op || node.op->random_numbers || node.op->impure) return;
+    if (!node.op || node.op->impure) return;
     if (std::ranges::any_of(inputs, [&](ValueRef v) { return changed_[v.node] != 0; })) return;
+    if (!is_output_[id] && is_idle(id)) {
+      instead_[index_(id, 0)] = inputs[0];
+      return;
+    }
+    if (node.op->random_numbers) return;
     if (is_output_[id]) {
       if (!inputs.empty()) first_of_its_kind(id);
     } else if (const auto same = unchanged_input(id)) {
@@ -142,6 +151,15 @@ class Simplifier {
     return source;
   }
 
+  bool is_idle(NodeId id) const {
+    const Node& node = graph_[id];
+    if (!node.op->is_idle || !node.op->is_idle(*node.attrs, training_)) return false;
+    for (int i = 1; i < node.num_values(); ++i) {
+      if (readers_[static_cast<size_t>(index_(id, i))] > 0) return false;
+    }
+    return true;
+  }
+
   bool gives_back(const Node& node, std::span<const ValueRef> inputs, size_t i) const {
     const int position = node.op->schema_position(*node.attrs, static_cast<int>(i));
     if (!node.op->identity.empty() && node.op->identity[0].first == position) return true;
@@ -177,6 +195,8 @@ class Simplifier {
   const ValueIndex index_;
   const Inference& known_;
   const Evaluate& evaluate_;
+  const bool training_;
+  const std::vector<int> readers_;  // by value
   const std::vector<char> changed_;
   std::vector<char> is_output_;
   std::vector<char> constant_;     // depends on nothing but attributes, and is small
@@ -188,9 +208,9 @@ class Simplifier {
 
 }  // namespace
 
-Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate,
-                    size_t own_outputs) {
-  return Simplifier(graph, known, evaluate, own_outputs).run();
+Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
+                    bool training) {
+  return Simplifier(graph, known, evaluate, own_outputs, training).run();
 }
 
 }  // namespace loomix

@@ -27,10 +27,11 @@ inline constexpr int64_t kMostConstantBytes = 1 << 20;  // of one value; larger 
 // Takes out work whose result is there already:
 //  - nodes that compute the same from the same are merged into the first of them;
 //  - nodes that change nothing go: copies and reshapes to the same shape, x * 1, x / 1, x + 0, x - 0, x ** 1, transposes
-//    that cancel;
+//    that cancel, dropouts where `training` is false;
 //  - what depends on nothing but attributes is computed once.
 // Left alone are nodes that draw random numbers or touch a variable that some operator changes; and the first `own_outputs`
 // outputs of the graph keep the nodes that they have. Prunes what is left over.
-Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs);
+Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
+                    bool training);
 
 }  // namespace loomix

@@ -80,12 +80,12 @@ TEST(Simplify, MergesEqualNodesButNotAcrossChangedStates) {
   const NodeId sum = add(graph, "elemwise_add", {{a, 0}, {b, 0}});
   add(graph, "tanh", {{sum, 0}});  // unused
   graph.outputs = {{sum, 0}};
-  const Graph simple = simplify(graph, {}, {}, graph.outputs.size()).graph;
+  const Graph simple = simplify(graph, {}, {}, graph.outputs.size(), true).graph;
   verify(simple, "simplify");
   EXPECT_EQ(simple.size(), 3);
   EXPECT_EQ(simple.inputs(2)[0], simple.inputs(2)[1]);
   graph.outputs = {{a, 0}, {b, 0}};
-  EXPECT_EQ(simplify(graph, {}, {}, graph.outputs.size()).graph.size(),
+  EXPECT_EQ(simplify(graph, {}, {}, graph.outputs.size(), true).graph.size(),
             3);  // outputs keep nodes of their own
 
   const NodeId gamma = variable(graph, "gamma"), mean = variable(graph, "mean"), var = variable(graph, "var");
@@ -93,7 +93,7 @@ TEST(Simplify, MergesEqualNodesButNotAcrossChangedStates) {
   const NodeId norm = add(graph, "BatchNorm", {{x, 0}, {gamma, 0}, {gamma, 0}, {mean, 0}, {var, 0}});
   const NodeId after = add(graph, "tanh", {{mean, 0}});
   graph.outputs = {{add(graph, "elemwise_add", {{before, 0}, {after, 0}}), 0}, {norm, 0}};
-  const Graph kept = simplify(graph, {}, {}, graph.outputs.size()).graph;
+  const Graph kept = simplify(graph, {}, {}, graph.outputs.size(), true).graph;
   EXPECT_EQ(kept.size(), 8);
 }
 
@@ -113,7 +113,7 @@ TEST(Simplify, TransposesThatCancelGo) {
     Inference known{{{2, 3, 4}, Shape::unknown(), Shape::unknown(), Shape::unknown()},
                     std::vector<DType>(4, DType::float32)};
     infer_shapes(graph, known.shapes);
-    const Graph simple = simplify(graph, known, {}, 1).graph;
+    const Graph simple = simplify(graph, known, {}, 1, true).graph;
     verify(simple, "simplify");
     return simple.size();
   };
@@ -121,6 +121,23 @@ TEST(Simplify, TransposesThatCancelGo) {
   EXPECT_EQ(count("()", "()"), 2);
   EXPECT_EQ(count("(1, 2, 0)", "(1, 2, 0)"), 4);
   EXPECT_EQ(count("(0, 2, 1)", "(2, 1, 0)"), 4);
+}
+
+TEST(Simplify, DropoutsGoWhereTheyDropNothing) {
+  const ops::OpTable& table = ops::builtin_table();
+  const auto count = [&](const TextPairs& attrs, bool training, bool own) {
+    const ops::OpDef &dropout = table.at("Dropout"), &tanh = table.at("tanh");
+    Graph graph;
+    const ValueRef x{variable(graph, "x"), 0};
+    const ValueRef dropped{graph.add_op(dropout, table.parse(dropout, attrs), {&x, 1}), 0};
+    graph.outputs = {own ? dropped : ValueRef{graph.add_op(tanh, table.parse(tanh, {}), {&dropped, 1}), 0}};
+    return simplify(graph, {}, {}, 1, training).graph.size();
+  };
+  EXPECT_EQ(count({{"p", "0.5"}}, false, false), 2);
+  EXPECT_EQ(count({{"p", "0.5"}}, true, false), 3);
+  EXPECT_EQ(count({{"p", "0"}}, true, false), 2);
+  EXPECT_EQ(count({{"p", "0.5"}, {"mode", "always"}}, false, false), 3);
+  EXPECT_EQ(count({{"p", "0.5"}}, false, true), 2) << "an output of the graph keeps its node";
 }
 
 TEST(Place, CopiesWhereDevicesDiffer) {

@@ -121,6 +121,19 @@ TEST_F(Prediction, ABlockOfAResidualNetworkIsThreeConvolutions) {
   expect_same(net, {2, 32, 14, 14});
 }
 
+TEST_F(Prediction, ResidualsOfPartlyFilledBlocksStayBlocked) {
+  const auto clip = [&](const Symbol& x, const char* low) {
+    return op("clip", {{"a_min", low}, {"a_max", "2"}}, {x});
+  };
+  const Symbol x = conv(Symbol::variable("data"), 24, 1);
+  const Symbol sum = op("elemwise_add", {}, {conv(conv(x, 32, 3), 24, 1), x});
+  const auto executor = bind(conv(clip(sum, "-1"), 32, 1), {1, 32, 9, 9}, true);
+  EXPECT_EQ(count(*executor, "_unblock_channels"), 1) << executor->explain(RunMode::inference);
+  EXPECT_EQ(count(*executor, "elemwise_add") + count(*executor, "clip"), 0);
+  expect_same(conv(clip(sum, "-1"), 32, 1), {1, 32, 9, 9});
+  expect_same(conv(clip(sum, "0.5"), 32, 1), {1, 32, 9, 9});  // which would make padding 0.5
+}
+
 TEST_F(Prediction, BoundsBecomePartsOfWhatTheyRead) {
   const auto clip = [&](const Symbol& x) { return op("clip", {{"a_min", "-0.25"}, {"a_max", "0.5"}}, {x}); };
   const Symbol first = clip(conv(Symbol::variable("data"), 32, 3));
