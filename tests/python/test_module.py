@@ -54,6 +54,30 @@ def assert_same(one, two, rtol=0):
         np.testing.assert_allclose(one[name], two[name], rtol=rtol, atol=rtol * 0.1, err_msg=name)
 
 
+def test_parameters_are_copied_when_asked_for_alone():
+    module = mx.mod.Module(network())
+    module.bind([("data", (8, 4))], [("softmax_label", (8,))])
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(optimizer_params={"learning_rate": 1.0})
+    x, y = samples(8)
+    batch = mx.io.DataBatch([mx.nd.array(x)], [mx.nd.array(y)])
+    module.forward_backward(batch)
+    module.update()
+    assert module._params is None  # the copies take as much memory as the parameters
+    weight = module.get_params()[0]["fc1_weight"]
+    first = weight.asnumpy()
+    np.testing.assert_array_equal(first, module._exec_group.execs[0].arg_dict["fc1_weight"].asnumpy())
+    module.forward_backward(batch)
+    module.update()
+    np.testing.assert_array_equal(weight.asnumpy(), first)  # until they are asked for again
+    assert module.get_params()[0]["fc1_weight"] is weight
+    assert not np.array_equal(weight.asnumpy(), first)
+    module.bind([("data", (2, 4))], [("softmax_label", (2,))], force_rebind=True)
+    np.testing.assert_array_equal(
+        module._exec_group.execs[0].arg_dict["fc1_weight"].asnumpy(), weight.asnumpy()
+    )
+
+
 def test_training_is_gradient_descent():
     """Softmax regression, three steps, against NumPy."""
     x, y = samples(16)

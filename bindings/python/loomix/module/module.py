@@ -146,8 +146,7 @@ class Module(BaseModule):
         self._output_names = symbol.list_outputs()
         self._group2ctxs = group2ctxs
         self._compression_params = compression_params
-        self._arg_params: Any = None
-        self._aux_params: Any = None
+        self._params: tuple[dict[str, NDArray], dict[str, NDArray]] | None = None  # see _copies
         self._params_dirty = False
         self._optimizer: Any = None
         self._kvstore: Any = None
@@ -209,7 +208,7 @@ class Module(BaseModule):
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = Module(symbol, **kwargs)
-        module._arg_params, module._aux_params = arg_params, aux_params
+        module._params = (arg_params, aux_params)
         module.params_initialized = True
         if load_optimizer_states:
             module._preload_opt_states = checkpoint_name(prefix, epoch, "states")
@@ -260,17 +259,47 @@ class Module(BaseModule):
 
     # Parameters
 
+    def _copies(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """The module's own copies of parameters and auxiliary states, which ``get_params`` gives.
+
+        Made when first needed, for they take as much memory as the parameters."""
+        if self._params is None:
+            group = self._exec_group
+            self._params = (
+                self._host_arrays(self._param_names, group.param_arrays),
+                self._host_arrays(self._aux_names, group.aux_arrays),
+            )
+            group.get_params(*self._params)
+        return self._params
+
+    @property
+    def _arg_params(self) -> dict[str, NDArray]:
+        return self._copies()[0]
+
+    @property
+    def _aux_params(self) -> dict[str, NDArray]:
+        return self._copies()[1]
+
+    def _is_in_one_place(self) -> bool:
+        """Whether one executor's dense arrays are all that there is of the parameters, where the copies would be.
+
+        Not on another device: initial values come from a device's own random numbers."""
+        arrays = self._exec_group.param_arrays + self._exec_group.aux_arrays
+        return all(
+            len(parts) == 1 and parts[0].stype == "default" and parts[0].context == cpu() for parts in arrays
+        )
+
     def get_params(self) -> Any:
         self._require()
         if self._params_dirty:
             self._sync_params_from_devices()
-        return self._arg_params, self._aux_params
+        return self._copies()
 
     def _sync_params_from_devices(self) -> None:
-        """Brings the devices' values back to the dicts."""
-        self._exec_group.get_params(self._arg_params, self._aux_params)
+        """Brings the devices' values back to the copies."""
+        self._exec_group.get_params(*self._copies())
         if self._kvstore is not None and self._update_on_kvstore:
-            for name, array in sorted(self._arg_params.items()):
+            for name, array in sorted(self._copies()[0].items()):
                 if array.stype == "row_sparse":
                     self._kvstore.pull(name, array, ignore_sparse=False)
         self._params_dirty = False
@@ -295,17 +324,27 @@ class Module(BaseModule):
         expect(right, "init_params", "the initializer", initializer, wanted)
         arg_params = None if arg_params is None else as_arrays("init_params", "arg_params", arg_params)
         aux_params = None if aux_params is None else as_arrays("init_params", "aux_params", aux_params)
-        if self._arg_params is None:
-            self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
-            self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
+        group = self._exec_group
+        in_place = self._params is None and self._is_in_one_place()
+        if in_place:
+            targets = tuple(
+                {name: parts[0] for name, parts in zip(names, arrays)}
+                for names, arrays in (
+                    (self._param_names, group.param_arrays),
+                    (self._aux_names, group.aux_arrays),
+                )
+            )
+        else:
+            targets = self._copies()
         attributes = self._symbol.attr_dict()
-        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+        for own, given in zip(targets, (arg_params, aux_params)):
             for name in sorted(own):
                 desc = InitDesc(name, attributes.get(name))
                 self._init_one(desc, own[name], given, initializer, allow_missing)
         self.params_initialized = True
         self._params_dirty = False
-        self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+        if not in_place:
+            group.set_params(*targets, allow_extra=True)
 
     @staticmethod
     def _host_arrays(names: Any, arrays: Any) -> dict[Any, Any]:
@@ -350,9 +389,6 @@ class Module(BaseModule):
         arg_params = as_arrays("set_params", "arg_params", arg_params)
         aux_params = as_arrays("set_params", "aux_params", aux_params)
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
-        if self._arg_params is None:
-            self._arg_params = self._host_arrays(self._param_names, self._exec_group.param_arrays)
-            self._aux_params = self._host_arrays(self._aux_names, self._exec_group.aux_arrays)
         self._params_dirty = True
         self.params_initialized = True
 
@@ -394,6 +430,8 @@ class Module(BaseModule):
         if force_rebind:
             if self.params_initialized and self._params_dirty:
                 self._sync_params_from_devices()
+            elif self.params_initialized and self.binded:
+                self._copies()
             self._reset_bind()
         if self.binded:
             of(self.logger).warning("Already bound, ignoring bind()")
@@ -434,11 +472,11 @@ class Module(BaseModule):
         self.binded = True
         if shared_module is not None:
             self.params_initialized = True
-            self._arg_params, self._aux_params = shared_module._arg_params, shared_module._aux_params
+            self._params = shared_module._params
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
         elif self.params_initialized:  # bound again, or loaded from a checkpoint
-            self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
+            self._exec_group.set_params(*self._copies(), allow_extra=True)
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Goes over to other shapes; parameters and optimizer stay."""
@@ -459,9 +497,10 @@ class Module(BaseModule):
         self._require()
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
-        if self._params_dirty:
+        shapes = {name: parts[0] for name, parts in zip(self._param_names, self._exec_group.param_arrays)}
+        store, on_store = _create_kvstore(kvstore, len(self._context), shapes)
+        if store is not None and self._params_dirty:
             self._sync_params_from_devices()
-        store, on_store = _create_kvstore(kvstore, len(self._context), self._arg_params)
         batch_size = self._exec_group.batch_size
         together = (
             store is not None and "dist" in store.type and ("_sync" in store.type or "_mpi" in store.type)
@@ -502,7 +541,7 @@ class Module(BaseModule):
         if on_store:
             store.set_optimizer(self._optimizer)
         _initialize_kvstore(
-            store, self._exec_group.param_arrays, self._arg_params, self._param_names, on_store or shared
+            store, self._exec_group.param_arrays, self._copies()[0], self._param_names, on_store or shared
         )
         self._params_dirty = self._params_dirty or shared or not hasattr(store, "init")
 
@@ -553,11 +592,11 @@ class Module(BaseModule):
             return
         self._require()
         for name, rows in sparse_row_id_fn(data_batch).items():
-            if name not in self._arg_params or self._arg_params[name].stype != "row_sparse":
+            arrays = [executor.arg_dict.get(name) for executor in self._exec_group.execs]
+            if name not in self._param_names or arrays[0].stype != "row_sparse":
                 raise MXNetValueError(
                     f"[Module] sparse_row_id_fn gives rows of {name!r}; expected names of row_sparse parameters."
                 )
-            arrays = [executor.arg_dict[name] for executor in self._exec_group.execs]
             self._kvstore.row_sparse_pull(name, arrays, row_ids=rows)
 
     def update(self) -> None:
