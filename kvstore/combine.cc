@@ -5,13 +5,10 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"
 #include "ops/elemwise/binary.h"
+#include "ops/stream_copy.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -20,29 +17,8 @@ constexpr int64_t kBlockBytes = 8192;        // stays in the first-level cache
 constexpr int64_t kParallelBytes = 1 << 18;  // smaller pieces are not worth a thread
 constexpr int64_t kStreamBytes = 1 << 20;    // larger arrays are written past the caches
 
-// A write past the caches need not read the line first, which is a third of the traffic of a copy.
-void stream_copy(std::byte* to, const std::byte* from, int64_t bytes) {
-#if defined(__SSE2__)
-  const int64_t head = std::min<int64_t>(-reinterpret_cast<intptr_t>(to) & 63, bytes);
-  std::memcpy(to, from, static_cast<size_t>(head));
-  int64_t i = head;
-  for (; i + 64 <= bytes; i += 64) {
-    for (int64_t part = i; part < i + 64; part += 16) {
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + part),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + part)));
-    }
-  }
-  std::memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
-#else
-  std::memcpy(to, from, static_cast<size_t>(bytes));
-#endif
-}
-
-void end_streams() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
-}
+using ops::end_streams;
+using ops::stream_copy;
 
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 

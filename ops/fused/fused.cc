@@ -63,22 +63,47 @@ FusedInput spread_over(const Shape& operand, const Shape& result, int64_t row_si
   return input;
 }
 
+void add_repeat(const OpTable& table, const Repeat& repeat, int operand, DType dtype, int inputs,
+                std::vector<FusedStep>& steps) {
+  const OpDef& repeated = table.at("_broadcast_to_like");
+  const OpDef& divided = table.at("_div_scalar");
+  steps.push_back({&repeated, table.parse(repeated, {}), {operand}, dtype});
+  if (repeat.divisor == 1) return;
+  const int last = inputs + static_cast<int>(steps.size()) - 1;
+  const TextPairs divisor{{"scalar", std::to_string(repeat.divisor)}, {"is_int", "False"}};
+  steps.push_back({&divided, table.parse(divided, divisor), {last}, dtype});
+}
+
+int64_t fused_sums(const Folding& folding, const Shape& shape) {
+  int64_t sums = 1;
+  bool is_lead = true;  // no axis so far is reduced
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (folding.axes[static_cast<size_t>(axis)]) is_lead = false;
+    else if (!is_lead) sums *= shape[axis];
+  }
+  return sums;
+}
+
 Fusion::Fusion(Shape shape, int64_t row_size, std::vector<FusedInput> inputs, std::vector<FusedStep> steps,
-               std::vector<int> outputs)
+               std::vector<int> outputs, std::vector<FusedClosing> closings)
     : shape_(std::move(shape)),
       row_size_(row_size),
       inputs_(std::move(inputs)),
       steps_(std::move(steps)),
-      outputs_(std::move(outputs)) {
+      outputs_(std::move(outputs)),
+      closings_(std::move(closings)) {
   LOOMIX_INTERNAL_CHECK(inputs_.size() <= kMostFusedInputs && steps_.size() <= kMostFusedSteps &&
-                        outputs_.size() <= kMostFusedOutputs);
+                        outputs_.size() + closings_.size() <= kMostFusedOutputs);
   for (const FusedStep& step : steps_) text_ += (text_.empty() ? "" : ", ") + step.op->name;
+  for (const FusedClosing& closing : closings_) text_ += ", " + closing.op->name;
 }
 
 double Fusion::element_ns() const {
   constexpr double kNsPerStep = 0.03;  // an element through the cache, to a step and from it
   double ns = 0;
   for (const FusedStep& step : steps_) ns += step.op->element_ns + kNsPerStep;
+  for (const FusedClosing& closing : closings_) ns += closing.op->element_ns + kNsPerStep;
   return ns;
 }
 
@@ -93,14 +118,21 @@ void register_fused(OpTable& table) {
   auto op = table.add_hidden<FusedParams>("_fused");
   op.variadic("args", "num_args", &FusedParams::num_args)
       .output("output")
-      .num_outputs([](const FusedParams& p) { return static_cast<int>(p.of().outputs().size()); })
+      .num_outputs([](const FusedParams& p) {
+        return static_cast<int>(p.of().outputs().size() + p.of().closings().size());
+      })
       .infer_shape([](const FusedParams& p, ShapeInfer& s) {
-        for (int i = 0; i < s.num_out(); ++i) s.set_out(i, p.of().shape());
+        const int steps = static_cast<int>(p.of().outputs().size());
+        for (int i = 0; i < s.num_out(); ++i)
+          s.set_out(i, i < steps ? p.of().shape() : p.of().closings()[static_cast<size_t>(i - steps)].shape);
       })
       .infer_type([](const FusedParams& p, TypeInfer& t) {
         const Fusion& fusion = p.of();
-        for (int i = 0; i < t.num_out(); ++i)
-          t.set_out(i, fusion.steps()[static_cast<size_t>(fusion.outputs()[static_cast<size_t>(i)])].dtype);
+        const size_t steps = fusion.outputs().size();
+        for (size_t i = 0; i < steps + fusion.closings().size(); ++i)
+          t.set_out(static_cast<int>(i), i < steps
+                                             ? fusion.steps()[static_cast<size_t>(fusion.outputs()[i])].dtype
+                                             : fusion.closings()[i - steps].dtype);
       })
       .cost([](const FusedParams& p, const KernelSpec& spec) {
         constexpr double kNsPerCall = 100, kNsPerByte = 0.06;

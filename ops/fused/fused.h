@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/reduce/traits.h"
 
 // Several elementwise operators as one pass over memory: all of them work on one block of the arrays, which stays in the cache,
 // before the next block is read. The pass `fuse` makes such nodes. What an operator computes is left to its own kernel, which
-// runs on blocks as if they were whole arrays.
+// runs on blocks as if they were whole arrays. Reductions of results close a pass: they fold each block when it is made.
 namespace loomix::ops {
 
 // What an operand has of the elements of the results: all of them; one row, or one element a row, of their matrix (rows,
@@ -47,19 +48,40 @@ struct FusedStep {
   DType dtype = DType::unknown;
 };
 
+// Adds steps that repeat the operand, so far among `inputs` inputs. The operator itself has attributes for whole arrays, not for
+// blocks.
+void add_repeat(const OpTable& table, const Repeat& repeat, int operand, DType dtype, int inputs,
+                std::vector<FusedStep>& steps);
+
+// A reduction of a step's result.
+struct FusedClosing {
+  const OpDef* op = nullptr;
+  Folding folding;
+  int step = 0;
+  Shape shape;
+  DType dtype = DType::unknown;
+};
+// Accumulators that each piece of a pass has: those of what lies between two elements of the outermost axis that is kept. A
+// reduction that needs more cannot close a pass.
+inline constexpr int64_t kMostFusedSums = 16384;
+int64_t fused_sums(const Folding& folding, const Shape& shape);
+
 // The attribute of `_fused`: what is computed of its inputs. Immutable.
 class Fusion final : public Opaque {
  public:
   Fusion(Shape shape, int64_t row_size, std::vector<FusedInput> inputs, std::vector<FusedStep> steps,
-         std::vector<int> outputs);
+         std::vector<int> outputs, std::vector<FusedClosing> closings = {});
 
   std::string_view kind() const override { return text_; }  // "relu, elemwise_add": the operators in order
-  const Shape& shape() const { return shape_; }             // of all results
+  const Shape& shape() const { return shape_; }             // of all steps' results
   int64_t row_size() const { return row_size_; }            // 0: no input is a row or a column
   const std::vector<FusedInput>& inputs() const { return inputs_; }
   const std::vector<FusedStep>& steps() const { return steps_; }
   const std::vector<int>& outputs() const { return outputs_; }  // numbers of steps
-  double element_ns() const;                                    // arithmetic of all steps on one element
+  const std::vector<FusedClosing>& closings() const {
+    return closings_;
+  }                           // whose results are the outputs after those
+  double element_ns() const;  // arithmetic of all steps on one element
 
  private:
   Shape shape_;
@@ -67,6 +89,7 @@ class Fusion final : public Opaque {
   std::vector<FusedInput> inputs_;
   std::vector<FusedStep> steps_;
   std::vector<int> outputs_;
+  std::vector<FusedClosing> closings_;
   std::string text_;
 };
 

@@ -6,18 +6,26 @@
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
 #include "ops/families.h"
+#include "ops/fused/block_fold.h"
 #include "ops/fused/fused.h"
 #include "ops/kernel_choice.h"
 #include "ops/scratch_slots.h"
+#include "ops/stream_copy.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
+// Outputs of so many bytes, more than caches hold, are written to memory past them.
+constexpr int64_t kStreamedBytes = 24 << 20;
+
 // What all arrays have of one block: a little more than the first cache holds, so that there are fewer calls of kernels.
 constexpr int64_t kCacheBytes = 48 << 10;
 constexpr int64_t kShortestBlock = 512;  // elements, so that calls of kernels cost little beside their work
 constexpr int64_t kLongestBlock = 8192;
+// Of passes with reductions: how they are cut depends on shapes alone, so that sums have the same bits every time.
+constexpr int64_t kMostPieces = 64;
+constexpr int64_t kMostPartBytes = 4 << 20;  // of accumulators that are merged at the end
 
 // Where operands of steps lie: inputs, outputs, then pieces of scratch memory: of inputs that are gathered, and of results.
 struct Places {
@@ -37,26 +45,25 @@ class FusedState final : public KernelState {
     choose_block(spec);
     block_calls_ = prepare(spec, block_);
     if (last_ > 0) last_calls_ = prepare(spec, last_);
-    scratch_bytes = static_cast<size_t>(slots_for(spec.cores)) * num_slots_ * slot_bytes_;
+    prepare_folds(spec);
     cores_ = spec.cores;
+    scratch_bytes = all_slots_bytes() + parts_bytes_ + set_aside_bytes_;
   }
 
   void run(const FusedParams&, const KernelArgs& args) const {
     const Pointers pointers = find_pointers(args);
-    ScratchSlots memory(args.scratch, num_slots_ * slot_bytes_, slots_for(cores_));
+    if (!folds_.empty()) return run_pieces(pointers, args);
+    ScratchSlots memory = slots(args);
     const int64_t grain = std::max<int64_t>(1, kGrain / block_);
     engine::parallel_for(*args.context, blocks_, grain, [&](int64_t begin, int64_t end) {
       const ScratchSlots::Use own(memory);
-      Pointers here = pointers;
-      for (size_t slot = 0; slot < num_slots_; ++slot)
-        here.at[places_.slot(slot)] = own.as<std::byte>() + slot * slot_bytes_;
-      const bool ends = last_ > 0 && end == blocks_;
-      run_blocks(block_calls_, block_, begin, ends ? end - 1 : end, here, args);
-      if (ends) run_blocks(last_calls_, last_, end - 1, end, here, args);
+      run_range(begin, end, with_slots(pointers, own.as<std::byte>()), args, {});
     });
   }
 
  private:
+  using Pieces = std::span<BlockFold::Piece>;
+
   // A step's kernel, prepared for blocks of one size.
   struct Call {
     const FusedStep* step;
@@ -72,14 +79,115 @@ class FusedState final : public KernelState {
     std::array<std::byte*, kMostFusedOutputs>
         copy_to{};  // of outputs that are written to their spare place first
     std::array<char, kMostFusedOutputs> is_spare{};
+    std::array<char, kMostFusedOutputs> is_streamed{};  // copied past the caches
   };
 
+  // A reduction at the end, and where its accumulators lie.
+  struct ClosingFold {
+    BlockFold fold;
+    size_t step;              // whose result it takes
+    size_t slot_offset;       // of a block's accumulators, behind the results in each thread's slots
+    size_t parts_offset;      // of all pieces' heads and tails
+    size_t set_aside_offset;  // of results that must not be written before all is read; or kDirect
+  };
+  static constexpr size_t kDirect = static_cast<size_t>(-1);
+
   int num_inputs() const { return static_cast<int>(places_.inputs); }
+  size_t thread_bytes() const { return num_slots_ * slot_bytes_ + folds_bytes_; }
+  size_t all_slots_bytes() const { return static_cast<size_t>(slots_for(cores_)) * thread_bytes(); }
+  ScratchSlots slots(const KernelArgs& args) const {
+    return ScratchSlots(args.scratch, thread_bytes(), slots_for(cores_));
+  }
+
+  void prepare_folds(const KernelSpec& spec) {
+    for (size_t i = 0; i < fusion_.closings().size(); ++i) {
+      const FusedClosing& closing = fusion_.closings()[i];
+      const auto step = static_cast<size_t>(closing.step);
+      BlockFold fold(closing, fusion_.shape(), fusion_.steps()[step].dtype);
+      const size_t bytes = aligned(static_cast<size_t>(fold.accumulators(block_)) * sizeof(double));
+      folds_.push_back({fold, step, folds_bytes_, 0, kDirect});
+      folds_bytes_ += bytes;
+      // An input of as many bytes may have given its memory to the results.
+      const auto may_be_shared = [&](const TensorView& input) {
+        return input.bytes() == spec.out[places_.outputs + i].bytes();
+      };
+      if (std::ranges::any_of(spec.in, may_be_shared)) {
+        folds_.back().set_aside_offset = set_aside_bytes_;
+        set_aside_bytes_ += aligned(static_cast<size_t>(spec.out[places_.outputs + i].bytes()));
+      }
+    }
+    int64_t part_bytes = 1;
+    for (const ClosingFold& closing : folds_)
+      part_bytes += 2 * closing.fold.lead_outputs() * static_cast<int64_t>(sizeof(double));
+    const int64_t pieces = std::clamp(std::min(blocks_ * block_ / kGrain, kMostPartBytes / part_bytes),
+                                      int64_t{1}, std::min(blocks_, kMostPieces));
+    piece_blocks_ = (blocks_ + pieces - 1) / pieces;
+    num_pieces_ = (blocks_ + piece_blocks_ - 1) / piece_blocks_;
+    for (ClosingFold& closing : folds_) {
+      closing.parts_offset = parts_bytes_;
+      parts_bytes_ +=
+          aligned(static_cast<size_t>(2 * num_pieces_ * closing.fold.lead_outputs()) * sizeof(double));
+    }
+  }
+
+  void run_pieces(const Pointers& pointers, const KernelArgs& args) const {
+    ScratchSlots memory = slots(args);
+    std::byte* const parts = args.scratch.data() + all_slots_bytes();
+    std::byte* const set_aside = parts + parts_bytes_;
+    std::array<TensorView, kMostFusedOutputs> results;
+    for (size_t i = 0; i < folds_.size(); ++i) {
+      results[i] = args.out[places_.outputs + i];
+      if (folds_[i].set_aside_offset != kDirect) results[i].data = set_aside + folds_[i].set_aside_offset;
+    }
+    const auto wanted = [&](size_t i) { return args.req[places_.outputs + i] != Req::null; };
+    engine::parallel_each(*args.context, num_pieces_, 1, [&](int64_t piece) {
+      const ScratchSlots::Use own(memory);
+      const int64_t begin = piece * piece_blocks_, end = std::min(blocks_, begin + piece_blocks_);
+      std::array<BlockFold::Piece, kMostFusedOutputs> pieces;
+      for (size_t i = 0; i < folds_.size(); ++i) {
+        if (!wanted(i)) continue;
+        const ClosingFold& closing = folds_[i];
+        auto* const acc =
+            reinterpret_cast<double*>(own.as<std::byte>() + num_slots_ * slot_bytes_ + closing.slot_offset);
+        auto* const head =
+            reinterpret_cast<double*>(parts + closing.parts_offset) + 2 * piece * closing.fold.lead_outputs();
+        pieces[i] = {closing.fold, begin * block_, acc, head, head + closing.fold.lead_outputs(), results[i]};
+      }
+      run_range(begin, end, with_slots(pointers, own.as<std::byte>()), args,
+                Pieces(pieces).first(folds_.size()));
+      for (const BlockFold::Piece& done : pieces) done.end();
+    });
+    for (size_t i = 0; i < folds_.size(); ++i) {
+      if (!wanted(i)) continue;
+      const ClosingFold& closing = folds_[i];
+      closing.fold.merge({reinterpret_cast<double*>(parts + closing.parts_offset),
+                          static_cast<size_t>(2 * num_pieces_ * closing.fold.lead_outputs())},
+                         piece_blocks_ * block_, results[i]);
+      const TensorView& to = args.out[places_.outputs + i];
+      if (results[i].data != to.data) std::memcpy(to.data, results[i].data, static_cast<size_t>(to.bytes()));
+    }
+  }
+
+  Pointers with_slots(Pointers pointers, std::byte* memory) const {
+    for (size_t slot = 0; slot < num_slots_; ++slot)
+      pointers.at[places_.slot(slot)] = memory + slot * slot_bytes_;
+    return pointers;
+  }
+
+  void run_range(int64_t begin, int64_t end, const Pointers& pointers, const KernelArgs& args,
+                 Pieces pieces) const {
+    const bool ends = last_ > 0 && end == blocks_;
+    run_blocks(block_calls_, block_, begin, ends ? end - 1 : end, pointers, args, pieces);
+    if (ends) run_blocks(last_calls_, last_, end - 1, end, pointers, args, pieces);
+    if (std::ranges::count(pointers.is_streamed, char{true}) > 0) end_streams();
+  }
 
   void place_inputs() {
     for (size_t i = 0; i < places_.inputs; ++i)
       input_place_.push_back(fusion_.inputs()[i].is_gathered() ? places_.slot(num_slots_++) : i);
   }
+
+  bool is_large(DType dtype) const { return fusion_.shape().size() * size_of(dtype) >= kStreamedBytes; }
 
   // A result that is no output takes a piece of scratch memory until it was last read.
   void place_results() {
@@ -100,7 +208,7 @@ class FusedState final : public KernelState {
         const auto number = static_cast<size_t>(output - fusion_.outputs().begin());
         result_place_[i] = places_.output(number);
         note_late_reads(number, i);
-        if (places_.outputs > 1 || !late_reads_[number].empty())
+        if (places_.outputs > 1 || !late_reads_[number].empty() || is_large(steps[i].dtype))
           spare_place_[number] = places_.slot(num_slots_++);
       } else {
         if (free.empty()) free.push_back(places_.slot(num_slots_++));
@@ -131,7 +239,7 @@ class FusedState final : public KernelState {
   void choose_block(const KernelSpec& spec) {
     int64_t widest = 1, bytes = 0;
     for (const FusedStep& step : fusion_.steps()) widest = std::max<int64_t>(widest, size_of(step.dtype));
-    for (const auto& views : {spec.in, spec.out}) {
+    for (const auto& views : {spec.in, spec.out.first(places_.outputs)}) {
       for (const TensorView& view : views) bytes += size_of(view.dtype);
     }
     for (size_t i = 0; i < places_.inputs; ++i) {
@@ -200,8 +308,13 @@ class FusedState final : public KernelState {
           late_reads_[i], [&](size_t input) { return static_cast<std::byte*>(args.in[input].data) == to; });
       found.at[places_.output(i)] = to;
       found.block_bytes[places_.output(i)] = block_bytes(Extent::full, args.out[i].dtype);
-      found.is_spare[i] = !wanted || read_late;
-      found.copy_to[i] = wanted && read_late ? to : nullptr;
+      // In the memory of an input its lines are in the cache already.
+      const bool streamed =
+          wanted && is_large(args.out[i].dtype) &&
+          std::ranges::none_of(args.in, [&](const TensorView& in) { return in.data == to; });
+      found.is_spare[i] = !wanted || read_late || streamed;
+      found.copy_to[i] = wanted && (read_late || streamed) ? to : nullptr;
+      found.is_streamed[i] = streamed;
     }
     return found;
   }
@@ -225,6 +338,7 @@ class FusedState final : public KernelState {
   void fetch_ahead(const Pointers& pointers, int64_t block, size_t step, size_t steps) const {
     constexpr int64_t kLine = 64;
     for (size_t i = 0; i < places_.inputs + places_.outputs; ++i) {
+      if (i >= places_.inputs && pointers.is_streamed[i - places_.inputs]) continue;
       const int64_t bytes = pointers.block_bytes[i];
       if (bytes < kLine * static_cast<int64_t>(steps)) continue;
       const std::byte* const from = pointers.at[i] + block * bytes;
@@ -236,7 +350,7 @@ class FusedState final : public KernelState {
   }
 
   void run_blocks(const Calls& calls, int64_t elements, int64_t begin, int64_t end, const Pointers& pointers,
-                  const KernelArgs& args) const {
+                  const KernelArgs& args, Pieces pieces) const {
     if (begin == end) return;
     std::array<TensorView, kMostViews> views;
     std::ranges::copy(calls.views, views.begin());
@@ -271,11 +385,17 @@ class FusedState final : public KernelState {
         own.training = args.training;
         own.context = args.context;
         call.choice.kernel->run(*call.step->attrs, own);
+        for (size_t closing = 0; closing < pieces.size(); ++closing) {
+          if (folds_[closing].step == i)
+            pieces[closing].add(static_cast<const std::byte*>(own.out[0].data), elements);
+        }
       }
       for (size_t i = 0; i < places_.outputs; ++i) {
         if (!pointers.copy_to[i]) continue;
-        std::memcpy(pointers.copy_to[i] + block * pointers.block_bytes[places_.output(i)],
-                    pointers.at[spare_place_[i]], static_cast<size_t>(elements * size_of(args.out[i].dtype)));
+        std::byte* const to = pointers.copy_to[i] + block * pointers.block_bytes[places_.output(i)];
+        const int64_t bytes = elements * size_of(args.out[i].dtype);
+        if (pointers.is_streamed[i]) stream_copy(to, pointers.at[spare_place_[i]], bytes);
+        else std::memcpy(to, pointers.at[spare_place_[i]], static_cast<size_t>(bytes));
       }
     }
   }
@@ -293,6 +413,10 @@ class FusedState final : public KernelState {
   int64_t blocks_ = 0;  // all of them
   int64_t last_ = 0;    // elements of the last block if it is shorter
   int cores_ = 1;
+  std::vector<ClosingFold> folds_;
+  size_t folds_bytes_ = 0;  // of a thread's accumulators
+  size_t parts_bytes_ = 0, set_aside_bytes_ = 0;
+  int64_t piece_blocks_ = 0, num_pieces_ = 0;
   Calls block_calls_, last_calls_;
 };
 

@@ -39,6 +39,15 @@ AxisSet axes_of(const ArgParams& p, const Shape& data, const char* who) {
   return reduced_axes(p.axis ? std::optional(Shape{*p.axis}) : std::nullopt, false, data.ndim(), who);
 }
 
+AxisSet repeated_axes(const Shape& x, const Shape& y) {
+  AxisSet axes;
+  const int extra = x.ndim() - y.ndim();
+  for (int axis = 0; axis < x.ndim(); ++axis) {
+    if (axis < extra || y[axis - extra] != x[axis]) axes.set(static_cast<size_t>(axis));
+  }
+  return axes;
+}
+
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {
   Shape out;
   for (int i = 0; i < shape.ndim(); ++i) {

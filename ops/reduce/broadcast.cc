@@ -96,6 +96,7 @@ void register_broadcasts(OpTable& table) {
       .shape_of(1)
       .type_of(0)
       .inplace(0, 0)
+      .identity(0, 0)  // where no axis differs
       .shape_only(1)
       .gradient_op("_broadcast_to_like", {head(0), input(0)});
   // The opposite.
@@ -103,6 +104,7 @@ void register_broadcasts(OpTable& table) {
       .shape_of(1)
       .type_of(0)
       .inplace(0, 0)
+      .identity(0, 0)  // where no axis differs
       .shape_only(1)
       .gradient_by(sum_back);
 }

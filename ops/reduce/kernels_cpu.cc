@@ -60,16 +60,6 @@ void backward_square_sum_cpu(const ReduceParams& p, const KernelArgs& args) {
 
 void broadcast_copy_cpu(const KernelArgs& args) { apply_broadcast_copy(args.in[0], args.out[0], args); }
 
-// The axes along which y was repeated to the shape of x.
-AxisSet repeated_axes(const Shape& x, const Shape& y) {
-  AxisSet axes;
-  const int extra = x.ndim() - y.ndim();
-  for (int axis = 0; axis < x.ndim(); ++axis) {
-    if (axis < extra || y[axis - extra] != x[axis]) axes.set(static_cast<size_t>(axis));
-  }
-  return axes;
-}
-
 void reduce_to_like_cpu(const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];

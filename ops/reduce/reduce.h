@@ -90,6 +90,8 @@ AxisSet axes_of(const ReduceParams& p, const Shape& data, const char* who = "red
 AxisSet axes_of(const NormParams& p, const Shape& data, const char* who = "norm");
 AxisSet axes_of(const MomentsParams& p, const Shape& data, const char* who = "moments");
 AxisSet axes_of(const ArgParams& p, const Shape& data, const char* who);
+// The axes along which an array of shape y is repeated to become one of shape x.
+AxisSet repeated_axes(const Shape& x, const Shape& y);
 // Without the axes, or with size 1 there; never without any axis.
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "ops/elemwise/apply.h"
 #include "ops/elemwise/results.h"
+#include "ops/reduce/fold.h"
 #include "ops/reduce/reduce.h"
 
 // How work is split depends on shapes alone, never on the cores, so that sums have the same bits every time.
@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t kColumns = 1024;      // accumulators of one pass over columns: 8 KB
 constexpr int64_t kChunk = 4 * kGrain;  // elements of a piece where one output takes very many
 constexpr int64_t kMostPieces = 256;    // of all outputs together, which bounds their memory
-constexpr int64_t kRun = 4096;          // elements folded before the result joins the total, for accuracy
 
 // Axes of one kind, outermost first, neighbours merged.
 struct Walk {
@@ -123,67 +122,6 @@ Plan make_plan(const Shape& shape, const AxisSet& axes) {
   return plan;
 }
 
-// How one pass folds elements of a type: the loops, and the type they take.
-class Pass {
- public:
-  Pass(Reduction op, DType dtype, DType via) : dtype_(dtype), via_(via), loops_(&reduce_loops(op, via)) {}
-
-  // In the type that loses nothing of the result. Whole numbers wrap around, as in NumPy.
-  static Pass exact(Reduction op, DType dtype) {
-    if (!is_floating(dtype)) return Pass(op, dtype, DType::int64);
-    return Pass(op, dtype, is_half(dtype) ? DType::float32 : dtype);
-  }
-  // In a type whose accumulators are doubles.
-  static Pass floating(Reduction op, DType dtype) {
-    return is_floating(dtype) ? exact(op, dtype) : Pass(op, dtype, DType::float64);
-  }
-
-  DType held() const { return via_ == DType::int64 ? DType::int64 : DType::float64; }  // by accumulators
-  void init(double* acc, int64_t count) const { loops_->init(acc, count); }
-  void merge(double* acc, const double* other, int64_t count) const { loops_->merge(acc, other, count); }
-
-  // acc[r] = fold of `count` contiguous elements of row r; rows are `step` elements apart,
-  void rows(double* acc, const char* x, const double* origin, int64_t count, int64_t rows,
-            int64_t step) const {
-    if (via_ == dtype_ && count <= kRun) return loops_->rows(acc, x, origin, count, rows, step);
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t i = 0; i < count; i += kRun) {
-        each_block(x + row * step * size_of(dtype_), i, std::min(kRun, count - i),
-                   [&](const void* block, int64_t, int64_t n) {
-                     loops_->rows(acc + row, block, origin ? origin + row : nullptr, n, 1, 0);
-                   });
-      }
-    }
-  }
-  // or acc[i] with element i of each row.
-  void columns(double* acc, const char* x, const double* origin, int64_t count, int64_t rows,
-               int64_t step) const {
-    if (via_ == dtype_) return loops_->columns(acc, x, origin, count, rows, step);
-    for (int64_t row = 0; row < rows; ++row) {
-      each_block(x + row * step * size_of(dtype_), 0, count, [&](const void* block, int64_t i, int64_t n) {
-        loops_->columns(acc + i, block, origin ? origin + i : nullptr, n, 1, 0);
-      });
-    }
-  }
-
- private:
-  // fn(elements as `via`, offset from the first, count)
-  template <class Fn>
-  void each_block(const char* x, int64_t first, int64_t count, Fn&& fn) const {
-    x += first * size_of(dtype_);
-    if (via_ == dtype_) return fn(x, 0, count);
-    alignas(64) double block[kLoopBlock];
-    for (int64_t i = 0; i < count; i += kLoopBlock) {
-      const int64_t n = std::min(kLoopBlock, count - i);
-      convert_row(dtype_, x + i * size_of(dtype_), via_, block, n);
-      fn(block, i, n);
-    }
-  }
-
-  DType dtype_, via_;
-  const ReduceLoops* loops_;
-};
-
 // Walks an array block of outputs by block of outputs. For each it calls finish(acc, spare, first, count, sweep): there is
 // room for `count` accumulators and as many other numbers, and sweep(pass, origin) folds the block's elements into the
 // accumulators, as often as the result takes passes.
@@ -209,7 +147,7 @@ class Reducer {
     double acc[kColumns], spare[kColumns];
     const int64_t first = output_of(begin);
     const int64_t count = output_of(end) - first;
-    finish(acc, spare, first, count, [&](const Pass& pass, const double* origin) {
+    finish(acc, spare, first, count, [&](const Fold& pass, const double* origin) {
       pass.init(acc, count);
       if (!plan_.inner_kept && plan_.kept.ndim <= 1 && plan_.reduced.ndim == 0) {
         const int64_t step = plan_.kept.ndim == 0 ? 0 : plan_.kept.stride[0];
@@ -232,7 +170,7 @@ class Reducer {
     const auto part = [&](int64_t unit, int64_t piece) {
       return parts + (unit * plan_.pieces + piece) * plan_.width;
     };
-    finish(acc, spare, 0, outputs, [&](const Pass& pass, const double* origin) {
+    finish(acc, spare, 0, outputs, [&](const Fold& pass, const double* origin) {
       engine::parallel_each(*args_.context, plan_.units * plan_.pieces, 1, [&](int64_t i) {
         const int64_t unit = i / plan_.pieces;
         const int64_t item = i % plan_.pieces * plan_.items_a_piece;
@@ -260,7 +198,7 @@ class Reducer {
   const char* at(int64_t offset) const { return element(x_, offset); }
 
   // Some items of a unit.
-  void fold(const Pass& pass, int64_t unit, int64_t begin, int64_t end, double* acc,
+  void fold(const Fold& pass, int64_t unit, int64_t begin, int64_t end, double* acc,
             const double* origin) const {
     if (plan_.inner_kept) {
       const int64_t column = unit % plan_.strips() * kColumns;
@@ -293,12 +231,6 @@ class Reducer {
   const KernelArgs& args_;
 };
 
-// Turns accumulators into doubles, and these into means.
-void divide(const Pass& pass, const double* acc, double* mean, int64_t count, int64_t elements) {
-  convert_row(pass.held(), acc, DType::float64, mean, count);
-  for (int64_t i = 0; i < count; ++i) mean[i] /= static_cast<double>(elements);
-}
-
 }  // namespace
 
 size_t reduce_scratch(const Shape& x, const AxisSet& axes) { return make_plan(x, axes).scratch_bytes(); }
@@ -307,18 +239,10 @@ void reduce_array(Reduction op, Finish finish, const TensorView& x, const AxisSe
                   const KernelArgs& args) {
   if (y.size() == 0) return;
   const Plan plan = make_plan(x.shape, axes);
-  const Pass pass = Pass::exact(op, x.dtype);
+  const Fold pass = Fold::exact(op, x.dtype);
   Reducer(x, plan, args).run([&](double* acc, double*, int64_t first, int64_t count, auto&& sweep) {
     sweep(pass, nullptr);
-    void* const to = mutable_element(y, first);
-    if (finish == Finish::none) return convert_row(pass.held(), acc, y.dtype, to, count);
-    if (finish == Finish::mean) {
-      divide(pass, acc, acc, count, plan.per_output);
-    } else {
-      convert_row(pass.held(), acc, DType::float64, acc, count);
-      for (int64_t i = 0; i < count; ++i) acc[i] = std::sqrt(acc[i]);
-    }
-    convert_results(acc, y.dtype, to, count);
+    pass.finish(finish, acc, count, plan.per_output, y, first);
   });
 }
 
@@ -326,18 +250,18 @@ void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& m
                    const TensorView& variance, const KernelArgs& args) {
   const Plan plan = make_plan(x.shape, axes);
   if (plan.outputs() == 0) return;
-  const Pass sum = Pass::exact(reduction_code<fn::Sum>, x.dtype);
-  const Pass squares = Pass::floating(reduction_code<fn::SquareDistanceSum>, x.dtype);
+  const Fold sum = Fold::exact(reduction_code<fn::Sum>, x.dtype);
+  const Fold squares = Fold::floating(reduction_code<fn::SquareDistanceSum>, x.dtype);
   Reducer(x, plan, args).run([&](double* acc, double* means, int64_t first, int64_t count, auto&& sweep) {
     const auto put = [&](const TensorView& y, const double* from) {
       if (y) convert_results(from, y.dtype, mutable_element(y, first), count);
     };
     sweep(sum, nullptr);
-    divide(sum, acc, means, count, plan.per_output);
+    sum.divide(acc, means, count, plan.per_output);
     put(mean, means);
     if (!variance) return;
     sweep(squares, means);
-    divide(squares, acc, acc, count, plan.per_output);
+    squares.divide(acc, acc, count, plan.per_output);
     put(variance, acc);
   });
 }

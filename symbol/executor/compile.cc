@@ -211,7 +211,10 @@ Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string*
     return graph;
   if (runtime_.check_values.load(std::memory_order_relaxed)) return graph;
   if (!has_dense_arrays_only()) return graph;
-  graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation);
+  FusionLog made;
+  graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation || log_ ? &made : nullptr);
+  if (explanation != nullptr) *explanation += to_text(made);
+  if (log_) log_->apart = std::move(made.apart);
   end("fuse", graph);
   return graph;
 }

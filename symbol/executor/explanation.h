@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "memplan/plan.h"
+#include "symbol/passes/fuse.h"
 #include "symbol/passes/plan.h"
 
 // What the compiler made of a symbol, as data for people to look at.
@@ -107,6 +108,7 @@ struct Explanation {
   Device device;
   std::vector<Array> arrays;
   std::vector<PassNote> passes;
+  std::vector<FusionLog::Apart> apart;  // why passes over memory end where they do
   ProgramReport program;
   std::vector<Held> held;
   std::optional<BudgetNote> budget;

@@ -21,6 +21,7 @@ class PassLog {
   const std::vector<PassNote>& notes() const { return notes_; }
 
   std::optional<BudgetNote> budget;
+  std::vector<FusionLog::Apart> apart;
 
  private:
   struct Operators {

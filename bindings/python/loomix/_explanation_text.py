@@ -241,6 +241,21 @@ def _passes(explanation: Explanation, width: int) -> list[str]:
     return lines
 
 
+def _apart(explanation: Explanation, width: int) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for one in explanation.apart:
+        who = (
+            f"{one.input} ({one.input_op}) and {one.name} ({one.op})"
+            if one.input
+            else f"{one.name} ({one.op})"
+        )
+        reasons.setdefault(one.reason, []).append(who)
+    lines = ["", "why operators are not one pass over memory"] if reasons else []
+    for reason, who in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        lines.append(_cut(f"  {len(who):>4} x {reason}, such as {who[0]}", width))
+    return lines
+
+
 def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
@@ -336,6 +351,7 @@ def report(explanation: Explanation, width: int) -> str:
     """All of it as text."""
     lines = [_cut(line, width) for line in _head(explanation)]
     lines += _passes(explanation, width)
+    lines += _apart(explanation, width)
     lines += _memory_maps(explanation, width)
     lines += _strategies(explanation)
     lines += _largest(explanation, width)

@@ -21,7 +21,18 @@ from .visualization import _PARAMETER_ENDINGS
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["Arena", "Array", "Budget", "Explanation", "Held", "Operator", "Operators", "Pass", "Value"]
+__all__ = [
+    "Apart",
+    "Arena",
+    "Array",
+    "Budget",
+    "Explanation",
+    "Held",
+    "Operator",
+    "Operators",
+    "Pass",
+    "Value",
+]
 
 
 # The attributes and sums of an Explanation that are no objects.
@@ -98,6 +109,29 @@ class Pass:
     conversions: int
     held: int
     ms: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart:
+    """An operator that is not in one pass over memory with another one whose result it reads, and why.
+
+    ``input`` and ``input_op`` are that other one. They are empty where the operator can be with no others.
+
+    >>> import loomix as mx
+    >>> x = mx.sym.Variable("x")
+    >>> e = mx.sym.exp(x, name="e")
+    >>> net = mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True, name="s"), name="share")
+    >>> for one in net.explain(x=(8, 64)).apart:
+    ...     print(f"{one.name} and {one.input}: {one.reason}")
+    share and e: something else reads the result before
+    share and s: a reduction has its result when its pass ends
+    """
+
+    name: str
+    op: str
+    input: str
+    input_op: str
+    reason: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,6 +281,8 @@ class Explanation:
     arrays : list of Array
         Arguments, auxiliary states and outputs.
     passes : list of Pass
+    apart : list of Apart
+        Why operators that read each other's results are not one pass over memory (see :doc:`/fusion`).
     operators : list of Operator
         The steps, in their order.
     values : list of Value
@@ -282,6 +318,7 @@ class Explanation:
             Pass(**{**one, **{key: [Operators(**same) for same in one[key]] for key in ("gone", "made")}})
             for one in data["passes"]
         ]
+        self.apart = [Apart(**apart) for apart in data["apart"]]
         self.arenas = [Arena(**arena) for arena in program["arenas"]]
         self.forward_steps: int = program["forward_calls"]
         self.views: int = program["views"]
@@ -425,7 +462,7 @@ class Explanation:
         """All fields and sums, as dicts, lists, strings and numbers."""
         result: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         result["budget"] = dataclasses.asdict(self.budget) if self.budget else None
-        for name in ("arrays", "passes", "arenas", "held", "operators", "values"):
+        for name in ("arrays", "passes", "apart", "arenas", "held", "operators", "values"):
             result[name] = [dataclasses.asdict(item) for item in getattr(self, name)]
         return result
 

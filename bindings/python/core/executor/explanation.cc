@@ -117,6 +117,11 @@ py::dict explanation_dict(const Explanation& explanation) {
                                              "bytes"_a = array.bytes, "has_gradient"_a = array.has_gradient);
                            }),
       "passes"_a = list_of(explanation.passes, [](const PassNote& note) { return dict_of(note); }),
+      "apart"_a = list_of(explanation.apart,
+                          [](const FusionLog::Apart& apart) {
+                            return py::dict("name"_a = apart.name, "op"_a = apart.op, "input"_a = apart.input,
+                                            "input_op"_a = apart.input_op, "reason"_a = apart.reason);
+                          }),
       "program"_a = dict_of(explanation.program),
       "held"_a = list_of(explanation.held,
                          [](const Explanation::Held& held) {
