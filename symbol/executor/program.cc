@@ -82,7 +82,8 @@ void Program::leave_out_unread() {
 GraphPlan Program::make_plan(bool inplace, bool co_share) const {
   return plan_memory(
       graph_, known_, devices_, pinned_, options_.own_memory ? std::span<const int64_t>() : scratch_bytes_,
-      {.inplace = inplace && !options_.own_memory, .co_share = co_share, .ordering = options_.ordering});
+      {.inplace = inplace && !options_.own_memory, .co_share = co_share, .ordering = options_.ordering},
+      Parts::in_place);
 }
 
 PlannedBytes Program::compare_sharing() const {
@@ -141,6 +142,18 @@ ArenaBlock& Program::block_of(NodeId id) const {
   return *blocks_[at - arenas.begin()];
 }
 
+// The part of its root's array that a value is.
+NDArray Program::view_of(const NDArray& root, int value) const {
+  const Shape& shape = known_.shapes[value];
+  if (shape.size() == root.shape().size()) return root.reshape(shape);
+  const int64_t begin = plan_.begin[value];
+  return root.reshape(Shape{root.shape().size()}).slice(begin, begin + shape.size()).reshape(shape);
+}
+
+void Program::place(NodeId id, int value) {
+  arrays_[value] = block_of(id).place(plan_.memory.offset[value], known_.shapes[value], known_.dtypes[value]);
+}
+
 // Arrays for a node's values and its scratch memory: where the plan says, or of their own.
 void Program::place_values(NodeId id) {
   const Node& node = graph_[id];
@@ -149,10 +162,12 @@ void Program::place_values(NodeId id) {
     NDArray& array = arrays_[value];
     const Shape& shape = known_.shapes[value];
     const DType dtype = known_.dtypes[value];
-    if (plan_.root[value] != value) {
-      array = arrays_[plan_.root[value]].reshape(shape);
+    if (const int root = plan_.root[value]; root != value) {
+      if (plan_.planned(root) && arrays_[root].is_none())
+        place(id, root);  // it is made of parts, and this is the first of them
+      array = view_of(arrays_[root], value);
     } else if (plan_.planned(value)) {
-      array = block_of(id).place(plan_.memory.offset[value], shape, dtype);
+      if (array.is_none()) place(id, value);
     } else if (array.is_none() && requests_[value] != ops::Req::null &&
                (i < node.num_outputs || !plan_.values[value].readers.empty())) {
       array = known_.stype(value) == StorageType::dense
@@ -242,7 +257,7 @@ void Program::replace(ValueRef value, const NDArray& array) {
   if (users_.empty()) find_users();
   const int bound = index_[value];
   for (int view = 0; view < index_.size(); ++view) {
-    if (view != bound && plan_.root[view] == bound) arrays_[view] = array.reshape(known_.shapes[view]);
+    if (view != bound && plan_.root[view] == bound) arrays_[view] = view_of(array, view);
   }
   arrays_[bound] = array;
   for (uint32_t step : users_[bound]) steps_[step].outdated = true;
@@ -284,7 +299,8 @@ void Program::add_poison(Step& step, std::span<const NDArray* const> in) const {
   step.poisoned.clear();
   step.poison_tags.clear();
   const auto poison = [&](int value, engine::Access access) {
-    if (!plan_.planned(value) || plan_.memory.inplace_of[value] >= 0) return;
+    const int root = value < index_.size() ? plan_.root[value] : value;
+    if (!plan_.planned(root) || plan_.memory.inplace_of[root] >= 0) return;
     step.poisoned.push_back(arrays_[value]);
     step.poison_tags.push_back({&arrays_[value].var(), access});
   };
@@ -345,8 +361,8 @@ void Program::find_gates() {
       };
       bool writes = false;
       for (int k = 0; k < graph_[id].num_values(); ++k) {
-        const int value = index_(id, k);
-        if (!is_planned(value) || plan_.root[value] != value) continue;
+        const int value = plan_.root[index_(id, k)];
+        if (!is_planned(value)) continue;
         writes = true;
         begin(value);
       }

@@ -97,6 +97,8 @@ class Program final : public RefCounted {
   void make_steps();
   void make_call(Step& step);
   void place_values(NodeId id);
+  void place(NodeId id, int value);
+  NDArray view_of(const NDArray& root, int value) const;
   void add_poison(Step& step, std::span<const NDArray* const> in) const;
   void find_gates();
   ProgramReport::Call report_call(NodeId id) const;

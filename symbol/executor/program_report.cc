@@ -31,8 +31,9 @@ std::string value_name(const Graph& graph, NodeId id, int i) {
 std::vector<std::string> parts_of(const Node& node, const ops::OpTable& table) {
   std::vector<std::string> parts;
   if (node.op == &ops::fused_op(table)) {
-    for (const ops::FusedStep& step : node.attrs->as<ops::FusedParams>().of().steps())
-      parts.push_back(step.op->name);
+    const ops::Fusion& fusion = node.attrs->as<ops::FusedParams>().of();
+    for (const ops::FusedStep& step : fusion.steps()) parts.push_back(step.op->name);
+    for (const ops::FusedClosing& closing : fusion.closings()) parts.push_back(closing.op->name);
   }
   return parts;
 }
@@ -78,9 +79,12 @@ ProgramReport Program::report() const {
     report.num_forward += call.is_backward() ? 0 : 1;
     call.first_value = static_cast<int32_t>(report.values.size());
     const auto add = [&](int value, ProgramReport::Value entry) {
-      const memplan::Value& planned = plan_.values[value];
+      const bool is_scratch = value >= index_.size();
+      const int root = is_scratch ? value : plan_.root[value];  // another one if this is a part of it
+      const memplan::Value& planned = plan_.values[root];
       entry.last = call_of[planned.readers.empty() ? id : planned.readers.back()];
-      entry.offset = memory.offset[value];
+      entry.offset = memory.offset[root];
+      if (root != value) entry.offset += plan_.begin[value] * size_of(entry.dtype);
       if (memory.inplace_of[value] >= 0) entry.inplace_of = place_of[memory.inplace_of[value]];
       place_of[value] = static_cast<int32_t>(report.values.size());
       report.values.push_back(std::move(entry));
@@ -134,7 +138,7 @@ ProgramReport::Value Program::report_value(NodeId id, int i) const {
   entry.bytes = entry.shape.size() * size_of(entry.dtype);
   const bool is_unused =
       requests_[value] == ops::Req::null || (is_saved && plan_.values[value].readers.empty());
-  if (!plan_.planned(value)) entry.place = is_unused ? Place::unused : Place::own;
+  if (!plan_.planned(plan_.root[value])) entry.place = is_unused ? Place::unused : Place::own;
   if (entry.place == Place::unused) entry.bytes = 0;
   return entry;
 }

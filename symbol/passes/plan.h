@@ -13,8 +13,10 @@ namespace loomix {
 // Memory of a graph's values, numbered as ValueIndex does, and behind them of the nodes' scratch memory, one a node; node
 // numbers are the steps of the schedule.
 struct GraphPlan {
-  std::vector<int> root;     // the value whose memory this one is a view of: itself as a rule
-  std::vector<char> elided;  // one a node: its output is a view of its input, so it need not run
+  std::vector<int> root;       // the value in whose memory this one lies: itself as a rule
+  std::vector<int64_t> begin;  // its first element there
+  std::vector<char> elided;    // one a node: its outputs lie where its inputs do, so it need not run
+  int num_parted = 0;          // those among them that join or cut arrays: see Parts
   std::vector<memplan::Value> values;
   memplan::Plan memory;
   bool planned(int value) const { return memory.offset[value] >= 0; }
@@ -29,10 +31,17 @@ struct PlannedBytes {
   int64_t lower_bound = 0;  // of `both`
 };
 
+// Operators that join whole arrays, or cut one into pieces that lie in it as a whole (Concat along the first axis; along the channels
+// of one image).
+enum class Parts : uint8_t {
+  copied,  // run
+  in_place  // need not run, as far as nothing else decides where their inputs and outputs lie; with Options::inplace only
+};
+
 // `pinned`: values with memory of their own: variables, outputs, gradients that go to the user's arrays. Saved
 // values that nobody reads get no memory. `scratch_bytes`: what each node needs while it runs; empty: it is not planned.
 GraphPlan plan_memory(const Graph& graph, const Inference& known, std::span<const Device> devices,
                       std::span<const char> pinned, std::span<const int64_t> scratch_bytes,
-                      const memplan::Options& options);
+                      const memplan::Options& options, Parts parts = Parts::copied);
 
 }  // namespace loomix

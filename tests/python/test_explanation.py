@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What explain says: as data, as text, as a picture, and from the command line."""
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -248,6 +249,34 @@ def test_fused_operators_are_listed():
     assert [operator.parts for operator in fused] == [["_mul_scalar", "exp", "_plus_scalar", "tanh"]]
     assert counted(of_pass(made, "fuse").gone) == dict.fromkeys(fused[0].parts, 1)
     assert "4" in str(of_pass(made, "fuse").before)
+
+
+def test_why_operators_stay_apart():
+    x = mx.sym.Variable("x")
+    e = mx.sym.exp(x, name="e")
+    share = mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True, name="s"), name="share")
+    made = share.explain(x=(8, 64))
+    assert [operator.parts for operator in made.operators] == [["exp", "sum"], []]
+    found = {(one.name, one.op, one.input, one.input_op): one.reason for one in made.apart}
+    assert found == {
+        ("share", "broadcast_div", "e", "exp"): "a reduction has its result when its pass ends",
+        ("share", "broadcast_div", "s", "sum"): "a reduction has its result when its pass ends",
+    }
+    assert json.loads(made.to_json())["apart"] == [dataclasses.asdict(one) for one in made.apart]
+    assert "2 x a reduction has its result when its pass ends, such as e (exp) and share" in str(made)
+    together = mx.sym.sum(mx.sym.exp(x) * 2).explain(x=(8, 64))
+    assert together.apart == [] and "why operators" not in str(together)
+    assert [operator.parts for operator in together.operators] == [["exp", "_mul_scalar", "sum"]]
+
+
+def test_joins_without_copies():
+    x = mx.sym.Variable("x")
+    parts = [mx.sym.sin(x), mx.sym.softmax(x), mx.sym.cos(x)]
+    net = mx.sym.softmax(mx.sym.concat(*parts, dim=1, name="join"))
+    one = net.explain(x=(1, 16, 4))
+    assert one.views == 1 and "join" not in [operator.name for operator in one.operators]
+    assert one.planned == 3 * 16 * 4 * 4
+    assert "join" in [operator.name for operator in net.explain(x=(2, 16, 4)).operators]
 
 
 def test_several_devices_have_plans_of_their_own():

@@ -123,7 +123,7 @@ class Apart:
     >>> net = mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True, name="s"), name="share")
     >>> for one in net.explain(x=(8, 64)).apart:
     ...     print(f"{one.name} and {one.input}: {one.reason}")
-    share and e: something else reads the result before
+    share and e: a reduction has its result when its pass ends
     share and s: a reduction has its result when its pass ends
     """
 
