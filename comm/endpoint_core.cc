@@ -133,12 +133,14 @@ void EndpointCore::run() {
       sleeping_ = inbox_.empty();
       if (!sleeping_) until = TimePoint{};
     }
+    const TimePoint expected = std::max(until, now_);
     transport_->poll(until, *this);
     {
       const std::lock_guard lock(inbox_mutex_);
       sleeping_ = false;
     }
     now_ = Clock::now();
+    if (now_ - expected >= options_.dead_after / 2) excuse_silence(now_ - expected);
     if (now_ >= timers_at_) run_timers();
     run_delayed();
     for (size_t i = 0; i < to_pump_.size(); ++i) pump(*to_pump_[i]);
@@ -162,6 +164,12 @@ void EndpointCore::run() {
   links_.clear();
   channels_.clear();
   delayed_.clear();
+}
+
+// This thread did not run for so long: the process was stopped, or the machine is busy. What others sent may still be unread, so that time
+// is no silence of theirs.
+void EndpointCore::excuse_silence(Duration missed) {
+  for (auto& [name, peer] : peers_) peer.last_heard = std::min(now_, peer.last_heard + missed);
 }
 
 void EndpointCore::run_commands() {

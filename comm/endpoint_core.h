@@ -172,6 +172,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
 
   void run();
   void run_commands();
+  void excuse_silence(Duration missed);
   void run_timers();
   void run_delayed();
   TimePoint next_timer() const;

@@ -184,6 +184,27 @@ TEST(Faults, APeerThatComesBackAfterALongCutIsTheSame) {
   b->call(server(0), 0, {}, within(20s));
 }
 
+// As a process that was stopped and goes on: what others sent meanwhile is not read yet, and they are not lost.
+TEST(Faults, WhoDidNotRunTakesNobodyForSilent) {
+  InprocNetwork network;
+  EndpointOptions quick = quick_options(), patient = quick_options();
+  quick.dead_after = 1s;
+  patient.dead_after = 20s;
+  const auto a = node(network, server(0), quick), b = node(network, worker(0), patient);
+  std::atomic<int> lost{0};
+  a->on_peer([&](const PeerEvent& event) { lost += event.state == PeerState::lost; });
+  a->serve(0, [&](Incoming&& incoming) {
+    std::this_thread::sleep_for(2s);
+    incoming.responder.reply({});
+  });
+  b->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  b->call(server(0), 0, {}, within(20s));
+  EXPECT_EQ(lost, 0);
+  network.kill(b->address(), false);  // whose silence is noticed still
+  EXPECT_TRUE(eventually([&] { return lost == 1; }));
+}
+
 // A peer dies without a word after it was dialled and before it answered; the link does not lead to its successor.
 TEST(Faults, APeerThatDiedWhileItWasDialledIsDialledAgain) {
   struct Ear final : TransportEvents {
