@@ -98,6 +98,9 @@ struct BlockedConvParams : ConvolutionParams {
 // the same for images of all sizes, else "". The prepared weight depends on the plain one and this name. None of other
 // attributes.
 std::optional<std::string> weight_form(const AttrsBase& attrs);
+// The operator with the same attributes that makes the plain weight, but for rounding, from what `op` prepared. None for other
+// operators, and for forms that cannot be undone.
+const char* undoing_operator(const OpDef& op, const AttrsBase& attrs);
 
 struct BlockedPoolingParams : PoolingParams {};
 

@@ -12,7 +12,9 @@
 #include "base/settings.h"
 #include "base/tuple_text.h"
 #include "ops/blocked/conv_dnnl.h"
+#include "ops/blocked/winograd_form_dnnl.h"
 #include "ops/families.h"
+#include "ops/isa.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -43,6 +45,8 @@ namespace {
 using namespace onednn;
 using dnnl::algorithm;
 using Params = BlockedConvParams;
+
+constexpr const char *kPrepare = "_blocked_conv_weight", *kUndo = "_plain_conv_weight";
 
 // How a convolution is cut, by its shape and attributes alone: pieces of some whole images, or of some filters of one image.
 struct Cut {
@@ -226,15 +230,20 @@ std::string form_of(const Params& p) {
   return fmt::format("{} {} in {} groups, {}", p.weight_size, name_of(p.dtype), plan.geometry.groups, order);
 }
 
-class PreparedWeight final : public KernelState {
+// Between the weight as it is given and as the kernel wants it.
+template <bool kBack>
+class ChangedWeight final : public KernelState {
  public:
   static constexpr const char* kOperator = "Convolution";
-  PreparedWeight(const Params& p, const KernelSpec&) : plan_(make_plan(p)) {
+  ChangedWeight(const Params& p, const KernelSpec&) : plan_(make_plan(p)) {
     for (const Primitive& of : plan_.primitives) {
-      const dnnl::reorder::primitive_desc d(cpu(), of.plain_weight, cpu(), of.weight, attributes());
-      reorders_.push_back({dnnl::reorder(d), d.scratchpad_desc()});
-      scratch_bytes =
-          std::max(scratch_bytes, static_cast<size_t>(floats(d.scratchpad_desc())) * sizeof(float));
+      Step& step = steps_.emplace_back();
+      step.tiles = winograd_form(of.weight);
+      if (step.tiles) continue;
+      const dnnl::reorder::primitive_desc d(cpu(), from(of), cpu(), to(of), attributes());
+      step.run = dnnl::reorder(d);
+      step.scratchpad = d.scratchpad_desc();
+      scratch_bytes = std::max(scratch_bytes, static_cast<size_t>(floats(step.scratchpad)) * sizeof(float));
     }
   }
 
@@ -242,21 +251,35 @@ class PreparedWeight final : public KernelState {
     const OneThread one_thread(*args.context);
     for (const Part& part : plan_.parts) {
       const Primitive& of = plan_.primitives[part.primitive];
-      const Reorder& reorder = reorders_[part.primitive];
-      Pointer plain(of.plain_weight), inner(of.weight), scratchpad(reorder.scratchpad);
-      execute(reorder.run, {{DNNL_ARG_FROM, plain.at(bytes_of(args.in[0]) + part.plain_weight)},
-                            {DNNL_ARG_TO, inner.at(bytes_of(args.out[0]) + part.weight)},
-                            {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
+      const Step& step = steps_[part.primitive];
+      const std::byte* const source = bytes_of(args.in[0]) + (kBack ? part.weight : part.plain_weight);
+      std::byte* const target = bytes_of(args.out[0]) + (kBack ? part.plain_weight : part.weight);
+      if (step.tiles) {
+        const auto& loops = best_loops<WinogradLoops>();
+        const auto change = kBack ? loops.restore : loops.transform;
+        each_part(*args.context, step.tiles->parts(), [&](int64_t i) {
+          change(*step.tiles, i, reinterpret_cast<const float*>(source), reinterpret_cast<float*>(target));
+        });
+        continue;
+      }
+      Pointer in(from(of)), out(to(of)), scratchpad(step.scratchpad);
+      execute(step.run, {{DNNL_ARG_FROM, in.at(source)},
+                         {DNNL_ARG_TO, out.at(target)},
+                         {DNNL_ARG_SCRATCHPAD, scratchpad.at(args.scratch.data())}});
     }
   }
 
  private:
-  struct Reorder {
+  struct Step {
+    std::optional<WinogradForm> tiles;  // else oneDNN does it
     dnnl::reorder run;
     Desc scratchpad;
   };
+  static const Desc& from(const Primitive& of) { return kBack ? of.weight : of.plain_weight; }
+  static const Desc& to(const Primitive& of) { return kBack ? of.plain_weight : of.weight; }
+
   const Plan plan_;
-  std::vector<Reorder> reorders_;  // one a primitive
+  std::vector<Step> steps_;  // one a primitive
 };
 
 class BlockedConvolution final : public KernelState {
@@ -323,16 +346,26 @@ class BlockedConvolution final : public KernelState {
 
 bool has_input(const Params& p, int input) { return input == 2 ? !p.no_bias : input != 3 || p.add; }
 
-void infer(const Params& p, ShapeInfer& s) {
+void check_image(const Params& p, const ShapeInfer& s) {
   check_window(p, s.who());
   LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4 && p.kernel.ndim() == 2, ShapeError,
                "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
                tuple_text(p.kernel));
+}
+
+void infer(const Params& p, ShapeInfer& s) {
+  check_image(p, s);
   s.set_in(0, blocked_conv_data_shape(p));
   s.set_in(1, {p.weight_size});
   if (!p.no_bias) s.set_in(2, {p.num_filter});
   s.set_out(0, blocked_conv_out_shape(p));
   if (p.add) s.set_in(p.no_bias ? 2 : 3, blocked_conv_out_shape(p));
+}
+
+void infer_undone(const Params& p, ShapeInfer& s) {
+  check_image(p, s);
+  s.set_in(0, {p.weight_size});
+  s.set_out(0, {p.num_filter, p.image[1] / p.num_group, p.kernel[0], p.kernel[1]});
 }
 
 void infer_type(const Params& p, TypeInfer& t) {
@@ -381,7 +414,7 @@ std::optional<BlockedForm> form_with(Params blocked, const KernelSpec& spec) {
   BlockedForm form{"_blocked_convolution",
                    {},
                    {Input::blocked, Input::prepared},
-                   spec.training ? "_blocked_training_weight" : "_blocked_conv_weight"};
+                   spec.training ? "_blocked_training_weight" : kPrepare};
   form.spared_bytes = static_cast<int64_t>(spec.in[0].bytes() + spec.out[0].bytes());
   if (blocked.plain_data) form.inputs[0] = Input::plain;
   if (!blocked.no_bias) form.inputs.push_back(Input::plain);
@@ -429,10 +462,21 @@ std::optional<std::string> weight_form(const AttrsBase& attrs) {
   return form_of(attrs.as<Params>());
 }
 
+const char* undoing_operator(const OpDef& op, const AttrsBase& attrs) {
+  if (op.name != kPrepare) return nullptr;
+  const auto& p = attrs.as<Params>();
+  const auto can = [](const Primitive& of) { return winograd_form(of.weight).has_value(); };
+  return !p.winograd || std::ranges::all_of(make_plan(p).primitives, can) ? kUndo : nullptr;
+}
+
 void register_blocked_conv(OpTable& table) {
   if (!has_blocked_convolution()) return;
-  table.add_hidden<Params>("_blocked_conv_weight", {"weight"})
+  table.add_hidden<Params>(kPrepare, {"weight"})
       .infer_shape([](const Params& p, ShapeInfer& s) { s.set_out(0, {p.weight_size}); })
+      .infer_type(infer_type)
+      .types({DType::float32, DType::bfloat16});
+  table.add_hidden<Params>(kUndo, {"weight"})
+      .infer_shape(infer_undone)
       .infer_type(infer_type)
       .types({DType::float32, DType::bfloat16});
   table.add_hidden<Params>("_blocked_convolution", {"data", "weight", "bias", "added"})
@@ -446,8 +490,8 @@ void register_blocked_conv(OpTable& table) {
   table.refine<ConvolutionParams>("Convolution")
       .blocked_form(blocked_convolution)
       .blocked_ways(ways_of_convolution);
-  table.prepared_kernel<Params, Checked<Params, PreparedWeight>>("_blocked_conv_weight",
-                                                                 "blocked_weight_dnnl");
+  table.prepared_kernel<Params, Checked<Params, ChangedWeight<false>>>(kPrepare, "blocked_weight_dnnl");
+  table.prepared_kernel<Params, Checked<Params, ChangedWeight<true>>>(kUndo, "plain_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",
                                                                      "blocked_convolution_dnnl");
   register_blocked_conv_gradients(table);

@@ -5,6 +5,7 @@
 namespace loomix::ops {
 
 std::optional<std::string> weight_form(const AttrsBase&) { return {}; }
+const char* undoing_operator(const OpDef&, const AttrsBase&) { return nullptr; }
 int64_t channel_block() { return 8; }
 bool has_blocked_convolution() { return false; }
 std::string convolution_library() { return {}; }

@@ -179,6 +179,8 @@ class BoundExecutor final : public RefCounted {
                     std::span<const std::string> keys, Constants& constants);
   std::vector<std::string> held_keys(const Graph& graph) const;
   void note_forms(const Graph& graph);
+  void note_form(const Graph& graph, NodeId id, std::span<const std::string> keys, const std::string& key);
+  Graph restored(const Graph& graph, std::span<const std::string> keys, Constants& constants);
   void check_present(const Graph& graph) const;
   void update_held();
   std::string explain_held(RunMode mode) const;

@@ -21,6 +21,18 @@ void HeldValues::keep(const std::string& key, const NDArray& value) {
   values_.emplace(key, value.detach());
 }
 
+void HeldValues::note_form(const std::string& of, Form form) {
+  const std::lock_guard lock(mutex_);
+  forms_.emplace(of, std::move(form));
+}
+
+std::optional<HeldValues::Form> HeldValues::form_of(const std::string& of) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = forms_.find(of);
+  if (found == forms_.end()) return {};
+  return found->second;
+}
+
 void HeldValues::let_go(const std::string& weight) {
   const std::lock_guard lock(mutex_);
   gone_.insert(weight);
@@ -67,13 +79,15 @@ std::vector<std::string> BoundExecutor::held_keys(const Graph& graph) const {
   return keys;
 }
 
-// Arguments from which a predictor for images of another size would compute other values.
+// Arguments that a predictor for images of another size would read, since what is held of them cannot be undone.
 void BoundExecutor::note_forms(const Graph& graph) {
   std::vector<char> needed(static_cast<size_t>(graph.size()), false);
   held_.for_other_sizes.assign(arrays_.arguments.size(), false);
   for (NodeId id = graph.size() - 1; id >= 0; --id) {
     const Node& node = graph[id];
-    if (node.op && ops::weight_form(*node.attrs) == "") needed[static_cast<size_t>(id)] = true;
+    const bool stays =
+        node.op && ops::weight_form(*node.attrs) && !ops::undoing_operator(*node.op, *node.attrs);
+    if (stays) needed[static_cast<size_t>(id)] = true;
     if (!needed[static_cast<size_t>(id)]) continue;
     for (const ValueRef& input : graph.inputs(id)) needed[static_cast<size_t>(input.node)] = true;
     const int argument = node.is_variable() ? argument_of(graph, id) : -1;
@@ -94,6 +108,51 @@ void BoundExecutor::check_present(const Graph& graph) const {
   }
 }
 
+// That the input of a node can be made from its output, which will be held as `key`.
+void BoundExecutor::note_form(const Graph& graph, NodeId id, std::span<const std::string> keys,
+                              const std::string& key) {
+  const Node& node = graph[id];
+  const char* const undo = key.empty() || !node.op ? nullptr : ops::undoing_operator(*node.op, *node.attrs);
+  if (!undo) return;
+  const ValueRef input = graph.inputs(id)[0];
+  options_.held->note_form(fmt::format("{}#{}", keys[static_cast<size_t>(input.node)], input.index),
+                           {key, &runtime_.table().at(undo), node.attrs});
+}
+
+// The graph with what depends on weights that were let go made from a form that is held.
+Graph BoundExecutor::restored(const Graph& graph, std::span<const std::string> keys, Constants& constants) {
+  Graph made;
+  std::vector<NodeId> instead(static_cast<size_t>(graph.size()));
+  std::vector<char> gone(static_cast<size_t>(graph.size()), false);
+  const auto moved = [&](std::span<const ValueRef> values) {
+    std::vector<ValueRef> all;
+    for (const ValueRef& value : values)
+      all.push_back({instead[static_cast<size_t>(value.node)], value.index});
+    return all;
+  };
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    const auto is_gone = [&](ValueRef input) { return gone[static_cast<size_t>(input.node)] != 0; };
+    const auto at = static_cast<size_t>(id);
+    gone[at] = node.is_variable() ? options_.held->is_gone(node.info->name) && !keys[at].empty()
+                                  : std::ranges::any_of(graph.inputs(id), is_gone);
+    const auto form = gone[at] ? options_.held->form_of(keys[at] + "#0") : std::nullopt;
+    NDArray held = form ? options_.held->find(form->key) : NDArray();
+    if (held.is_none()) {
+      instead[at] = made.add_copy(node, moved(graph.inputs(id)));
+      continue;
+    }
+    auto info = make_ref<NodeInfo>();
+    info->name = "held form";
+    constants.emplace(info.get(), std::move(held));
+    const ValueRef input[] = {{made.add_variable(std::move(info)), 0}};
+    instead[at] = made.add_op(*form->undo, form->attrs, input);
+    gone[at] = false;
+  }
+  made.outputs = moved(graph.outputs);
+  return made;
+}
+
 // Finds the held values that other executors have computed, makes the arrays of the others, and the program that computes
 // those.
 void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> values, Constants& constants) {
@@ -111,12 +170,14 @@ void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> value
       constants.emplace(values[i].get(), std::move(shared));
       continue;
     }
+    note_form(graph, output.node, keys, key);
     own.push_back(values[i]);
     own_keys.push_back(std::move(key));
     outputs.push_back(output);
   }
   if (outputs.empty()) return;
   graph.outputs = outputs;
+  if (options_.held) graph = restored(graph, keys, constants);
   graph = prune(graph);
   check_present(graph);
   compute_held(std::move(graph), own, own_keys, constants);

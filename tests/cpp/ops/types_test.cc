@@ -102,6 +102,7 @@ const std::map<std::string, Sample>& special_samples() {
       {"_blocked_pooling", {{blocks}, {{"kernel", "(2, 2)"}}}},
       {"_blocked_norm", {{blocks, Shape{2 * channel_block()}}, {}}},
       {"_blocked_conv_weight", {{Shape{16, 16, 1, 1}}, blocked_conv}},
+      {"_plain_conv_weight", {{Shape{256}}, blocked_conv}},
       {"_blocked_convolution",
        {{Shape{1, 16 / channel_block(), 4, 4, channel_block()}, Shape{256}}, blocked_conv}},
       {"_blocked_training_weight", {{Shape{16, 16, 1, 1}}, in_training("forward")}},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <sstream>
@@ -183,6 +184,58 @@ TEST_F(Prediction, EachFormEqualsThePlainOne) {
                 shape);
   }
   expect_same(norm(op("FullyConnected", {{"num_hidden", "6"}, {"no_bias", "True"}}, {data}), false), shape);
+}
+
+// Sizes for which oneDNN lays out the weights of Winograd's method in its several ways, where it has that method.
+TEST_F(Prediction, WinogradsWeightsInAllTheirForms) {
+  const std::array<int64_t, 3> sizes[] = {{64, 32, 56},  {128, 64, 28}, {32, 48, 14}, {96, 80, 28},
+                                          {256, 64, 14}, {64, 128, 7},  {40, 36, 14}};
+  for (const auto& [channels, filters, side] : sizes)
+    expect_same(conv(Symbol::variable("data"), static_cast<int>(filters), 3), {1, channels, side, side});
+}
+
+// Of weights that were let go, executors for other sizes make their own forms from the one that is held.
+TEST_F(Prediction, FormsOfWeightsThatWereLetGo) {
+  const Symbol x = relu(norm(conv(Symbol::variable("data"), 64, 1, 1, 1, false), false));
+  const Symbol net = conv(norm(conv(x, 96, 3), true), 48, 3);
+  const Shape first{1, 32, 28, 28};
+  const auto reference = bind(net, first, false);
+  BindOptions options;
+  options.held = make_ref<HeldValues>();
+  options.fixed.assign(net.list_arguments().size(), true);
+  for (size_t i = 0; i < options.fixed.size(); ++i) options.fixed[i] = net.list_arguments()[i] != "data";
+  std::vector<NDArray> weights = reference->arrays().arguments;
+  const auto bound = [&](const Shape& shape) {
+    BoundArrays arrays = reference->arrays();
+    arrays.arguments = weights;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (!options.fixed[i]) arrays.arguments[i] = zeros(*engine_, shape, DType::float32, Device::cpu());
+    }
+    auto executor = BoundExecutor::bind(runtime_, net, Device::cpu(), std::move(arrays), options);
+    executor->prepare();
+    return executor;
+  };
+  const auto held = bound(first);
+  int let_go = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (!options.fixed[i] || held->needs_argument(i)) continue;
+    held->let_go(i);
+    weights[i] = held->arrays().arguments[i];
+    ++let_go;
+  }
+  EXPECT_GE(let_go, 3);
+  for (const Shape& shape : {first, Shape{2, 32, 14, 14}, Shape{1, 32, 5, 5}, Shape{1, 32, 56, 56}}) {
+    const auto plain = bind(net, shape, false);
+    const auto other = bound(shape);
+    NDArray data = argument(*other, "data");
+    data.copy_from_host(values(argument(*plain, "data")).data(), data.bytes());
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (options.fixed[i]) plain->replace_argument(i, reference->arrays().arguments[i]);
+    }
+    for (size_t i = 0; i < reference->arrays().auxiliary_states.size(); ++i)
+      plain->replace_auxiliary_state(i, reference->arrays().auxiliary_states[i]);
+    EXPECT_LT(distance(predict(*other), predict(*plain)), 1e-5) << shape.to_string();
+  }
 }
 
 TEST_F(Prediction, RandomNetworksEqualThePlainOnes) {
