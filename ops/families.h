@@ -6,6 +6,10 @@ namespace loomix::ops {
 class OpTable;
 using Registrar = void(OpTable&);
 
+// What prediction needs: all but optimizers and the kernels of gradients. A library that calls this alone has no code of them.
+// `refuse_gradients` comes after all registrars there: operators without kernels get one that says why.
+Registrar register_for_prediction, refuse_gradients;
+
 // Schemas, rules and gradients of the operators of a file, or of a family, which is a folder of ops/. A new registrar is
 // named here and in register_all.
 Registrar register_unary, register_binary, register_scalar, register_cast, register_select;
@@ -21,7 +25,7 @@ Registrar register_contrib_elementwise, register_contrib_index, register_contrib
 Registrar register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample;
 Registrar register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi;
 Registrar register_box, register_multibox, register_proposal, register_sparse, register_graph;
-Registrar register_graph_sample, register_blocked, register_blocked_conv, register_blocked_training;
+Registrar register_graph_sample, register_blocked, register_blocked_conv;
 Registrar register_fused;
 
 // CPU kernels. Those of a file are registered at its end, or in the family's `kernels_cpu.cc` where several files have kernels
@@ -35,14 +39,26 @@ Registrar kernels_softmax_output, kernels_regression_output, kernels_dropout, ke
 Registrar kernels_multi_update, kernels_row_update, kernels_linalg_products, kernels_linalg_factors;
 Registrar kernels_linalg_parts, kernels_sequence, kernels_ctc_loss, kernels_attention;
 Registrar kernels_contrib_elementwise, kernels_contrib_index, kernels_contrib_transforms, kernels_hawkes;
-Registrar kernels_contrib_stored, kernels_rnn_forward, kernels_rnn_backward, kernels_upsampling;
-Registrar kernels_resample, kernels_sampler, kernels_unfold, kernels_correlation, kernels_roi;
-Registrar kernels_deformable_roi, kernels_box, kernels_multibox, kernels_proposal, kernels_sparse_storage;
-Registrar kernels_sparse_unary, kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding;
-Registrar kernels_sparse_reduce, kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample;
-Registrar kernels_blocked, kernels_blocked_training, kernels_fused;
+Registrar kernels_contrib_stored, kernels_rnn_forward, kernels_upsampling, kernels_resample, kernels_sampler;
+Registrar kernels_unfold, kernels_correlation, kernels_roi, kernels_deformable_roi, kernels_box;
+Registrar kernels_multibox, kernels_proposal, kernels_sparse_storage, kernels_sparse_unary;
+Registrar kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce;
+Registrar kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_fused;
+
+// Kernels of the operators that gradients build with, which libloomix_predict.so does without.
+Registrar gradients_elemwise_cpu, gradients_reduce_cpu, gradients_shape_move, gradients_shape_slice;
+Registrar gradients_shape_join, gradients_index, gradients_boolean_mask, gradients_ordering, gradients_random;
+Registrar gradients_pdf_cpu, gradients_linear_cpu, gradients_conv_cpu, gradients_deformable;
+Registrar gradients_pool_max, gradients_pool_dnnl, gradients_pool, gradients_batch_norm, gradients_row_norm;
+Registrar gradients_l2_norm, gradients_leaky_relu, gradients_softmax, gradients_softmax_output;
+Registrar gradients_regression_output, gradients_dropout, gradients_sequence, gradients_ctc_loss;
+Registrar gradients_attention, gradients_contrib_elementwise, gradients_contrib_transforms, gradients_hawkes;
+Registrar gradients_rnn, gradients_upsampling, gradients_resample, gradients_sampler, gradients_unfold;
+Registrar gradients_correlation, gradients_roi, gradients_deformable_roi, gradients_box;
+Registrar gradients_sparse_binary, gradients_sparse_dot, gradients_sparse_embedding, gradients_sparse_reduce;
+Registrar register_blocked_training, register_blocked_conv_gradients, gradients_blocked_training;
 
 // Kernels by oneDNN, which the family's other kernels come behind.
-Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_conv_dnnl;
+Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_conv_dnnl, gradients_conv_dnnl;
 
 }  // namespace loomix::ops

@@ -109,8 +109,13 @@ int main(int count, char** words) {
   }
   print_memory("created", weights);
   std::vector<std::thread> threads;
+  const double start = milliseconds(), computed = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
   for (const PredictorHandle predictor : predictors) threads.emplace_back(predict, predictor, batch);
   for (std::thread& thread : threads) thread.join();
+  const auto count_all = static_cast<double>(predictors.size() * kTimes);
+  std::printf("all %3zu threads        %7.2f predictions a second, %.2f ms of computing each\n",
+              predictors.size(), 1e3 * count_all / (milliseconds() - start),
+              (milliseconds(CLOCK_PROCESS_CPUTIME_ID) - computed) / count_all);
   print_memory("after predictions", weights);
   for (const PredictorHandle predictor : predictors) check(MXPredFree(predictor));
   return 0;

@@ -7,7 +7,7 @@
 
 #include "engine/device/device_runtime.h"
 #include "io/image_ops/image_ops.h"
-#include "symbol/autograd/tape.h"
+#include "ops/families.h"
 #include "symbol/control_flow/control_flow.h"
 #include "symbol/executor/from_settings.h"
 
@@ -18,10 +18,10 @@ namespace {
 // threads predict, and at exit what the engine keeps for the main thread is destroyed before any handler runs.
 const ops::OpTable& make_table() {
   auto table = std::make_unique<ops::OpTable>();
-  ops::register_all(*table);
-  autograd::register_operators(*table);
+  ops::register_for_prediction(*table);
   io::register_image_ops(*table);
   control_flow::register_operators(*table);
+  ops::refuse_gradients(*table);
   table->validate();
   return *table.release();
 }

@@ -209,8 +209,9 @@ void leaky_relu_gamma_cpu(const KernelArgs& args) {
 
 }  // namespace
 
-void kernels_leaky_relu(OpTable& table) {
-  table.kernel<leaky_relu_cpu>("LeakyReLU", "leaky_relu_cpu");
+void kernels_leaky_relu(OpTable& table) { table.kernel<leaky_relu_cpu>("LeakyReLU", "leaky_relu_cpu"); }
+
+void gradients_leaky_relu(OpTable& table) {
   table.kernel<leaky_relu_backward_cpu>("_backward_LeakyReLU", "leaky_relu_backward_cpu");
   table.kernel<leaky_relu_gamma_cpu>("_backward_LeakyReLU_gamma", "leaky_relu_gamma_cpu");
   table.kernel<leaky_relu_backward_twice_cpu>("_backward_LeakyReLU_twice", "leaky_relu_backward_twice_cpu");

@@ -129,6 +129,10 @@ template <bool self>
 void add(OpTable& table, const std::string& kind) {
   table.kernel<qk_cblas<self>>("_contrib_interleaved_matmul_" + kind + "_qk", "qk_cblas");
   table.kernel<valatt_cblas<self>>("_contrib_interleaved_matmul_" + kind + "_valatt", "valatt_cblas");
+}
+
+template <bool self>
+void add_gradients(OpTable& table, const std::string& kind) {
   table.kernel<backward_qk_cblas<self>>("_backward_interleaved_matmul_" + kind + "_qk", "backward_qk_cblas");
   table.kernel<backward_valatt_cblas<self>>("_backward_interleaved_matmul_" + kind + "_valatt",
                                             "backward_valatt_cblas");
@@ -139,6 +143,11 @@ void add(OpTable& table, const std::string& kind) {
 void kernels_attention(OpTable& table) {
   add<true>(table, "selfatt");
   add<false>(table, "encdec");
+}
+
+void gradients_attention(OpTable& table) {
+  add_gradients<true>(table, "selfatt");
+  add_gradients<false>(table, "encdec");
 }
 
 }  // namespace loomix::ops

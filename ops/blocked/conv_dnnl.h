@@ -44,6 +44,4 @@ Shape blocked_conv_out_shape(const BlockedConvParams& p);
 
 }  // namespace onednn
 
-void register_blocked_conv_gradients(OpTable& table);
-
 }  // namespace loomix::ops

@@ -339,6 +339,7 @@ void infer_type(const Params& p, TypeInfer& t) {
 }  // namespace
 
 void register_blocked_conv_gradients(OpTable& table) {
+  if (!has_blocked_convolution()) return;
   constexpr DTypeSet kTypes{DType::float32, DType::bfloat16};
   table.add_hidden<Params>("_blocked_training_weight", {"weight"})
       .infer_shape([](const Params& p, ShapeInfer& s) {

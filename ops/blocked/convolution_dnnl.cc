@@ -494,7 +494,6 @@ void register_blocked_conv(OpTable& table) {
   table.prepared_kernel<Params, Checked<Params, ChangedWeight<true>>>(kUndo, "plain_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",
                                                                      "blocked_convolution_dnnl");
-  register_blocked_conv_gradients(table);
 }
 
 }  // namespace loomix::ops

@@ -12,5 +12,6 @@ std::string convolution_library() { return {}; }
 bool is_blocked_type(DType dtype) { return dtype == DType::float32; }
 
 void register_blocked_conv(OpTable&) {}
+void register_blocked_conv_gradients(OpTable&) {}
 
 }  // namespace loomix::ops

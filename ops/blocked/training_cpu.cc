@@ -310,7 +310,7 @@ void bias_gradient(const ConvolutionParams& p, const KernelArgs& args) {
 
 }  // namespace
 
-void kernels_blocked_training(OpTable& table) {
+void gradients_blocked_training(OpTable& table) {
   table.kernel<norm>("_blocked_batch_norm", "blocked_batch_norm_cpu");
   table.kernel<norm_again>("_blocked_batch_norm_again", "blocked_batch_norm_again_cpu");
   for (const char* op : {"_backward_blocked_batch_norm", "_backward_blocked_batch_norm_free_gamma"})

@@ -93,6 +93,9 @@ void kernels_contrib_elementwise(OpTable& table) {
   table.kernel<convert_cpu>("_contrib_gradientmultiplier", "copy_cpu");
   table.kernel<allclose_cpu>("_contrib_allclose", "allclose_cpu");
   table.kernel<convert_cpu>("IdentityAttachKLSparseReg", "copy_cpu");
+}
+
+void gradients_contrib_elementwise(OpTable& table) {
   table.kernel<backward_sparsity_cpu>("_backward_IdentityAttachKLSparseReg", "backward_sparsity_cpu");
 }
 

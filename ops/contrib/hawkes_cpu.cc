@@ -164,6 +164,9 @@ void backward_hawkes_cpu(const KernelArgs& args) {
 
 void kernels_hawkes(OpTable& table) {
   table.kernel<hawkes_cpu, hawkes_scratch>("_contrib_hawkesll", "hawkes_cpu");
+}
+
+void gradients_hawkes(OpTable& table) {
   table.kernel<backward_hawkes_cpu, backward_hawkes_scratch>("_backward_hawkesll", "backward_hawkes_cpu");
 }
 

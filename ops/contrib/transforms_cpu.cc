@@ -187,9 +187,12 @@ void khatri_rao_cpu(const KernelArgs& args) {
 void kernels_contrib_transforms(OpTable& table) {
   table.kernel<khatri_rao_cpu>("khatri_rao", "khatri_rao_cpu");
   table.kernel<count_sketch_cpu>("_contrib_count_sketch", "count_sketch_cpu");
-  table.kernel<backward_count_sketch_cpu>("_backward_count_sketch", "backward_count_sketch_cpu");
   table.kernel<fft_cpu, fft_scratch>("_contrib_fft", "fft_cpu");
   table.kernel<ifft_cpu, fft_scratch>("_contrib_ifft", "ifft_cpu");
+}
+
+void gradients_contrib_transforms(OpTable& table) {
+  table.kernel<backward_count_sketch_cpu>("_backward_count_sketch", "backward_count_sketch_cpu");
 }
 
 }  // namespace loomix::ops

@@ -428,22 +428,23 @@ void add(OpTable& table, const std::string& op) {
   kernel.template operator()<kDirect, DType::bfloat16>("convolution_bfloat16_dnnl");
 }
 
-template <class P>
-void add_passes(OpTable& table, const std::string& forward, const std::string& data,
-                const std::string& weight) {
-  add<P, Forward>(table, forward);
-  add<P, ToData>(table, data);
-  add<P, ToWeight>(table, weight);
-}
-
 }  // namespace
 
 void kernels_conv_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
-  const std::string of = "_backward_Convolution", v1 = of + "_v1", back = "_backward_Deconvolution";
-  add_passes<ConvolutionParams>(table, "Convolution", of + "_data", of + "_weight");
-  add_passes<ConvolutionV1Params>(table, "Convolution_v1", v1 + "_data", v1 + "_weight");
-  add_passes<DeconvolutionParams>(table, back + "_data", "Deconvolution", back + "_weight");
+  add<ConvolutionParams, Forward>(table, "Convolution");
+  add<ConvolutionV1Params, Forward>(table, "Convolution_v1");
+  add<DeconvolutionParams, ToData>(table, "Deconvolution");
+}
+
+void gradients_conv_dnnl(OpTable& table) {
+  if (!settings().dnnl) return;
+  add<ConvolutionParams, ToData>(table, "_backward_Convolution_data");
+  add<ConvolutionParams, ToWeight>(table, "_backward_Convolution_weight");
+  add<ConvolutionV1Params, ToData>(table, "_backward_Convolution_v1_data");
+  add<ConvolutionV1Params, ToWeight>(table, "_backward_Convolution_v1_weight");
+  add<DeconvolutionParams, Forward>(table, "_backward_Deconvolution_data");
+  add<DeconvolutionParams, ToWeight>(table, "_backward_Deconvolution_weight");
 }
 
 }  // namespace loomix::ops

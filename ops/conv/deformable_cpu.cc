@@ -259,21 +259,23 @@ void deformable_backward_cpu(const P& p, const KernelArgs& args) {
   });
 }
 
-template <class P>
-void add_deformable(OpTable& table, const std::string& name, const char* forward, const char* backward) {
-  table.kernel<deformable_cpu<P>, deformable_scratch<P>>("_contrib_" + name, forward);
-  table.kernel<deformable_backward_cpu<P>, deformable_backward_scratch<P>>("_backward__contrib_" + name,
-                                                                           backward);
-}
+using Plain = DeformableConvolutionParams;
+using Modulated = ModulatedDeformableConvolutionParams;
 
 }  // namespace
 
 void kernels_deformable(OpTable& table) {
-  add_deformable<DeformableConvolutionParams>(table, "DeformableConvolution", "deformable_cpu",
-                                              "deformable_backward_cpu");
-  add_deformable<ModulatedDeformableConvolutionParams>(table, "ModulatedDeformableConvolution",
-                                                       "modulated_deformable_cpu",
-                                                       "modulated_deformable_backward_cpu");
+  table.kernel<deformable_cpu<Plain>, deformable_scratch<Plain>>("_contrib_DeformableConvolution",
+                                                                 "deformable_cpu");
+  table.kernel<deformable_cpu<Modulated>, deformable_scratch<Modulated>>(
+      "_contrib_ModulatedDeformableConvolution", "modulated_deformable_cpu");
+}
+
+void gradients_deformable(OpTable& table) {
+  table.kernel<deformable_backward_cpu<Plain>, deformable_backward_scratch<Plain>>(
+      "_backward__contrib_DeformableConvolution", "deformable_backward_cpu");
+  table.kernel<deformable_backward_cpu<Modulated>, deformable_backward_scratch<Modulated>>(
+      "_backward__contrib_ModulatedDeformableConvolution", "modulated_deformable_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -32,11 +32,19 @@ void add_pass(OpTable& table, const std::string& op) {
   table.kernel<plain<P, pass, reference>>(op, "convolution_cpu");
 }
 
-// The three passes of a convolution of images, and the gradient of its bias.
-template <class P, uint32_t batched_forward, uint32_t batched_data>
-void add_passes(OpTable& table, const std::string& forward, const std::string& data, const std::string& of) {
-  add_pass<P, ConvPass::forward, ConvGemm, ConvColumns, conv_forward_cpu, batched_forward>(table, forward);
-  add_pass<P, ConvPass::data, ConvDataGemm, ConvDataColumns, conv_data_cpu, batched_data>(table, data);
+template <class P, uint32_t batched>
+void add_forward(OpTable& table, const std::string& op) {
+  add_pass<P, ConvPass::forward, ConvGemm, ConvColumns, conv_forward_cpu, batched>(table, op);
+}
+
+template <class P, uint32_t batched>
+void add_data(OpTable& table, const std::string& op) {
+  add_pass<P, ConvPass::data, ConvDataGemm, ConvDataColumns, conv_data_cpu, batched>(table, op);
+}
+
+// The gradients of weight and bias.
+template <class P>
+void add_weight(OpTable& table, const std::string& of) {
   add_pass<P, ConvPass::weight, ConvWeightGemm, ConvWeightColumns, conv_weight_cpu, 0b011>(table,
                                                                                            of + "_weight");
   table.kernel<plain_bias<P>>(of + "_bias", "convolution_bias_cpu");
@@ -46,10 +54,19 @@ void add_passes(OpTable& table, const std::string& forward, const std::string& d
 
 void kernels_conv_cpu(OpTable& table) {
   kernels_conv_dnnl(table);
-  const std::string of = "_backward_Convolution", v1 = of + "_v1", back = "_backward_Deconvolution";
-  add_passes<ConvolutionParams, 0b001, 0b101>(table, "Convolution", of + "_data", of);
-  add_passes<ConvolutionV1Params, 0b001, 0b101>(table, "Convolution_v1", v1 + "_data", v1);
-  add_passes<DeconvolutionParams, 0b101, 0b001>(table, back + "_data", "Deconvolution", back);
+  add_forward<ConvolutionParams, 0b001>(table, "Convolution");
+  add_forward<ConvolutionV1Params, 0b001>(table, "Convolution_v1");
+  add_data<DeconvolutionParams, 0b001>(table, "Deconvolution");
+}
+
+void gradients_conv_cpu(OpTable& table) {
+  gradients_conv_dnnl(table);
+  add_data<ConvolutionParams, 0b101>(table, "_backward_Convolution_data");
+  add_data<ConvolutionV1Params, 0b101>(table, "_backward_Convolution_v1_data");
+  add_forward<DeconvolutionParams, 0b101>(table, "_backward_Deconvolution_data");
+  add_weight<ConvolutionParams>(table, "_backward_Convolution");
+  add_weight<ConvolutionV1Params>(table, "_backward_Convolution_v1");
+  add_weight<DeconvolutionParams>(table, "_backward_Deconvolution");
 }
 
 }  // namespace loomix::ops

@@ -4,5 +4,6 @@
 namespace loomix::ops {
 
 void kernels_conv_dnnl(OpTable&) {}
+void gradients_conv_dnnl(OpTable&) {}
 
 }  // namespace loomix::ops

@@ -287,11 +287,14 @@ void bipartite_matching_cpu(const BipartiteMatchingParams& p, const KernelArgs& 
 void kernels_box(OpTable& table) {
   table.kernel<box_iou_cpu>("_contrib_box_iou", "box_iou_cpu");
   table.kernel<box_nms_cpu, box_nms_scratch>("_contrib_box_nms", "box_nms_cpu");
-  table.kernel<box_nms_backward_cpu>("_backward__contrib_box_nms", "box_nms_backward_cpu");
   table.kernel<box_encode_cpu>("_contrib_box_encode", "box_encode_cpu");
   table.kernel<box_decode_cpu>("_contrib_box_decode", "box_decode_cpu");
   table.kernel<bipartite_matching_cpu, bipartite_matching_scratch>("_contrib_bipartite_matching",
                                                                    "bipartite_matching_cpu");
+}
+
+void gradients_box(OpTable& table) {
+  table.kernel<box_nms_backward_cpu>("_backward__contrib_box_nms", "box_nms_backward_cpu");
 }
 
 }  // namespace loomix::ops

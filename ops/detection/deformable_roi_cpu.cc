@@ -204,6 +204,9 @@ void deformable_psroi_pooling_backward_cpu(const DeformablePSROIPoolingParams& p
 void kernels_deformable_roi(OpTable& table) {
   table.kernel<deformable_psroi_pooling_cpu>("_contrib_DeformablePSROIPooling",
                                              "deformable_psroi_pooling_cpu");
+}
+
+void gradients_deformable_roi(OpTable& table) {
   table.kernel<deformable_psroi_pooling_backward_cpu, deformable_psroi_pooling_backward_scratch>(
       "_backward__contrib_DeformablePSROIPooling", "deformable_psroi_pooling_backward_cpu");
 }

@@ -462,14 +462,17 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
 
 void kernels_roi(OpTable& table) {
   table.kernel<roi_pooling_cpu>("ROIPooling", "roi_pooling_cpu");
-  table.kernel<roi_pooling_backward_cpu, plane_scratch>("_backward_ROIPooling", "roi_pooling_backward_cpu");
   table.kernel<align_cpu<ROIAlignParams>>("_contrib_ROIAlign", "roi_align_cpu");
+  table.kernel<align_cpu<RROIAlignParams>>("_contrib_RROIAlign", "rroi_align_cpu");
+  table.kernel<psroi_pooling_cpu>("_contrib_PSROIPooling", "psroi_pooling_cpu");
+}
+
+void gradients_roi(OpTable& table) {
+  table.kernel<roi_pooling_backward_cpu, plane_scratch>("_backward_ROIPooling", "roi_pooling_backward_cpu");
   table.kernel<align_backward_cpu<ROIAlignParams>, plane_scratch>("_backward__contrib_ROIAlign",
                                                                   "roi_align_backward_cpu");
-  table.kernel<align_cpu<RROIAlignParams>>("_contrib_RROIAlign", "rroi_align_cpu");
   table.kernel<align_backward_cpu<RROIAlignParams>, plane_scratch>("_backward__contrib_RROIAlign",
                                                                    "rroi_align_backward_cpu");
-  table.kernel<psroi_pooling_cpu>("_contrib_PSROIPooling", "psroi_pooling_cpu");
   table.kernel<psroi_pooling_backward_cpu, plane_scratch>("_backward__contrib_PSROIPooling",
                                                           "psroi_pooling_backward_cpu");
 }

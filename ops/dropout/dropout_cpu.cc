@@ -58,8 +58,9 @@ void dropout_backward_cpu(const KernelArgs& args) { multiply(args.in[0], args.in
 
 }  // namespace
 
-void kernels_dropout(OpTable& table) {
-  table.kernel<dropout_cpu>("Dropout", "dropout_cpu");
+void kernels_dropout(OpTable& table) { table.kernel<dropout_cpu>("Dropout", "dropout_cpu"); }
+
+void gradients_dropout(OpTable& table) {
   table.kernel<dropout_backward_cpu>("_backward_Dropout", "dropout_backward_cpu");
 }
 

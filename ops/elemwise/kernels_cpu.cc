@@ -78,9 +78,12 @@ void kernels_elemwise_cpu(OpTable& table) {
   table.kernel<amp_multicast_cpu>("amp_multicast", "amp_multicast_cpu");
   for (const char* op : {"_copy", "BlockGrad", "make_loss", "MakeLoss", "_identity_with_attr_like_rhs"})
     table.kernel<convert_cpu>(op, "copy_cpu");
-  table.kernel<backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu");
   table.kernel<fill_cpu<0>>("zeros_like", "fill_cpu");
   table.kernel<fill_cpu<1>>("ones_like", "fill_cpu");
+}
+
+void gradients_elemwise_cpu(OpTable& table) {
+  table.kernel<backward_make_loss_cpu>("_backward_MakeLoss", "make_loss_cpu");
 }
 
 }  // namespace loomix::ops

@@ -73,6 +73,9 @@ void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
 
 void kernels_boolean_mask(OpTable& table) {
   table.kernel<boolean_mask_cpu>("_contrib_boolean_mask", "boolean_mask_cpu");
+}
+
+void gradients_boolean_mask(OpTable& table) {
   table.kernel<backward_boolean_mask_cpu>("_backward_contrib_boolean_mask", "backward_boolean_mask_cpu");
 }
 

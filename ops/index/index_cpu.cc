@@ -270,21 +270,24 @@ size_t index_scratch(const KernelSpec& spec) {
 
 void kernels_index(OpTable& table) {
   table.kernel<take_cpu, index_scratch<1>>("take", "take_cpu");
-  table.kernel<backward_take_cpu, index_scratch<1>>("_backward_take", "backward_take_cpu");
   table.kernel<embedding_cpu, index_scratch<0>>("Embedding", "embedding_cpu");
-  table.kernel<backward_embedding_cpu, index_scratch<1>>("_backward_Embedding", "backward_embedding_cpu");
   table.kernel<one_hot_cpu, index_scratch<0>>("one_hot", "one_hot_cpu");
   table.kernel<onehot_encode_cpu, index_scratch<0>>("_onehot_encode", "one_hot_cpu");
   table.kernel<pick_cpu, index_scratch<1>>("pick", "pick_cpu");
-  table.kernel<backward_pick_cpu, index_scratch<1>>("_backward_pick", "backward_pick_cpu");
   table.kernel<batch_take_cpu, index_scratch<1>>("batch_take", "batch_take_cpu");
-  table.kernel<backward_batch_take_cpu, index_scratch<1>>("_backward_batch_take", "backward_batch_take_cpu");
   table.kernel<gather_nd_cpu, index_scratch<1>>("gather_nd", "gather_nd_cpu");
-  table.kernel<backward_gather_nd_cpu, index_scratch<1>>("_backward_gather_nd", "backward_gather_nd_cpu");
   table.kernel<scatter_nd_cpu, index_scratch<1>>("scatter_nd", "scatter_nd_cpu");
   table.kernel<scatter_set_nd_cpu, index_scratch<2>>("_scatter_set_nd", "scatter_set_nd_cpu");
   table.kernel<ravel_multi_index_cpu>("_ravel_multi_index", "ravel_multi_index_cpu");
   table.kernel<unravel_index_cpu>("_unravel_index", "unravel_index_cpu");
+}
+
+void gradients_index(OpTable& table) {
+  table.kernel<backward_take_cpu, index_scratch<1>>("_backward_take", "backward_take_cpu");
+  table.kernel<backward_embedding_cpu, index_scratch<1>>("_backward_Embedding", "backward_embedding_cpu");
+  table.kernel<backward_pick_cpu, index_scratch<1>>("_backward_pick", "backward_pick_cpu");
+  table.kernel<backward_batch_take_cpu, index_scratch<1>>("_backward_batch_take", "backward_batch_take_cpu");
+  table.kernel<backward_gather_nd_cpu, index_scratch<1>>("_backward_gather_nd", "backward_gather_nd_cpu");
 }
 
 }  // namespace loomix::ops

@@ -50,6 +50,9 @@ void kernels_linear_cpu(OpTable& table) {
     add_rearranged<P, batched, sums_rows>(table, op, "matmul_halves");
     table.kernel<product_kernel<P, product_of, matmul_reference>>(op, "matmul_cpu");
   });
+}
+
+void gradients_linear_cpu(OpTable& table) {
   table.kernel<fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu");
 }
 

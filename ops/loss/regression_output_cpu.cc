@@ -65,6 +65,9 @@ void kernels_regression_output(OpTable& table) {
   for (const char* op : {"LinearRegressionOutput", "MAERegressionOutput", "SVMOutput"})
     table.kernel<convert_cpu>(op, "copy_cpu");
   table.kernel<unary_cpu<unary_code<fn::Sigmoid>>>("LogisticRegressionOutput", "unary_cpu");
+}
+
+void gradients_regression_output(OpTable& table) {
   for (const char* op : {"_backward_LinearRegressionOutput", "_backward_LogisticRegressionOutput"})
     table.kernel<regression_output_backward_cpu<Regression::distance>>(op, "regression_output_backward_cpu");
   table.kernel<regression_output_backward_cpu<Regression::sign>>("_backward_MAERegressionOutput",

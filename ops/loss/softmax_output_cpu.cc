@@ -121,8 +121,11 @@ void softmax_cross_entropy_backward_cpu(const NoParams&, const KernelArgs& args)
 
 void kernels_softmax_output(OpTable& table) {
   table.kernel<softmax_output_cpu>("SoftmaxOutput", "softmax_output_cpu");
-  table.kernel<softmax_output_backward_cpu>("_backward_SoftmaxOutput", "softmax_output_backward_cpu");
   table.kernel<softmax_cross_entropy_cpu>("softmax_cross_entropy", "softmax_cross_entropy_cpu");
+}
+
+void gradients_softmax_output(OpTable& table) {
+  table.kernel<softmax_output_backward_cpu>("_backward_SoftmaxOutput", "softmax_output_backward_cpu");
   table.kernel<softmax_cross_entropy_backward_cpu>("_backward_softmax_cross_entropy",
                                                    "softmax_cross_entropy_backward_cpu");
 }

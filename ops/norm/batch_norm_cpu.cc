@@ -253,22 +253,24 @@ void add_batch_norm_backward(OpTable& table, const std::string& name) {
     table.kernel<batch_norm_backward<P>>("_backward_" + name + ending, "batch_norm_backward_cpu");
 }
 
-template <class P>
-void add_batch_norm(OpTable& table, const std::string& name, const std::string& base) {
-  table.kernel<batch_norm<P>>(name, "batch_norm_cpu");
-  table.kernel<batch_norm_again<P>>("_" + base + "_again", "batch_norm_again_cpu");
-  add_batch_norm_backward<P>(table, base);
-}
-
 }  // namespace
 
 void kernels_batch_norm(OpTable& table) {
-  add_batch_norm<BatchNormParams>(table, "BatchNorm", "BatchNorm");
-  add_batch_norm<BatchNormV1Params>(table, "BatchNorm_v1", "BatchNorm_v1");
-  add_batch_norm<SyncBatchNormParams>(table, "_contrib_SyncBatchNorm", "SyncBatchNorm");
+  table.kernel<batch_norm<BatchNormParams>>("BatchNorm", "batch_norm_cpu");
+  table.kernel<batch_norm<BatchNormV1Params>>("BatchNorm_v1", "batch_norm_cpu");
+  table.kernel<batch_norm<SyncBatchNormParams>>("_contrib_SyncBatchNorm", "batch_norm_cpu");
   table.kernel<batch_norm_relu>("_contrib_BatchNormWithReLU", "batch_norm_relu_cpu");
-  table.kernel<batch_norm_relu_again>("_BatchNormWithReLU_again", "batch_norm_relu_again_cpu");
+}
+
+void gradients_batch_norm(OpTable& table) {
+  add_batch_norm_backward<BatchNormParams>(table, "BatchNorm");
+  add_batch_norm_backward<BatchNormV1Params>(table, "BatchNorm_v1");
+  add_batch_norm_backward<SyncBatchNormParams>(table, "SyncBatchNorm");
   add_batch_norm_backward<BatchNormReluParams>(table, "BatchNormWithReLU");
+  table.kernel<batch_norm_again<BatchNormParams>>("_BatchNorm_again", "batch_norm_again_cpu");
+  table.kernel<batch_norm_again<BatchNormV1Params>>("_BatchNorm_v1_again", "batch_norm_again_cpu");
+  table.kernel<batch_norm_again<SyncBatchNormParams>>("_SyncBatchNorm_again", "batch_norm_again_cpu");
+  table.kernel<batch_norm_relu_again>("_BatchNormWithReLU_again", "batch_norm_relu_again_cpu");
 }
 
 }  // namespace loomix::ops

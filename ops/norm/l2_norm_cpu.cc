@@ -275,8 +275,11 @@ void backward_lrn_cpu(const LRNParams& p, const KernelArgs& args) {
 
 void kernels_l2_norm(OpTable& table) {
   table.kernel<l2_normalization_cpu>("L2Normalization", "l2_normalization_cpu");
-  table.kernel<backward_l2_normalization_cpu>("_backward_L2Normalization", "backward_l2_normalization_cpu");
   table.kernel<lrn_cpu>("LRN", "lrn_cpu");
+}
+
+void gradients_l2_norm(OpTable& table) {
+  table.kernel<backward_l2_normalization_cpu>("_backward_L2Normalization", "backward_l2_normalization_cpu");
   table.kernel<backward_lrn_cpu, backward_lrn_scratch>("_backward_LRN", "backward_lrn_cpu");
 }
 

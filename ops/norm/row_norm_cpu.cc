@@ -201,18 +201,19 @@ void row_norm_backward_cpu(const P& p, const KernelArgs& args) {
   row_norm_backward(norm_rows(p, args.in[1].shape), args);
 }
 
-template <class P>
-void add_row_norm(OpTable& table, const std::string& name) {
-  table.kernel<row_norm_cpu<P>>(name, "row_norm_cpu");
-  table.kernel<row_norm_backward_cpu<P>>("_backward_" + name, "row_norm_backward_cpu");
-}
-
 }  // namespace
 
 void kernels_row_norm(OpTable& table) {
-  add_row_norm<LayerNormParams>(table, "LayerNorm");
-  add_row_norm<InstanceNormParams>(table, "InstanceNorm");
-  add_row_norm<GroupNormParams>(table, "GroupNorm");
+  table.kernel<row_norm_cpu<LayerNormParams>>("LayerNorm", "row_norm_cpu");
+  table.kernel<row_norm_cpu<InstanceNormParams>>("InstanceNorm", "row_norm_cpu");
+  table.kernel<row_norm_cpu<GroupNormParams>>("GroupNorm", "row_norm_cpu");
+}
+
+void gradients_row_norm(OpTable& table) {
+  constexpr const char* kName = "row_norm_backward_cpu";
+  table.kernel<row_norm_backward_cpu<LayerNormParams>>("_backward_LayerNorm", kName);
+  table.kernel<row_norm_backward_cpu<InstanceNormParams>>("_backward_InstanceNorm", kName);
+  table.kernel<row_norm_backward_cpu<GroupNormParams>>("_backward_GroupNorm", kName);
 }
 
 }  // namespace loomix::ops

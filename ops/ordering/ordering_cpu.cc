@@ -164,6 +164,9 @@ void kernels_ordering(OpTable& table) {
   table.kernel<sort_cpu, sort_scratch>("sort", "sort_cpu");
   table.kernel<argsort_cpu, argsort_scratch>("argsort", "argsort_cpu");
   table.kernel<topk_cpu, topk_scratch>("topk", "topk_cpu");
+}
+
+void gradients_ordering(OpTable& table) {
   table.kernel<backward_order_cpu>("_backward_order", "backward_order_cpu");
 }
 

@@ -4,5 +4,6 @@
 namespace loomix::ops {
 
 void kernels_pool_dnnl(OpTable&) {}
+void gradients_pool_dnnl(OpTable&) {}
 
 }  // namespace loomix::ops

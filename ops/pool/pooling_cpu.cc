@@ -335,14 +335,18 @@ void pooling_mean_backward_cpu(const PoolingParams& p, const KernelArgs& args) {
 void kernels_pool(OpTable& table) {
   using P = PoolingParams;
   add_rearranged<P, 0b001>(table, "Pooling", "pooling_rearranged");
+  table.kernel<pooling_cpu>("Pooling", "pooling_cpu");
+  table.kernel<run_forward<PoolingV1Params>>("Pooling_v1", "pooling_v1_cpu");
+}
+
+void gradients_pool(OpTable& table) {
+  using P = PoolingParams;
   add_rearranged<P, 0b111, false, 0b010>(table, "_backward_Pooling_max", "pooling_max_backward_rearranged");
   add_rearranged<P, 0b11>(table, "_backward_Pooling_mean", "pooling_mean_backward_rearranged");
   add_rearranged<P, 0b111>(table, "_backward_Pooling_norm", "pooling_norm_backward_rearranged");
-  table.kernel<pooling_cpu>("Pooling", "pooling_cpu");
   table.kernel<pooling_max_backward_cpu>("_backward_Pooling_max", "pooling_max_backward_cpu");
   table.kernel<pooling_mean_backward_cpu>("_backward_Pooling_mean", "pooling_mean_backward_cpu");
   table.kernel<pooling_norm_backward_cpu>("_backward_Pooling_norm", "pooling_norm_backward_cpu");
-  table.kernel<run_forward<PoolingV1Params>>("Pooling_v1", "pooling_v1_cpu");
   table.kernel<run_max_backward<PoolingV1Params>>("_backward_Pooling_v1_max", "pooling_v1_max_backward_cpu");
   table.kernel<run_mean_backward<PoolingV1Params>>("_backward_Pooling_v1_mean",
                                                    "pooling_v1_mean_backward_cpu");

@@ -149,6 +149,9 @@ void pooling_max2_backward_simd(const PoolingParams& p, const KernelArgs& args) 
 
 void kernels_pool_max(OpTable& table) {
   table.prepared_kernel<PoolingParams, PoolingMax, pooling_max_support>("Pooling", "pooling_max_simd");
+}
+
+void gradients_pool_max(OpTable& table) {
   table.kernel<pooling_max2_backward_simd, pooling_max2_backward_support>("_backward_Pooling_max",
                                                                           "pooling_max2_backward_simd");
 }

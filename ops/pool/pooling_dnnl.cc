@@ -207,6 +207,11 @@ void kernels_pool_dnnl(OpTable& table) {
   if (!settings().dnnl) return;
   using P = PoolingParams;
   table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl");
+}
+
+void gradients_pool_dnnl(OpTable& table) {
+  if (!settings().dnnl) return;
+  using P = PoolingParams;
   table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>("_backward_Pooling_mean",
                                                                         "pooling_mean_backward_dnnl");
 }

@@ -145,22 +145,25 @@ void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
   });
 }
 
-template <class... D>
-void add_all(OpTable& table) {
-  const auto add = [&]<class P>(Type<P>) {
-    const std::string name = P::name;
-    table.kernel<pdf_cpu<P>>("_random_pdf_" + name, "pdf_cpu");
-    table.kernel<backward_pdf_cpu<P>>("_backward_random_pdf_" + name, "backward_pdf_cpu");
-  };
-  (add(Type<D>{}), ...);
+template <class Add>
+void each_density(Add&& add) {
+  const auto all = [&]<class... P>(Type<P>... densities) { (add(densities), ...); };
+  all(Type<UniformPdf>{}, Type<NormalPdf>{}, Type<GammaPdf>{}, Type<ExponentialPdf>{}, Type<PoissonPdf>{},
+      Type<NegativeBinomialPdf>{}, Type<GeneralizedNegativeBinomialPdf>{});
 }
 
 }  // namespace
 
 void kernels_pdf_cpu(OpTable& table) {
-  add_all<UniformPdf, NormalPdf, GammaPdf, ExponentialPdf, PoissonPdf, NegativeBinomialPdf,
-          GeneralizedNegativeBinomialPdf>(table);
+  each_density(
+      [&]<class P>(Type<P>) { table.kernel<pdf_cpu<P>>(std::string("_random_pdf_") + P::name, "pdf_cpu"); });
   table.kernel<pdf_dirichlet_cpu>("_random_pdf_dirichlet", "pdf_dirichlet_cpu");
+}
+
+void gradients_pdf_cpu(OpTable& table) {
+  each_density([&]<class P>(Type<P>) {
+    table.kernel<backward_pdf_cpu<P>>(std::string("_backward_random_pdf_") + P::name, "backward_pdf_cpu");
+  });
   table.kernel<backward_pdf_dirichlet_cpu>("_backward_random_pdf_dirichlet", "backward_pdf_dirichlet_cpu");
 }
 

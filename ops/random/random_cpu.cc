@@ -205,8 +205,11 @@ void kernels_random(OpTable& table) {
   distribution<GeneralizedNegativeBinomial>(table);
   table.kernel<randint_cpu>("_random_randint", "randint_cpu");
   table.kernel<multinomial_cpu, multinomial_scratch>("_sample_multinomial", "multinomial_cpu");
-  table.kernel<backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu");
   table.kernel<shuffle_cpu, shuffle_scratch>("_shuffle", "shuffle_cpu");
+}
+
+void gradients_random(OpTable& table) {
+  table.kernel<backward_multinomial_cpu>("_backward_sample_multinomial", "backward_multinomial_cpu");
 }
 
 }  // namespace loomix::ops

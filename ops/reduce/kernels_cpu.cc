@@ -78,9 +78,6 @@ void kernels_reduce_cpu(OpTable& table) {
   std::apply([&](const auto&... op) { (add_reduction(table, op), ...); }, kReductions);
   table.kernel<moments_cpu, scratch<MomentsParams>>("moments", "moments_cpu");
   table.kernel<histogram_cpu>("_histogram", "histogram_cpu");
-  table.kernel<backward_sum_cpu>("_backward_sum", "broadcast_copy_cpu");
-  table.kernel<backward_mean_cpu>("_backward_mean", "backward_mean_cpu");
-  table.kernel<backward_square_sum_cpu>("_backward_square_sum", "backward_square_sum_cpu");
   table.kernel<norm_cpu, scratch<NormParams>>("norm", "reduce_cpu");
   table.kernel<argmax_cpu>("argmax", "argmax_cpu");
   table.kernel<argmin_cpu>("argmin", "argmin_cpu");
@@ -89,6 +86,12 @@ void kernels_reduce_cpu(OpTable& table) {
     table.kernel<broadcast_copy_cpu>(op, "broadcast_copy_cpu");
   table.kernel<reduce_to_like_cpu, reduce_to_like_scratch>("_broadcast_reduce_to_like", "reduce_cpu");
   table.kernel<cumsum_cpu>("_np_cumsum", "cumsum_cpu");
+}
+
+void gradients_reduce_cpu(OpTable& table) {
+  table.kernel<backward_sum_cpu>("_backward_sum", "broadcast_copy_cpu");
+  table.kernel<backward_mean_cpu>("_backward_mean", "backward_mean_cpu");
+  table.kernel<backward_square_sum_cpu>("_backward_square_sum", "backward_square_sum_cpu");
   table.kernel<backward_cumsum_cpu>("_backward_np_cumsum", "backward_cumsum_cpu");
 }
 

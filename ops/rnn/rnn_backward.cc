@@ -299,7 +299,7 @@ size_t rnn_backward_scratch(const RnnParams& p, const KernelSpec& spec) {
 
 }  // namespace
 
-void kernels_rnn_backward(OpTable& table) {
+void gradients_rnn(OpTable& table) {
   table.kernel<rnn_backward_cpu, rnn_backward_scratch>("_backward_RNN", "rnn_backward_cpu");
 }
 

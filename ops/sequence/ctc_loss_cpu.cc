@@ -265,6 +265,9 @@ void backward_ctc_loss_cpu(const KernelArgs& args) {
 
 void kernels_ctc_loss(OpTable& table) {
   table.kernel<ctc_loss_cpu, ctc_loss_scratch>("CTCLoss", "ctc_loss_cpu");
+}
+
+void gradients_ctc_loss(OpTable& table) {
   table.kernel<backward_ctc_loss_cpu>("_backward_CTCLoss", "backward_ctc_loss_cpu");
 }
 

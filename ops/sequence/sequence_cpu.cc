@@ -127,9 +127,12 @@ void sequence_mask_cpu(const SequenceMaskParams& p, const KernelArgs& args) {
 
 void kernels_sequence(OpTable& table) {
   table.kernel<sequence_last_cpu>("SequenceLast", "sequence_last_cpu");
-  table.kernel<backward_sequence_last_cpu>("_backward_SequenceLast", "backward_sequence_last_cpu");
   table.kernel<sequence_reverse_cpu>("SequenceReverse", "sequence_reverse_cpu");
   table.kernel<sequence_mask_cpu>("SequenceMask", "sequence_mask_cpu");
+}
+
+void gradients_sequence(OpTable& table) {
+  table.kernel<backward_sequence_last_cpu>("_backward_SequenceLast", "backward_sequence_last_cpu");
 }
 
 }  // namespace loomix::ops

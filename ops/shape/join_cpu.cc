@@ -102,10 +102,13 @@ void split_v2_cpu(const SplitV2Params& p, const KernelArgs& args) {
 void kernels_shape_join(OpTable& table) {
   table.kernel<concat_cpu>("Concat", "concat_cpu");
   table.kernel<concat_cpu>("_rnn_param_concat", "concat_cpu");
-  table.kernel<backward_concat_cpu>("_backward_concat", "split_cpu");
   table.kernel<stack_cpu>("stack", "concat_cpu");
   table.kernel<split_cpu>("SliceChannel", "split_cpu");
   table.kernel<split_v2_cpu>("_split_v2", "split_cpu");
+}
+
+void gradients_shape_join(OpTable& table) {
+  table.kernel<backward_concat_cpu>("_backward_concat", "split_cpu");
 }
 
 }  // namespace loomix::ops

@@ -359,17 +359,20 @@ void kernels_shape_move(OpTable& table) {
   table.kernel<swap_axis_cpu>("SwapAxis", "permute_cpu");
   table.kernel<reverse_cpu>("reverse", "reverse_cpu");
   table.kernel<tile_cpu>("tile", "tile_cpu");
-  table.kernel<backward_tile_cpu, backward_tile_scratch>("_backward_tile", "reduce_cpu");
   table.kernel<repeat_cpu>("repeat", "repeat_cpu");
-  table.kernel<backward_repeat_cpu, backward_repeat_scratch>("_backward_repeat", "reduce_cpu");
   table.kernel<pad_cpu>("Pad", "pad_cpu");
-  table.kernel<backward_pad_cpu>("_backward_pad", "pad_cpu");
   table.kernel<depth_to_space_cpu>("depth_to_space", "permute_cpu");
   table.kernel<space_to_depth_cpu>("space_to_depth", "permute_cpu");
   table.kernel<diag_cpu>("diag", "diag_cpu");
-  table.kernel<backward_diag_cpu>("_backward_diag", "diag_cpu");
   table.kernel<shape_array_cpu>("shape_array", "shape_array_cpu");
   table.kernel<size_array_cpu>("size_array", "size_array_cpu");
+}
+
+void gradients_shape_move(OpTable& table) {
+  table.kernel<backward_tile_cpu, backward_tile_scratch>("_backward_tile", "reduce_cpu");
+  table.kernel<backward_repeat_cpu, backward_repeat_scratch>("_backward_repeat", "reduce_cpu");
+  table.kernel<backward_pad_cpu>("_backward_pad", "pad_cpu");
+  table.kernel<backward_diag_cpu>("_backward_diag", "diag_cpu");
 }
 
 }  // namespace loomix::ops

@@ -117,13 +117,16 @@ void slice_assign_scalar_cpu(const SliceAssignScalarParams& p, const KernelArgs&
 
 void kernels_shape_slice(OpTable& table) {
   table.kernel<slice_cpu<SliceParams>>("slice", "slice_cpu");
-  table.kernel<backward_slice_cpu<SliceParams>>("_backward_slice", "scatter_cpu");
   table.kernel<slice_cpu<SliceAxisParams>>("slice_axis", "slice_cpu");
-  table.kernel<backward_slice_cpu<SliceAxisParams>>("_backward_slice_axis", "scatter_cpu");
   table.kernel<slice_like_cpu>("slice_like", "slice_cpu");
-  table.kernel<backward_slice_like_cpu>("_backward_slice_like", "scatter_cpu");
   table.kernel<slice_assign_cpu>("_slice_assign", "slice_assign_cpu");
   table.kernel<slice_assign_scalar_cpu>("_slice_assign_scalar", "slice_assign_cpu");
+}
+
+void gradients_shape_slice(OpTable& table) {
+  table.kernel<backward_slice_cpu<SliceParams>>("_backward_slice", "scatter_cpu");
+  table.kernel<backward_slice_cpu<SliceAxisParams>>("_backward_slice_axis", "scatter_cpu");
+  table.kernel<backward_slice_like_cpu>("_backward_slice_like", "scatter_cpu");
 }
 
 }  // namespace loomix::ops

@@ -238,9 +238,12 @@ Support softmax_simd_support(const SoftmaxParams& p, const KernelSpec& spec) {
 
 template <SoftmaxKind kind>
 void add_kind(OpTable& table, const char* name) {
-  const std::string backward = std::string("_backward_") + name;
   table.kernel<softmax_simd<kind>, softmax_simd_support>(name, "softmax_simd");
   table.kernel<softmax_cpu<kind>>(name, "softmax_cpu");
+}
+
+template <SoftmaxKind kind>
+void add_gradients(OpTable& table, const std::string& backward) {
   table.kernel<softmax_backward_simd<kind>, softmax_simd_support>(backward, "softmax_backward_simd");
   table.kernel<softmax_backward_cpu<kind>>(backward, "softmax_backward_cpu");
   table.kernel<softmax_twice_grad_cpu<kind>>(backward + "_grad", "softmax_twice_grad_cpu");
@@ -254,6 +257,12 @@ void kernels_softmax(OpTable& table) {
   add_kind<SoftmaxKind::softmin>(table, "softmin");
   add_kind<SoftmaxKind::log_softmax>(table, "log_softmax");
   table.kernel<softmax_activation_cpu>("SoftmaxActivation", "softmax_activation_cpu");
+}
+
+void gradients_softmax(OpTable& table) {
+  add_gradients<SoftmaxKind::softmax>(table, "_backward_softmax");
+  add_gradients<SoftmaxKind::softmin>(table, "_backward_softmin");
+  add_gradients<SoftmaxKind::log_softmax>(table, "_backward_log_softmax");
   table.kernel<softmax_activation_backward_cpu>("_backward_SoftmaxActivation",
                                                 "softmax_activation_backward_cpu");
 }

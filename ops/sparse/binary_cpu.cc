@@ -279,12 +279,15 @@ void kernels_sparse_binary(OpTable& table) {
   add_sum<fn::Add>(table, "_grad_add");
   add_product<fn::Mul>(table, "elemwise_mul");
   add_product<fn::Mul>(table, "broadcast_mul");
-  add_product<fn::BackwardSquare>(table, "_backward_square");
-  add_product<fn::BackwardAbs>(table, "_backward_abs");
-  add_product<fn::BackwardRelu>(table, "_backward_relu");
   add_sparse<scaled_csr<binary_code<fn::Mul>>, scales>(table, "broadcast_mul", "scale_csr_cpu");
   add_sparse<scaled_csr<binary_code<fn::Div>>, scales>(table, "broadcast_div", "scale_csr_cpu");
   add_sparse<add_rows, adds_rows>(table, "add_n", "add_rows_cpu");
+}
+
+void gradients_sparse_binary(OpTable& table) {
+  add_product<fn::BackwardSquare>(table, "_backward_square");
+  add_product<fn::BackwardAbs>(table, "_backward_abs");
+  add_product<fn::BackwardRelu>(table, "_backward_relu");
 }
 
 }  // namespace loomix::ops

@@ -313,6 +313,9 @@ Support dots_csr_back(const DotParams& p, const KernelSpec& spec) {
 void kernels_sparse_dot(OpTable& table) {
   add_sparse<csr_dot, csr_dots>(table, "dot", "csr_dot_cpu");
   add_sparse<dot_csr, dots_csr>(table, "dot", "dot_csr_cpu");
+}
+
+void gradients_sparse_dot(OpTable& table) {
   add_sparse<csr_dot_back, csr_dots_back>(table, "_backward_dot_rhs", "csr_dot_back_cpu");
   add_sparse<dot_csr_back, dots_csr_back>(table, "_backward_dot_lhs", "dot_csr_back_cpu");
 }

@@ -98,6 +98,9 @@ void kernels_sparse_embedding(OpTable& table) {
   add_sparse<embedding_rows, embeds_rows>(table, "Embedding", "embedding_rows_cpu");
   table.kernel<embedding_cpu, index_scratch<0>>("_contrib_SparseEmbedding", "embedding_cpu");
   add_sparse<embedding_rows, embeds_rows>(table, "_contrib_SparseEmbedding", "embedding_rows_cpu");
+}
+
+void gradients_sparse_embedding(OpTable& table) {
   add_sparse<embedding_gradient, gives_rows>(table, "_backward_SparseEmbedding", "embedding_gradient_cpu");
   table.kernel<backward_embedding_cpu, index_scratch<1>>("_backward_SparseEmbedding",
                                                          "backward_embedding_cpu");

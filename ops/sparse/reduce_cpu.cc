@@ -176,6 +176,9 @@ void kernels_sparse_reduce(OpTable& table) {
   add_sparse<sum_csr<true>, takes_csr>(table, "mean", "mean_csr_cpu");
   add_sparse<norm_stored, takes_norm>(table, "norm", "norm_stored_cpu");
   add_sparse<square_sum_rows, takes_squares>(table, "_square_sum", "square_sum_rows_cpu");
+}
+
+void gradients_sparse_reduce(OpTable& table) {
   add_sparse<square_sum_gradient, takes_square_gradient>(table, "_backward_square_sum",
                                                          "square_sum_gradient_cpu");
 }

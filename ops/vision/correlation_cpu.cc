@@ -196,6 +196,9 @@ void correlation_backward_cpu(const CorrelationParams& p, const KernelArgs& args
 
 void kernels_correlation(OpTable& table) {
   table.kernel<correlation_cpu, correlation_scratch>("Correlation", "correlation_cpu");
+}
+
+void gradients_correlation(OpTable& table) {
   table.kernel<correlation_backward_cpu, correlation_backward_scratch>("_backward_Correlation",
                                                                        "correlation_backward_cpu");
 }

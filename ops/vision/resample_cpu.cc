@@ -202,10 +202,13 @@ void adaptive_pool_backward_cpu(const KernelArgs& args) {
 void kernels_resample(OpTable& table) {
   table.kernel<bilinear_resize_cpu, bilinear_resize_scratch>("_contrib_BilinearResize2D",
                                                              "bilinear_resize_cpu");
-  table.kernel<bilinear_resize_backward_cpu, bilinear_resize_scratch>("_backward__contrib_BilinearResize2D",
-                                                                      "bilinear_resize_backward_cpu");
   table.kernel<adaptive_pool_cpu, adaptive_pool_scratch>("_contrib_AdaptiveAvgPooling2D",
                                                          "adaptive_pool_cpu");
+}
+
+void gradients_resample(OpTable& table) {
+  table.kernel<bilinear_resize_backward_cpu, bilinear_resize_scratch>("_backward__contrib_BilinearResize2D",
+                                                                      "bilinear_resize_backward_cpu");
   table.kernel<adaptive_pool_backward_cpu, adaptive_pool_scratch>("_backward__contrib_AdaptiveAvgPooling2D",
                                                                   "adaptive_pool_backward_cpu");
 }

@@ -226,12 +226,15 @@ void grid_generator_backward_cpu(const GridGeneratorParams& p, const KernelArgs&
 
 void kernels_sampler(OpTable& table) {
   table.kernel<grid_generator_cpu>("GridGenerator", "grid_generator_cpu");
-  table.kernel<grid_generator_backward_cpu>("_backward_GridGenerator", "grid_generator_backward_cpu");
   table.kernel<bilinear_sampler_cpu>("BilinearSampler", "bilinear_sampler_cpu");
+  table.kernel<spatial_transformer_cpu>("SpatialTransformer", "spatial_transformer_cpu");
+}
+
+void gradients_sampler(OpTable& table) {
+  table.kernel<grid_generator_backward_cpu>("_backward_GridGenerator", "grid_generator_backward_cpu");
   table.kernel<bilinear_sampler_data_cpu, bilinear_sampler_data_scratch>("_backward_BilinearSampler_data",
                                                                          "bilinear_sampler_data_cpu");
   table.kernel<bilinear_sampler_grid_cpu>("_backward_BilinearSampler_grid", "bilinear_sampler_grid_cpu");
-  table.kernel<spatial_transformer_cpu>("SpatialTransformer", "spatial_transformer_cpu");
 }
 
 }  // namespace loomix::ops

@@ -143,10 +143,13 @@ size_t fold_scratch(const KernelSpec& spec) {
 
 void kernels_unfold(OpTable& table) {
   table.kernel<crop_cpu>("Crop", "crop_cpu");
-  table.kernel<crop_backward_cpu>("_backward_Crop", "crop_backward_cpu");
   table.kernel<im2col_cpu>("im2col", "im2col_cpu");
-  table.kernel<fold_cpu<UnfoldParams>, fold_scratch>("_backward_im2col", "im2col_backward_cpu");
   table.kernel<fold_cpu<FoldParams>, fold_scratch>("col2im", "col2im_cpu");
+}
+
+void gradients_unfold(OpTable& table) {
+  table.kernel<crop_backward_cpu>("_backward_Crop", "crop_backward_cpu");
+  table.kernel<fold_cpu<UnfoldParams>, fold_scratch>("_backward_im2col", "im2col_backward_cpu");
 }
 
 }  // namespace loomix::ops

@@ -123,6 +123,9 @@ void kernels_upsampling(OpTable& table) {
       .prepared_kernel<UpSamplingParams, ConvKernel<UpSamplingParams, ConvDataGemm>, upsampling_gemm_support>(
           "UpSampling", "upsampling_gemm");
   table.kernel<upsampling_bilinear_cpu>("UpSampling", "upsampling_bilinear_cpu");
+}
+
+void gradients_upsampling(OpTable& table) {
   table.kernel<upsampling_backward_cpu>("_backward_UpSampling", "upsampling_backward_cpu");
 }
 

@@ -395,6 +395,9 @@ void register_operators(ops::OpTable& table) {
   table.async_kernel<ForeachParams, run_foreach>("_foreach", "foreach_cpu");
   table.async_kernel<WhileParams, run_while>("_while_loop", "while_loop_cpu");
   table.async_kernel<CondParams, run_cond>("_cond", "cond_cpu");
+}
+
+void register_gradients(ops::OpTable& table) {
   table.async_kernel<ControlGradientParams, run_gradient>(kGradientOp, "backward_control_flow_cpu");
 }
 

@@ -81,5 +81,6 @@ void run_cond(const CondParams& p, const ops::KernelArgs& args, engine::Completi
 void run_gradient(const ControlGradientParams& p, const ops::KernelArgs& args, engine::Completion completion);
 
 void register_operators(ops::OpTable& table);
+void register_gradients(ops::OpTable& table);  // the kernel that their gradients need
 
 }  // namespace loomix::control_flow

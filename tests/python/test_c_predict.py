@@ -2,6 +2,7 @@
 """libloomix_predict.so: by ctypes, with models that MXNet wrote, and from a C program."""
 
 import ctypes
+import json
 import os
 import shutil
 import subprocess
@@ -245,6 +246,42 @@ def test_exported_symbols():
     exported = [line.split() for line in lines]
     assert sorted(name.split("@")[0] for _, kind, name in exported if kind != "A") == SYMBOLS
     assert [name for _, kind, name in exported if kind == "A"] == ["LOOMIX_PREDICT_0"]
+
+
+def test_size(tmp_path):
+    if not shutil.which("strip"):
+        pytest.skip("strip is not installed")
+    subprocess.run(["strip", "-o", str(tmp_path / "stripped"), str(LIBRARY)], check=True)
+    assert (tmp_path / "stripped").stat().st_size <= 6_900_000
+
+
+def parts_of_optimizers():
+    """The operators that no prediction needs, of those that the single file lacks."""
+    text = (ROOT / "tools/amalgamate/left_out.txt").read_text()
+    titles = ("# Updates of weights.", "# Parts of optimizers.")
+    sections = [part for part in text.split("\n\n") if part.startswith(titles)]
+    assert len(sections) == len(titles)
+    return {name for part in sections for name in part.splitlines()[1:] if name}
+
+
+def test_operators(library):
+    """Each operator of MXNet's that the whole library has is here, too, except parts of optimizers."""
+    known = json.loads((ROOT / "tests/compat/operators.json").read_text())["operators"]
+    missing = set()
+    for name in (operator["name"] for operator in known):
+        graph = {"nodes": [{"op": name, "name": "node", "inputs": []}], "arg_nodes": [], "heads": [[0, 0, 0]]}
+        text, absent = json.dumps(graph), f"node 'node' needs the operator '{name}'"
+        # Each wants inputs, or attributes, so nothing runs.
+        with pytest.raises(RuntimeError) as here:
+            Predictor(library, text, np.array([0x112, 0, 0, 0], "uint64").tobytes(), {}).predict()
+            raise RuntimeError("it runs")
+        with pytest.raises(mx.MXNetError) as whole:
+            mx.sym.load_json(text).bind(mx.cpu(), {})
+            raise mx.MXNetError("it runs")
+        if absent in str(here.value) and absent not in str(whole.value):
+            missing.add(name)
+    written_in_python = {"Custom"}
+    assert missing == parts_of_optimizers() | written_in_python
 
 
 def test_soname():

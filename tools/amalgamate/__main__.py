@@ -238,8 +238,14 @@ def without_backward(text: str) -> str:
 
 
 def registrars(text: str) -> list[str]:
-    """Those of register_all that are here, in its order."""
-    lists = re.findall(r"\brun\((.*?)\);", (ROOT / "ops/register_all.cc").read_text(), flags=re.DOTALL)
+    """Those of register_for_prediction that are here, in its order."""
+    body = re.search(
+        r"^void register_for_prediction\(.*?^\}",
+        (ROOT / "ops/register_all.cc").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    assert body
+    lists = re.findall(r"\brun\((.*?)\);", body[0], flags=re.DOTALL)
     named = re.findall(r"\w+", " ".join(lists))
     return [
         name for name in named if re.search(rf"^void {name}\(OpTable& table\) \{{", text, flags=re.MULTILINE)

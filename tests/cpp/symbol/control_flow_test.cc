@@ -21,6 +21,7 @@ const ops::OpTable& table() {
     ops::register_all(own);
     autograd::register_operators(own);
     control_flow::register_operators(own);
+    control_flow::register_gradients(own);
     own.validate();
     return &own;
   }();

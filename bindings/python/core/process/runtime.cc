@@ -78,6 +78,7 @@ const ops::OpTable* make_table() {
   io::register_image_ops(*table);
   register_custom_ops(*table);
   control_flow::register_operators(*table);
+  control_flow::register_gradients(*table);
   table->validate();
   return table.release();  // never deleted: recorded nodes point to its operators
 }

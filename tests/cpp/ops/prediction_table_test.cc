@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ops/families.h"
+#include "ops/table.h"
+
+// What libloomix_predict.so has of the operators.
+namespace loomix::ops {
+namespace {
+
+bool same_kernels(const OpDef& a, const OpDef& b) {
+  return std::ranges::equal(a.kernels, b.kernels, [](const Kernel& one, const Kernel& other) {
+    return std::string(one.name) == other.name && one.run == other.run && one.prepare == other.prepare;
+  });
+}
+
+TEST(PredictionTable, LacksOptimizersAndKernelsOfGradientsAlone) {
+  OpTable table, optimizers;
+  register_for_prediction(table);
+  refuse_gradients(table);
+  table.validate();
+  register_optimizer(optimizers);
+  int complete = 0, refused = 0, missing = 0;
+  for (const OpDef& op : builtin_table().all()) {
+    const OpDef* const own = table.find(op.name);
+    if (!own) {
+      EXPECT_TRUE(optimizers.find(op.name)) << op.name << " is not there";
+      ++missing;
+    } else if (same_kernels(*own, op)) {
+      ++complete;
+    } else {
+      EXPECT_TRUE(op.hidden) << op.name << " has other kernels than in the whole library";
+      if (std::string(own->kernels.at(0).name) == "none") ++refused;
+    }
+  }
+  EXPECT_GT(complete, 400);
+  EXPECT_GT(refused, 80);
+  EXPECT_EQ(missing, static_cast<int>(optimizers.all().size()));
+}
+
+TEST(PredictionTable, GradientsSayWhyTheyAreNotThere) {
+  OpTable table;
+  register_for_prediction(table);
+  refuse_gradients(table);
+  const OpDef& op = table.at("_backward_pad");
+  const auto attrs = table.parse(op, op.params->example());
+  try {
+    op.kernels.at(0).run(*attrs, KernelArgs{});
+    FAIL();
+  } catch (const StateError& error) {
+    EXPECT_NE(std::string(error.what()).find("no gradients"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace loomix::ops
