@@ -124,7 +124,9 @@ void Settings::fields(FieldList<Settings>& f) {
     "Name or address by which other nodes reach this one; by default the address that leads to the "
     "scheduler.");
   f("kv_interface", &Settings::kv_interface, "Network interface whose address that is.");
-  f("kv_cluster", &Settings::kv_cluster, "Name of the cluster; nodes refuse those of another one.");
+  f("kv_cluster", &Settings::kv_cluster,
+    "Name of the cluster; nodes refuse those of another one. Needed beyond one machine, where "
+    "`python -m loomix launch` did not choose one.");
   f("kv_replicas", &Settings::kv_replicas, "Scheduler: on how many servers each value lives.").at_least(1);
   f("kv_policy", &Settings::kv_policy,
     "Scheduler: when a worker dies all fail, wait for its return, or continue without it.")
@@ -152,11 +154,11 @@ void Settings::fields(FieldList<Settings>& f) {
   f("kv_restore", &Settings::kv_restore,
     "Servers: a new cluster goes on from the newest snapshot that is in the folder; without one it begins "
     "anew.");
-  f("kv_key_file", &Settings::kv_key_file,
-    "The cluster's keys, a file made by `python -m loomix keys`; needed beyond one machine.");
+  f("kv_keys", &Settings::kv_keys,
+    "Folder with the keys of this node's role, as `python -m loomix keys` makes it; needed beyond one "
+    "machine.");
   f("kv_trusted_network", &Settings::kv_trusted_network,
-    "Everybody on the network is trusted: nodes on several machines may do without keys, and with keys large "
-    "payloads are not encrypted, only protected against changes.");
+    "Everybody on the network is trusted: nodes on several machines may do without keys.");
   f("kv_shared_memory", &Settings::kv_shared_memory,
     "Whether nodes on one machine exchange values through shared memory.");
   f("kv_allow_pickle", &Settings::kv_allow_pickle,

@@ -49,7 +49,7 @@ struct Settings {
   int kv_rank = -1;
   std::string kv_host;
   std::string kv_interface;
-  std::string kv_cluster = "loomix";
+  std::string kv_cluster;
   int kv_replicas = 2;
   std::string kv_policy = "fail";
   int kv_staleness = 4;
@@ -59,7 +59,7 @@ struct Settings {
   std::string kv_snapshot_dir;
   int64_t kv_snapshot_every = 100;
   bool kv_restore = false;
-  std::string kv_key_file;
+  std::string kv_keys;
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;
   bool kv_allow_pickle = false;

@@ -2,7 +2,7 @@
 # Finds the libraries behind the backends. A backend NAME owns the sources *_name.cc; where it is off, the
 # stubs no_name.cc are built instead. After this file LOOMIX_<NAME>_FOUND and LOOMIX_<NAME>_LIBRARIES are set.
 
-set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl zmq mpi jpeg png zlib curl)
+set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl mpi jpeg png zlib curl)
 set(LOOMIX_MODULE_FOLDERS network mpi)  # folders <folder>/network/ and so on are modules of their own, too
 set(LOOMIX_CUDA_BACKENDS cuda cudnn cublas nccl)  # built into a module of their own
 
@@ -82,17 +82,16 @@ mark_as_advanced(LOOMIX_CURL_INCLUDE)
 loomix_decide(CURL LOOMIX_CURL_INCLUDE "install libcurl4-openssl-dev")
 set(LOOMIX_CURL_LIBRARIES ${CMAKE_DL_LIBS})
 
-# The network module: ZeroMQ, Protocol Buffers and OpenSSL's checksums, all or none.
-loomix_import(loomix_zmq zmq.h zmq)
+# The network module: OpenSSL and Protocol Buffers, both or none.
+loomix_import(loomix_ssl openssl/ssl.h ssl)
 loomix_import(loomix_crypto openssl/evp.h crypto)
 find_package(Protobuf QUIET)
-set(LOOMIX_ZMQ_CANDIDATE FALSE)
-if(TARGET loomix_zmq AND TARGET loomix_crypto AND TARGET protobuf::libprotobuf-lite AND TARGET protobuf::protoc)
-  set(LOOMIX_ZMQ_CANDIDATE TRUE)
+set(LOOMIX_NETWORK_CANDIDATE FALSE)
+if(TARGET loomix_ssl AND TARGET loomix_crypto AND TARGET protobuf::libprotobuf-lite AND TARGET protobuf::protoc)
+  set(LOOMIX_NETWORK_CANDIDATE TRUE)
 endif()
-loomix_decide(ZMQ LOOMIX_ZMQ_CANDIDATE "install libzmq3-dev, libprotobuf-dev, protobuf-compiler and libssl-dev")
-set(LOOMIX_NETWORK_FOUND ${LOOMIX_ZMQ_FOUND})
-set(LOOMIX_NETWORK_LIBRARIES loomix_zmq loomix_crypto protobuf::libprotobuf-lite)
+loomix_decide(NETWORK LOOMIX_NETWORK_CANDIDATE "install libssl-dev, libprotobuf-dev and protobuf-compiler")
+set(LOOMIX_NETWORK_LIBRARIES loomix_ssl loomix_crypto protobuf::libprotobuf-lite)
 
 # MPI: a module, too; the libraries that its compiler wrapper would link.
 set(LOOMIX_MPI_CANDIDATE FALSE)

@@ -169,6 +169,8 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   if (role < 0 || role > static_cast<int64_t>(Role::worker) || rank < INT32_MIN || rank > INT32_MAX) {
     return break_off(link, "a role or rank that does not exist");
   }
+  if (std::string objection = transport_->objection(link.id, static_cast<Role>(role)); !objection.empty())
+    return refuse(std::move(objection));
   const NodeId id{{static_cast<Role>(role), static_cast<int32_t>(rank)},
                   static_cast<uint64_t>(header.fields[3])};
   if (link.dialled && !link.welcomed && link.peer->name != id.name) {
@@ -248,6 +250,7 @@ void EndpointCore::take_link(Peer& p, Link& link) {
   p.last_heard = now_;
   p.refusal.clear();
   p.held_off.clear();
+  p.unreached.clear();
   if (!p.up) {
     p.up = true;
     tell({{p.name, p.incarnation}, PeerState::up, p.address, {}});
@@ -304,7 +307,12 @@ void EndpointCore::drop_link(LinkId id) {
   }
 }
 
-void EndpointCore::on_down(LinkId id, std::string_view) { drop_link(id); }
+void EndpointCore::on_down(LinkId id, std::string_view reason) {
+  const auto found = links_.find(id);
+  if (found != links_.end() && found->second.dialled && !found->second.welcomed)
+    found->second.peer->unreached = reason;
+  drop_link(id);
+}
 
 // The peer's links go, requests that do not survive it fail, and subscribers are told.
 void EndpointCore::lose(Peer& p, PeerState state, const std::string& reason) {

@@ -259,10 +259,11 @@ void EndpointCore::request_timers(Peer& p) {
             ? fmt::format(
                   "[comm] {} did not come within {:.1f} s, and no address of it is known; is it running?",
                   p.to_string(), waited)
-            : fmt::format(
-                  "[comm] {} was not reached within {:.1f} s; check that it runs, its host and port, and "
-                  "that both sides have keys or neither.",
-                  p.to_string(), waited)));
+        : p.unreached.empty()
+            ? fmt::format("[comm] {} was not reached within {:.1f} s; check that it runs, its host and port.",
+                          p.to_string(), waited)
+            : fmt::format("[comm] {} was not reached within {:.1f} s: {}.", p.to_string(), waited,
+                          p.unreached)));
     finish(p, request, std::move(reply));
   }
 }

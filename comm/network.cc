@@ -14,8 +14,8 @@ const NetworkModule& network_module() {
       found = static_cast<const NetworkModule*>(
           engine::load_module_symbol("loomix_network", "loomix_network_module",
                                      "talking to other processes needs the network module: build Loomix with "
-                                     "ZeroMQ and Protocol Buffers "
-                                     "(libzmq3-dev, libprotobuf-dev, protobuf-compiler, libssl-dev)"));
+                                     "OpenSSL and Protocol Buffers "
+                                     "(libssl-dev, libprotobuf-dev, protobuf-compiler)"));
     } catch (const DeviceError& error) {
       throw NetworkError(error.what());
     }
@@ -34,7 +34,7 @@ const NetworkModule& network_module() {
 std::unique_ptr<Transport> make_network_transport(NetworkOptions options) {
   return network_module().open(std::move(options));
 }
-KeyPair new_keys() { return network_module().new_keys(); }
+NewKeys new_keys(const std::vector<std::vector<Role>>& roles) { return network_module().new_keys(roles); }
 bool has_network_module() noexcept {
   try {
     network_module();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/buffer.h"
+#include "comm/node.h"
 
 // What a transport has to do: carry packets over links. It may lose, repeat and reorder packets; an Endpoint copes.
 // Nothing here is of interest to those who send messages.
@@ -33,7 +34,7 @@ enum class PacketKind : uint8_t {
 };
 // What the refused one does: gives up, says hello again, or knows that another process has its name now.
 enum class Refusal : uint8_t { final, for_now, replaced };
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has
 // the description of the message, and pieces repeat only what finds it.
@@ -80,8 +81,8 @@ struct BodyPlace {
 class TransportEvents {
  public:
   virtual void on_packet(LinkId link, Packet&& packet) = 0;  // the first one of an unknown link opens it
-  virtual void on_down(LinkId link, std::string_view reason) = 0;
-  virtual void on_writable(LinkId link) = 0;  // after a send() that said no
+  virtual void on_down(LinkId link, std::string_view reason) = 0;  // or it could not be made
+  virtual void on_writable(LinkId link) = 0;                       // after a send() that said no
   // For transports that read bytes: where those of a body shall go, so that on_packet() with a body of just these places need not copy them.
   // What it says is true until anything else is called, so it is asked again before more is written. False at the first
   // question: nowhere, keep them; later: the place has gone, and the packet with it.
@@ -112,6 +113,8 @@ class Transport {
   virtual std::string offer(LinkId) { return {}; }
   virtual std::string answer(LinkId, std::string_view) { return {}; }
   virtual void settle(LinkId, std::string_view) {}
+  // Why who is at the other end may not have this role; empty: it may.
+  virtual std::string objection(LinkId, Role) { return {}; }
   // Short, for messages to people: "tcp", "shared memory".
   virtual std::string describe(LinkId link) const = 0;
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Push and pull of one value between two processes, over shared memory and tcp, beside a bare ZeroMQ ping-pong.
-//   bench_comm [seconds per case [bare, shared, tcp, keys, plain or inproc, a few with commas [bytes]]]
-// One line a case: what, bytes, messages in flight, microseconds a message, messages a second, Gbit/s, and the time over that of
-// the bare ping-pong, if that ran before.
+// Push and pull of one value between two processes, over shared memory, tcp and TLS, beside a bare ping-pong over tcp.
+//   bench_comm [seconds per case [bare, shared, tcp, tls or inproc, a few with commas [bytes]]]
+// One line a case: what, bytes, messages in flight, microseconds a message, messages a second, Gbit/s, microseconds of processor
+// time a message in this process and in the other, and the time over that of the bare ping-pong, if that ran before.
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zmq.h>
 
 #include <algorithm>
 #include <atomic>
@@ -37,10 +39,27 @@ std::map<std::pair<size_t, int>, double> bare_seconds;  // by bytes and messages
 
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
-void print(const char* what, size_t bytes, int flight, double seconds, int64_t messages) {
+pid_t other_process = 0;
+double processor_seconds(pid_t process) {
+  clockid_t clock;
+  timespec time{};
+  if (process < 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// From its making on.
+struct Spent {
+  double begin = now(), own = processor_seconds(0), other = processor_seconds(other_process);
+};
+
+void print(const char* what, size_t bytes, int flight, const Spent& since, int64_t messages) {
+  const double seconds = now() - since.begin;
+  const double a_message = 1e6 / static_cast<double>(messages);
   const double each = seconds / static_cast<double>(messages);
-  fmt::print("{:<18} {:>9} {:>3} {:>10.1f} us {:>10.0f} /s {:>8.2f} Gbit/s", what, bytes, flight, each * 1e6,
-             1 / each, static_cast<double>(bytes) * 8e-9 / each);
+  fmt::print("{:<18} {:>9} {:>3} {:>10.1f} us {:>10.0f} /s {:>8.2f} Gbit/s {:>7.1f} + {:>7.1f} us", what,
+             bytes, flight, each * 1e6, 1 / each, static_cast<double>(bytes) * 8e-9 / each,
+             (processor_seconds(0) - since.own) * a_message,
+             (processor_seconds(other_process) - since.other) * a_message);
   if (const auto bare = bare_seconds.find({bytes, flight}); bare != bare_seconds.end())
     fmt::print(" {:>6.2f} x bare", each / bare->second);
   fmt::print("\n");
@@ -123,9 +142,9 @@ void run(const std::string& what, Endpoint& worker, bool pull, size_t bytes, int
     return messages;
   };
   rounds(seconds_a_case / 4);
-  const double begin = now();
+  const Spent since;
   const int64_t messages = rounds(seconds_a_case);
-  print((what + (pull ? " pull" : " push")).c_str(), bytes, flight, now() - begin, messages);
+  print((what + (pull ? " pull" : " push")).c_str(), bytes, flight, since, messages);
 }
 
 void cases(const std::string& what, Endpoint& worker) {
@@ -147,7 +166,7 @@ void cases(const std::string& what, Endpoint& worker) {
 void network(const std::string& what, const NetworkOptions& options) {
   int address[2], life[2];
   if (pipe(address) != 0 || pipe(life) != 0) std::abort();
-  const pid_t child = fork();
+  const pid_t child = other_process = fork();
   if (child == 0) {
     close(life[1]);
     Store store;
@@ -169,6 +188,7 @@ void network(const std::string& what, const NetworkOptions& options) {
 }
 
 void inproc() {
+  other_process = -1;
   InprocNetwork net;
   Store store;
   Endpoint server(net.attach("inproc://server"), {kServer, new_incarnation()});
@@ -178,42 +198,35 @@ void inproc() {
   cases("inproc", worker);
 }
 
-// DEALER to ROUTER, zero-copy sends; the answer is one byte.
+// Values written with one call each by a program that does nothing else; the answer is one byte.
 void bare() {
-  int port[2];
-  if (pipe(port) != 0) std::abort();
-  const pid_t child = fork();
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(at);
+  const int one = 1;
+  if (bind(listener, reinterpret_cast<sockaddr*>(&at), size) != 0 || listen(listener, 1) != 0 ||
+      getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size) != 0)
+    std::abort();
+  const pid_t child = other_process = fork();
   if (child == 0) {
-    void* const context = zmq_ctx_new();
-    void* const socket = zmq_socket(context, ZMQ_ROUTER);
-    zmq_bind(socket, "tcp://127.0.0.1:*");
-    char endpoint[128] = {};
-    size_t size = sizeof(endpoint);
-    zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &size);
-    if (write(port[1], endpoint, sizeof(endpoint)) < 0) std::abort();
-    for (;;) {
-      zmq_msg_t id, message;
-      zmq_msg_init(&id);
-      zmq_msg_init(&message);
-      zmq_msg_recv(&id, socket, 0);
-      zmq_msg_recv(&message, socket, 0);
-      zmq_msg_send(&id, socket, ZMQ_SNDMORE);
-      const bool last = zmq_msg_size(&message) == 0;
-      zmq_send(socket, "x", 1, 0);
-      zmq_msg_close(&message);
-      if (last) break;
+    const int peer = accept(listener, nullptr, nullptr);
+    setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    std::vector<char> memory(*std::ranges::max_element(sizes));
+    for (uint64_t bytes = 0; recv(peer, &bytes, sizeof(bytes), MSG_WAITALL) == sizeof(bytes);) {
+      if (recv(peer, memory.data(), bytes, MSG_WAITALL) != static_cast<ssize_t>(bytes)) break;
+      if (::send(peer, "x", 1, MSG_NOSIGNAL) != 1) break;
     }
-    zmq_close(socket);
-    zmq_ctx_term(context);
     std::_Exit(0);
   }
-  char endpoint[128];
-  if (read(port[0], endpoint, sizeof(endpoint)) < 0) std::abort();
-  void* const context = zmq_ctx_new();
-  void* const socket = zmq_socket(context, ZMQ_DEALER);
-  zmq_connect(socket, endpoint);
+  const int peer = socket(AF_INET, SOCK_STREAM, 0);
+  if (connect(peer, reinterpret_cast<sockaddr*>(&at), sizeof(at)) != 0) std::abort();
+  setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
   for (const size_t bytes : sizes) {
-    std::vector<char> memory(bytes, 1);
+    std::vector<char> memory(sizeof(uint64_t) + bytes, 1);
+    const uint64_t announced = bytes;
+    std::memcpy(memory.data(), &announced, sizeof(announced));
     for (const int flight : {1, 16}) {
       const auto rounds = [&](double seconds) {
         int64_t messages = 0;
@@ -221,32 +234,29 @@ void bare() {
         const double until = now() + seconds;
         while (now() < until || in_flight > 0) {
           while (in_flight < flight && now() < until) {
-            zmq_msg_t message;
-            zmq_msg_init_data(
-                &message, memory.data(), bytes, [](void*, void*) {}, nullptr);
-            zmq_msg_send(&message, socket, 0);
+            for (size_t sent = 0; sent < memory.size();) {
+              const ssize_t some = ::send(peer, memory.data() + sent, memory.size() - sent, MSG_NOSIGNAL);
+              if (some <= 0) std::abort();
+              sent += static_cast<size_t>(some);
+            }
             ++in_flight;
             ++messages;
           }
           char byte;
-          zmq_recv(socket, &byte, 1, 0);
+          if (recv(peer, &byte, 1, 0) != 1) std::abort();
           --in_flight;
         }
         return messages;
       };
       rounds(seconds_a_case / 4);
-      const double begin = now();
+      const Spent since;
       const int64_t messages = rounds(seconds_a_case);
-      const double seconds = now() - begin;
-      print("bare ZeroMQ", bytes, flight, seconds, messages);
-      bare_seconds[{bytes, flight}] = seconds / static_cast<double>(messages);
+      print("bare tcp", bytes, flight, since, messages);
+      bare_seconds[{bytes, flight}] = (now() - since.begin) / static_cast<double>(messages);
     }
   }
-  zmq_send(socket, "", 0, 0);
-  char byte;
-  zmq_recv(socket, &byte, 1, 0);
-  zmq_close(socket);
-  zmq_ctx_term(context);
+  close(peer);
+  close(listener);
   waitpid(child, nullptr, 0);
 }
 
@@ -256,7 +266,7 @@ void bare() {
 int main(int argc, char** argv) {
   using namespace loomix::comm;
   if (argc > 1) seconds_a_case = std::atof(argv[1]);
-  const std::string wanted = argc > 2 ? argv[2] : "bare,shared,tcp,keys,plain,inproc";
+  const std::string wanted = argc > 2 ? argv[2] : "bare,shared,tcp,tls,inproc";
   if (argc > 3) sizes = {static_cast<size_t>(std::atoll(argv[3]))};
   const auto is_wanted = [&](const char* what) { return wanted.find(what) != std::string::npos; };
   if (is_wanted("bare")) bare();
@@ -264,9 +274,8 @@ int main(int argc, char** argv) {
   if (is_wanted("shared")) network("shared memory", options);
   options.shared_memory = false;
   if (is_wanted("tcp")) network("tcp", options);
-  options.keys = loomix_network_module.new_keys();
-  if (is_wanted("keys")) network("tcp, keys", options);
-  options.trusted_network = options.plain_payloads = true;
-  if (is_wanted("plain")) network("tcp, plain payload", options);
+  const NewKeys made = loomix_network_module.new_keys({{Role::server, Role::worker}});
+  options.keys = {made.authority, made.own[0]};
+  if (is_wanted("tls")) network("tls", options);
   if (is_wanted("inproc")) inproc();
 }

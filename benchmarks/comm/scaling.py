@@ -222,6 +222,7 @@ class Shaped:
             "DMLC_NUM_WORKER": str(workers),
             "LOOMIX_KV_RANK": str(rank),
             "LOOMIX_KV_HOST": f"10.78.0.{at + 1}",
+            "LOOMIX_KV_CLUSTER": "scaling",
             "LOOMIX_KV_TRUSTED_NETWORK": "1",
         }
         inside = ("ip", "netns", "exec", self.names[at], sys.executable, *command)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/network/stream.h"
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 
 namespace loomix::comm {
@@ -20,24 +18,22 @@ constexpr size_t kInput = size_t{32} << 10;
 constexpr size_t kAhead = size_t{4} << 10;  // read together with the end of a body: mostly the next header
 constexpr size_t kMaxParts = 64;            // of one call of the system
 constexpr int kReads = 16;                  // before others get their turn
+constexpr size_t kFirstHeader = size_t{8} << 10;  // of a stranger, who says only who it is
+constexpr std::string_view kTooMuch = "it and others sent too much without an end";
+constexpr std::string_view kNoPacket = "it sent bytes that are no packet";
 
 using Sizes = std::array<uint32_t, 2>;  // of header and body
 
 }  // namespace
 
-Stream::Stream(LinkId to, File socket, bool was_dialled, std::optional<Seal> seal, size_t header_bytes,
-               std::shared_ptr<Unfinished> unfinished)
-    : link(to),
-      dialled(was_dialled),
-      socket_(std::move(socket)),
-      seal_(std::move(seal)),
-      header_bytes_(header_bytes),
-      unfinished_(std::move(unfinished)) {}
+Stream::Stream(LinkId to, bool was_dialled, size_t header_bytes, std::shared_ptr<Unfinished> unfinished)
+    : link(to), dialled(was_dialled), header_bytes_(header_bytes), unfinished_(std::move(unfinished)) {
+  append(std::as_bytes(std::span(kGreeting)));
+}
 
 bool Stream::large() const { return out_bytes_ >= kFlushFrom; }
 
 bool Stream::hold(uint64_t bytes) {
-  if (seal_) return true;
   unfinished_->bytes += bytes - held_;
   held_ = bytes;
   return bytes == 0 || unfinished_->bytes <= unfinished_->most;
@@ -77,30 +73,20 @@ void Stream::put(Bytes header, std::span<const Buffer> body) {
       out_bytes_ += part.size();
     }
   }
-  if (seal_) append(seal_->sign(dialled, ++sent_, header, body));
 }
 
 bool Stream::flush() {
   blocked_ = false;
-  while (!out_.empty()) {
+  while (pending()) {
     iovec parts[kMaxParts];
-    msghdr message{};
-    message.msg_iov = parts;
-    size_t bytes = 0;
+    size_t count = 0;
     for (const Buffer& part : out_) {
-      if (message.msg_iovlen == kMaxParts) break;
-      parts[message.msg_iovlen++] = {const_cast<std::byte*>(part.data()), part.size()};
-      bytes += part.size();
+      if (count == kMaxParts) break;
+      parts[count++] = {const_cast<std::byte*>(part.data()), part.size()};
     }
-    const ssize_t result = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (result < 0 && errno == EINTR) continue;
-    if (result < 0) {
-      blocked_ = errno == EAGAIN;
-      return blocked_;
-    }
-    const auto sent = static_cast<size_t>(result);
-    out_bytes_ -= sent;
-    for (size_t left = sent; left > 0;) {
+    const Wire::Moved moved = wire_->write({parts, count});
+    out_bytes_ -= moved.bytes;
+    for (size_t left = moved.bytes; left > 0;) {
       Buffer& first = out_.front();
       if (left < first.size()) {
         first = first.slice(left, first.size() - left);
@@ -109,10 +95,10 @@ bool Stream::flush() {
       left -= first.size();
       out_.pop_front();
     }
-    if (sent < bytes) {
-      blocked_ = true;
-      return true;
-    }
+    if (moved.state == Wire::State::going) continue;
+    blocked_ = moved.state == Wire::State::blocked;
+    if (!blocked_) fault_ = wire_->fault();
+    return blocked_;
   }
   arena_used_ = 0;
   return true;
@@ -162,23 +148,43 @@ Stream::Result Stream::read(HeaderCodec& codec, TransportEvents& events) {
     size_t ahead = capacity_ - end_;
     if (body_ != Body::none) ahead = body_ == Body::discarded || of_body < left ? 0 : kAhead;
     if (ahead > 0) parts[count++] = {in_.get() + end_, ahead};
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = count;
-    const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
-    if (result == 0) return Result::ended;
-    if (result < 0 && errno == EINTR) continue;
-    if (result < 0) return errno == EAGAIN ? Result::drained : Result::ended;
-    const auto came = static_cast<size_t>(result);
+    const auto [came, state] = wire_->read({parts, count});
+    if (state == Wire::State::ended) {
+      fault_ = wire_->fault();
+      return Result::ended;
+    }
+    if (came == 0) return Result::drained;
     body_filled_ += std::min(came, of_body);
     end_ += came - std::min(came, of_body);
     if (body_ != Body::none && body_filled_ == body_bytes_) end_body(events);
-    while (open && !broken_ && body_ == Body::none && next_record(codec, events)) {}
+    while (open && !broken_ && body_ == Body::none && greeted() && next_record(codec, events)) {}
     if (!open) return Result::drained;
     if (broken_) return Result::broken;
-    if (came < of_body + ahead && !ending) return Result::drained;
+    if (state == Wire::State::blocked && !ending) return Result::drained;
   }
   return Result::more;
+}
+
+bool Stream::break_off(std::string_view fault) {
+  broken_ = true;
+  fault_ = fault;
+  return false;
+}
+
+// False: the greeting is not there yet, or is another one.
+bool Stream::greeted() {
+  if (greeted_) return true;
+  constexpr std::string_view kTlsHello = "\x16\x03", kTlsAlert = "\x15\x03";
+  const std::string_view there(reinterpret_cast<const char*>(in_.get()) + begin_,
+                               std::min(end_ - begin_, kGreeting.size()));
+  if (there != kGreeting.substr(0, there.size())) {
+    return break_off(there.starts_with(kTlsHello)   ? "it has keys, and this node has none"
+                     : there.starts_with(kTlsAlert) ? "it wants keys, and this node has none"
+                                                    : "it is no peer, or one of another version of Loomix");
+  }
+  if (there.size() < kGreeting.size()) return false;
+  begin_ += kGreeting.size();
+  return greeted_ = true;
 }
 
 // False: it is not there yet, or breaks a rule.
@@ -191,57 +197,43 @@ bool Stream::next_record(HeaderCodec& codec, TransportEvents& events) {
   }
   std::memcpy(&sizes, there.data(), sizeof(sizes));
   const auto [header_bytes, body_bytes] = sizes;
-  const size_t tag_bytes = seal_ ? Seal::kTagBytes : 0;
-  if (header_bytes > header_bytes_ || body_bytes > kMaxBody || (header_bytes == 0 && body_bytes > 0)) {
-    broken_ = true;
-    return false;
-  }
+  const bool first_too_large = !heard && (header_bytes > kFirstHeader || body_bytes > 0);
+  if (header_bytes == 0 || header_bytes > header_bytes_ || body_bytes > kMaxBody || first_too_large)
+    return break_off(kNoPacket);
   const bool direct = body_bytes > kCopied;
-  const size_t needed = sizeof(sizes) + header_bytes + (direct ? 0 : body_bytes + tag_bytes);
+  const size_t needed = sizeof(sizes) + header_bytes + (direct ? 0 : body_bytes);
   if (there.size() < needed) {
-    if (needed > kInput && !hold(needed)) broken_ = true;
-    if (!broken_) reserve(needed);
+    if (needed > kInput && !hold(needed)) return break_off(kTooMuch);
+    reserve(needed);
     return false;
   }
   hold(0);
   begin_ += needed;
-  const Bytes header = there.subspan(sizeof(sizes), header_bytes);
   packet_.body.clear();
-  if (!direct) {
-    if (body_bytes > 0)
-      packet_.body.push_back(Buffer::copy_of(there.subspan(sizeof(sizes) + header_bytes, body_bytes)));
-    broken_ = !fits(there.subspan(needed - tag_bytes, tag_bytes), header, packet_.body);
-  }
-  broken_ = broken_ || (header_bytes > 0 && !codec.decode(header, packet_.header));
-  if (broken_) return false;
+  if (!direct && body_bytes > 0)
+    packet_.body.push_back(Buffer::copy_of(there.subspan(sizeof(sizes) + header_bytes, body_bytes)));
+  if (!codec.decode(there.subspan(sizeof(sizes), header_bytes), packet_.header)) return break_off(kNoPacket);
   if (direct) {
-    if (seal_) header_.assign(reinterpret_cast<const char*>(header.data()), header.size());
     begin_body(body_bytes, events);
     return true;
   }
   heard = true;
-  if (header_bytes > 0) events.on_packet(link, std::move(packet_));
+  events.on_packet(link, std::move(packet_));
   return true;
-}
-
-bool Stream::fits(Bytes tag, Bytes header, std::span<const Buffer> body) {
-  if (!seal_) return true;
-  Seal::Tag bytes;
-  std::memcpy(bytes.data(), tag.data(), bytes.size());
-  return seal_->fits(bytes, !dialled, ++received_, header, body);
 }
 
 void Stream::begin_body(uint64_t bytes, TransportEvents& events) {
   body_bytes_ = bytes;
   body_filled_ = 0;
   place_ = {};
-  if (!seal_ && events.place(link, packet_.header, bytes, place_)) {
+  if (events.place(link, packet_.header, bytes, place_)) {
     body_ = Body::placed;
   } else {
-    if (seal_) body_bytes_ += Seal::kTagBytes;
-    broken_ = !hold(body_bytes_);
-    if (broken_) return;
-    bounce_ = Buffer::allocate(body_bytes_);
+    if (!hold(bytes)) {
+      break_off(kTooMuch);
+      return;
+    }
+    bounce_ = Buffer::allocate(bytes);
     body_ = Body::kept;
   }
   const size_t some = std::min(end_ - begin_, body_bytes_);
@@ -266,19 +258,15 @@ void Stream::copy_to_body(Bytes bytes) {
 
 void Stream::end_body(TransportEvents& events) {
   const Body how = std::exchange(body_, Body::none);
-  const Buffer bounce = std::exchange(bounce_, {});
+  Buffer bounce = std::exchange(bounce_, {});
   hold(0);
   if (how == Body::kept) {
-    const size_t size = body_bytes_ - (seal_ ? Seal::kTagBytes : 0);
-    packet_.body.push_back(bounce.slice(0, size));
-    broken_ = !fits(bounce.bytes().subspan(size), std::as_bytes(std::span(header_)), packet_.body);
+    packet_.body.push_back(std::move(bounce));
   } else {
     place_.from = 0;
     if (how == Body::discarded || !events.place(link, packet_.header, body_bytes_, place_)) return;
     for (const std::span<std::byte> part : place_.parts) packet_.body.push_back(Buffer::borrow(part));
   }
-  if (broken_) return;
-  heard = true;
   events.on_packet(link, std::move(packet_));
 }
 

@@ -3,57 +3,58 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "comm/network/codec.h"
-#include "comm/network/file.h"
-#include "comm/network/seal.h"
+#include "comm/network/wire.h"
 #include "comm/transport.h"
 
 namespace loomix::comm {
 
-// Packets on a tcp connection, one after the other, read and written by one thread that never waits for them:
+// Packets on a connection, one after the other, read and written by one thread that never waits for them. Each side begins
+// with a greeting of 8 bytes; then come records:
 //
-//   bytes of header (4), of body (4) | header | body | checksum (16), where there is a seal
+//   bytes of header (4), of body (4) | header | body
 //
 // Small packets gather until flush(), so that one call of the system takes many; large bodies leave from where they are, and
-// arrive where the endpoint wants them. A record without header only says that the other side is there. With a seal, each
-// record's checksum covers its number (not sent: tcp keeps the order), and nobody sees a body before it fits.
+// arrive where the endpoint wants them. The first record says who the other side is, and is small.
 class Stream {
  public:
   static constexpr uint64_t kMaxBody = uint64_t{4} << 20;  // of one record; pieces are smaller
-  enum class Result : uint8_t { drained, more, ended, broken };
+  static constexpr std::string_view kGreeting = "loomix 3";
+  enum class Result : uint8_t { drained, more, ended, broken };  // the latter two with a fault()
 
-  // Memory that packets without an end hold, of all streams without a seal; who has keys is trusted with some.
+  // Memory that packets without an end hold, of all streams.
   struct Unfinished {
     uint64_t bytes = 0;
     uint64_t most = uint64_t{128} << 20;
   };
 
-  Stream(LinkId link, File socket, bool dialled, std::optional<Seal> seal, size_t header_bytes,
-         std::shared_ptr<Unfinished> unfinished);
+  Stream(LinkId link, bool dialled, size_t header_bytes, std::shared_ptr<Unfinished> unfinished);
   ~Stream() { hold(0); }
+  void use(std::unique_ptr<Wire> wire) { wire_ = std::move(wire); }
 
-  int file() const { return socket_.get(); }
+  Wire* wire() const { return wire_.get(); }  // null while the other side's name is being looked up
+  int file() const { return wire_ ? wire_->file() : -1; }
   bool full() const { return blocked_; }  // until flush() got everything out
   void put(Bytes header, std::span<const Buffer> body);
-  void put_raw(Bytes bytes) { append(bytes); }
   bool large() const;  // enough is there to flush at once
-  bool pending() const { return !out_.empty(); }
+  bool pending() const { return !out_.empty() || wire_->pending(); }
   bool flush();  // as much as goes; false: the connection is broken
   // Tells some packets. Ends early where a callback closed it.
   Result read(HeaderCodec& codec, TransportEvents& events);
+  const std::string& fault() const { return fault_; }
 
+  enum class Phase : uint8_t { calling, securing, talking };
   const LinkId link;
   const bool dialled;
-  bool open = true;        // false: closed, will be gone soon
-  bool connected = false;  // of a dialled one
-  bool heard = false;      // records come
-  bool ending = false;     // the other side sends no more than is there
-  bool readable = false;   // there may be something
-  bool dirty = false;      // likewise to flush
-  bool waiting = false;    // the endpoint was told that it is full
+  Phase phase = Phase::calling;
+  bool open = true;       // false: closed, will be gone soon
+  bool heard = false;     // records come
+  bool ending = false;    // the other side sends no more than is there
+  bool readable = false;  // there may be something
+  bool dirty = false;     // likewise to flush
+  bool waiting = false;   // the endpoint was told that it is full
   TimePoint since = Clock::now();
 
  private:
@@ -62,14 +63,14 @@ class Stream {
   void append(Bytes bytes);
   bool hold(uint64_t bytes);  // false: that is too much
   void reserve(size_t bytes);
+  bool greeted();
   bool next_record(HeaderCodec& codec, TransportEvents& events);
   void begin_body(uint64_t bytes, TransportEvents& events);
   void copy_to_body(Bytes bytes);
   void end_body(TransportEvents& events);
-  bool fits(Bytes tag, Bytes header, std::span<const Buffer> body);
+  bool break_off(std::string_view fault);
 
-  const File socket_;
-  std::optional<Seal> seal_;
+  std::unique_ptr<Wire> wire_;
   const size_t header_bytes_;
   const std::shared_ptr<Unfinished> unfinished_;
   uint64_t held_ = 0;
@@ -79,17 +80,17 @@ class Stream {
   Buffer arena_;  // small bytes on their way out
   size_t arena_used_ = 0;
   bool blocked_ = false;
-  uint64_t sent_ = 0, received_ = 0;  // records
 
   std::unique_ptr<std::byte[]>
       in_;  // bytes from begin_ to end_ came and were not looked at; none while a body comes
   size_t capacity_ = 0, begin_ = 0, end_ = 0;
+  bool greeted_ = false;
   bool broken_ = false;
+  std::string fault_;
 
   Body body_ = Body::none;  // that is coming, and where it goes
   uint64_t body_bytes_ = 0, body_filled_ = 0;
   Packet packet_;
-  std::string header_;  // as it came, for the checksum
   BodyPlace place_;
   Buffer bounce_;
 };

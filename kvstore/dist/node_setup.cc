@@ -86,18 +86,28 @@ std::string own_host(const Settings& settings) {
   return address_towards(address_of_host(settings.kv_scheduler_host));
 }
 
-comm::NetworkOptions network_options(const Settings& settings) {
+comm::NetworkOptions network_options(const Settings& settings, comm::Role role) {
   comm::NetworkOptions options;
   options.trusted_network = settings.kv_trusted_network;
   options.shared_memory = settings.kv_shared_memory;
-  if (!settings.kv_key_file.empty()) options.keys = read_keys(settings.kv_key_file);
-  options.plain_payloads = settings.kv_trusted_network && !settings.kv_key_file.empty();
+  options.dead_after = seconds(settings.kv_dead_after);
+  if (!settings.kv_keys.empty()) options.keys = read_keys(settings.kv_keys, role);
   return options;
+}
+
+// A name that everybody knows would let clusters mix that can reach each other.
+std::string cluster_name(const Settings& settings) {
+  if (!settings.kv_cluster.empty()) return settings.kv_cluster;
+  LOOMIX_CHECK(
+      address_of_host(settings.kv_scheduler_host).starts_with("127."), ValueError,
+      "[KVStore] a cluster that other machines reach needs a name; set LOOMIX_KV_CLUSTER on all nodes "
+      "to one that no other cluster has. (`python -m loomix launch` chooses one.)");
+  return "loomix";
 }
 
 comm::EndpointOptions endpoint_options(const Settings& settings) {
   comm::EndpointOptions options;
-  options.cluster = settings.kv_cluster;
+  options.cluster = cluster_name(settings);
   options.dead_after = seconds(settings.kv_dead_after);
   options.heartbeat_every = std::min(options.heartbeat_every, options.dead_after / 4);
   options.reconnect_within = std::min(options.reconnect_within, options.dead_after);
@@ -111,11 +121,10 @@ std::string scheduler_address(const Settings& settings, const comm::NetworkOptio
       settings.kv_scheduler_port > 0, ValueError,
       "[KVStore] this process was not started as part of a cluster: it is not told the scheduler's port. Use "
       "`python -m loomix launch`, or set DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT.");
-  const std::string& key = network.keys.public_key;
   const std::string number = address_of_host(settings.kv_scheduler_host);
-  const bool anywhere = network.trusted_network || !key.empty();
-  return fmt::format("tcp://{}:{}{}{}", anywhere ? settings.kv_scheduler_host : number,
-                     settings.kv_scheduler_port, key.empty() ? "" : "|", key);
+  const bool anywhere = network.trusted_network || !network.keys.empty();
+  return fmt::format("tcp://{}:{}", anywhere ? settings.kv_scheduler_host : number,
+                     settings.kv_scheduler_port);
 }
 
 NodeOptions node_options(const Settings& settings, comm::Role role, const comm::NetworkOptions& network) {
@@ -150,14 +159,14 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
   options.policy = policy_of(settings.kv_policy);
   options.complete_within = seconds(settings.kv_deadline);
   options.endpoint = endpoint_options(settings);
-  comm::NetworkOptions network = network_options(settings);
+  comm::NetworkOptions network = network_options(settings, comm::Role::scheduler);
   const std::string port = settings.kv_scheduler_port == 0 ? "*" : std::to_string(settings.kv_scheduler_port);
   network.listen = fmt::format("tcp://{}:{}", address_of_host(settings.kv_scheduler_host), port);
   return std::make_unique<Scheduler>(comm::make_network_transport(std::move(network)), options);
 }
 
 std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings, CodeOptimizerMaker code) {
-  comm::NetworkOptions network = network_options(settings);
+  comm::NetworkOptions network = network_options(settings, comm::Role::server);
   NodeOptions options = node_options(settings, comm::Role::server, network);
   const std::string host = own_host(settings);
   network.listen = fmt::format("tcp://{}:*", address_of_host(host));
@@ -185,7 +194,7 @@ void wait_for_end(const Node& node, const std::string& who, const std::function<
 
 std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& type, int64_t staleness,
                                          const Settings& settings) {
-  comm::NetworkOptions network = network_options(settings);
+  comm::NetworkOptions network = network_options(settings, comm::Role::worker);
   network.listen.clear();
   const NodeOptions options = node_options(settings, comm::Role::worker, network);
   return std::make_unique<DistStore>(runtime, type, staleness,
@@ -205,28 +214,41 @@ void serve(Runtime& runtime, const Settings& settings, const std::function<bool(
   }
 }
 
-comm::KeyPair read_keys(const std::string& path) {
+namespace {
+
+constexpr const char* kAuthorityFile = "ca.pem";
+constexpr comm::Role kRoles[] = {comm::Role::scheduler, comm::Role::server, comm::Role::worker};
+
+std::string key_file(comm::Role role) { return fmt::format("{}.pem", name_of(role)); }
+
+// `secret`: others must not be able to read it.
+std::string read_key_file(const std::string& folder, const std::string& name, bool secret) {
+  const std::string path = folder + '/' + name;
   std::ifstream file(path);
   struct stat info = {};
   LOOMIX_CHECK(file && stat(path.c_str(), &info) == 0, FileError,
-               "[KVStore] the key file {} cannot be read: {}; make one with `python -m loomix keys {}`.",
-               path, std::strerror(errno), path);
-  LOOMIX_CHECK((info.st_mode & 077) == 0, FileError,
+               "[KVStore] the key file {} cannot be read: {}; make keys with `python -m loomix keys {}`.",
+               path, std::strerror(errno), folder);
+  LOOMIX_CHECK(!secret || (info.st_mode & 077) == 0, FileError,
                "[KVStore] the key file {} has the mode {:o}; others must not be able to read it, so 600 is "
                "expected.",
                path, info.st_mode & 0777u);
-  comm::KeyPair keys;
-  for (std::string name, value; file >> name >> value;) {
-    if (name == "public") keys.public_key = value;
-    if (name == "secret") keys.secret_key = value;
-  }
-  LOOMIX_CHECK(!keys.public_key.empty() && !keys.secret_key.empty(), FileError,
-               "[KVStore] {} is no key file; expected lines 'public KEY' and 'secret KEY'.", path);
-  return keys;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string key_file_text(const comm::KeyPair& keys) {
-  return fmt::format("public {}\nsecret {}\n", keys.public_key, keys.secret_key);
+}  // namespace
+
+comm::Keys read_keys(const std::string& folder, comm::Role role) {
+  return {read_key_file(folder, kAuthorityFile, false), read_key_file(folder, key_file(role), true)};
+}
+
+std::map<std::string, std::string> new_key_files() {
+  std::vector<std::vector<comm::Role>> roles;
+  for (const comm::Role role : kRoles) roles.push_back({role});
+  comm::NewKeys made = comm::new_keys(roles);
+  std::map<std::string, std::string> files = {{kAuthorityFile, std::move(made.authority)}};
+  for (size_t i = 0; i < roles.size(); ++i) files[key_file(kRoles[i])] = std::move(made.own[i]);
+  return files;
 }
 
 }  // namespace loomix::kvstore

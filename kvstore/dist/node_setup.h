@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -25,8 +26,9 @@ std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& ty
 void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
            CodeOptimizerMaker code = {});
 
-// The two halves of a cluster's key as `python -m loomix keys` writes them; throws where others can read the file.
-comm::KeyPair read_keys(const std::string& path);
-std::string key_file_text(const comm::KeyPair& keys);
+// The keys of a role, from a folder with ca.pem and the role's file (server.pem); throws where others can read that.
+comm::Keys read_keys(const std::string& folder, comm::Role role);
+// The files of such a folder for a new cluster, by name.
+std::map<std::string, std::string> new_key_files();
 
 }  // namespace loomix::kvstore

@@ -4,10 +4,10 @@
 
     python tests/dist/fuzz.py --frames 1000000
 
-Strangers send every port of scheduler and servers random bytes, broken handshakes, frames that hold no headers, headers
+Strangers send every port of scheduler and servers random bytes, broken handshakes of TLS, records that hold no headers, headers
 with numbers that nobody would send, and what a peer might say that knows the cluster's name but is none of it.
 Meanwhile two workers train; their values must be exact, all processes must live, and their memory must not grow.
-With --keys the ports want CURVE. Prints what it did; ends with 1 where something was wrong.
+With --keys the ports want TLS. Prints what it did; ends with 1 where something was wrong.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import itertools
 import os
 import random
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from real_cluster import Cluster
 
 CLUSTER = "fuzzed"
+GREETING = b"loomix 3"
+VERSION = 3
 A_CONNECTION = 200  # frames
 AT_ONCE = 5  # connections
 GROWTH_KIB = 64 << 10
@@ -90,16 +93,17 @@ def header(numbers, frames=(), fields=(), texts=()):
     return out + b"".join(varint(14 << 3 | 2) + varint(len(text)) + text for text in texts)
 
 
-def on_wire(body, more=False, command=False):
-    flags = more | (len(body) > 255) << 1 | command << 2
-    return bytes([flags]) + len(body).to_bytes(8 if len(body) > 255 else 1, "big") + body
+def record(head, body=b""):
+    """A packet as it travels."""
+    return len(head).to_bytes(4, "little") + len(body).to_bytes(4, "little") + head + body
 
 
-def greeting(mechanism):
-    text = (b"\xff" + bytes(7) + b"\x01\x7f\x03\0" + mechanism).ljust(64, b"\0")
-    if mechanism == b"CURVE":
-        return text
-    return text + on_wire(b"\x05READY\x0bSocket-Type\0\0\0\x06DEALER", command=True)
+def tls_hello():
+    """What a peer with TLS says first."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="worker").do_handshake()
+    return outgoing.read()
 
 
 class Stranger:
@@ -120,7 +124,7 @@ class Stranger:
     def hello(self):
         knows = self.dice.random() < 0.5
         rank = self.dice.choice([50 + self.dice.randrange(20), -1 - self.dice.randrange(100)])
-        version, role = 1, self.dice.choice([0, 1, 2, 2, 1, self.odd()])
+        version, role = VERSION, self.dice.choice([0, 1, 2, 2, 1, self.odd()])
         if role == 0 and rank == 0:
             rank = 1
         name = CLUSTER.encode() if knows else self.dice.randbytes(self.dice.randrange(10))
@@ -168,64 +172,38 @@ class Stranger:
         return bytes(text)
 
     def connection(self):
-        """What one says: with a handshake first or without, and how many frames it is."""
-        manner = self.dice.choice(["bytes", "stream", "http", "handshake", "frames", "peer", "peer", "peer"])
+        """What one says, about as many frames as that is."""
+        manner = self.dice.choice(["bytes", "http", "tls", "records", "peer", "peer", "peer"])
         if manner == "bytes":
-            return b"", b"".join(self.dice.randbytes(self.dice.randrange(300)) for _ in range(A_CONNECTION))
-        if manner == "stream":  # records of a connection of packets, as its other end would send them
-            records = [self.dice.randbytes(16)]
-            for _ in range(A_CONNECTION):
-                head, body = self.packet()
-                records += [
-                    len(head).to_bytes(4, "little"),
-                    sum(map(len, body)).to_bytes(4, "little"),
-                    head,
-                    *body,
-                ]
-            return b"", self.mutate(b"".join(records))
+            return b"".join(self.dice.randbytes(self.dice.randrange(300)) for _ in range(A_CONNECTION))
         if manner == "http":
-            return b"", self.mutate(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") * A_CONNECTION
-        if manner == "handshake":
-            said = [b"\x05HELLO\x01\0" + self.dice.randbytes(192) for _ in range(A_CONNECTION)]
-            return greeting(b"CURVE"), b"".join(on_wire(self.mutate(one), command=True) for one in said)
-        said = [] if manner == "frames" else [on_wire(self.hello())]
+            return self.mutate(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") * A_CONNECTION
+        if manner == "tls":
+            said = [self.mutate(tls_hello())]
+            for _ in range(A_CONNECTION):
+                some = self.dice.randbytes(self.dice.randrange(300))
+                said.append(bytes([self.dice.randrange(20, 24), 3, 3]) + len(some).to_bytes(2, "big") + some)
+            return b"".join(said)
+        said = [GREETING] if manner == "records" else [GREETING, record(self.hello())]
         while len(said) < A_CONNECTION:
-            if manner == "frames":
-                said.append(on_wire(self.dice.randbytes(self.dice.randrange(300))))
+            if manner == "records":
+                said.append(record(self.dice.randbytes(self.dice.randrange(300))))
                 continue
             head, body = self.packet()
-            head = self.mutate(head) if self.dice.random() < 0.02 else head
-            said.append(on_wire(head, more=bool(body)))
-            said += [on_wire(part, more=i + 1 < len(body)) for i, part in enumerate(body)]
+            said.append(record(self.mutate(head) if self.dice.random() < 0.02 else head, b"".join(body)))
         text = b"".join(said)
-        return greeting(b"NULL"), self.mutate(text) if self.dice.random() < 0.05 else text
+        return self.mutate(text) if self.dice.random() < 0.05 else text
 
 
-def pester(port, connections, mute):
-    for hello, said in connections:
+def pester(port, connections):
+    for said in connections:
         with contextlib.suppress(OSError):  # of a port that does not listen to the end
             with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
-                if hello:
-                    link.sendall(hello)
-                    if port not in mute and not greeted(link, 64 if b"CURVE" in hello else 64 + 2 + 28):
-                        mute.add(port)
-                    link.settimeout(20)
                 link.sendall(said)
                 link.shutdown(socket.SHUT_WR)
                 link.settimeout(0.05)
                 while link.recv(1 << 16):
                     pass
-
-
-def greeted(link, left):
-    """Waits until the other end has said so much, or hung up; False if it is silent, as not all ports speak first."""
-    link.settimeout(5)
-    try:
-        while left > 0 and (some := link.recv(left)):
-            left -= len(some)
-    except TimeoutError:
-        return False
-    return True
 
 
 def ports(pid):
@@ -257,7 +235,7 @@ def run(folder, frames, keys=False, seed=1, progress=False, **settings):
     """Pesters every port with as many frames; says what happened."""
     settings["LOOMIX_KV_CLUSTER"] = CLUSTER
     if keys:
-        settings["LOOMIX_KV_KEY_FILE"] = folder / "cluster.keys"
+        settings["LOOMIX_KV_KEYS"] = folder / "cluster.keys"
         subprocess.run(
             [sys.executable, "-m", "loomix", "keys", folder / "cluster.keys"],
             check=True,
@@ -273,7 +251,6 @@ def run(folder, frames, keys=False, seed=1, progress=False, **settings):
         everywhere = [port for found in places.values() for port in found]
 
         stranger = Stranger(seed)
-        mute = set()
 
         def pester_all(count):
             rounds = max(count // A_CONNECTION // AT_ONCE, 1)
@@ -281,7 +258,7 @@ def run(folder, frames, keys=False, seed=1, progress=False, **settings):
                 if progress and i % 20 == 0:
                     print(f"{i * A_CONNECTION * AT_ONCE:,} of {count:,} frames to each port", file=sys.stderr)
                 connections = [stranger.connection() for _ in range(AT_ONCE)]
-                list(pool.map(pester, everywhere, itertools.repeat(connections), itertools.repeat(mute)))
+                list(pool.map(pester, everywhere, itertools.repeat(connections)))
 
         pester_all(frames // 5)  # so that all memory that is kept is there
         before = {name: resident_kib(process) for name, process in cluster.processes.items()}

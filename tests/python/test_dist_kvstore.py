@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -707,15 +708,24 @@ def test_keys(tmp_path):
 
     for name in ("own", "other"):
         write_keys(str(tmp_path / name))
-        assert os.stat(tmp_path / name).st_mode & 0o777 == 0o600
     program = BASICS.replace("KIND", "dist_sync").replace("TYPE", "dist_sync")
-    with Cluster(tmp_path, program, LOOMIX_KV_KEY_FILE=tmp_path / "own") as cluster:
-        cluster.start(("scheduler", 0), ("server", 0), ("server", 1), ("worker", 0))
-        cluster.environment["LOOMIX_KV_KEY_FILE"] = str(tmp_path / "other")
+    with Cluster(tmp_path, program, LOOMIX_KV_KEYS=tmp_path / "own") as cluster:
+        cluster.start(("scheduler", 0))
+        # A server with a worker's key is none.
+        shutil.copytree(tmp_path / "own", tmp_path / "wrong")
+        shutil.copy(tmp_path / "own" / "worker.pem", tmp_path / "wrong" / "server.pem")
+        cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "wrong")
+        cluster.start(("server", 0))
+        assert cluster.processes["server", 0].wait(TIMEOUT) == 1
+        assert "it calls itself a server, and its certificate is for worker" in cluster.output("server", 0)
+        cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "own")
+        cluster.start(("server", 0), ("server", 1), ("worker", 0))
+        cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "other")
         cluster.environment["LOOMIX_KV_DEADLINE"] = "1"
         cluster.start(("worker", 1))
         assert cluster.processes["worker", 1].wait(TIMEOUT) == 1  # a stranger does not get in
-        cluster.environment["LOOMIX_KV_KEY_FILE"] = str(tmp_path / "own")
+        assert "its certificate is not accepted" in cluster.output("worker", 1)
+        cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "own")
         cluster.environment["LOOMIX_KV_DEADLINE"] = "30"
         cluster.start(("worker", 1))
         cluster.succeed()
@@ -723,12 +733,12 @@ def test_keys(tmp_path):
 
 
 def test_key_files_that_others_can_read_are_refused(tmp_path):
+    from loomix.commands.keys import write_keys
+
     path = tmp_path / "keys"
-    path.write_text("public a\nsecret b\n")
-    path.chmod(0o644)
-    with Cluster(
-        tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", LOOMIX_KV_KEY_FILE=path
-    ) as cluster:
+    write_keys(str(path))
+    (path / "worker.pem").chmod(0o644)
+    with Cluster(tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", LOOMIX_KV_KEYS=path) as cluster:
         cluster.start(("worker", 0))
         assert cluster.codes("worker") == [1]
         assert "mode 644" in cluster.output("worker", 0)
@@ -743,6 +753,11 @@ def test_beyond_loopback_keys_are_needed(tmp_path):
         address = probe.getsockname()[0]
     settings = {"DMLC_PS_ROOT_URI": address, "DMLC_PS_ROOT_PORT": free_port(), "LOOMIX_KV_DEADLINE": 2}
     with Cluster(tmp_path, "import loomix as mx; mx.kv.create('dist_sync')", **settings) as cluster:
+        cluster.start(("scheduler", 0), ("worker", 0))
+        assert cluster.codes("worker") == [1] and cluster.codes("scheduler") == [1]
+        for role in ("worker", "scheduler"):
+            assert "LOOMIX_KV_CLUSTER" in cluster.output(role)  # a name that nobody else has
+        cluster.environment["LOOMIX_KV_CLUSTER"] = "ours"
         cluster.start(("scheduler", 0), ("worker", 0))
         assert cluster.codes("worker") == [1] and cluster.codes("scheduler") == [1]
         for role in ("worker", "scheduler"):

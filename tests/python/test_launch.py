@@ -161,7 +161,7 @@ def test_what_cannot_start_is_said_at_once(tmp_path):
             2,
             f"--output file {missing}/x cannot be written",
         ),
-        (("--keys", missing), 1, f"key file {missing} cannot be read"),
+        (("--keys", missing), 1, f"key file {missing}/ca.pem cannot be read"),
         (("--snapshot-dir", "/proc/none"), 1, "/proc/none"),
     ):
         ended, _, err = run("-n", "1", *options, "--", sys.executable, "-c", SUM)
@@ -507,8 +507,9 @@ def test_kubernetes_manifest(tmp_path):
     values = {item["name"]: item.get("value") for item in container["env"]}
     assert values["DMLC_PS_ROOT_URI"] == "job-scheduler" and values["DMLC_ROLE"] == "worker"
     assert values["QUOTE"] == "\"'" and values["DMLC_NUM_WORKER"] == "4"
-    assert values["LOOMIX_KV_KEY_FILE"] == "/etc/loomix/keys"
-    assert pod["volumes"][0]["secret"] == {"secretName": "my-keys", "defaultMode": 0o400}
+    assert values["LOOMIX_KV_KEYS"] == "/etc/loomix"
+    own = [{"key": name, "path": name} for name in ("ca.pem", "worker.pem")]
+    assert pod["volumes"][0]["secret"] == {"secretName": "my-keys", "defaultMode": 0o400, "items": own}
     assert "--image" in run("--launcher", "k8s", "-n", "1", "true")[2]
 
 
@@ -548,10 +549,12 @@ def test_arguments(capsys):
 def test_keys_command(tmp_path):
     command = [sys.executable, "-m", "loomix", "keys", str(tmp_path / "keys")]
     assert subprocess.run(command, env=environment(), capture_output=True).returncode == 0
-    assert os.stat(tmp_path / "keys").st_mode & 0o777 == 0o600
-    lines = (tmp_path / "keys").read_text().splitlines()
-    assert [line.split()[0] for line in lines] == ["public", "secret"]
-    assert all(len(line.split()[1]) == 40 for line in lines)
+    files = {path.name: path for path in (tmp_path / "keys").iterdir()}
+    assert sorted(files) == ["ca.pem", "scheduler.pem", "server.pem", "worker.pem"]
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in files.values())
+    assert os.stat(tmp_path / "keys").st_mode & 0o777 == 0o700
+    assert "PRIVATE KEY" not in files["ca.pem"].read_text()  # nobody can sign more
+    assert all("PRIVATE KEY" in path.read_text() for name, path in files.items() if name != "ca.pem")
     again = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert again.returncode == 2 and "exists" in again.stderr
 

@@ -46,7 +46,7 @@ ELSEWHERE = {
     "KV_SNAPSHOT_DIR": ("tests/python/test_dist_snapshots.py", "LOOMIX_KV_SNAPSHOT_DIR"),
     "KV_SNAPSHOT_EVERY": ("tests/python/test_dist_snapshots.py", "LOOMIX_KV_SNAPSHOT_EVERY"),
     "KV_RESTORE": ("tests/python/test_dist_snapshots.py", "LOOMIX_KV_RESTORE"),
-    "KV_KEY_FILE": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_KEY_FILE"),
+    "KV_KEYS": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_KEYS"),
     "KV_ALLOW_PICKLE": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_ALLOW_PICKLE"),
     "METRICS_PORT": ("tests/python/test_watching.py", "LOOMIX_METRICS_PORT"),
 }
@@ -202,6 +202,7 @@ def test_log_level():
 def test_trusted_network():
     code = "import loomix as mx; mx.kv.create('dist_sync')"
     far = {"KV_SCHEDULER_HOST": "192.0.2.1", "KV_SCHEDULER_PORT": "9", "KV_DEADLINE": "0.5"}
+    far["KV_CLUSTER"] = "ours"
     assert "this node has no keys" in run(code, check=False, **far).stderr
     assert "this node has no keys" not in run(code, check=False, KV_TRUSTED_NETWORK="1", **far).stderr
 

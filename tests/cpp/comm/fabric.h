@@ -101,11 +101,17 @@ class InprocFabric final : public Fabric {
 
 inline bool has_network() { return &loomix_network_module != nullptr; }
 
+// New ones each time; who has them may be any node.
+inline Keys keys_of_all_roles() {
+  const NewKeys made = loomix_network_module.new_keys({{Role::scheduler, Role::server, Role::worker}});
+  return {made.authority, made.own[0]};
+}
+
 class NetworkFabric final : public Fabric {
  public:
   explicit NetworkFabric(bool shared_memory, bool keys = false) {
     options.shared_memory = shared_memory;
-    if (keys) options.keys = loomix_network_module.new_keys();
+    if (keys) options.keys = keys_of_all_roles();
   }
   std::unique_ptr<Transport> attach(const std::string&) override {
     return loomix_network_module.open(options);

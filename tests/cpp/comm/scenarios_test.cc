@@ -435,12 +435,7 @@ std::vector<Kind> kinds() {
   std::vector<Kind> all = {{"Inproc", [] { return std::make_unique<InprocFabric>(); }}};
   if (!has_network()) return all;
   all.push_back({"Tcp", [] { return std::make_unique<NetworkFabric>(false); }});
-  all.push_back({"TcpByZeroMQ", [] {
-                   auto fabric = std::make_unique<NetworkFabric>(false);
-                   fabric->options.streams = false;
-                   return fabric;
-                 }});
-  all.push_back({"TcpWithKeys", [] { return std::make_unique<NetworkFabric>(false, true); }});
+  all.push_back({"Tls", [] { return std::make_unique<NetworkFabric>(false, true); }});
   all.push_back({"SharedMemory", [] { return std::make_unique<NetworkFabric>(true); }});
   return all;
 }

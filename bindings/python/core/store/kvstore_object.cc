@@ -330,7 +330,7 @@ void add_store_type(PyObject* module) {
   m.def("make_group_store", &make_group_store);
   m.def("serve", &serve);
   m.def("cluster_settings", &cluster_settings);
-  m.def("new_key_file_text", [] { return kvstore::key_file_text(comm::new_keys()); });
+  m.def("new_key_files", &kvstore::new_key_files);
 }
 
 }  // namespace loomix::python

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m loomix keys``: makes the key pair of a cluster."""
+"""``python -m loomix keys``: makes the keys of a cluster."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from collections.abc import Sequence
 from ..base import MXNetError
 
 
-def write_keys(path: str) -> None:
-    """Writes a new key pair to a new file that only its owner may read."""
+def write_keys(folder: str) -> None:
+    """Makes a folder with new keys, which only its owner may read."""
     from .. import _core
 
-    text = _core.new_key_file_text()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as out:
-        out.write(text)
+    files = _core.new_key_files()
+    os.mkdir(folder, 0o700)
+    for name, text in files.items():
+        file = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "w") as out:
+            out.write(text)
 
 
 def main(_: str, arguments: Sequence[str]) -> int:
     """Runs ``keys`` with these arguments; its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m loomix keys",
-        description="Makes a cluster's CURVE key pair. All nodes get the same file (LOOMIX_KV_KEY_FILE); who has it "
-        "belongs to the cluster, so keep it as secret as a password.",
+        description="Makes a cluster's keys: a folder with the certificate of the cluster's authority (ca.pem) and, for "
+        "each role, a private key with its certificate (scheduler.pem, server.pem, worker.pem). A node needs ca.pem and "
+        "its role's file (LOOMIX_KV_KEYS names the folder). Who has such a file belongs to the cluster in that role, so "
+        "keep it as secret as a password.",
     )
-    parser.add_argument("file", help="the file to make; it must not exist")
+    parser.add_argument("folder", help="the folder to make; it must not exist")
     args = parser.parse_args(arguments)
     try:
-        write_keys(args.file)
+        write_keys(args.folder)
     except FileExistsError:
-        print(f"[keys] {args.file} exists; keys are never overwritten.", file=sys.stderr)
+        print(f"[keys] {args.folder} exists; keys are never overwritten.", file=sys.stderr)
         return 2
     except (MXNetError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{args.file}: a new key pair; set LOOMIX_KV_KEY_FILE to it on every node.")
+    print(f"{args.folder}: new keys; set LOOMIX_KV_KEYS to it on every node.")
     return 0

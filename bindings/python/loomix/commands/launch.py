@@ -59,7 +59,7 @@ def cluster_environment(args: Any, host: str, port: int) -> dict[str, Any]:
         "PYTHONUNBUFFERED": "1",
     }
     if args.keys:
-        variables["LOOMIX_KV_KEY_FILE"] = args.keys
+        variables["LOOMIX_KV_KEYS"] = args.keys
     if args.trusted_network:
         variables["LOOMIX_KV_TRUSTED_NETWORK"] = "1"
     if args.snapshot_dir:
@@ -340,7 +340,11 @@ def parse(arguments: Sequence[str]) -> Any:
         metavar="NAME[=VALUE]",
         help="a variable for all, by default with the value that it has here; may repeat",
     )
-    add("--keys", metavar="FILE", help="the cluster's keys, see `python -m loomix keys`")
+    add(
+        "--keys",
+        metavar="FOLDER",
+        help="the cluster's keys, see `python -m loomix keys`; k8s: a secret's name",
+    )
     add("--trusted-network", action="store_true", help="several machines without keys")
     add("--host", help="where the scheduler is reached by the others")
     add("--port", type=int, help="of the scheduler; a free one by default")

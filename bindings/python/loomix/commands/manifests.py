@@ -76,7 +76,9 @@ def _job(
     mounts, volumes = [], []
     if args.keys:
         mounts.append({"name": "keys", "mountPath": "/etc/loomix", "readOnly": True})
-        volumes.append({"name": "keys", "secret": {"secretName": args.keys, "defaultMode": 0o400}})
+        own = [{"key": name, "path": name} for name in ("ca.pem", f"{role}.pem")]
+        secret = {"secretName": args.keys, "defaultMode": 0o400, "items": own}
+        volumes.append({"name": "keys", "secret": secret})
     if args.volume and role == "server":
         mounts.append({"name": "snapshots", "mountPath": variables["LOOMIX_KV_SNAPSHOT_DIR"]})
         volumes.append({"name": "snapshots", "persistentVolumeClaim": {"claimName": args.volume}})
@@ -99,12 +101,13 @@ def _job(
 def kubernetes_manifest(args: Namespace, variables: Mapping[str, Any]) -> str:
     """A service that finds the scheduler, and a job for each role.
 
-    ``args.keys`` names a secret whose entry ``keys`` is the key file; ``args.volume`` a claim of a volume that servers
+    ``args.keys`` names a secret whose entries are the files of a folder of keys; each job gets those of its role.
+    ``args.volume`` names a claim of a volume that servers
     see where snapshots go.
     """
     variables = dict(variables)
     if args.keys:
-        variables["LOOMIX_KV_KEY_FILE"] = "/etc/loomix/keys"
+        variables["LOOMIX_KV_KEYS"] = "/etc/loomix"
     serve = ["python", "-m", "loomix", "serve"]
     service = {
         "apiVersion": "v1",

@@ -42,18 +42,44 @@ inline size_t resident_kib() {
   return 0;
 }
 
-inline std::string bare(const std::string& address) { return address.substr(0, address.find('|')); }
+inline uint16_t port_of(const std::string& address) {
+  return static_cast<uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+}
 
-// A connection without ZeroMQ's help.
+// A connection of a stranger.
 inline int dial_raw(const std::string& address) {
   const int s = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};
   to.sin_family = AF_INET;
-  const std::string endpoint = bare(address);
-  to.sin_port = htons(static_cast<uint16_t>(std::stoul(endpoint.substr(endpoint.rfind(':') + 1))));
+  to.sin_port = htons(port_of(address));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(s, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
   return s;
+}
+
+// A packet as it travels.
+inline std::string record(const std::string& header, const std::string& body = {}) {
+  const uint32_t sizes[2] = {static_cast<uint32_t>(header.size()), static_cast<uint32_t>(body.size())};
+  return std::string(reinterpret_cast<const char*>(sizes), sizeof(sizes)) + header + body;
+}
+
+// Sends it all, as far as the other side wants it, and waits until that has seen the end.
+inline void send_raw(const std::string& address, const std::string& bytes) {
+  const int s = dial_raw(address);
+  const timeval patience{50, 0};
+  setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t sent = ::send(s, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    at += static_cast<size_t>(sent);
+  }
+  ::shutdown(s, SHUT_WR);
+  char rest[4096];
+  ssize_t came;
+  while ((came = ::recv(s, rest, sizeof(rest), 0)) > 0) {}
+  EXPECT_TRUE(came == 0 || errno != EAGAIN) << "the end was not noticed";
+  ::close(s);
 }
 
 class Frames {
