@@ -17,10 +17,10 @@
 namespace loomix::comm {
 
 enum class PeerState : uint8_t {
-  up,        // welcomed; after a `lost` or `left` it may be another incarnation
-  left,      // said goodbye
-  replaced,  // it takes another process for the one with this node's name, and does not talk to this one
-  lost,      // silent too long, unreachable, or replaced by another incarnation
+  up,       // welcomed; after a `lost` or `left` it may be another incarnation
+  left,     // said goodbye
+  refused,  // it does not talk to this process; such as one that was replaced by another with its name
+  lost,     // silent too long, unreachable, or replaced by another incarnation
 };
 struct PeerEvent {
   NodeId peer;
@@ -106,7 +106,8 @@ struct EndpointOptions {
 struct PeerInfo {
   NodeId id;
   std::string address;
-  std::string route;  // "tcp", "shared memory"; empty while there is no link
+  std::string route;    // "tcp", "shared memory"; empty while there is no link
+  std::string trouble;  // why the last attempt to reach it came to nothing
   bool up = false;
   double silent_s = 0;      // since the last packet
   double round_trip_s = 0;  // of the last ping

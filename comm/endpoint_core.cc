@@ -250,6 +250,7 @@ std::vector<PeerInfo> EndpointCore::peers() {
     info.id = {name, peer.incarnation};
     info.address = peer.address;
     if (peer.link) info.route = transport_->describe(peer.link);
+    info.trouble = peer.held_off.empty() ? peer.unreached : peer.held_off;
     info.up = peer.up;
     info.silent_s = peer.incarnation ? seconds(now_ - peer.last_heard) : 0;
     info.round_trip_s = seconds(peer.round_trip);

@@ -137,9 +137,9 @@ void EndpointCore::send_hello(Link& link, PacketKind kind, std::string offer) {
 // Hello or welcome: they differ in who dialled, and in that a hello is answered.
 void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   const bool welcome = header.kind == PacketKind::welcome;
-  const auto refuse = [&](std::string reason, Refusal kind = Refusal::final) {
+  const auto refuse = [&](std::string reason) {
     count(Counter::refused);
-    if (!welcome) send_control(link, PacketKind::refuse, {static_cast<int64_t>(kind)}, {reason});
+    if (!welcome) send_control(link, PacketKind::refuse, {static_cast<int64_t>(Refusal::final)}, {reason});
     if (may_complain())
       log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
           reason);
@@ -181,8 +181,7 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
     const Peer& p = known->second;
     const std::string where = p.address.empty() ? "" : " at " + p.address;
     if (std::find(p.replaced.begin(), p.replaced.end(), id.incarnation) != p.replaced.end())
-      return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where),
-                    Refusal::replaced);
+      return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where));
     if (is_taken(p, id.incarnation)) {
       if (!welcome)
         send_control(link, PacketKind::refuse, {static_cast<int64_t>(Refusal::for_now)},
@@ -278,7 +277,7 @@ void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
   drop_link(link.id);
   timers_at_ = now_;
-  if (kind == Refusal::replaced) tell({{p.name, p.incarnation}, PeerState::replaced, p.address, p.refusal});
+  tell({{p.name, p.incarnation}, PeerState::refused, p.address, p.refusal});
 }
 
 void EndpointCore::drop_link(LinkId id) {

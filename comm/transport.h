@@ -32,8 +32,8 @@ enum class PacketKind : uint8_t {
   pong,
   bye,  // the node leaves
 };
-// What the refused one does: gives up, says hello again, or knows that another process has its name now.
-enum class Refusal : uint8_t { final, for_now, replaced };
+// What the refused one does: gives up, or says hello again.
+enum class Refusal : uint8_t { final, for_now };
 inline constexpr uint32_t kProtocolVersion = 3;
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has

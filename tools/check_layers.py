@@ -37,11 +37,11 @@ BACKEND_HEADER = re.compile(
 BACKEND_CONDITION = re.compile(
     r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b("
     r"__CUDACC__|__CUDA_ARCH__|(LOOMIX|MXNET)_(HAS|USE|WITH|ENABLE)_?\w*|(USE|HAVE|WITH)_[A-Z0-9_]+|"
-    r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|ZMQ|OPENMP|JPEG|PNG|ZLIB|CURL|CBLAS)\w*)\b"
+    r"LOOMIX_(DNNL|CUDA|CUDNN|CUBLAS|NCCL|MPI|NETWORK|OPENMP|JPEG|PNG|ZLIB|CURL|CBLAS)\w*)\b"
 )
 DNNL_HEADER = re.compile(r"^(oneapi/)?dnnl")
 DNNL_FILE = re.compile(r"_dnnl\.(cc|h)$")
-SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|zmq|jpeg|png|zlib|curl)\.(cc|h)$")
+SUFFIX_FILE = re.compile(r"_(dnnl|cblas|openmp|jpeg|png|zlib|curl)\.(cc|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 # An operator's name in a comparison or a look-up: what passes need to know is a trait in OpDef.
 OPERATOR_NAME = re.compile(

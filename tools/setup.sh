@@ -14,10 +14,10 @@ packages_of() { # packages_of GROUP: one a line
   case $1 in
     # What the built libraries load. A wheel of tools/make_wheel.sh has them inside and needs none of these.
     run-time) printf '%s\n' libopenblas0-openmp libdnnl2 libfmt9 libspdlog1.10 libcurl4 libjpeg62-turbo libpng16-16 zlib1g \
-      libzmq5 libprotobuf-lite32 libssl3 libgomp1 libstdc++6 ;;
+      libprotobuf-lite32 libssl3 libgomp1 libstdc++6 ;;
     build) printf '%s\n' g++ cmake ninja-build ccache python3-dev python3-venv \
       libopenblas-openmp-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libcurl4-openssl-dev \
-      libjpeg62-turbo-dev libpng-dev zlib1g-dev libcli11-dev libzmq3-dev libprotobuf-dev protobuf-compiler libssl-dev ;;
+      libjpeg62-turbo-dev libpng-dev zlib1g-dev libcli11-dev libprotobuf-dev protobuf-compiler libssl-dev ;;
     test) printf '%s\n' libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev dataset-fashion-mnist ;;
     examples) echo dataset-fashion-mnist ;;
     *) return 1 ;;

@@ -117,6 +117,10 @@ Wire::Moved Wire::write(std::span<const iovec> parts) {
         moved.state = drain();
         if (moved.state != State::going) return moved;
       }
+      if (with_this_key_ >= rekey_after) {
+        SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
+        with_this_key_ = 0;
+      }
       size_t some = 0;
       const int result = SSL_write_ex(ssl_.get(), static_cast<const char*>(part.iov_base) + at,
                                       std::min(part.iov_len - at, kBurst), &some);
@@ -126,6 +130,7 @@ Wire::Moved Wire::write(std::span<const iovec> parts) {
       }
       at += some;
       moved.bytes += some;
+      with_this_key_ += some;
     }
   }
   moved.state = drain();

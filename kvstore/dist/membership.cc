@@ -63,7 +63,8 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
       all_departed_ = all_departed();
     }
     if (event.peer.name != kScheduler) return;
-    if (event.state == comm::PeerState::replaced) return fail(event.reason);
+    if (event.state == comm::PeerState::refused)
+      return fail(fmt::format("the scheduler at {} refused this process: {}", event.address, event.reason));
     {
       const std::lock_guard lock(mutex_);
       lost_at_.reset();
@@ -113,14 +114,20 @@ void Membership::enter() {
 }
 
 Standing Membership::standing() const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Standing standing = standing_;
   if (!lost_at_) return standing;
   // Nobody is left who could want anything, and nobody who could say so.
   standing.ended = standing.ended || all_departed_;
-  if (comm::Clock::now() - *lost_at_ >= (entered_ ? without_scheduler_ : deadline_) &&
-      standing.failure.empty())
-    standing.failure = lost_;
+  if (comm::Clock::now() - *lost_at_ < (entered_ ? without_scheduler_ : deadline_) ||
+      !standing.failure.empty())
+    return standing;
+  standing.failure = lost_;
+  lock.unlock();  // the endpoint's thread may want it
+  for (const comm::PeerInfo& peer : endpoint_.peers()) {
+    if (peer.id.name == kScheduler && !peer.trouble.empty())
+      standing.failure += fmt::format(" The last attempt: {}.", peer.trouble);
+  }
   return standing;
 }
 

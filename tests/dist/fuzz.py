@@ -4,9 +4,10 @@
 
     python tests/dist/fuzz.py --frames 1000000
 
-Strangers send every port of scheduler and servers random bytes, broken handshakes of TLS, records that hold no headers, headers
-with numbers that nobody would send, and what a peer might say that knows the cluster's name but is none of it.
-Meanwhile two workers train; their values must be exact, all processes must live, and their memory must not grow.
+Strangers send every port of scheduler and servers random bytes, broken handshakes of TLS, records that hold no
+headers, headers with numbers that nobody would send, and what a peer might say that knows the cluster's name but is
+none of it. Meanwhile two workers train; their values must be exact, all processes must live, and their memory must
+not grow.
 With --keys the ports want TLS. Prints what it did; ends with 1 where something was wrong.
 """
 

@@ -217,17 +217,15 @@ def forged(folder, number):
         cluster.start(("scheduler", 0))
         scheduler = cluster.processes["scheduler", 0]
         cluster.wait_until(lambda: ports(scheduler.pid), "the scheduler's port")
-        bytes_ = [(b"", dice.randbytes(dice.randrange(1, 3000))) for _ in range(13)]
+        bytes_ = [dice.randbytes(dice.randrange(1, 3000)) for _ in range(13)]
         for port in ports(scheduler.pid):
-            pester(port, bytes_ + [stranger.connection() for _ in range(13)], set())
+            pester(port, bytes_ + [stranger.connection() for _ in range(13)])
         cluster.start(*itertools.product(("server", "worker"), range(2)))
         cluster.wait_for("worker", 0, "step 5\n")
         everywhere = [port for one in cluster.processes.values() for port in ports(one.pid)]
         connections = [stranger.connection() for _ in range(3)]
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            list(
-                pool.map(pester, everywhere, itertools.repeat(connections), itertools.repeat(set(everywhere)))
-            )
+            list(pool.map(pester, everywhere, itertools.repeat(connections)))
         expect_good(cluster)
 
 

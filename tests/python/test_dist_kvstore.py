@@ -717,11 +717,13 @@ def test_keys(tmp_path):
         cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "wrong")
         cluster.start(("server", 0))
         assert cluster.processes["server", 0].wait(TIMEOUT) == 1
-        assert "it calls itself a server, and its certificate is for worker" in cluster.output("server", 0)
+        assert "refused this process: it calls itself a server, and its certificate is for worker" in (
+            cluster.output("server", 0)
+        )
         cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "own")
         cluster.start(("server", 0), ("server", 1), ("worker", 0))
         cluster.environment["LOOMIX_KV_KEYS"] = str(tmp_path / "other")
-        cluster.environment["LOOMIX_KV_DEADLINE"] = "1"
+        cluster.environment["LOOMIX_KV_DEADLINE"] = "2"
         cluster.start(("worker", 1))
         assert cluster.processes["worker", 1].wait(TIMEOUT) == 1  # a stranger does not get in
         assert "its certificate is not accepted" in cluster.output("worker", 1)

@@ -59,7 +59,7 @@ ELSEWHERE |= {
     "KV_WORKERS": ("tests/python/real_cluster.py", "DMLC_NUM_WORKER"),
     "KV_SERVERS": ("tests/python/real_cluster.py", "DMLC_NUM_SERVER"),
     "KV_STALENESS": ("tests/python/test_dist_kvstore.py", "staleness"),
-    "KV_SHARED_MEMORY": ("tests/cpp/comm/network/streams_test.cc", "shared_memory"),
+    "KV_SHARED_MEMORY": ("tests/cpp/comm/network/stream_test.cc", "shared_memory"),
 }
 
 

@@ -262,7 +262,7 @@ TEST(Faults, WhoWasReplacedIsRefused) {
     network.cut(a->address(), "inproc://old");
     Endpoint fresh(network.attach("inproc://fresh"), NodeId{worker(0), 6}, quick_options());
     EXPECT_EQ(refusal(fresh, *a, 20s), "");
-    old.on_peer([&](const PeerEvent& event) { told = told || event.state == PeerState::replaced; });
+    old.on_peer([&](const PeerEvent& event) { told = told || event.state == PeerState::refused; });
     network.heal(a->address(), "inproc://old");
     EXPECT_TRUE(eventually([&] { return told.load(); }));
     EXPECT_TRUE(hears(old, *a, "worker 0 was replaced by a newer one"));

@@ -27,10 +27,10 @@ def main(_: str, arguments: Sequence[str]) -> int:
     """Runs ``keys`` with these arguments; its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m loomix keys",
-        description="Makes a cluster's keys: a folder with the certificate of the cluster's authority (ca.pem) and, for "
-        "each role, a private key with its certificate (scheduler.pem, server.pem, worker.pem). A node needs ca.pem and "
-        "its role's file (LOOMIX_KV_KEYS names the folder). Who has such a file belongs to the cluster in that role, so "
-        "keep it as secret as a password.",
+        description="Makes a cluster's keys: a folder with the certificate of the cluster's authority (ca.pem) and, "
+        "for each role, a private key with its certificate (scheduler.pem, server.pem, worker.pem). A node needs "
+        "ca.pem and its role's file; LOOMIX_KV_KEYS names the folder. Who has such a file belongs to the cluster in "
+        "that role, so keep it as secret as a password.",
     )
     parser.add_argument("folder", help="the folder to make; it must not exist")
     args = parser.parse_args(arguments)

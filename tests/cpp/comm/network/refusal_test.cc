@@ -78,7 +78,7 @@ TEST_F(Refusals, KeysOnOneSideOnly) {
   expect_in(error_at(*secure, {}), "it may want keys, and this node has none");
   expect_in(log_lines(), "it does not use TLS: it has no keys, or is no peer");
   testing::internal::CaptureStderr();
-  expect_in(error_at(*plain, with(keys_of_all_roles())), "it may have no keys");
+  expect_in(error_at(*plain, with(keys_of_all_roles())), "no keys");
   expect_in(log_lines(), "it has keys, and this node has none");
   EXPECT_EQ(handled, 0);
 }

@@ -253,6 +253,36 @@ TEST(OneStream, ForgedBytesAreShownToNobody) {
   EXPECT_EQ(to.sink.bodies.size(), 1u);
 }
 
+// Records of TLS that are as long as one that announces another key, and no other is here.
+int announcements(std::string_view wire) {
+  constexpr size_t kHead = 5, kAnnouncement = 22;
+  int count = 0;
+  while (wire.size() >= kHead) {
+    const size_t size = static_cast<uint8_t>(wire[3]) * 256u + static_cast<uint8_t>(wire[4]);
+    count += size == kAnnouncement;
+    wire.remove_prefix(std::min(kHead + size, wire.size()));
+  }
+  return count;
+}
+
+TEST(OneStream, KeysChange) {
+  const TlsContext tls(keys_of_all_roles());
+  TwoEnds ends(&tls);
+  auto& [from, to] = ends;
+  put(*from.stream, 0, {});
+  put(*from.stream, 1, {pattern(30000, 1)});
+  std::string wire = from.sent();
+  EXPECT_EQ(announcements(wire), 0);
+  from.stream->wire()->rekey_after = 1;
+  put(*from.stream, 2, {pattern(30000, 2)});
+  const std::string later = from.sent();
+  EXPECT_GE(announcements(later), 1);
+  wire += later;
+  for (size_t at = 0; at < wire.size(); at += 20000) to.feed(std::string_view(wire).substr(at, 20000));
+  ASSERT_EQ(to.sink.bodies.size(), 3u);
+  EXPECT_TRUE(to.sink.bodies[2] == pattern(30000, 2).text());
+}
+
 TEST(OneStream, APlaceThatHasGoneIsNotWrittenTo) {
   OneEnd from(true), to(false);
   put(*from.stream, 0, {});
