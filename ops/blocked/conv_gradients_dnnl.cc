@@ -8,6 +8,7 @@
 #include "base/tuple_text.h"
 #include "ops/blocked/conv_dnnl.h"
 #include "ops/blocked/sliced_reorder_dnnl.h"
+#include "ops/families.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
 
