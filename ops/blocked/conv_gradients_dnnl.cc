@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/tuple_text.h"
 #include "ops/blocked/conv_dnnl.h"
 #include "ops/blocked/sliced_reorder_dnnl.h"
@@ -327,6 +328,13 @@ std::optional<BlockedForm> weight_form_of(const ConvolutionParams& p, const Kern
                      bytes_of_images(spec, 0, spec.in[1])};
 }
 
+void check(const Params& p, const ShapeInfer& s) {
+  check_window(p, s.who());
+  LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4 && p.kernel.ndim() == 2, ShapeError,
+               "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
+               tuple_text(p.kernel));
+}
+
 Shape plain_weight_shape(const Params& p) {
   const ConvGeometry g(p, p.image);
   return {p.num_filter, g.channels, g.kernel[1], g.kernel[2]};
@@ -344,6 +352,7 @@ void register_blocked_conv_gradients(OpTable& table) {
   constexpr DTypeSet kTypes{DType::float32, DType::bfloat16};
   table.add_hidden<Params>("_blocked_training_weight", {"weight"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
+        check(p, s);
         s.set_in(0, plain_weight_shape(p));
         s.set_out(0, {p.weight_size});
       })
@@ -351,6 +360,7 @@ void register_blocked_conv_gradients(OpTable& table) {
       .types(kTypes);
   table.add_hidden<Params>("_backward_blocked_conv_data", {"grad", "weight"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
+        check(p, s);
         s.set_in(0, blocked_conv_out_shape(p));
         s.set_in(1, {p.weight_size});
         s.set_out(0, blocked_conv_data_shape(p));
@@ -360,6 +370,7 @@ void register_blocked_conv_gradients(OpTable& table) {
       .cost(blocked_conv_cost);
   table.add_hidden<Params>("_backward_blocked_conv_weight", {"grad", "data"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
+        check(p, s);
         s.set_in(0, blocked_conv_out_shape(p));
         s.set_in(1, blocked_conv_data_shape(p));
         s.set_out(0, plain_weight_shape(p));

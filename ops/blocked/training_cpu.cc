@@ -41,7 +41,9 @@ struct Planes {
   // Calls fn(block) for each, all images of one on one thread.
   template <class Fn>
   void each_block(engine::RunContext& context, Fn&& fn) const {
-    engine::parallel_each(context, blocks, std::max<int64_t>(1, kElementsPerThread / (items() * block)), fn);
+    engine::parallel_each(context, blocks,
+                          std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, items() * block)),
+                          fn);
   }
   // Calls fn(offset, pixels) for pieces of a block that stay in the first cache.
   template <class Fn>
@@ -244,7 +246,8 @@ template <class Fn>
 void each_plane(const KernelArgs& args, int64_t pixels, Fn&& fn) {
   const Shape& shape = args.out[0].shape;
   engine::parallel_each(*args.context, shape[0] * shape[1],
-                        std::max<int64_t>(1, kElementsPerThread / (pixels * shape[4])), fn);
+                        std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, pixels * shape[4])),
+                        fn);
 }
 
 // data -> output, places of maxima
