@@ -156,13 +156,13 @@ void each_density(Add&& add) {
 
 void kernels_pdf_cpu(OpTable& table) {
   each_density(
-      [&]<class P>(Type<P>) { table.kernel<pdf_cpu<P>>(std::string("_random_pdf_") + P::name, "pdf_cpu"); });
+      [&]<class P>(Type<P>) { table.kernel<pdf_cpu<P>>(fmt::format("_random_pdf_{}", P::name), "pdf_cpu"); });
   table.kernel<pdf_dirichlet_cpu>("_random_pdf_dirichlet", "pdf_dirichlet_cpu");
 }
 
 void gradients_pdf_cpu(OpTable& table) {
   each_density([&]<class P>(Type<P>) {
-    table.kernel<backward_pdf_cpu<P>>(std::string("_backward_random_pdf_") + P::name, "backward_pdf_cpu");
+    table.kernel<backward_pdf_cpu<P>>(fmt::format("_backward_random_pdf_{}", P::name), "backward_pdf_cpu");
   });
   table.kernel<backward_pdf_dirichlet_cpu>("_backward_random_pdf_dirichlet", "backward_pdf_dirichlet_cpu");
 }
