@@ -14,6 +14,7 @@ import hashlib
 import heapq
 import math
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from pathlib import Path
 
 SMALL = 256 << 10  # keys up to this size are one shard
 PIECE = 256 << 10
+DEAD_AFTER = 5.0  # seconds of silence after which a node is lost
+KEYS = 161  # that a worker pulls: ResNet-50's
 PORT = 9571
 
 
@@ -136,6 +139,91 @@ def all_reduce(keys, workers, machine):
     """A ring: each sends and receives 2 (n - 1) / n of the bytes in 2 (n - 1) steps."""
     steps = 2 * (workers - 1)
     return steps / workers * sum(keys) / machine.rate + steps * (machine.latency + machine.message)
+
+
+@dataclass
+class End:
+    """One end of a node's link to the scheduler, as comm/endpoint_peers.cc keeps it; times in seconds."""
+
+    last_ping: float = -math.inf
+    last_sent: float = 0.0
+    last_heard: float = 0.0
+
+    def quiet(self, now):
+        return min(now - self.last_ping, max(now - self.last_sent, now - self.last_heard))
+
+
+@dataclass(frozen=True)
+class SchedulerLoad:
+    """What goes in and out of the scheduler."""
+
+    messages: float  # a second, of a quiet cluster
+    change: int  # messages for one change of the view
+    whole: int  # bytes of these if each had the whole view
+    changes: int  # bytes if each has what changed
+
+
+def heartbeat(nodes):
+    """Seconds between a link's heartbeats, as kvstore's node_setup.cc sets them."""
+    return min(0.5 * max(1, nodes // 300), DEAD_AFTER / 4)
+
+
+def scheduler_load(workers, servers, pulls=0, seconds=9.0, latency=80e-6, seed=1):
+    """Counts the scheduler's messages while nothing changes, each worker with so many pulls that wait.
+
+    An end of a link looks at its timers every now and then: the more often, the more requests of its own are
+    unanswered. It sends a ping where the link was quiet, and the other end answers. Pulls wait at servers, so all they
+    do here is that workers look at their timers more often.
+    """
+    dice = random.Random(seed)
+    nodes = workers + servers
+    every = heartbeat(nodes)
+    ends = [(End(), End()) for _ in range(nodes)]  # the node's, the scheduler's
+    count, events, order = 0, [], 0
+
+    def later(at, what, node, end):
+        nonlocal order
+        order += 1
+        heapq.heappush(events, (at, order, what, node, end))
+
+    def pause(node):
+        own = pulls if node < workers else 0
+        return min(0.005 + own // 500 * 0.001 if own else 1.0, every / 2)
+
+    for node in range(nodes):
+        later(dice.random() * pause(node), "look", node, 0)
+    later(dice.random(), "look", -1, 1)
+    while events[0][0] < seconds:
+        now, _, what, node, end = heapq.heappop(events)
+        if what == "look":
+            for one in range(nodes) if end == 1 else (node,):
+                if ends[one][end].quiet(now) >= every:
+                    ends[one][end].last_ping = ends[one][end].last_sent = now
+                    count += now > seconds / 3  # then phases have settled
+                    later(now + latency, "ping", one, 1 - end)
+            later(now + pause(node), "look", node, end)
+        else:
+            ends[node][end].last_heard = now
+            if what == "ping":
+                ends[node][end].last_sent = now
+                count += now > seconds / 3
+                later(now + latency, "pong", node, 1 - end)
+    member = len("tcp://10.0.0.100:40000") + 6 * 3  # an address and six numbers
+    change = 2 * nodes  # each is told, and answers
+    return SchedulerLoad(count / (seconds * 2 / 3), change, nodes * nodes * member, nodes * (member + 30))
+
+
+def print_scheduler_load():
+    """Messages at the scheduler of a large cluster: nobody asks it anything while nothing changes."""
+    print("the scheduler's messages a second, in and out: at rest, while all pulls of all workers wait")
+    for workers, servers in ((100, 10), (300, 30), (900, 100), (1000, 100)):
+        rest = scheduler_load(workers, servers)
+        waiting = scheduler_load(workers, servers, KEYS)
+        print(
+            f"{workers:5} x {servers:3}: {rest.messages:6.0f} {waiting.messages:6.0f} "
+            f"({workers * KEYS} pulls); a change of the view: {rest.change} messages, "
+            f"{rest.changes / 1e6:.2f} MB ({rest.whole / 1e6:.0f} MB if whole)"
+        )
 
 
 def draw(path):
@@ -332,6 +420,7 @@ def main():
         least = bound(RESNET50, workers, servers, TEN_GIGABIT)
         moved = busiest_bytes(RESNET50, servers) * workers / 1e9
         print(f"{workers:5} x {servers:3}: {once:7.2f} {twice:7.2f} | {least:7.2f} | {moved:7.2f}")
+    print_scheduler_load()
 
 
 if __name__ == "__main__":

@@ -160,9 +160,7 @@ void ClusterClient::learn(KnownShards& known, size_t group, const comm::Message&
   while (reader.numbers_left() > 0) {
     const std::string& key = reader.text();
     const int64_t part = reader.number();
-    Known& entry = known[{key, part}];
-    entry.pushed = reader.number();
-    entry.version = reader.number();
+    known[{key, part}] = reader.number();
   }
 }
 

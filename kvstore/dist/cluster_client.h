@@ -27,12 +27,6 @@ namespace loomix::kvstore {
 // leave together (batch.h), the most urgent first.
 class ClusterClient {
  public:
-  // What the cluster knows of this worker's pushes of a shard, from an earlier life.
-  struct Known {
-    int64_t pushed = 0;
-    int64_t version = 0;
-  };
-
   // Waits until the cluster is complete; throws NetworkError after the deadline.
   ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options);
   ~ClusterClient();
@@ -42,8 +36,8 @@ class ClusterClient {
   int workers() const noexcept { return workers_; }
   int groups() const noexcept { return groups_; }
   comm::EndpointStats traffic() const { return endpoint_.stats(); }
-  // By key and part. It is another one after this worker was left out and has joined again.
-  using KnownShards = std::map<std::pair<std::string, int64_t>, Known>;
+  // How many of this worker's pushes of a shard, by key and part, the cluster has from an earlier life. It is another one after this worker was left out and has joined again.
+  using KnownShards = std::map<std::pair<std::string, int64_t>, int64_t>;
   std::shared_ptr<const KnownShards> known() const;
 
   using Done = std::function<void(comm::Message, std::exception_ptr)>;

@@ -136,15 +136,15 @@ int64_t DistStore::pushes_before(const Entry& entry, const ClusterClient::KnownS
   int64_t own = 0;
   for (size_t part = 0; part < entry.shards.size(); ++part) {
     const auto found = known.find({entry.wire, static_cast<int64_t>(part)});
-    const int64_t pushed = found == known.end() ? 0 : found->second.pushed;
+    const int64_t pushed = found == known.end() ? 0 : found->second;
     own = part == 0 ? pushed : std::min(own, pushed);
   }
   int64_t least = own;
   int64_t most = 0;
-  for (const auto& [shard, what] : known) most = std::max(most, what.pushed);
+  for (const auto& [shard, pushed] : known) most = std::max(most, pushed);
   if (own == 0 && most > 1) return 0;  // a key that is never pushed
-  for (const auto& [shard, what] : known) {
-    if (what.pushed > 0 || most <= 1) least = std::min(least, what.pushed);
+  for (const auto& [shard, pushed] : known) {
+    if (pushed > 0 || most <= 1) least = std::min(least, pushed);
   }
   return most - least <= 1 ? least : own;
 }

@@ -37,6 +37,7 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
       deadline_(options.deadline),
       retry_after_(options.retry_after),
       without_scheduler_(options.without_scheduler),
+      least_epoch_(epoch_after_snapshots(options.snapshots.folder)),
       on_view_(std::move(on_view)),
       on_error_(std::move(on_error)),
       barriers_(std::move(barriers)),
@@ -53,8 +54,10 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
       if (!incoming.message.fields.empty()) passed_ = std::max(passed_, incoming.message.fields[0]);
       return incoming.responder.reply({});
     }
-    incoming.responder.reply({});
     take(incoming.message);
+    comm::Message has;
+    has.fields = {view_.number};
+    incoming.responder.reply(std::move(has));
   });
   endpoint_.on_peer([this](const comm::PeerEvent& event) {
     if (event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::left) {
@@ -82,9 +85,9 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
 void Membership::enter() {
   if (entering_) return;
   entering_ = true;
-  comm::Message message = encode(view_);
+  comm::Message message = ViewChanges(view_).since(0);
   message.command = kRegister;
-  std::vector<int64_t> own = {kKVStoreVersion, std::max(barriers_(), passed_),
+  std::vector<int64_t> own = {kKVStoreVersion, std::max(barriers_(), passed_), least_epoch_,
                               static_cast<int64_t>(departed_.size())};
   for (const auto& [rank, incarnation] : departed_)
     own.insert(own.end(), {rank, static_cast<int64_t>(incarnation)});
@@ -145,8 +148,8 @@ bool Membership::all_departed() const {
 }
 
 void Membership::take(const comm::Message& message) {
-  View fresh = decode_view(message);
-  if (fresh.number <= view_.number) return;
+  View fresh = view_;
+  if (!follow(fresh, message)) return;
   const comm::NodeId self = endpoint_.self();
   const auto& members = self.name.role == comm::Role::server ? fresh.servers : fresh.workers;
   const auto rank = static_cast<size_t>(self.name.rank);

@@ -49,6 +49,7 @@ class Membership {
   const comm::Duration deadline_;
   const comm::Duration retry_after_;
   const comm::Duration without_scheduler_;
+  const int64_t least_epoch_;  // that no snapshot on disk has
   const std::function<void(const View&)> on_view_;
   const std::function<void(std::exception_ptr)> on_error_;
   const std::function<int64_t()> barriers_;

@@ -31,7 +31,7 @@ const std::string& Reader::text() {
 }
 
 void refuse_as_no_head(comm::Responder& responder) {
-  responder.fail("this server is not the head of the group.", kNotTheHead);
+  if (responder) responder.fail("this server is not the head of the group.", kNotTheHead);
 }
 
 std::string wire_key(const Key& key) {
@@ -57,74 +57,117 @@ int View::position(size_t group, int32_t server) const {
   return -1;
 }
 
+// ---- views on their way --------------------------------------------------------------------------------------------
+
 namespace {
 
-void put_members(comm::Message& message, const std::vector<Member>& members) {
+constexpr int64_t kMostMembers = 1 << 16;
+
+// {how many there are, how many follow, {rank, incarnation, up, departed, since} of each}, {address of each}
+template <class Told>
+void put_members(comm::Message& message, const std::vector<Member>& members, const Told& told) {
   message.fields.push_back(static_cast<int64_t>(members.size()));
+  const size_t count = message.fields.size();
+  message.fields.push_back(0);
   for (const Member& member : members) {
-    message.fields.push_back(static_cast<int64_t>(member.id.incarnation));
-    message.fields.push_back(member.up);
-    message.fields.push_back(member.departed);
-    message.fields.push_back(member.since);
+    const int32_t rank = member.id.name.rank;
+    if (!told(static_cast<size_t>(rank))) continue;
+    ++message.fields[count];
+    message.fields.insert(message.fields.end(), {rank, static_cast<int64_t>(member.id.incarnation), member.up,
+                                                 member.departed, member.since});
     message.texts.push_back(member.address);
   }
 }
 
-std::vector<Member> get_members(Reader& reader, comm::Role role) {
-  constexpr int64_t kMost = 1 << 16;
-  std::vector<Member> members(static_cast<size_t>(reader.number(0, kMost)));
-  for (size_t rank = 0; rank < members.size(); ++rank) {
+void get_members(Reader& reader, comm::Role role, bool whole, std::vector<Member>& members) {
+  const int64_t size = whole ? 0 : static_cast<int64_t>(members.size());
+  members.resize(static_cast<size_t>(reader.number(size, whole ? kMostMembers : size)));
+  for (size_t rank = 0; whole && rank < members.size(); ++rank)
     members[rank].id.name = {role, static_cast<int32_t>(rank)};
-    members[rank].id.incarnation = static_cast<uint64_t>(reader.number());
-    members[rank].up = reader.number(0, 1) != 0;
-    members[rank].departed = reader.number(0, 1) != 0;
-    members[rank].since = reader.number();
-    members[rank].address = reader.text();
+  const auto count = static_cast<int64_t>(members.size());
+  for (int64_t left = reader.number(whole ? count : 0, count); left > 0; --left) {
+    Member& member = members[static_cast<size_t>(reader.number(0, count - 1))];
+    member.id.incarnation = static_cast<uint64_t>(reader.number());
+    member.up = reader.number(0, 1) != 0;
+    member.departed = reader.number(0, 1) != 0;
+    member.since = reader.number();
+    member.address = reader.text();
   }
-  return members;
 }
 
-}  // namespace
-
-comm::Message encode(const View& view) {
-  comm::Message message;
-  message.command = kView;
-  message.fields = {view.number, static_cast<int64_t>(view.policy), view.barriers, view.ended};
-  message.texts = {view.failure};
-  put_members(message, view.servers);
-  put_members(message, view.workers);
-  for (const Chain& chain : view.chains) {
-    message.fields.push_back(static_cast<int64_t>(chain.size()));
-    for (const Link& link : chain) {
-      message.fields.push_back(link.server);
-      message.fields.push_back(link.synchronised);
-      message.fields.push_back(link.since);
-    }
-  }
-  return message;
-}
-
-View decode_view(const comm::Message& message) {
-  Reader reader(message);
-  View view;
-  view.number = reader.number();
-  view.policy = static_cast<DeadWorker>(reader.number(0, 2));
-  view.barriers = reader.number();
-  view.ended = reader.number(0, 1) != 0;
-  view.failure = reader.text();
-  view.servers = get_members(reader, comm::Role::server);
-  view.workers = get_members(reader, comm::Role::worker);
+void get_chains(Reader& reader, bool whole, View& view) {
   const auto servers = static_cast<int64_t>(view.servers.size());
-  for (int64_t group = 0; group < servers; ++group) {
-    Chain chain(static_cast<size_t>(reader.number(1, servers)));
+  view.chains.resize(view.servers.size());
+  for (int64_t left = reader.number(whole ? servers : 0, servers); left > 0; --left) {
+    Chain& chain = view.chains[static_cast<size_t>(reader.number(0, servers - 1))];
+    chain.assign(static_cast<size_t>(reader.number(1, servers)), {});
     for (Link& link : chain) {
       link.server = static_cast<int32_t>(reader.number(0, servers - 1));
       link.synchronised = reader.number(0, 1) != 0;
       link.since = reader.number();
     }
-    view.chains.push_back(std::move(chain));
   }
-  return view;
+  for (const Chain& chain : view.chains)
+    LOOMIX_CHECK(!chain.empty(), NetworkError, "[KVStore] a view came without the chain of a group.");
+}
+
+}  // namespace
+
+ViewChanges::ViewChanges(const View& view) { note(view); }
+
+void ViewChanges::note(const View& view) {
+  const auto compare = [&](const auto& before, const auto& now, std::vector<int64_t>& changed) {
+    changed.resize(now.size(), view.number);
+    for (size_t i = 0; i < now.size(); ++i) {
+      if (i >= before.size() || before[i] != now[i]) changed[i] = view.number;
+    }
+  };
+  compare(view_.servers, view.servers, servers_);
+  compare(view_.workers, view.workers, workers_);
+  compare(view_.chains, view.chains, chains_);
+  view_ = view;
+}
+
+comm::Message ViewChanges::since(int64_t number) const {
+  comm::Message message;
+  message.command = kView;
+  message.fields = {view_.number, number, static_cast<int64_t>(view_.policy), view_.barriers, view_.ended};
+  message.texts = {view_.failure};
+  const auto told = [number](const std::vector<int64_t>& changed) {
+    return [&changed, number](size_t i) { return number == 0 || changed[i] > number; };
+  };
+  put_members(message, view_.servers, told(servers_));
+  put_members(message, view_.workers, told(workers_));
+  const size_t count = message.fields.size();
+  message.fields.push_back(0);
+  for (size_t group = 0; group < chains_.size(); ++group) {
+    if (!told(chains_)(group)) continue;
+    ++message.fields[count];
+    const Chain& chain = view_.chains[group];
+    message.fields.insert(message.fields.end(),
+                          {static_cast<int64_t>(group), static_cast<int64_t>(chain.size())});
+    for (const Link& link : chain)
+      message.fields.insert(message.fields.end(), {link.server, link.synchronised, link.since});
+  }
+  return message;
+}
+
+bool follow(View& view, const comm::Message& message) {
+  Reader reader(message);
+  View fresh = view;
+  fresh.number = reader.number();
+  const int64_t base = reader.number();
+  if (fresh.number <= view.number || base > view.number) return false;
+  const bool whole = base == 0;
+  fresh.policy = static_cast<DeadWorker>(reader.number(0, 2));
+  fresh.barriers = reader.number();
+  fresh.ended = reader.number(0, 1) != 0;
+  fresh.failure = reader.text();
+  get_members(reader, comm::Role::server, whole, fresh.servers);
+  get_members(reader, comm::Role::worker, whole, fresh.workers);
+  get_chains(reader, whole, fresh);
+  view = std::move(fresh);
+  return true;
 }
 
 }  // namespace loomix::kvstore

@@ -22,8 +22,8 @@ enum Channel : uint32_t {
 
 enum Command : uint32_t {
   // to the scheduler
-  // {version, barriers passed, number of workers that said goodbye, {rank, incarnation} of each, the latest view ...}, {address};
-  // answered with the view once all are there
+  // {version, barriers passed, least epoch, number of workers that said goodbye, {rank, incarnation} of each, the latest view ...},
+  // {address}; answered with the view once all are there. The epoch comes after that of all snapshots which the node finds
   kRegister = 1,
   kBarrier,  // {number}; answered when all workers that count have asked for it
   kAskRank,  // {}: from a node with a provisional name; answered with a rank that is free
@@ -50,7 +50,7 @@ enum Command : uint32_t {
   kPiece,  // {index, number of the copy, piece, pieces, whether its last part goes on}: of the state as of the index
   kCut,  // {round}, from the head of another group: its snapshot of the round is being written
   // from the scheduler
-  kView,
+  kView,  // what has changed since an earlier view (view.h); answered with the number of the view that the node has now
   kPassing,  // {number}, to servers: all workers are at this barrier
 };
 

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kvstore/dist/batch.h"
+#include "kvstore/dist/pull_answer.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -25,45 +26,6 @@ constexpr auto kHoldBack = std::chrono::seconds(10);
 bool concerns_one_shard(const comm::Message& message) {
   return message.command == kInit || message.command == kPush || message.command == kPull ||
          message.command == kPullRows;
-}
-
-// The rows that a pull asks for. Throws NetworkError where there are none such.
-NDArray rows_of(Runtime& runtime, const comm::Message& pull, const NDArray& value) {
-  Reader reader(pull);
-  for (int i = 0; i < 6; ++i) reader.number();
-  const int64_t width = reader.number(1, value.size());
-  LOOMIX_CHECK(pull.payload.size() == 1 && value.size() % width == 0, NetworkError,
-               "[KVStore] rows of {} elements were asked for; the shard has {} elements.", width,
-               value.size());
-  const comm::Buffer& ids = pull.payload[0];
-  const NDArray rows(value.engine(), Shape{static_cast<int64_t>(ids.size() / sizeof(int64_t)), width},
-                     value.dtype(), Device::cpu());
-  const Request request(runtime, "kvstore_pull_rows", key_of_wire(reader.text()), 0);
-  take_rows(request, value, ids, rows);
-  return rows;
-}
-
-// Sends the array when it is computed; it is read until the message is gone.
-void reply_with(engine::Engine& engine, comm::Responder responder, const NDArray& array) {
-  ArrayTags tags;
-  tags.read(array);
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.describe.name = [](const void*) { return "kvstore_answer"; };
-  engine.push_async(
-      std::move(info), tags.tags(),
-      [array, responder = std::move(responder)](engine::RunContext&, engine::Completion done) mutable {
-        struct Sending {
-          NDArray array;
-          engine::Completion done;
-        };
-        const auto sending = std::make_shared<Sending>(Sending{array, std::move(done)});
-        const auto* const data = static_cast<const std::byte*>(array.view().data);
-        comm::Message message;
-        message.payload.push_back(comm::Buffer::borrow({data, static_cast<size_t>(array.bytes())},
-                                                       [sending] { sending->done.done(); }));
-        responder.reply(std::move(message));
-      });
 }
 
 }  // namespace
@@ -160,7 +122,18 @@ void Replica::begin_with_snapshot() {
 
 void Replica::on_cut_elsewhere(int64_t round) {
   if (position_ != 0 || !has_state_ || snapshots_.every() == 0) return;
-  if (auto picture = shards_->picture_if_never_pushed()) snapshots_.write(group_, round, std::move(*picture));
+  if (auto picture = shards_->picture_if_never_pushed())
+    keep_snapshot(last_, {round, std::move(*picture)}, false);
+}
+
+// It is written when all that is in it is committed: what the next head does not have must not be on disk.
+void Replica::keep_snapshot(int64_t index, ShardGroup::Cut cut, bool others_may_have_none) {
+  const auto kept = std::make_shared<ShardGroup::Cut>(std::move(cut));
+  when_committed(index, {}, [this, kept, others_may_have_none](comm::Responder&&) {
+    if (position_ != 0) return;
+    snapshots_.write(group_, view_.number / kEpoch, kept->round, std::move(kept->picture));
+    if (others_may_have_none) on_cut_(kept->round);
+  });
 }
 
 void Replica::leave_out_the_dead() {
@@ -240,11 +213,12 @@ void Replica::submit(comm::Incoming&& incoming) {
     }
     const int64_t index = append(std::move(incoming.message));
     if (!joins) return when_committed(index, std::move(incoming.responder));
-    when_committed(index, std::move(incoming.responder), [this, rank](comm::Responder&& responder) {
-      comm::Message known;
-      known.payload = {pack_head(shards_->known_of(rank))};
-      responder.reply(std::move(known));
-    });
+    when_committed(index, std::move(incoming.responder),
+                   [known = pack_head(shards_->known_of(rank))](comm::Responder&& responder) {
+                     comm::Message answer;
+                     answer.payload = {known};
+                     responder.reply(std::move(answer));
+                   });
   } catch (const Error& error) {
     incoming.responder.fail(error.what());
   }
@@ -280,12 +254,11 @@ int64_t Replica::changed_at(const comm::Message& pull) const {
 void Replica::answer_pull(comm::Incoming&& incoming) {
   const std::optional<NDArray> array = shards_->find(incoming.message);
   if (!array) return wait_for_shard(std::move(incoming));
-  auto value = std::make_shared<NDArray>(
-      incoming.message.command == kPull ? *array : rows_of(runtime_, incoming.message, *array));
-  const int64_t index = changed_at(incoming.message);
-  when_committed(index, std::move(incoming.responder), [this, value](comm::Responder&& responder) {
-    reply_with(runtime_.engine(), std::move(responder), *value);
-  });
+  const auto answer =
+      answer_of(runtime_.engine(),
+                incoming.message.command == kPull ? *array : rows_of(runtime_, incoming.message, *array));
+  when_committed(changed_at(incoming.message), std::move(incoming.responder),
+                 [answer](comm::Responder&& responder) { send_when_there(answer, std::move(responder)); });
 }
 
 void Replica::wait_for_shard(comm::Incoming&& incoming) {
@@ -343,10 +316,7 @@ int64_t Replica::append(comm::Message message) {
 
 void Replica::apply(const comm::Message& message, int64_t index) {
   shards_->apply(message);
-  if (auto cut = shards_->take_cut()) {
-    snapshots_.write(group_, cut->round, std::move(cut->picture));
-    on_cut_(cut->round);
-  }
+  if (auto cut = shards_->take_cut()) keep_snapshot(index, std::move(*cut), true);
   (concerns_one_shard(message) ? shard_changed_[shard_of(message)] : all_changed_) = index;
 }
 

@@ -116,6 +116,7 @@ class Replica {
   void begin_with_snapshot();
   void commit();
   void leave_out_the_dead();
+  void keep_snapshot(int64_t index, ShardGroup::Cut cut, bool others_may_have_none);
 
   void on_append(comm::Incoming&& incoming);
   void greet_successor();

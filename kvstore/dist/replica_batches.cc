@@ -4,42 +4,10 @@
 
 #include "base/error.h"
 #include "kvstore/dist/batch.h"
+#include "kvstore/dist/pull_answer.h"
 #include "kvstore/dist/replica.h"
 
 namespace loomix::kvstore {
-namespace {
-
-// The answer to a batch of pulls.
-struct BatchAnswer {
-  comm::Message message;
-  std::vector<NDArray> values;
-  size_t bytes;
-  comm::Responder responder;
-};
-
-// Copies the values when they are computed; one that cannot be computed leaves the batch without this answer.
-void reply_with_all(engine::Engine& engine, const std::shared_ptr<BatchAnswer>& answer) {
-  ArrayTags tags;
-  for (const NDArray& value : answer->values) tags.read(value);
-  engine::TaskInfo info;
-  info.lane = engine::Lane::communicate;
-  info.describe.name = [](const void*) { return "kvstore_answer"; };
-  engine.push(std::move(info), tags.tags(), [answer](engine::RunContext&) {
-    comm::Buffer all = comm::Buffer::allocate(answer->bytes);
-    size_t end = 0;
-    for (const NDArray& value : answer->values) {
-      const auto bytes = static_cast<size_t>(value.bytes());
-      std::fill(all.writable() + end, all.writable() + next_part(end), std::byte{0});
-      std::copy_n(static_cast<const std::byte*>(value.view().data), bytes, all.writable() + next_part(end));
-      end = next_part(end) + bytes;
-    }
-    answer->values.clear();
-    if (end > 0) answer->message.payload = {std::move(all)};
-    answer->responder.reply(std::move(answer->message));
-  });
-}
-
-}  // namespace
 
 // One entry for all that may be applied now. The others need answers of their own.
 void Replica::take_pushes(comm::Incoming&& incoming) {
@@ -113,11 +81,9 @@ bool Replica::answer_pulls(PullBatch& batch) {
   const auto says_nothing = [](int64_t outcome) { return outcome == kNotYet; };
   if (std::all_of(answer.fields.begin(), answer.fields.end(), says_nothing)) return false;
   batch.answered = true;
-  auto sending = std::make_shared<BatchAnswer>(BatchAnswer{std::move(answer), std::move(values), bytes, {}});
-  when_committed(index, std::move(batch.incoming.responder), [this, sending](comm::Responder&& responder) {
-    sending->responder = std::move(responder);
-    reply_with_all(runtime_.engine(), sending);
-  });
+  const auto sending = answer_of_all(runtime_.engine(), std::move(answer), std::move(values), bytes);
+  when_committed(index, std::move(batch.incoming.responder),
+                 [sending](comm::Responder&& responder) { send_when_there(sending, std::move(responder)); });
   return true;
 }
 

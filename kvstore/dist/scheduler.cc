@@ -22,6 +22,7 @@ constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that doe
 struct Told {
   View view;  // the latest that it knows; none if the process is new
   int64_t barriers = 0;
+  int64_t least_epoch = 0;
   std::vector<std::pair<int32_t, uint64_t>> departed;  // workers that said goodbye to it
 };
 
@@ -31,14 +32,15 @@ Told read_told(const comm::Message& message, int64_t workers) {
   reader.number();
   Told told;
   told.barriers = reader.number();
+  told.least_epoch = reader.number(0, kEpoch / 2 - 1);
   const int64_t departed = reader.number(0, workers);
   for (int64_t i = 0; i < departed; ++i) {
     const auto rank = static_cast<int32_t>(reader.number(0, workers - 1));
     told.departed.emplace_back(rank, static_cast<uint64_t>(reader.number()));
   }
-  view.fields.erase(view.fields.begin(), view.fields.begin() + 3 + 2 * departed);
+  view.fields.erase(view.fields.begin(), view.fields.begin() + 4 + 2 * departed);
   view.texts.erase(view.texts.begin());
-  told.view = decode_view(view);
+  if (view.fields.at(0) > 0) follow(told.view, view);
   return told;
 }
 
@@ -92,7 +94,7 @@ struct Scheduler::Core {
     const auto servers = static_cast<size_t>(options.servers);
     const size_t nodes = servers + static_cast<size_t>(options.workers);
     const size_t texts = nodes + 2;
-    const size_t fields = 5 * nodes + servers * (1 + 3 * static_cast<size_t>(places())) + 16;
+    const size_t fields = 6 * nodes + servers * (2 + 3 * static_cast<size_t>(places())) + 16;
     LOOMIX_CHECK(
         texts <= limits.texts && fields <= limits.fields, ValueError,
         "[KVStore] a view of {} servers with {} copies and {} workers takes a message of {} texts and "
@@ -176,7 +178,8 @@ struct Scheduler::Core {
     if (behind) view.number = next_epoch(told.view.number);
     if (admit(*known, incoming.from, incoming.message.texts[0]) || behind) change();
     if (incoming.from.name.role == comm::Role::worker) learn_of_barriers(told.barriers);
-    incoming.responder.reply(encode(view));
+    changes.note(view);  // for its barriers, which are no change that is told
+    incoming.responder.reply(changes.since(0));
   }
 
   // Whether another process with this name came after it.
@@ -213,6 +216,7 @@ struct Scheduler::Core {
   void gather(comm::Incoming&& incoming, Told&& told) {
     const int64_t life = life_of(told, incoming.from);
     barriers_told = std::max(barriers_told, told.barriers);
+    least_epoch = std::max(least_epoch, told.least_epoch);
     departed_told.insert(told.departed.begin(), told.departed.end());
     if (told.view.number > last_told.number) learn_of_predecessor(std::move(told.view));
     if (last_told.number > 0 && is_replaced(*find_member(last_told, incoming.from.name), incoming.from, life))
@@ -282,6 +286,8 @@ struct Scheduler::Core {
       view = last_told;
       view.number = next_epoch(view.number);
       view.barriers = std::max(view.barriers, barriers_told);
+    } else {
+      view.number = least_epoch * kEpoch;
     }
     for (auto* members : {&view.servers, &view.workers}) {
       for (Member& known : *members) {
@@ -303,7 +309,7 @@ struct Scheduler::Core {
     for (auto& [name, newcomer] : newcomers) admit(*member(name), newcomer.id, newcomer.address);
     change();
     for (auto& [name, newcomer] : newcomers) {
-      for (comm::Responder& responder : newcomer.responders) responder.reply(encode(view));
+      for (comm::Responder& responder : newcomer.responders) responder.reply(changes.since(0));
     }
   }
 
@@ -411,18 +417,44 @@ struct Scheduler::Core {
                    return !worker.up && (worker.departed || options.policy == DeadWorker::go_on);
                  });
     show();
-    const comm::Message message = encode(view);
+    changes.note(view);
     for (const auto* members : {&view.servers, &view.workers}) {
       for (const Member& to : *members) {
-        if (!to.up) continue;
-        comm::RequestOptions request;
-        request.retry_after = options.retry_after;
-        endpoint.request(to.id.name, kViews, message, std::move(request), [](comm::Reply&&) {});
+        if (to.up) tell(to.id);
       }
     }
     if (view.failure.empty()) return;
     for (auto& [rank, arrival] : at_barrier) arrival.responder.fail(view.failure);
     at_barrier.clear();
+  }
+
+  // One message is on its way to a node at a time: what has changed since the view that it has.
+  void tell(const comm::NodeId& to) {
+    Watch& watch = watches[to.name];
+    if (watch.by != to.incarnation) watch = {to.incarnation, 0, false};
+    if (watch.busy || watch.has >= view.number) return;
+    watch.busy = true;
+    comm::RequestOptions request;
+    request.retry_after = options.retry_after;
+    endpoint.request(to.name, kViews, changes.since(watch.has), std::move(request),
+                     [this, to, sent = view.number](comm::Reply&& reply) { heard_of(to, sent, reply); });
+  }
+
+  void heard_of(const comm::NodeId& to, int64_t sent, const comm::Reply& reply) {
+    Watch& watch = watches[to.name];
+    if (watch.by != to.incarnation) return;
+    watch.busy = false;
+    const int64_t had = watch.has;
+    if (!reply.error) watch.has = reply.message.fields.empty() ? 0 : reply.message.fields[0];
+    const Member* const known = member(to.name);
+    if (!known->up || known->id != to) return;
+    if (reply.error) return endpoint.after(options.retry_after, [this, to] { tell_again(to); });
+    if (sent != view.number || watch.has < had) tell(to);
+  }
+
+  void tell_again(const comm::NodeId& to) {
+    const Member* const known = member(to.name);
+    if (known->up && known->id == to) tell(to);
   }
 
   void arrive(comm::Incoming&& incoming) {
@@ -491,6 +523,13 @@ struct Scheduler::Core {
 
   const ClusterOptions options;
   View view;
+  ViewChanges changes;  // of it
+  struct Watch {
+    uint64_t by = 0;    // the node's incarnation
+    int64_t has = 0;    // the view that it has
+    bool busy = false;  // it is being told of a later one
+  };
+  std::map<comm::NodeName, Watch> watches;          // one entry a member
   std::map<comm::NodeName, comm::TimePoint> given;  // ranks, and until when they are kept; one entry a member
   struct Newcomer {
     comm::NodeId id;
@@ -502,6 +541,7 @@ struct Scheduler::Core {
   std::map<comm::NodeName, Newcomer> gathered;  // emptied by the first view
   View last_told;                               // the latest view of a predecessor
   int64_t barriers_told = 0;
+  int64_t least_epoch = 0;                               // that no snapshot on disk has
   std::set<std::pair<int32_t, uint64_t>> departed_told;  // workers that said goodbye to others
   Unreached heard, unreached;                            // the latter is in force
   bool listening = false;                                // what was heard is not in force yet
@@ -522,6 +562,7 @@ Scheduler::Scheduler(std::unique_ptr<comm::Transport> transport, const ClusterOp
     : core_(std::make_unique<Core>(std::move(transport), options)) {}
 Scheduler::~Scheduler() = default;
 const std::string& Scheduler::address() const { return core_->endpoint.address(); }
+comm::EndpointStats Scheduler::traffic() const { return core_->endpoint.stats(); }
 View Scheduler::view() const {
   const std::lock_guard lock(core_->mutex);
   return core_->shown;

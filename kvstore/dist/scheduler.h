@@ -31,6 +31,7 @@ class Scheduler {
   const std::string& address() const;
   View view() const;  // now
   Standing standing() const;
+  comm::EndpointStats traffic() const;
 
  private:
   struct Core;

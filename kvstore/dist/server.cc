@@ -24,12 +24,14 @@ struct Server::Core {
                   std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
                   options.endpoint))) {
     endpoint.serve(kToServer, [this](comm::Incoming&& incoming) {
-      if (!incoming.responder) return;  // a notice is none of ours
+      const engine::ForTask never_waits(runtime.engine());  // for work that waits for this thread
+      if (!incoming.responder) return;                      // a notice is none of ours
       if (incoming.from.name.role != comm::Role::worker || !is_rank(incoming.from.name.rank, known.workers))
         return incoming.responder.fail("only workers push and pull.");
       if (Replica* const replica = replica_for(incoming)) replica->on_worker(std::move(incoming));
     });
     endpoint.serve(kChain, [this](comm::Incoming&& incoming) {
+      const engine::ForTask never_waits(runtime.engine());
       if (!incoming.responder) return;
       if (incoming.from.name.role != comm::Role::server || !is_rank(incoming.from.name.rank, known.servers))
         return incoming.responder.fail("only servers are in chains.");

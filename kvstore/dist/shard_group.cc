@@ -215,7 +215,6 @@ comm::Message ShardGroup::known_of(int32_t worker) const {
     known.texts.push_back(id.first);
     known.fields.push_back(id.second);
     known.fields.push_back(rank < shard.pushed.size() ? shard.pushed[rank] : 0);
-    known.fields.push_back(shard.version);
   }
   return known;
 }

@@ -46,7 +46,7 @@ class ShardGroup {
   int64_t life_of(size_t worker) const {
     return worker < lives_.size() && counts(worker) ? lives_[worker] : 0;
   }
-  // What a worker needs that joins: for each shard {part, pushes applied, value's version} and its key.
+  // What a worker needs that joins: for each shard {part, pushes applied} and its key.
   comm::Message known_of(int32_t worker) const;
 
   void count(GroupNumbers& numbers) const;

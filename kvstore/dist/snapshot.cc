@@ -2,7 +2,7 @@
 //
 // A file, all numbers little-endian:
 //
-//   "LXSNAP02"  crc (4)  0 (4)  bytes of the file (8) | what it is of: groups, workers, group, round (8 each)
+//   "LXSNAP02"  crc (4)  0 (4)  bytes of the file (8) | what it is of: groups, workers, group, epoch, round (8 each)
 //   | count, numbers (8 each) | count, {bytes, text} | count, bytes of each array | arrays, each at a multiple of 64
 //
 // The CRC-32C is that of everything behind it.
@@ -94,9 +94,9 @@ void sync_folder(const std::string& folder) {
   close(file);
 }
 
-// "group-G-round-R.snapshot"
-std::optional<std::pair<size_t, int64_t>> group_and_round(const std::string& name) {
-  constexpr std::string_view kGroup = "group-", kRound = "-round-", kEnd = ".snapshot";
+// "group-G-round-R-epoch-E.snapshot"
+std::optional<SnapshotName> name_of_file(const std::string& name) {
+  constexpr std::string_view kGroup = "group-", kRound = "-round-", kEpochOf = "-epoch-", kEnd = ".snapshot";
   const char* at = name.data();
   const char* const end = at + name.size();
   const auto word = [&](std::string_view text) {
@@ -109,25 +109,40 @@ std::optional<std::pair<size_t, int64_t>> group_and_round(const std::string& nam
     at = next;
     return error == std::errc() && value >= 0;
   };
-  std::pair<int64_t, int64_t> found;
-  if (!word(kGroup) || !number(found.first) || !word(kRound) || !number(found.second) || !word(kEnd) ||
-      at != end)
+  SnapshotName found;
+  int64_t group = 0;
+  if (!word(kGroup) || !number(group) || !word(kRound) || !number(found.round) || !word(kEpochOf) ||
+      !number(found.epoch) || !word(kEnd) || at != end)
     return std::nullopt;
-  return std::pair{static_cast<size_t>(found.first), found.second};
+  found.group = static_cast<size_t>(group);
+  return found;
+}
+
+// Under its name only where there is none such: a link fails where there is, and a renaming would not.
+bool put_in_place(const std::string& part, const std::string& path) {
+  std::error_code error;
+  fs::create_hard_link(part, path, error);
+  const bool links = !error || error == std::errc::file_exists;
+  const bool first = links ? !error : !fs::exists(path);
+  if (!links && first) fs::rename(part, path);  // a file system without links
+  if (links || !first) fs::remove(part, error);
+  return first;
 }
 
 }  // namespace
 
-std::string snapshot_path(const std::string& folder, size_t group, int64_t round) {
-  return (fs::path(folder) / fmt::format("group-{}-round-{}.snapshot", group, round)).string();
+std::string snapshot_path(const std::string& folder, const SnapshotName& name) {
+  return (fs::path(folder) /
+          fmt::format("group-{}-round-{}-epoch-{}.snapshot", name.group, name.round, name.epoch))
+      .string();
 }
 
-void write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
+bool write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
                     std::span<const NDArray> arrays) {
   std::string head(kMagic);
   head.resize(24);  // CRC, zero and length come last
   for (const int64_t number : {static_cast<int64_t>(name.groups), static_cast<int64_t>(name.workers),
-                               static_cast<int64_t>(name.group), name.round})
+                               static_cast<int64_t>(name.group), name.epoch, name.round})
     put(head, number);
   put(head, static_cast<int64_t>(state.fields.size()));
   for (const int64_t field : state.fields) put(head, field);
@@ -156,12 +171,16 @@ void write_snapshot(const std::string& folder, const SnapshotName& name, const c
   for (size_t i = 1; i < pieces.size(); ++i) crc.add(pieces[i]);
   const uint32_t sum = crc.value();
   std::memcpy(head.data() + kMagic.size(), &sum, 4);
-  write_file_whole(snapshot_path(folder, name.group, name.round), pieces);
+  const std::string path = snapshot_path(folder, name);
+  const std::string part = fmt::format("{}.{:x}", path, comm::new_incarnation());
+  write_file_whole(part, pieces);
+  const bool first = put_in_place(part, path);
   sync_folder(folder);
+  return first;
 }
 
 comm::Message read_snapshot(const std::string& folder, const SnapshotName& name) {
-  const std::string path = snapshot_path(folder, name.group, name.round);
+  const std::string path = snapshot_path(folder, name);
   ByteSource file = ByteSource::file(path);
   const auto size = static_cast<size_t>(file.left());
   char head[24] = {};
@@ -198,8 +217,8 @@ comm::Message read_snapshot(const std::string& folder, const SnapshotName& name)
     if (there != static_cast<int64_t>(expected))
       refuse(path, fmt::format("is of a cluster with {} {}, and this one has {}", there, what, expected));
   }
-  if (number() != static_cast<int64_t>(name.group) || number() != name.round)
-    refuse(path, "is of another group or round than its name says");
+  if (number() != static_cast<int64_t>(name.group) || number() != name.epoch || number() != name.round)
+    refuse(path, "is of another group, epoch or round than its name says");
   comm::Message state;
   state.fields.resize(count(8));
   for (int64_t& field : state.fields) field = number();
@@ -224,13 +243,22 @@ SnapshotList list_snapshots(const std::string& folder) {
   SnapshotList list;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (const auto found = group_and_round(entry.path().filename().string()))
-      list[found->second].insert(found->first);
+    if (const auto found = name_of_file(entry.path().filename().string()))
+      list[{found->epoch, found->round}].insert(found->group);
   }
   LOOMIX_CHECK(!error, FileError,
                "[KVStore] the folder of snapshots, {}, cannot be read: {} (LOOMIX_KV_SNAPSHOT_DIR).", folder,
                error.message());
   return list;
+}
+
+int64_t epoch_after_snapshots(const std::string& folder) noexcept {
+  try {
+    const SnapshotList list = list_snapshots(folder);
+    return list.empty() ? 0 : list.rbegin()->first.first + 1;
+  } catch (const std::exception&) {  // no folder yet, or one that is no good, which first_state() tells
+    return 0;
+  }
 }
 
 Snapshots::Snapshots(Runtime& runtime, SnapshotOptions options, size_t groups, size_t workers)
@@ -242,7 +270,7 @@ Snapshots::Snapshots(Runtime& runtime, SnapshotOptions options, size_t groups, s
 }
 
 // All servers find the same: files are written when workers push, and these have joined all groups before.
-std::optional<int64_t> Snapshots::round_to_restore() const {
+std::optional<SnapshotList::key_type> Snapshots::round_to_restore() const {
   const SnapshotOptions& options = writing_->options;
   const SnapshotList list = list_snapshots(options.folder);
   if (list.empty()) return std::nullopt;
@@ -250,7 +278,7 @@ std::optional<int64_t> Snapshots::round_to_restore() const {
                "[KVStore] the folder {} has snapshots of an earlier run, up to round {}. Set "
                "LOOMIX_KV_RESTORE=1 to go "
                "on from there, or LOOMIX_KV_SNAPSHOT_DIR to another folder.",
-               options.folder, list.rbegin()->first);
+               options.folder, list.rbegin()->first.second);
   for (auto round = list.rbegin(); round != list.rend(); ++round) {
     if (round->second.size() == writing_->groups && *round->second.rbegin() == writing_->groups - 1)
       return round->first;
@@ -260,7 +288,7 @@ std::optional<int64_t> Snapshots::round_to_restore() const {
       "[KVStore] no round has a snapshot of all {} groups in the folder {}; the newest, {}, has {} of them. "
       "All servers must "
       "see the same folder (LOOMIX_KV_SNAPSHOT_DIR), and be as many as before.",
-      writing_->groups, options.folder, newest, groups.size());
+      writing_->groups, options.folder, newest.second, groups.size());
 }
 
 std::optional<comm::Message> Snapshots::first_state(size_t group) {
@@ -268,20 +296,23 @@ std::optional<comm::Message> Snapshots::first_state(size_t group) {
   if (options.folder.empty()) return std::nullopt;
   std::error_code error;
   fs::create_directories(options.folder, error);
-  const std::optional<int64_t> round = round_to_restore();
-  if (!round) return std::nullopt;
-  comm::Message state = read_snapshot(options.folder, {writing_->groups, writing_->workers, group, *round});
+  const auto newest = round_to_restore();
+  if (!newest) return std::nullopt;
+  const auto [epoch, round] = *newest;
+  comm::Message state =
+      read_snapshot(options.folder, {writing_->groups, writing_->workers, group, epoch, round});
   // A round that not all groups had is done once more; what is left of it must not be mixed with that.
   for (const auto& [later, groups] : list_snapshots(options.folder)) {
-    if (later > *round && groups.contains(group))
-      fs::remove(snapshot_path(options.folder, group, later), error);
+    if (later > *newest && groups.contains(group))
+      fs::remove(snapshot_path(options.folder, {.group = group, .epoch = later.first, .round = later.second}),
+                 error);
   }
-  log(LogLevel::info, "[KVStore] group {} goes on from round {}, a snapshot in {}.", group, *round,
+  log(LogLevel::info, "[KVStore] group {} goes on from round {}, a snapshot in {}.", group, round,
       options.folder);
   return state;
 }
 
-void Snapshots::write(size_t group, int64_t round, ShardGroup::Picture picture) {
+void Snapshots::write(size_t group, int64_t epoch, int64_t round, ShardGroup::Picture picture) {
   if (writing_->busy[group].exchange(true)) {
     log(LogLevel::warning,
         "[KVStore] round {} of group {} gets no snapshot: the one before is still being written.", round,
@@ -294,11 +325,13 @@ void Snapshots::write(size_t group, int64_t round, ShardGroup::Picture picture) 
   info.lane = engine::Lane::io;
   info.may_inline = false;
   info.describe.name = [](const void*) { return "kvstore_write_snapshot"; };
-  auto task = [writing = writing_, group, round,
+  auto task = [writing = writing_, group, epoch, round,
                picture = std::make_unique<ShardGroup::Picture>(std::move(picture))](engine::RunContext&) {
     try {
-      write_snapshot(writing->options.folder, {writing->groups, writing->workers, group, round},
-                     picture->head, picture->arrays);
+      if (!write_snapshot(writing->options.folder, {writing->groups, writing->workers, group, epoch, round},
+                          picture->head, picture->arrays))
+        log(LogLevel::warning, "[KVStore] round {} of group {} has a snapshot already, which stays.", round,
+            group);
       drop_older(*writing, group);
     } catch (const std::exception& error) {  // training goes on without
       log(LogLevel::error, "[KVStore] round {} of group {} gets no snapshot: {}", round, group, error.what());
@@ -313,8 +346,10 @@ void Snapshots::drop_older(const Writing& writing, size_t group) {
   int whole = 0;
   for (auto round = list.rbegin(); round != list.rend(); ++round) {
     std::error_code error;
+    const auto [epoch, number] = round->first;
     if (whole == 2 && round->second.contains(group))
-      fs::remove(snapshot_path(writing.options.folder, group, round->first), error);
+      fs::remove(snapshot_path(writing.options.folder, {.group = group, .epoch = epoch, .round = number}),
+                 error);
     if (whole < 2 && round->second.size() == writing.groups) ++whole;
   }
 }

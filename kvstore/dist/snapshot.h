@@ -27,19 +27,23 @@ struct SnapshotName {
   size_t groups = 0;
   size_t workers = 0;
   size_t group = 0;
+  int64_t epoch = 0;  // of the scheduler: clusters that go on from earlier files have later ones
   int64_t round = 0;
 };
 
-std::string snapshot_path(const std::string& folder, size_t group, int64_t round);
-// `state` is what ShardGroup::load takes. Written whole or not at all.
-void write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
+std::string snapshot_path(const std::string& folder, const SnapshotName& name);
+// `state` is what ShardGroup::load takes. Written whole or not at all. Who comes second with a name leaves the first's file as it
+// is, and is told so by false.
+bool write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
                     std::span<const NDArray> arrays);
 // Throws FileError, which names the file, for whatever is not exactly what was written.
 comm::Message read_snapshot(const std::string& folder, const SnapshotName& name);
 
-// The files in a folder: groups by round.
-using SnapshotList = std::map<int64_t, std::set<size_t>>;
+// The files in a folder: groups by epoch and round.
+using SnapshotList = std::map<std::pair<int64_t, int64_t>, std::set<size_t>>;
 SnapshotList list_snapshots(const std::string& folder);
+// 0 where there are none.
+int64_t epoch_after_snapshots(const std::string& folder) noexcept;
 
 // A server's part. All calls come from the endpoint's thread; files are written by tasks, which may outlive this.
 class Snapshots {
@@ -51,7 +55,7 @@ class Snapshots {
   std::optional<comm::Message> first_state(size_t group);
   // Pushes work that writes the file and deletes older ones, but keeps two rounds that all groups have. Where the file before is
   // still being written, this round is left out.
-  void write(size_t group, int64_t round, ShardGroup::Picture picture);
+  void write(size_t group, int64_t epoch, int64_t round, ShardGroup::Picture picture);
 
  private:
   struct Writing {
@@ -60,7 +64,7 @@ class Snapshots {
     size_t workers;
     std::vector<std::atomic<bool>> busy;  // by group
   };
-  std::optional<int64_t> round_to_restore() const;
+  std::optional<SnapshotList::key_type> round_to_restore() const;
   static void drop_older(const Writing& writing, size_t group);
 
   Runtime& runtime_;

@@ -23,6 +23,7 @@ struct Member {
   // that the others went on without is let in anew when it comes back, so groups agree about who counts, whichever views they
   // have seen.
   int64_t since = 0;
+  bool operator==(const Member&) const = default;
 };
 
 // Whether a cluster goes on, as one of its nodes knows.
@@ -37,6 +38,7 @@ struct Link {
   int32_t server = 0;
   bool synchronised = false;
   int64_t since = 0;  // the view with which it came into the chain
+  bool operator==(const Link&) const = default;
 };
 using Chain = std::vector<Link>;
 
@@ -61,7 +63,21 @@ struct View {
   int position(size_t group, int32_t server) const;
 };
 
-comm::Message encode(const View& view);
-View decode_view(const comm::Message& message);  // throws NetworkError for what is no view
+// The latest view, and with which view each part of it changed last: nodes are told only what they do not know.
+class ViewChanges {
+ public:
+  ViewChanges() = default;
+  explicit ViewChanges(const View& view);  // all of it has changed
+  void note(const View& view);             // a newer one
+  // A message that makes this view of the one with the number, and of all between; 0: of any.
+  comm::Message since(int64_t number) const;
+
+ private:
+  View view_;
+  std::vector<int64_t> servers_, workers_, chains_;
+};
+// Makes `view` what the message tells. False: it is not newer, or tells changes of a view that is. Throws NetworkError for what is
+// no view.
+bool follow(View& view, const comm::Message& message);
 
 }  // namespace loomix::kvstore

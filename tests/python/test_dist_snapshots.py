@@ -53,8 +53,9 @@ def rounds(folder, groups=3):
     """Those that all groups have."""
     there = {}
     for path in folder.glob("*.snapshot"):
-        there.setdefault(int(path.stem.split("-")[3]), set()).add(int(path.stem.split("-")[1]))
-    return sorted(number for number, found in there.items() if len(found) == groups)
+        _, group, _, number, _, epoch = path.stem.split("-")
+        there.setdefault((int(epoch), int(number)), set()).add(group)
+    return sorted(number for (_, number), found in there.items() if len(found) == groups)
 
 
 def wait_for_round(folder, number):
@@ -84,6 +85,7 @@ def test_everything_is_killed_and_goes_on(tmp_path):
     with cluster(tmp_path / "again", max(30, before + 5), snapshots, LOOMIX_KV_RESTORE=1).start() as nodes:
         nodes.succeed()
         assert [f"begin {before}\n" in nodes.output("worker", rank) for rank in range(2)] == [True, True]
+    assert all(path.stem.endswith("-epoch-1") for path in snapshots.glob(f"*-round-{before + 5}-*"))
     if before + 5 > 30:  # the machine was slow to kill
         with cluster(tmp_path / "whole", before + 5).start() as nodes:
             nodes.succeed()
@@ -100,7 +102,7 @@ def written(tmp_path_factory):
         nodes.succeed()
     newest = rounds(folder / "snapshots")[-1]
     return {
-        path.name: path.read_bytes() for path in (folder / "snapshots").glob(f"*-round-{newest}.snapshot")
+        path.name: path.read_bytes() for path in (folder / "snapshots").glob(f"*-round-{newest}-*.snapshot")
     }
 
 

@@ -290,7 +290,8 @@ def test_all_killed_and_restored_from_snapshots(tmp_path):
     def newest():  # whole snapshot; a round is left out while the one before is still being written
         names = {path.name for path in snapshots.glob("*")}
         return max(
-            (r for r in (5, 10) if {f"group-{g}-round-{r}.snapshot" for g in (0, 1)} <= names), default=0
+            (r for r in (5, 10) if {f"group-{g}-round-{r}-epoch-0.snapshot" for g in (0, 1)} <= names),
+            default=0,
         )
 
     process = start(*arguments, *command)

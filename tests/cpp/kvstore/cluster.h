@@ -36,6 +36,7 @@ class Cluster {
     comm::Duration retry_after =
         20ms;  // more where bytes are counted: a slow machine's repetitions are bytes, too
     comm::Limits limits = {};
+    SnapshotOptions snapshots = {};
   };
 
   Cluster(Runtime& runtime, const Setup& setup, uint64_t seed = 0, comm::Faults faults = {})
@@ -130,6 +131,7 @@ class Cluster {
     options.deadline = setup_.deadline;
     options.retry_after = setup_.retry_after;
     options.endpoint = endpoint_options();
+    options.snapshots = setup_.snapshots;
     if (setup_.patience > 0s)
       options.endpoint.dead_after = options.endpoint.reconnect_within = setup_.patience;
     return options;

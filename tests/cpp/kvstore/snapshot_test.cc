@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr SnapshotName kName = {.groups = 3, .workers = 2, .group = 1, .round = 40};
+constexpr SnapshotName kName = {.groups = 3, .workers = 2, .group = 1, .epoch = 5, .round = 40};
 
 class SnapshotTest : public StoreTest {
  protected:
@@ -72,10 +72,11 @@ class SnapshotTest : public StoreTest {
   // What comes back from a file.
   comm::Message through_file(const ShardGroup::Picture& picture) {
     for (const NDArray& array : picture.arrays) array.wait_to_read();
-    write_snapshot(folder_, kName, picture.head, picture.arrays);
+    fs::remove(path());
+    EXPECT_TRUE(write_snapshot(folder_, kName, picture.head, picture.arrays));
     return read_snapshot(folder_, kName);
   }
-  std::string path() const { return snapshot_path(folder_, kName.group, kName.round); }
+  std::string path() const { return snapshot_path(folder_, kName); }
   std::string content() const {
     std::ifstream file(path(), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -217,9 +218,47 @@ TEST_F(SnapshotTest, DamagedFilesAreRefusedAndNamed) {
   expect_refused(good + "more", "longer");
   std::ofstream(path(), std::ios::binary) << good;
   EXPECT_NO_THROW(read_snapshot(folder_, kName));
-  fs::copy_file(path(), snapshot_path(folder_, 2, 40));
-  EXPECT_THROW(read_snapshot(folder_, {3, 2, 2, 40}), FileError);
-  EXPECT_THROW(read_snapshot(folder_, {4, 2, 1, 40}), FileError);
+  for (const SnapshotName& other : {SnapshotName{3, 2, 2, 5, 40}, SnapshotName{3, 2, 1, 6, 40}}) {
+    fs::copy_file(path(), snapshot_path(folder_, other));
+    EXPECT_THROW(read_snapshot(folder_, other), FileError);
+  }
+  EXPECT_THROW(read_snapshot(folder_, {4, 2, 1, 5, 40}), FileError);
+}
+
+// A head that was replaced, or one of a cluster that another one goes on from, may still be writing.
+TEST_F(SnapshotTest, NobodyWritesOverAnothersFile) {
+  constexpr SnapshotName kOne = {.groups = 1, .workers = 2, .group = 0, .epoch = 3, .round = 10};
+  const SnapshotOptions options{.folder = folder_, .every = 2, .restore = true};
+  const auto state_at = [&](int64_t pushes) {
+    ShardGroup group(runtime_);
+    begin(group);
+    for (int64_t number = 1; number <= pushes; ++number) push_all(group, number);
+    return group.picture();
+  };
+  const auto is_of = [&](const std::optional<comm::Message>& state, int64_t pushes) {
+    ShardGroup group(runtime_);
+    group.load(state.value());
+    return group.known_of(0).fields[1] == pushes;  // of the first shard
+  };
+  const auto written = [&](const ShardGroup::Picture& picture) {
+    for (const NDArray& array : picture.arrays) array.wait_to_read();
+    return write_snapshot(folder_, kOne, picture.head, picture.arrays);
+  };
+  EXPECT_TRUE(written(state_at(10)));
+  EXPECT_FALSE(written(state_at(11)));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  EXPECT_TRUE(is_of(read_snapshot(folder_, kOne), 10));
+
+  Snapshots before(runtime_, options, 1, 2), after(runtime_, options, 1, 2);
+  EXPECT_EQ(epoch_after_snapshots(folder_), 4);
+  EXPECT_TRUE(is_of(after.first_state(0), 10));
+  after.write(0, 4, 12, state_at(12));
+  engine_->wait_all();
+  for (const int64_t round : {12, 14}) {
+    before.write(0, 3, round, state_at(round + 1));
+    engine_->wait_all();
+  }
+  EXPECT_TRUE(is_of(Snapshots(runtime_, options, 1, 2).first_state(0), 12));
 }
 
 // What a checksum does not find: numbers that somebody made up.

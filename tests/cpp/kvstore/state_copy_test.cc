@@ -322,7 +322,7 @@ TEST_F(StateCopy, AFileHasAsManyArraysAsThereAre) {
   const std::string folder = ::testing::TempDir() + "/loomix_many_arrays";
   std::filesystem::create_directories(folder);
   const SnapshotName name = {.groups = 1, .workers = 1, .group = 0, .round = 1};
-  write_snapshot(folder, name, picture.head, picture.arrays);
+  EXPECT_TRUE(write_snapshot(folder, name, picture.head, picture.arrays));
   ShardGroup again(runtime_);
   again.load(read_snapshot(folder, name));
   std::filesystem::remove_all(folder);
