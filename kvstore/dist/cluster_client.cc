@@ -105,7 +105,7 @@ ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const N
     }
     workers_ = static_cast<int>(view_.workers.size());
     groups_ = static_cast<int>(view_.chains.size());
-    windows_.resize(view_.chains.size());
+    windows_.assign(view_.chains.size(), PushWindow<PendingRef>(push_window(view_.workers.size())));
     barriers_ = barriers_passed_ = view_.barriers;
   }
   join();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +13,12 @@
 namespace loomix::kvstore {
 
 inline constexpr size_t kPushWindow = size_t{8} << 20;
+// Many workers share what a server has to keep for them.
+inline constexpr size_t kLeastWindow = size_t{2} << 20;  // a slice of a large value
+inline constexpr size_t kWindowOfAll = size_t{16} << 20;
+inline size_t push_window(size_t workers) {
+  return std::clamp(kWindowOfAll / std::max<size_t>(workers, 1), kLeastWindow, kPushWindow);
+}
 
 // A worker's pushes to one group that are on their way: together no more than a window, or one. The others are held here, and the
 // most urgent goes next. So workers send no faster than the chain takes it, and what is urgent waits for a window at most. Why
@@ -79,7 +86,7 @@ class PushWindow {
     bytes_ += push.bytes;
   }
 
-  const size_t window_;
+  size_t window_;
   size_t bytes_ = 0;
   uint64_t order_ = 0;
   std::map<Item, Push> under_way_;

@@ -17,12 +17,11 @@ struct Server::Core {
       : runtime(given),
         rank(options.rank),
         node_options(options),
-        code(std::move(given_code)),
         link(std::make_shared<ServerLink>()),
-        endpoint(
-            *(link->endpoint = std::make_unique<comm::Endpoint>(
-                  std::move(transport), comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()},
-                  options.endpoint))) {
+        endpoint(*(link->endpoint = std::make_unique<comm::Endpoint>(
+                       std::move(transport),
+                       comm::NodeId{{comm::Role::server, rank}, comm::new_incarnation()}, options.endpoint))),
+        parts{runtime, endpoint, link, rank, node_options, std::move(given_code)} {
     endpoint.serve(kToServer, [this](comm::Incoming&& incoming) {
       const engine::ForTask never_waits(runtime.engine());  // for work that waits for this thread
       if (!incoming.responder) return;                      // a notice is none of ours
@@ -117,8 +116,7 @@ struct Server::Core {
                                               view.workers.size());
     for (size_t group = replicas.size(); group < view.chains.size(); ++group) {
       replicas.push_back(std::make_unique<Replica>(
-          runtime, endpoint, link, rank, group, node_options, *snapshots,
-          [this, group](int64_t round) { tell_of_cut(group, round); }, code));
+          parts, group, *snapshots, [this, group](int64_t round) { tell_of_cut(group, round); }));
     }
     if (!metrics && !closing) {
       metrics = serve_metrics(endpoint, view.servers.size(), [this](comm::MetricsText& text) {
@@ -142,9 +140,9 @@ struct Server::Core {
   Runtime& runtime;
   const int32_t rank;
   const NodeOptions node_options;
-  const CodeOptimizerMaker code;
   std::shared_ptr<ServerLink> link;
   comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends
+  const ServerParts parts;
   View known;
   std::unique_ptr<Snapshots> snapshots;            // from the first view on
   std::vector<std::unique_ptr<Replica>> replicas;  // by group, likewise

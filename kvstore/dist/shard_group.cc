@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kvstore/dist/batch.h"
 #include "ndarray/copy.h"
 
 namespace loomix::kvstore {
@@ -119,7 +120,7 @@ void ShardGroup::apply(const comm::Message& message) {
         if (back && setup_.mode == Mode::sync && entry.worker < shard.pushed.size())
           shard.pushed[entry.worker] = std::max(shard.pushed[entry.worker], shard.version);
         complete_rounds(id, shard);
-        for (auto& [number, round] : shard.rounds) add_prefix(id, shard, round);
+        add_prefix(id, shard);
       }
       return;
     }
@@ -152,7 +153,9 @@ void ShardGroup::push(const comm::Message& message) {
   const ShardId id{entry.reader.text(), part};
   ShardValue& shard = shards_.at(id);
   const int64_t number = entry.reader.number();
-  Given given{true, Packing::read(entry.reader), message.payload[0]};
+  const bool large = message.payload[0].size() > kSmallItem;  // others are not worth being counted
+  Given given{true, Packing::read(entry.reader),
+              large ? backlog_->count(message.payload[0]) : message.payload[0]};
   if (never_pushed(shard.pushed)) ++begun_;
   shard.pushed[entry.worker] = number;
   if (setup_.mode != Mode::sync) {
@@ -167,8 +170,7 @@ void ShardGroup::push(const comm::Message& message) {
   round.given[entry.worker] = std::move(given);
   round.came[entry.worker] = true;
   complete_rounds(id, shard);
-  if (const auto left = shard.rounds.find(number); left != shard.rounds.end())
-    add_prefix(id, shard, left->second);
+  add_prefix(id, shard);
 }
 
 std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
@@ -182,7 +184,8 @@ std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
   if (setup_.mode == Mode::sync) {
     if (shard->version < number) return std::nullopt;
     // Later than asked for: a worker that was started again repeats its last round.
-    return shard->version == number + 1 ? shard->value[1 - shard->newest] : newest;
+    const bool before = shard->version == number + 1 && shard->has_previous;
+    return before ? shard->value[1 - shard->newest] : newest;
   }
   if (entry.worker < shard->pushed.size() && shard->pushed[entry.worker] < number) return std::nullopt;
   if (setup_.mode == Mode::ssp) {
@@ -241,6 +244,7 @@ struct ShardPicture {
   const std::pair<std::string, int64_t>& id;
   std::span<const NDArray> values;
   int newest;
+  bool has_previous;
   int64_t version;
   const OptimizerState& optimizer;
   const std::vector<int64_t>& pushed;
@@ -249,10 +253,11 @@ struct ShardPicture {
 void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
   std::vector<int64_t>& fields = picture.head.fields;
   picture.head.texts.push_back(shard.id.first);
-  fields.insert(fields.end(), {shard.id.second, static_cast<int64_t>(shard.values[0].dtype()),
-                               static_cast<int64_t>(shard.values.size()), shard.newest, shard.version,
-                               shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
-                               static_cast<int64_t>(shard.pushed.size())});
+  fields.insert(fields.end(),
+                {shard.id.second, static_cast<int64_t>(shard.values[0].dtype()),
+                 static_cast<int64_t>(shard.values.size()), shard.newest, shard.has_previous, shard.version,
+                 shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
+                 static_cast<int64_t>(shard.pushed.size())});
   fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
   for (const NDArray& array : shard.optimizer.arrays) fields.push_back(static_cast<int64_t>(array.dtype()));
   picture.arrays.insert(picture.arrays.end(), shard.values.begin(), shard.values.end());
@@ -266,11 +271,13 @@ ShardGroup::Picture ShardGroup::picture() const {
   put_setup(picture, lives_.size());
   std::vector<int64_t>& fields = picture.head.fields;
   for (const auto& [id, shard] : shards_) {
-    put_shard(picture, {id, shard.value, shard.newest, shard.version, shard.optimizer, shard.pushed});
+    put_shard(picture, {id, shard.value, shard.newest, shard.has_previous, shard.version, shard.optimizer,
+                        shard.pushed});
     fields.push_back(static_cast<int64_t>(shard.rounds.size()));
     for (const auto& [number, round] : shard.rounds) {
-      fields.insert(fields.end(), {number, static_cast<int64_t>(round.next), !round.sum.is_none()});
-      if (!round.sum.is_none()) picture.arrays.push_back(round.sum);
+      const bool own = !round.sum.is_none() && !round.in_place;
+      fields.insert(fields.end(), {number, static_cast<int64_t>(round.next), own, round.in_place});
+      if (own) picture.arrays.push_back(round.sum);
       for (size_t worker = 0; worker < round.given.size(); ++worker) {
         const Given& given = round.given[worker];
         fields.push_back(round.came[worker]);
@@ -344,7 +351,7 @@ ShardGroup::Picture ShardGroup::picture_of(const std::map<ShardId, Kept>& kept) 
   for (const auto& [id, shard] : shards_) {
     const auto found = kept.find(id);
     const Kept one = found != kept.end() ? found->second : keep(shard);
-    put_shard(picture, {id, {&one.value, 1}, 0, one.version, one.optimizer, one.pushed});
+    put_shard(picture, {id, {&one.value, 1}, 0, false, one.version, one.optimizer, one.pushed});
     picture.head.fields.push_back(0);  // rounds
   }
   return picture;
@@ -389,6 +396,7 @@ void ShardGroup::load(const comm::Message& message) {
     ShardValue& shard = shards_[{key, part}];
     const int64_t values = reader.number(1, 2);
     shard.newest = static_cast<int>(reader.number(0, values - 1));
+    shard.has_previous = reader.number(0, values - 1) != 0;
     shard.version = reader.number();
     shard.optimizer.updates = reader.number();
     const int64_t arrays = reader.number(0, 16);
@@ -408,6 +416,8 @@ void ShardGroup::load(const comm::Message& message) {
       round.came.resize(shard.pushed.size());
       round.next = static_cast<size_t>(reader.number(0, static_cast<int64_t>(round.given.size())));
       if (reader.number(0, 1) != 0) round.sum = take(dtype_of_sum(dtype));
+      round.in_place = reader.number(0, 1) != 0;
+      if (round.in_place) round.sum = shard.value[1 - shard.newest];
       LOOMIX_CHECK(round.sum.is_none() || round.sum.size() == shard.value[0].size(), NetworkError,
                    "[KVStore] a snapshot has a sum of {} elements for key {}, which has {}.",
                    round.sum.size(), to_text(key_of_wire(key)), shard.value[0].size());

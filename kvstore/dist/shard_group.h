@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kvstore/dist/backlog.h"
 #include "kvstore/dist/node_metrics.h"
 #include "kvstore/dist/packing.h"
 #include "kvstore/dist/protocol.h"
@@ -24,9 +26,10 @@ namespace loomix::kvstore {
 // server of a chain holds the same. One thread; the arithmetic is work for the engine.
 class ShardGroup {
  public:
-  // `code` makes optimizers that are code, where the server may run them.
-  explicit ShardGroup(Runtime& runtime, CodeOptimizerMaker code = {})
-      : runtime_(runtime), code_(std::move(code)) {}
+  // `code` makes optimizers that are code, where the server may run them. `on_less` is called from any thread when must_wait() may
+  // have another answer.
+  explicit ShardGroup(Runtime& runtime, CodeOptimizerMaker code = {}, std::function<void()> on_less = {})
+      : runtime_(runtime), code_(std::move(code)), backlog_(std::make_shared<Backlog>(std::move(on_less))) {}
 
   // Whether the entry may be applied now. A push before its key's first value or before the sender's earlier push must
   // wait; one that was applied already must not be applied again.
@@ -53,10 +56,11 @@ class ShardGroup {
 
   // Bytes of pushes that are kept as they came, since those of others have to be added before them.
   size_t held_bytes() const noexcept { return held_; }
-  // More are taken, but who pushes has to wait until there are fewer.
-  size_t held_limit() const noexcept { return std::max(value_bytes_, kHeldLeast); }
   // Whether the push is one of these.
   bool holds(const ShardId& shard, size_t worker, int64_t number) const;
+  // Whether who sent the push, which was applied, should send no more for now: too many bytes wait for the engine, or too many
+  // are kept and this push is one of these.
+  bool must_wait(const ShardId& shard, size_t worker, int64_t number) const;
 
   // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
   struct Picture {
@@ -78,7 +82,9 @@ class ShardGroup {
   std::optional<Picture> picture_if_never_pushed() const;
 
  private:
-  static constexpr size_t kHeldLeast = size_t{16} << 20;
+  static constexpr size_t kHeldLeast = size_t{4} << 20;
+  static constexpr size_t kMostForEngine = size_t{4} << 20;
+  size_t held_limit() const noexcept { return std::max(value_bytes_ / 16, kHeldLeast); }
   // A worker's push that waits for the others of its round.
   struct Given {
     bool there = false;
@@ -92,10 +98,12 @@ class ShardGroup {
     std::vector<bool> came;    // by rank
     size_t next = 0;           // ranks below have come, or did not count
     NDArray sum;               // of pushes that came; none while there are none in it. Of halves in float32
+    bool in_place = false;     // it is where the next version will be
   };
   struct ShardValue {
     NDArray value[2];  // the newest version, and the one before or memory for the next
     int newest = 0;
+    bool has_previous = false;        // the one before is still there
     int64_t version = 0;              // rounds of all workers, or updates
     std::vector<int64_t> pushed;      // of each worker: how many pushes are in
     std::map<int64_t, Round> rounds;  // sync: those that are not complete
@@ -119,7 +127,8 @@ class ShardGroup {
   static DType dtype_of_sum(DType dtype);  // to which others are still to be added
   bool is_complete(const Round& round) const;
   std::vector<Given> take_given(Round& round);
-  void add_prefix(const ShardId& id, const ShardValue& shard, Round& round);
+  void add_prefix(const ShardId& id, ShardValue& shard);
+  void begin_sum(ShardValue& shard, Round& round);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
   // All of `given` is there; it comes after `sum`, if there is one.
   void update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
@@ -135,6 +144,7 @@ class ShardGroup {
 
   Runtime& runtime_;
   const CodeOptimizerMaker code_;
+  const std::shared_ptr<Backlog> backlog_;  // shared with what it counts
   Setup setup_;
   std::map<ShardId, ShardValue> shards_;
   std::vector<int64_t> lives_;  // of workers, as they have joined

@@ -4,6 +4,7 @@
 
 #include "kvstore/combine.h"
 #include "kvstore/dist/shard_group.h"
+#include "ndarray/copy.h"
 
 namespace loomix::kvstore {
 
@@ -26,8 +27,12 @@ std::vector<ShardGroup::Given> ShardGroup::take_given(Round& round) {
   return all;
 }
 
-// One that comes when larger ranks have been added, since it did not count for a while, is added after them.
-void ShardGroup::add_prefix(const ShardId& id, const ShardValue& shard, Round& round) {
+// Of the round that comes next; what comes for later ones is kept as it is. One that comes when larger ranks have been added, since it
+// did not count for a while, is added after them.
+void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard) {
+  const auto found = shard.rounds.find(shard.version + 1);
+  if (found == shard.rounds.end()) return;
+  Round& round = found->second;
   const auto is_rows = [](const Given& one) { return one.packing.form == Packing::Form::rows; };
   while (round.next < round.came.size()) {
     const Given& one = round.given[round.next];
@@ -38,7 +43,9 @@ void ShardGroup::add_prefix(const ShardId& id, const ShardValue& shard, Round& r
   for (size_t worker = 0; worker < round.next; ++worker) {
     if (round.given[worker].there) now.push_back(&round.given[worker]);
   }
-  if (now.size() + (round.sum.is_none() ? 0 : 1) < 2) return;
+  // One alone waits for the next, which saves reading it twice, unless much is kept.
+  const size_t least = held_ > held_limit() ? 1 : 2;
+  if (now.empty() || now.size() + (round.sum.is_none() ? 0 : 1) < least) return;
   const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
   std::vector<NDArray> terms;
   if (!round.sum.is_none()) terms.push_back(round.sum);
@@ -47,17 +54,37 @@ void ShardGroup::add_prefix(const ShardId& id, const ShardValue& shard, Round& r
     held_ -= one->bytes.size();
     *one = {};
   }
-  if (round.sum.is_none())
-    round.sum = NDArray(runtime_.engine(), terms[0].shape(), dtype_of_sum(terms[0].dtype()), Device::cpu());
+  if (round.sum.is_none()) begin_sum(shard, round);
   combine(request, terms, {&round.sum, 1});
+}
+
+// In the memory of the next version, if it can be: the version before it is then gone. A worker that was started again and repeats a
+// round asks for that one, but only while nobody is a round further; who has pushed to the next round has seen all of the one before.
+void ShardGroup::begin_sum(ShardValue& shard, Round& round) {
+  const NDArray& next = shard.value[1 - shard.newest];
+  round.in_place = !optimizer_ && dtype_of_sum(next.dtype()) == next.dtype();
+  if (round.in_place) shard.has_previous = false;
+  round.sum = round.in_place
+                  ? next
+                  : NDArray(runtime_.engine(), next.shape(), dtype_of_sum(next.dtype()), Device::cpu());
 }
 
 bool ShardGroup::holds(const ShardId& shard, size_t worker, int64_t number) const {
   const auto found = shards_.find(shard);
   if (found == shards_.end()) return false;
   const auto round = found->second.rounds.find(number);
-  return round != found->second.rounds.end() && worker >= round->second.next &&
+  const bool is_ahead = number > found->second.version + 1;
+  return round != found->second.rounds.end() && (is_ahead || worker >= round->second.next) &&
          worker < round->second.given.size() && round->second.given[worker].there;
+}
+
+bool ShardGroup::must_wait(const ShardId& shard, size_t worker, int64_t number) const {
+  const auto engine_is_late = [this] { return backlog_->bytes() > held_ + kMostForEngine; };
+  if (engine_is_late()) {
+    backlog_->tell_when_less();
+    if (engine_is_late()) return true;
+  }
+  return held_ > held_limit() && holds(shard, worker, number);
 }
 
 void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
@@ -71,7 +98,8 @@ void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
     if (first->first != shard.version + 1 || !is_complete(first->second)) return;
     const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
     const std::vector<Given> given = take_given(first->second);
-    const NDArray sum = first->second.sum;
+    NDArray sum = first->second.sum;
+    if (first->second.in_place && optimizer_) sum = copy_to(sum, Device::cpu());  // one that came meanwhile
     shard.rounds.erase(first);
     update(request, id, shard, sum, given);
     keep_for_cut(id, shard);
@@ -99,7 +127,8 @@ void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& s
     if (!sum.is_none()) gradients.push_back(sum);
     for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
     if (!optimizer_) {
-      combine(request, gradients, {&next, 1});
+      const bool is_there = gradients.size() == 1 && &gradients[0].storage() == &next.storage();
+      if (!is_there) combine(request, gradients, {&next, 1});
     } else {
       const DType dtype = optimizer_->gradient_dtype(now.dtype());
       NDArray merged = gradients[0];
@@ -112,6 +141,7 @@ void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& s
     }
   }
   shard.newest = 1 - shard.newest;
+  shard.has_previous = true;
   ++shard.version;
 }
 

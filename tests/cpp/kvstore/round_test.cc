@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "kvstore/combine.h"
+#include "kvstore/dist/push_window.h"
 #include "tests/cpp/kvstore/cluster.h"
 
 namespace loomix::kvstore {
@@ -177,9 +178,9 @@ TEST_F(ClusterTest, WhoIsAheadWaitsWhileTooMuchIsKept) {
     if (sent() != now) quiet = 0;
     now = sent();
   }
-  const double value = kCount * sizeof(float) / kMiB;
-  EXPECT_GT(now - before, value);
-  EXPECT_LT(now - before, value + 2 * 8 + 8);  // and a window of each
+  const double windows = 2 * static_cast<double>(push_window(3)) / kMiB;
+  EXPECT_GT(now - before, 4);
+  EXPECT_LT(now - before, 4 + windows + 8);
   for (int round = 0; round < 2; ++round) cluster.workers[0]->push(Key("w"), Arrays{filled(kCount, 4)}, 0);
   for (const auto& store : cluster.workers) {
     const Arrays out = {filled(kCount, 0)};

@@ -6,19 +6,19 @@
 // the state, and what was applied since follows as entries, which the sender keeps that long. Why losses do no harm: a piece
 // has its copy's number and its own, so one that comes again is known; and after each break (an error, a new view) the sender asks what
 // has arrived and goes on from there. A copy ends early only with one of the two places; then the next begins anew.
+#include "kvstore/dist/state_copy.h"
+
 #include <algorithm>
 #include <atomic>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "kvstore/dist/replica.h"
 
 namespace loomix::kvstore {
 namespace {
 
 constexpr size_t kPiecesInFlight = 4;
-constexpr size_t kLogForState = 2;  // times its bytes: what may be committed that is not in the copy
 
 void fill(const comm::Buffer& head, std::span<const NDArray> arrays, const PiecePlan& plan,
           std::vector<comm::Buffer>& parts) {
@@ -52,22 +52,28 @@ struct CallBack {
 
 // ---- to the place behind --------------------------------------------------------------------------------------------
 
-void Replica::send_state() {
-  const auto picture = std::make_shared<const ShardGroup::Picture>(shards_->picture());
+OutgoingCopy::OutgoingCopy(Place& place, std::function<void(int64_t index)> on_arrival,
+                           std::function<void()> on_break)
+    : place_(place),
+      limits_(PieceLimits::within(place.server.options.endpoint.limits)),
+      on_arrival_(std::move(on_arrival)),
+      on_break_(std::move(on_break)) {}
+
+size_t OutgoingCopy::begin(const comm::NodeName& successor, const Link& behind) {
+  const auto picture = std::make_shared<const ShardGroup::Picture>(place_.shards->picture());
   const comm::Buffer head = pack_head(picture->head);
   std::vector<size_t> bytes = {head.size()};
   for (const NDArray& array : picture->arrays) bytes.push_back(static_cast<size_t>(array.bytes()));
-  std::vector<PiecePlan> plans = plan_pieces(bytes, piece_limits_);
+  std::vector<PiecePlan> plans = plan_pieces(bytes, limits_);
 
   copy_ = std::make_shared<Copy>();
   copy_->number = ++copies_;
-  copy_->index = last_;
-  copy_->since = successor_link()->since;
+  copy_->index = place_.last;
+  copy_->since = behind.since;
+  to_ = successor;
   copy_->pieces.resize(plans.size());
-  log_.clear();  // it is in the copy
-  allowance_ = std::accumulate(bytes.begin(), bytes.end(), size_t{0}) * kLogForState + kLogLeast;
   auto call_back = std::make_shared<CallBack>();
-  call_back->link = link_;
+  call_back->link = place_.server.link;
   call_back->left = plans.size();
   call_back->then = [this, number = copy_->number](bool all) {
     if (!copy_ || copy_->number != number) return;
@@ -78,9 +84,9 @@ void Replica::send_state() {
     if (!std::exchange(in_error_, true))
       log(LogLevel::error,
           "[KVStore] server {} gives nobody a copy of group {}: there is a value in error, or no memory.",
-          server_, group_);
+          place_.server.rank, place_.group);
     copy_.reset();
-    greet_later();
+    on_break_();
   };
   for (size_t piece = 0; piece < plans.size(); ++piece) {
     ArrayTags tags;
@@ -92,72 +98,81 @@ void Replica::send_state() {
     info.may_inline = false;
     info.describe.name = [](const void*) { return "kvstore_copy"; };
     const bool last = piece + 1 == plans.size();  // whose share of `call_back` must not end here
-    runtime_.engine().push(std::move(info), tags.tags(),
-                           [copy = copy_, picture, head, piece, plan = std::move(plans[piece]),
-                            call_back = last ? std::move(call_back) : call_back](engine::RunContext&) {
-                             copy->pieces[piece].goes_on = plan.goes_on;
-                             fill(head, picture->arrays, plan, copy->pieces[piece].parts);
-                             --call_back->left;
-                           });
+    place_.server.runtime.engine().push(
+        std::move(info), tags.tags(),
+        [copy = copy_, picture, head, piece, plan = std::move(plans[piece]),
+         call_back = last ? std::move(call_back) : call_back](engine::RunContext&) {
+          copy->pieces[piece].goes_on = plan.goes_on;
+          fill(head, picture->arrays, plan, copy->pieces[piece].parts);
+          --call_back->left;
+        });
   }
+  return std::accumulate(bytes.begin(), bytes.end(), size_t{0});
 }
 
-// The successor is still in its place, and has no state yet.
-void Replica::continue_copy(const comm::Message& successor_has) {
-  if (!copy_->filled) return;  // it begins when it is
+bool OutgoingCopy::go_on(const comm::NodeName& successor, const comm::Message& successor_has) {
+  to_ = successor;
+  if (!copy_->filled) return true;  // it begins when it is
   const bool known = successor_has.fields[1] == copy_->number;
   const auto there = static_cast<size_t>(known ? successor_has.fields[2] : 0);
-  if (there < copy_->arrived || there > copy_->pieces.size()) return send_state();
+  if (there < copy_->arrived || there > copy_->pieces.size()) return false;
   ++copy_->attempt;
   copy_->next = there;
   piece_arrived(there);
+  return true;
 }
 
-void Replica::send_pieces() {
+void OutgoingCopy::send_pieces() {
   Copy& copy = *copy_;
   for (; copy.next < copy.pieces.size() && copy.next < copy.arrived + kPiecesInFlight; ++copy.next) {
     const Copy::Piece& piece = copy.pieces[copy.next];
-    comm::Message message = chain_message(kPiece, copy.index);
+    comm::Message message = place_.chain_message(kPiece, copy.index);
     message.fields.insert(message.fields.end(), {copy.number, static_cast<int64_t>(copy.next),
                                                  static_cast<int64_t>(copy.pieces.size()), piece.goes_on});
     message.payload = piece.parts;
-    endpoint_.request(
-        *successor_, kChain, std::move(message), options(),
+    place_.server.endpoint.request(
+        to_, kChain, std::move(message), place_.chain_options(),
         [this, number = copy.number, attempt = copy.attempt, next = copy.next + 1](comm::Reply&& reply) {
           if (!copy_ || copy_->number != number || copy_->attempt != attempt) return;
           if (!reply.error) return piece_arrived(next);
           ++copy_->attempt;
-          greet_later();
+          on_break_();
         });
   }
 }
 
-void Replica::piece_arrived(size_t pieces) {
+void OutgoingCopy::piece_arrived(size_t pieces) {
   for (; copy_->arrived < pieces; ++copy_->arrived) copy_->pieces[copy_->arrived].parts.clear();
   if (copy_->arrived < copy_->pieces.size()) return send_pieces();
   in_error_ = false;
-  link_successor(copy_->index);
+  on_arrival_(copy_->index);
 }
 
 // A new view: answers to what was sent in the one before do not count.
-void Replica::keep_copy_for_successor() {
+void OutgoingCopy::on_view(const std::optional<Link>& behind) {
   if (!copy_) return;
-  const std::optional<Link> behind = successor_link();
   if (!behind || behind->since != copy_->since) return copy_.reset();
   ++copy_->attempt;
 }
 
 // ---- from the place before ------------------------------------------------------------------------------------------
 
-comm::Message Replica::what_is_here(const comm::NodeId& asked_by) const {
-  const bool coming = coming_ && coming_->from == asked_by.incarnation;
+IncomingCopy::IncomingCopy(Place& place, std::function<void()> on_state)
+    : place_(place), on_state_(std::move(on_state)) {}
+
+void IncomingCopy::on_view() {
+  if (copy_) copy_->ahead.clear();
+}
+
+comm::Message IncomingCopy::what_is_here(const comm::NodeId& asked_by) const {
+  const bool coming = copy_ && copy_->from == asked_by.incarnation;
   comm::Message message;
-  message.fields = {has_state_ ? last_ : -1, coming ? coming_->number : 0,
-                    coming ? static_cast<int64_t>(coming_->next) : 0};
+  message.fields = {place_.has_state ? place_.last : -1, coming ? copy_->number : 0,
+                    coming ? static_cast<int64_t>(copy_->next) : 0};
   return message;
 }
 
-void Replica::on_piece(comm::Incoming&& incoming) {
+std::optional<comm::Incoming> IncomingCopy::on_piece(comm::Incoming&& incoming) {
   Reader reader(incoming.message);
   for (int i = 0; i < 2; ++i) reader.number();
   const int64_t index = reader.number();
@@ -165,48 +180,45 @@ void Replica::on_piece(comm::Incoming&& incoming) {
   const auto piece = static_cast<size_t>(reader.number(0, INT64_MAX - 1));
   const auto pieces = static_cast<size_t>(reader.number(static_cast<int64_t>(piece) + 1, INT64_MAX));
   const bool goes_on = reader.number(0, 1) != 0;
-  if (!coming_ || coming_->from != incoming.from.incarnation || coming_->number < number) {
-    coming_ = std::make_unique<ComingCopy>();
-    coming_->from = incoming.from.incarnation;
-    coming_->number = number;
+  if (!copy_ || copy_->from != incoming.from.incarnation || copy_->number < number) {
+    copy_ = std::make_unique<Copy>();
+    copy_->from = incoming.from.incarnation;
+    copy_->number = number;
   }
-  ComingCopy& copy = *coming_;
-  if (copy.number > number) return incoming.responder.fail("there is a newer copy.");
-  if (piece < copy.next) return incoming.responder.reply({});
-  if (piece >= copy.next + kPiecesInFlight) return incoming.responder.fail("the pieces before are missing.");
-  if (piece > copy.next) {
+  Copy& copy = *copy_;
+  if (copy.number > number) {
+    incoming.responder.fail("there is a newer copy.");
+  } else if (piece < copy.next) {
+    incoming.responder.reply({});
+  } else if (piece >= copy.next + kPiecesInFlight) {
+    incoming.responder.fail("the pieces before are missing.");
+  } else if (piece > copy.next) {
     copy.ahead.insert_or_assign(piece, std::move(incoming));
-    return;
   }
+  if (copy.number > number || piece != copy.next) return std::nullopt;
   copy.state.add(std::move(incoming.message.payload), goes_on);
   ++copy.next;
   if (copy.next == pieces) {
     try {
       load(index, copy.state.take());
     } catch (const Error&) {
-      coming_.reset();
+      copy_.reset();
       throw;
     }
   }
   incoming.responder.reply({});
   const auto next = copy.ahead.find(copy.next);
-  if (next == copy.ahead.end()) return;
+  if (next == copy.ahead.end()) return std::nullopt;
   comm::Incoming following = std::move(next->second);
   copy.ahead.erase(next);
-  on_chain(std::move(following));
+  return following;
 }
 
-void Replica::load(int64_t index, const comm::Message& state) {
-  auto shards = std::make_unique<ShardGroup>(runtime_, code_);
+void IncomingCopy::load(int64_t index, const comm::Message& state) {
+  std::unique_ptr<ShardGroup> shards = place_.new_group();
   shards->load(state);
-  shards_ = std::move(shards);
-  has_state_ = true;
-  last_ = all_changed_ = index;
-  shard_changed_.clear();
-  log_.clear();
-  copy_.reset();
-  if (successor_) greet_successor();
-  commit();
+  place_.take_over(index, std::move(shards));
+  on_state_();
 }
 
 }  // namespace loomix::kvstore
