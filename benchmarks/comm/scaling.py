@@ -61,7 +61,7 @@ TEN_GIGABIT = Machine(rate=10e9 / 8 * 0.95, latency=80e-6, byte_work=0.44e-9)
 
 
 def shards(keys, servers):
-    """(server, bytes) of every shard of every key, as kvstore/dist/shards.cc lays them out."""
+    """(server, bytes) of every shard of every key, as kvstore/cluster/shards.cc lays them out."""
     for key, size in enumerate(keys):
         if size <= SMALL or servers == 1:
             digest = hashlib.blake2b(str(key).encode(), digest_size=8).digest()

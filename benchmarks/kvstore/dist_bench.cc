@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "comm/network.h"
-#include "kvstore/dist/dist_store.h"
-#include "kvstore/dist/scheduler.h"
-#include "kvstore/dist/server.h"
+#include "kvstore/cluster/dist_store.h"
+#include "kvstore/cluster/scheduler.h"
+#include "kvstore/cluster/server.h"
 #include "ops/table.h"
 
 extern "C" const loomix::comm::NetworkModule loomix_network_module;

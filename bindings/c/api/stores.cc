@@ -5,8 +5,8 @@
 #include "base/settings.h"
 #include "bindings/c/api/objects.h"
 #include "bindings/c/guard.h"
-#include "kvstore/dist/dist_store.h"
-#include "kvstore/dist/node_setup.h"
+#include "kvstore/cluster/dist_store.h"
+#include "kvstore/cluster/node_setup.h"
 #include "kvstore/group_store.h"
 #include "kvstore/local_store.h"
 

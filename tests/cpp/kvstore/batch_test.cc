@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Small pushes and pulls that travel together: each keeps its number, its outcome and its error.
-#include "kvstore/dist/batch.h"
+#include "kvstore/cluster/batch.h"
 
 #include <gmock/gmock.h>
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "comm/inproc.h"
-#include "kvstore/dist/dist_store.h"
-#include "kvstore/dist/scheduler.h"
-#include "kvstore/dist/server.h"
+#include "kvstore/cluster/dist_store.h"
+#include "kvstore/cluster/scheduler.h"
+#include "kvstore/cluster/server.h"
 #include "tests/cpp/kvstore/store_fixture.h"
 
 namespace loomix::kvstore {

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <map>
 
-#include "kvstore/dist/push_window.h"
-#include "kvstore/dist/shards.h"
+#include "kvstore/cluster/push_window.h"
+#include "kvstore/cluster/shards.h"
 
 namespace loomix::kvstore {
 namespace {

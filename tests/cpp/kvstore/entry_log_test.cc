@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvstore/dist/entry_log.h"
+#include "kvstore/cluster/entry_log.h"
 
 #include <gtest/gtest.h>
 

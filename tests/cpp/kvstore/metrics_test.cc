@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvstore/dist/node_metrics.h"
+#include "kvstore/cluster/node_metrics.h"
 
 #include <gmock/gmock.h>
 

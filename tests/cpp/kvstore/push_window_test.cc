@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvstore/dist/push_window.h"
+#include "kvstore/cluster/push_window.h"
 
 #include <gtest/gtest.h>
 

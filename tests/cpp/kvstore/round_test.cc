@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kvstore/cluster/push_window.h"
 #include "kvstore/combine.h"
-#include "kvstore/dist/push_window.h"
 #include "tests/cpp/kvstore/cluster.h"
 
 namespace loomix::kvstore {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvstore/dist/snapshot.h"
+#include "kvstore/cluster/snapshot.h"
 
 #include <gmock/gmock.h>
 

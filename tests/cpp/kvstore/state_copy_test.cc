@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include "kvstore/dist/state_pieces.h"
+#include "kvstore/cluster/state_pieces.h"
 #include "tests/cpp/kvstore/cluster.h"
 
 namespace loomix::kvstore {

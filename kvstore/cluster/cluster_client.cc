@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvstore/cluster/cluster_client.h"
+
+#include <algorithm>
+#include <future>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "kvstore/cluster/batch.h"
+#include "kvstore/cluster/state_pieces.h"
+
+namespace loomix::kvstore {
+namespace {
+
+constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
+constexpr uint64_t kNobody = ~uint64_t{0};
+constexpr auto kSoon = std::chrono::milliseconds(200);
+constexpr int kMostBatches = 4;  // that an item may leave with before it leaves alone
+constexpr auto kForTheReason = std::chrono::seconds(5);
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
+Refusal refusal_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::RemoteError& refused) {
+    return static_cast<Refusal>(refused.code());
+  } catch (...) {
+    return kOther;
+  }
+}
+
+template <class E>
+bool is(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const E&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+struct ClusterClient::Pending {
+  const size_t group;
+  const std::string what;
+  const comm::TimePoint deadline;
+  // Guarded by the client's mutex; message and done are gone when it is done.
+  Call call;
+  uint64_t attempt = 0;  // answers to earlier ones do not count
+  uint64_t request = 0;
+  uint64_t head = 0;  // incarnation of the server that was asked last; kNobody while it is held back
+  bool done = false;
+  bool gathered = false;  // waits to leave with others
+  bool alone = false;     // must leave without others
+  int batches = 0;        // that did not get it an answer
+};
+
+// What left together; answers count for items whose attempt is still the same.
+struct ClusterClient::Batch {
+  std::vector<PendingRef> items;
+  std::vector<uint64_t> attempts;
+};
+
+ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
+    : rank_(options.rank),
+      deadline_(options.deadline),
+      retry_after_(options.retry_after),
+      batch_limits_(BatchLimits::within(options.endpoint.limits)),
+      incarnation_(comm::new_incarnation()),
+      owned_endpoint_(std::make_unique<comm::Endpoint>(
+          std::move(transport), comm::NodeId{{comm::Role::worker, rank_}, incarnation_}, options.endpoint)),
+      endpoint_(*owned_endpoint_) {
+  membership_ = std::make_unique<Membership>(
+      endpoint_, options, [this](const View& view) { on_view(view); },
+      [this](std::exception_ptr error) {
+        const std::lock_guard lock(mutex_);
+        entry_error_ = error;
+        changed_.notify_all();
+      },
+      [this] {
+        const std::lock_guard lock(mutex_);
+        return barriers_passed_;
+      });
+  {
+    std::unique_lock lock(mutex_);
+    const auto heard = [&] { return view_.number > 0 || entry_error_; };
+    changed_.wait_for(lock, deadline_, heard);
+    // A scheduler that is there says who is missing.
+    if (!heard() && membership_->standing().failure.empty()) changed_.wait_for(lock, kForTheReason, heard);
+    if (view_.number == 0) {
+      const std::string why = entry_error_ ? text_of(entry_error_) : membership_->standing().failure;
+      lock.unlock();
+      detail::throw_error<NetworkError>(
+          "[KVStore] worker {} found no complete cluster at the scheduler {}: {}", rank_, options.scheduler,
+          why);
+    }
+    workers_ = static_cast<int>(view_.workers.size());
+    groups_ = static_cast<int>(view_.chains.size());
+    windows_.assign(view_.chains.size(), PushWindow<PendingRef>(push_window(view_.workers.size())));
+    barriers_ = barriers_passed_ = view_.barriers;
+  }
+  join();
+  metrics_ = serve_metrics(endpoint_, static_cast<size_t>(groups_),
+                           [this](comm::MetricsText& text) { count(text); });
+}
+
+void ClusterClient::count(comm::MetricsText& text) {
+  const std::lock_guard lock(mutex_);
+  text.counter("loomix_pushes_total", "Shards of values pushed.").value(static_cast<double>(pushes_));
+  text.counter("loomix_pulls_total", "Shards of values pulled.").value(static_cast<double>(pulls_));
+  text.gauge("loomix_pending_calls", "Calls to servers without an answer.")
+      .value(static_cast<double>(pending_.size()));
+  text.gauge("loomix_cluster_view", "Number of the cluster's view that is known here.")
+      .value(static_cast<double>(view_.number));
+}
+
+// The endpoint goes first: until then it may write where answers are wanted.
+ClusterClient::~ClusterClient() {
+  metrics_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  { const std::unique_ptr<comm::Endpoint> last = std::move(owned_endpoint_); }
+  for (const PendingRef& pending : std::set<PendingRef>(pending_))
+    finish(pending, {}, std::make_exception_ptr(NetworkError("[KVStore] the store was closed.")));
+}
+
+// ---- joining -----------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const ClusterClient::KnownShards> ClusterClient::known() const {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+ClusterClient::Call ClusterClient::join_call(size_t group) const {
+  Call call;
+  call.group = group;
+  call.message.command = kJoin;
+  call.message.fields = {0, 0, 0, 0};
+  call.what = fmt::format("joining group {}", group);
+  return call;
+}
+
+void ClusterClient::learn(KnownShards& known, size_t group, const comm::Message& reply) {
+  LOOMIX_CHECK(reply.payload.size() == 1, NetworkError,
+               "[KVStore] group {} answered a worker that joins with {} payload parts; expected 1.", group,
+               reply.payload.size());
+  const comm::Message told = unpack_head(reply.payload[0]);
+  Reader reader(told);
+  while (reader.numbers_left() > 0) {
+    const std::string& key = reader.text();
+    const int64_t part = reader.number();
+    known[{key, part}] = reader.number();
+  }
+}
+
+void ClusterClient::join() {
+  while (true) {
+    int64_t life = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      life = since_;
+    }
+    auto known = std::make_shared<KnownShards>();
+    for (size_t group = 0; group < static_cast<size_t>(groups_); ++group)
+      learn(*known, group, call_and_wait(join_call(group)));
+    const std::lock_guard lock(mutex_);
+    if (life != since_) continue;  // it was left out meanwhile
+    known_ = std::move(known);
+    joined_ = true;
+    return;
+  }
+}
+
+// On the endpoint's thread. Other calls wait for it.
+void ClusterClient::join_again(int64_t life) {
+  struct Joining {
+    KnownShards known;
+    int left;
+  };
+  const auto joining = std::make_shared<Joining>();
+  joining->left = groups_;
+  for (size_t group = 0; group < static_cast<size_t>(groups_); ++group) {
+    Call call = join_call(group);
+    call.done = [this, joining, group, life](comm::Message reply, const std::exception_ptr& error) {
+      try {
+        if (error) std::rethrow_exception(error);
+        learn(joining->known, group, reply);
+      } catch (const std::exception& problem) {  // the calls that wait for it end by their deadlines
+        return log(LogLevel::error, "[KVStore] worker {} cannot join again: {}", rank_, problem.what());
+      }
+      if (--joining->left > 0) return;
+      const std::lock_guard lock(mutex_);
+      if (life != since_) return;
+      known_ = std::make_shared<KnownShards>(std::move(joining->known));
+      joined_ = true;
+    };
+    this->call(std::move(call));
+  }
+}
+
+void ClusterClient::on_view(const View& view) {
+  std::vector<PendingRef> moved;
+  int64_t left_out = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::string failure = std::move(view_.failure);  // which is final
+    view_ = view;
+    if (view_.failure.empty()) view_.failure = std::move(failure);
+    changed_.notify_all();
+    const Member& own = view_.workers[static_cast<size_t>(rank_)];
+    if (own.id.incarnation == incarnation_ && own.since != since_) {
+      since_ = own.since;
+      if (std::exchange(joined_, false)) left_out = since_;
+    }
+    for (const PendingRef& pending : pending_) {
+      if (!view.failure.empty() ||
+          (pending->head != view.head_member(pending->group).id.incarnation && pending->head != kNobody))
+        moved.push_back(pending);
+    }
+  }
+  for (const PendingRef& pending : moved) send(pending);
+  if (left_out != 0) join_again(left_out);
+}
+
+comm::Duration ClusterClient::left(const Pending& pending) const {
+  return pending.deadline - comm::Clock::now();
+}
+
+void ClusterClient::call(Call call) {
+  if (call.message.command == kPush) ++pushes_;
+  if (call.message.command == kPull) ++pulls_;
+  const auto pending =
+      std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
+  if (may_go(pending)) send(pending);
+}
+
+// Pushes of values may have to wait for others of their group.
+bool ClusterClient::may_go(const PendingRef& pending) {
+  const std::lock_guard lock(mutex_);
+  pending_.insert(pending);
+  const Call& call = pending->call;
+  if (call.message.command != kPush) return true;
+  const PushWindow<PendingRef>::Shard shard{call.message.texts.at(0), call.message.fields.at(4)};
+  const int64_t number = call.message.fields.at(5);
+  if (windows_[pending->group].enter(pending, shard, number, call.priority, call.message.payload_bytes()))
+    return true;
+  if (!view_.failure.empty()) return true;  // which ends it
+  pending->head = kNobody;
+  return false;
+}
+
+void ClusterClient::send(const PendingRef& pending) {
+  if (!gathered(pending)) send_alone(pending);
+}
+
+void ClusterClient::send_alone(const PendingRef& pending) {
+  std::string failure;
+  comm::NodeName target;
+  uint64_t attempt = 0;
+  uint64_t replaced = 0;
+  bool there = false;
+  comm::Message message;
+  comm::RequestOptions options;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->done || closing_) return;
+    failure = view_.failure;
+    const Member& head = view_.head_member(pending->group);
+    there = head.up && (joined_ || pending->call.message.command == kJoin);
+    target = head.id.name;
+    pending->head = head.id.incarnation;
+    attempt = ++pending->attempt;
+    replaced = std::exchange(pending->request, 0);
+    message = pending->call.message;
+    message.fields[0] = view_.number;
+    message.fields[1] = static_cast<int64_t>(pending->group);
+    message.fields[2] = rank_;
+    message.fields[3] = since_;
+    options.priority = pending->call.priority;
+    options.into = pending->call.into;
+  }
+  if (replaced != 0) endpoint_.cancel(replaced);
+  if (!failure.empty()) {
+    return finish(
+        pending, {},
+        std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
+  }
+  if (left(*pending) <= comm::Duration::zero()) {
+    return finish(pending, {},
+                  std::make_exception_ptr(comm::DeadlineError(
+                      fmt::format("[KVStore] {} was not answered by {} in time.{}", pending->what,
+                                  target.to_string(), without_scheduler()))));
+  }
+  if (!there) return try_again_soon(pending);
+  options.deadline = left(*pending);
+  options.retry_after = retry_after_;
+  uint64_t request = 0;
+  try {
+    request = endpoint_.request(
+        target, kToServer, std::move(message), std::move(options),
+        [this, pending, attempt](comm::Reply&& reply) { on_reply(pending, attempt, std::move(reply)); });
+  } catch (const ValueError& error) {  // beyond the limits of a message
+    return finish(
+        pending, {},
+        std::make_exception_ptr(ValueError(fmt::format("[KVStore] {}: {}", pending->what, error.what()))));
+  }
+  const std::lock_guard lock(mutex_);
+  if (pending->attempt == attempt) pending->request = request;
+}
+
+// ---- together with others ----------------------------------------------------------------------------------------
+
+bool ClusterClient::gathered(const PendingRef& pending) {
+  uint64_t replaced = 0;
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->gathered) return true;
+    const Call& call = pending->call;
+    if (pending->done || pending->alone || closing_ || !view_.failure.empty()) return false;
+    const bool pushes = call.message.command == kPush;
+    if (!pushes && (call.message.command != kPull || call.into.size() != 1)) return false;
+    const size_t bytes = pushes ? call.message.payload_bytes() : call.into[0].size();
+    if (bytes > kSmallItem || call.message.texts[0].size() > kLongKey) return false;
+    ++pending->attempt;
+    replaced = std::exchange(pending->request, 0);
+    pending->gathered = true;
+    first = gathered_.empty();
+    gathered_.push_back(pending);
+  }
+  if (replaced != 0) endpoint_.cancel(replaced);
+  if (first) endpoint_.post([this] { send_gathered(); });
+  return true;
+}
+
+void ClusterClient::send_gathered() {
+  struct Open {
+    std::vector<PendingRef> items;
+    size_t bytes = 0;
+  };
+  std::vector<std::vector<PendingRef>> batches;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<PendingRef> all = std::exchange(gathered_, {});
+    for (const PendingRef& pending : all) pending->gathered = false;
+    std::erase_if(all, [](const PendingRef& pending) { return pending->done; });
+    std::stable_sort(all.begin(), all.end(), [](const PendingRef& a, const PendingRef& b) {
+      return a->call.priority > b->call.priority;
+    });
+    std::map<std::pair<size_t, uint32_t>, Open> open;  // by group and command
+    for (const PendingRef& pending : all) {
+      const Call& call = pending->call;
+      const size_t bytes = call.message.command == kPush ? call.message.payload_bytes() : call.into[0].size();
+      Open& batch = open[{pending->group, call.message.command}];
+      if (!batch.items.empty() && (batch.items.size() == batch_limits_.items ||
+                                   next_part(batch.bytes) + bytes > batch_limits_.bytes)) {
+        batches.push_back(std::move(batch.items));
+        batch = {};
+      }
+      batch.items.push_back(pending);
+      batch.bytes = next_part(batch.bytes) + bytes;
+    }
+    for (auto& [what, batch] : open) batches.push_back(std::move(batch.items));
+  }
+  for (std::vector<PendingRef>& batch : batches) send_batch(std::move(batch));
+}
+
+void ClusterClient::send_batch(std::vector<PendingRef> items) {
+  if (items.size() == 1) return send_alone(items[0]);
+  comm::Message message;
+  comm::RequestOptions options;
+  Batch batch;
+  comm::NodeName target;
+  bool good = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) return;
+    const Member& head = view_.head_member(items[0]->group);
+    target = head.id.name;
+    comm::Duration least = deadline_;
+    std::vector<const comm::Message*> messages;
+    for (const PendingRef& pending : items) {
+      if (pending->done) continue;
+      batch.items.push_back(pending);
+      batch.attempts.push_back(++pending->attempt);
+      pending->head = head.id.incarnation;
+      messages.push_back(&pending->call.message);
+      least = std::min(least, left(*pending));
+    }
+    if (messages.empty()) return;
+    good = view_.failure.empty() && head.up && joined_ && least > comm::Duration::zero();
+    if (good) message = gather(messages);
+    options.priority = batch.items[0]->call.priority;
+    options.deadline = least;
+    options.retry_after = retry_after_;
+    message.fields.resize(std::max<size_t>(message.fields.size(), 4));
+    message.fields[0] = view_.number;
+    message.fields[1] = static_cast<int64_t>(batch.items[0]->group);
+    message.fields[2] = rank_;
+    message.fields[3] = since_;
+  }
+  if (!good) {  // one at a time it is told apart what is to be done
+    for (const PendingRef& pending : batch.items) send_alone(pending);
+    return;
+  }
+  if (message.command == kPushes) join_payload(message);
+  endpoint_.request(
+      target, kToServer, std::move(message), std::move(options),
+      [this, batch = std::move(batch)](comm::Reply&& reply) { on_batch_reply(batch, std::move(reply)); });
+}
+
+void ClusterClient::send_again(const PendingRef& pending, uint64_t attempt, bool alone) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->attempt != attempt || pending->done) return;
+    pending->alone = alone || ++pending->batches >= kMostBatches;
+  }
+  send(pending);
+}
+
+// Whatever is no plain success is for single requests to tell: their answers name what was wrong with an item.
+void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
+  const std::vector<int64_t>& outcomes = reply.message.fields;
+  if (reply.error || outcomes.size() != batch.items.size()) {
+    const bool later = reply.error && (is<comm::PeerLost>(reply.error) || refusal_of(reply.error) != kOther);
+    for (size_t i = 0; i < batch.items.size(); ++i) {
+      const PendingRef& pending = batch.items[i];
+      if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
+        on_reply(pending, batch.attempts[i], {reply.from, {}, reply.error});
+      } else {
+        send_again(pending, batch.attempts[i], true);
+      }
+    }
+    return;
+  }
+  size_t at = 0;
+  for (size_t i = 0; i < batch.items.size(); ++i) {
+    const int64_t bytes = outcomes[i];
+    if (bytes < 0) {
+      send_again(batch.items[i], batch.attempts[i], bytes != kNotYet);
+      continue;
+    }
+    comm::Reply own{reply.from, {}, nullptr};
+    if (!reply.message.payload.empty()) {
+      const comm::Buffer& all = reply.message.payload[0];
+      at = next_part(at);
+      if (at > all.size() || static_cast<size_t>(bytes) > all.size() - at) {
+        send_again(batch.items[i], batch.attempts[i], true);
+        continue;
+      }
+      own.message.payload = {all.slice(at, static_cast<size_t>(bytes))};
+      at += static_cast<size_t>(bytes);
+    }
+    on_reply(batch.items[i], batch.attempts[i], std::move(own));
+  }
+}
+
+// ---- answers -----------------------------------------------------------------------------------------------------
+
+void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pending->attempt != attempt || pending->done) return;
+    pending->request = 0;
+  }
+  if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
+  const bool lost = is<comm::PeerLost>(reply.error);
+  if (lost || refusal_of(reply.error) != kOther) return try_again_soon(pending);
+  finish(pending, {},
+         std::make_exception_ptr(NetworkError(
+             fmt::format("[KVStore] {}: {}{}", pending->what, text_of(reply.error), without_scheduler()))));
+}
+
+// Then nobody takes the place of a head that is lost.
+std::string ClusterClient::without_scheduler() const {
+  const std::string lost = membership_->scheduler_lost();
+  return lost.empty() ? lost : fmt::format(" Besides, {}", lost);
+}
+
+// After a moment; a newer view does it at once. Never, once the scheduler has been away for so long that servers end, too.
+void ClusterClient::try_again_soon(const PendingRef& pending) {
+  if (const std::string failure = membership_->standing().failure; !failure.empty()) {
+    return finish(
+        pending, {},
+        std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
+  }
+  uint64_t attempt = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    attempt = pending->attempt;
+  }
+  endpoint_.after(std::min<comm::Duration>(kSoon, left(*pending)), [this, pending, attempt] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending->attempt != attempt || pending->done) return;
+    }
+    send(pending);
+  });
+}
+
+void ClusterClient::finish(const PendingRef& pending, comm::Message message, std::exception_ptr error) {
+  Call call;
+  bool releases = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(pending->done, true)) return;
+    pending_.erase(pending);
+    call = std::move(pending->call);
+    if (call.message.command == kPush) {
+      for (PendingRef& next : windows_[pending->group].leave(pending)) {
+        next->head = 0;
+        released_.push_back(std::move(next));
+      }
+      releases = !released_.empty() && !std::exchange(releasing_, true);
+    }
+  }
+  call.done(std::move(message), std::move(error));
+  while (releases) {  // one thread does it, so that many that end at once are no deep recursion
+    PendingRef next;
+    {
+      const std::lock_guard lock(mutex_);
+      releases = releasing_ = !released_.empty();
+      if (!releases) break;
+      next = std::move(released_.front());
+      released_.pop_front();
+    }
+    send(next);
+  }
+}
+
+comm::Message ClusterClient::call_and_wait(Call call) {
+  auto promise = std::make_shared<std::promise<comm::Message>>();
+  std::future<comm::Message> future = promise->get_future();
+  call.done = [promise](comm::Message message, std::exception_ptr error) {
+    error ? promise->set_exception(error) : promise->set_value(std::move(message));
+  };
+  this->call(std::move(call));
+  return future.get();
+}
+
+void ClusterClient::leave(const std::string& why) {
+  std::vector<PendingRef> unanswered;  // nobody may answer a worker that has left: they end now
+  if (!why.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (view_.failure.empty()) view_.failure = fmt::format("this worker has left: {}", why);
+    unanswered.assign(pending_.begin(), pending_.end());
+  }
+  for (const PendingRef& pending : unanswered) send(pending);
+  comm::Message message;
+  message.command = kLeaving;
+  message.texts = {why};
+  comm::RequestOptions options;
+  options.deadline = std::min<comm::Duration>(deadline_, std::chrono::seconds(2));
+  options.retry_after = retry_after_;
+  endpoint_.call(kScheduler, kToScheduler, std::move(message), std::move(options));
+}
+
+void ClusterClient::barrier(std::optional<int64_t> position) {
+  const comm::TimePoint until = comm::Clock::now() + deadline_;
+  comm::Message message;
+  message.command = kBarrier;
+  {
+    const std::lock_guard lock(mutex_);
+    barriers_ = position ? std::max(barriers_, *position) : barriers_ + 1;
+    message.fields = {position.value_or(barriers_)};
+  }
+  while (true) {
+    comm::RequestOptions options;
+    options.deadline = std::max<comm::Duration>(until - comm::Clock::now(), std::chrono::milliseconds(1));
+    options.retry_after = retry_after_;
+    options.survive_restart = true;
+    auto passed = std::make_shared<std::promise<void>>();
+    endpoint_.request(kScheduler, kToScheduler, message, std::move(options),
+                      [this, passed, number = message.fields[0]](comm::Reply&& reply) {
+                        if (reply.error) return passed->set_exception(reply.error);
+                        {  // before this thread can tell a new scheduler how far we are
+                          const std::lock_guard lock(mutex_);
+                          barriers_passed_ = std::max(barriers_passed_, number);
+                        }
+                        passed->set_value();
+                      });
+    try {
+      return passed->get_future().get();
+    } catch (const comm::DeadlineError&) {
+      throw;
+    } catch (const NetworkError&) {  // lost for a moment, perhaps
+      std::unique_lock lock(mutex_);
+      if (!view_.failure.empty() || comm::Clock::now() > until) throw;
+      changed_.wait_for(lock, kSoon);
+    }
+  }
+}
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "kvstore/cluster/head.h"
+#include "kvstore/cluster/place.h"
+#include "kvstore/cluster/state_copy.h"
+#include "kvstore/cluster/successor.h"
+
+namespace loomix::kvstore {
+
+// One server's place in the chain of one group. The head numbers the entries; every place applies them in that order and
+// passes them on; an entry is committed at a place when all places behind have it, but one that is new and still gets its
+// state. What a worker is told is committed at the head, so it survives as long as one place does that has its state. All calls
+// come from the endpoint's thread.
+class Replica {
+ public:
+  // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own.
+  Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
+          std::function<void(int64_t round)> on_cut);
+
+  void on_view(const View& view);
+  void on_worker(comm::Incoming&& incoming);
+  void on_chain(comm::Incoming&& incoming);
+  void on_cut_elsewhere(int64_t round) { place_.on_cut_elsewhere(round); }
+  GroupNumbers numbers() const;
+
+ private:
+  bool must_wait(const comm::Incoming& incoming) const;
+  void commit();
+  void forget_state();
+  void begin_with_snapshot();
+  void begin_with_copy();
+  void on_append(comm::Incoming&& incoming);
+  void confirm(comm::Incoming&& incoming);
+  void report(const Link& before);
+
+  Place place_;
+  Head head_;
+  Successor successor_;
+  IncomingCopy copy_;
+  int64_t since_ = 0;                        // with which view this place came
+  std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
+  std::vector<comm::Incoming> future_;       // messages of views that are still to come
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kvstore/cluster/backlog.h"
+#include "kvstore/cluster/node_metrics.h"
+#include "kvstore/cluster/packing.h"
+#include "kvstore/cluster/protocol.h"
+#include "kvstore/optimizer.h"
+#include "ndarray/ndarray.h"
+
+namespace loomix::kvstore {
+
+// The shards of one group as a state machine: what it holds depends only on the entries applied and their order, so every
+// server of a chain holds the same. One thread; the arithmetic is work for the engine.
+class ShardGroup {
+ public:
+  // `code` makes optimizers that are code, where the server may run them. `on_less` is called from any thread when must_wait() may
+  // have another answer.
+  explicit ShardGroup(Runtime& runtime, CodeOptimizerMaker code = {}, std::function<void()> on_less = {})
+      : runtime_(runtime), code_(std::move(code)), backlog_(std::make_shared<Backlog>(std::move(on_less))) {}
+
+  // Whether the entry may be applied now. A push before its key's first value or before the sender's earlier push must
+  // wait; one that was applied already must not be applied again.
+  enum class Verdict : uint8_t { apply, again, early, refuse };
+  struct Check {
+    Verdict verdict;
+    std::string reason;  // of `refuse`: a sentence
+  };
+  Check check(const comm::Message& entry) const;
+  // `entry` passed check(). Its payload is kept until its work is done.
+  void apply(const comm::Message& entry);
+
+  using ShardId = std::pair<std::string, int64_t>;  // key, part
+  // The value for a pull, or none: not yet. Throws for what can never be answered.
+  std::optional<NDArray> find(const comm::Message& pull) const;
+  // The life with which the worker has joined; 0: it has not, or has left.
+  int64_t life_of(size_t worker) const {
+    return worker < lives_.size() && counts(worker) ? lives_[worker] : 0;
+  }
+  // What a worker needs that joins: for each shard {part, pushes applied} and its key.
+  comm::Message known_of(int32_t worker) const;
+
+  void count(GroupNumbers& numbers) const;
+
+  // Bytes of pushes that are kept as they came, since those of others have to be added before them.
+  size_t held_bytes() const noexcept { return held_; }
+  // Whether the push is one of these.
+  bool holds(const ShardId& shard, size_t worker, int64_t number) const;
+  // Whether who sent the push, which was applied, should send no more for now: too many bytes wait for the engine, or too many
+  // are kept and this push is one of these.
+  bool must_wait(const ShardId& shard, size_t worker, int64_t number) const;
+
+  // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
+  struct Picture {
+    comm::Message head;
+    std::vector<NDArray> arrays;  // to be read by work pushed before the next apply()
+  };
+  Picture picture() const;
+  void load(const comm::Message& message);
+
+  // For snapshots on disk: every shard is copied when everybody's pushes up to a round have changed it, a multiple of `every`
+  // (0: none are taken), however far the others are. What take_cut() gives has no worker and no half round in it.
+  void take_cuts(int64_t every);
+  struct Cut {
+    int64_t round = 0;
+    Picture picture;
+  };
+  std::optional<Cut> take_cut();  // once it is complete
+  // The same for a group that nobody has pushed to: it has no rounds of its own.
+  std::optional<Picture> picture_if_never_pushed() const;
+
+ private:
+  static constexpr size_t kHeldLeast = size_t{4} << 20;
+  static constexpr size_t kMostForEngine = size_t{4} << 20;
+  size_t held_limit() const noexcept { return std::max(value_bytes_ / 16, kHeldLeast); }
+  // A worker's push that waits for the others of its round.
+  struct Given {
+    bool there = false;
+    Packing packing;
+    comm::Buffer bytes;
+  };
+  // What came for a round. Pushes are added in the order of ranks, each as soon as those before it are there, so that few are kept at
+  // a time. Row-sparse ones are kept: whether their round is one of rows only shows at its end.
+  struct Round {
+    std::vector<Given> given;  // by rank; not there once it is in the sum
+    std::vector<bool> came;    // by rank
+    size_t next = 0;           // ranks below have come, or did not count
+    NDArray sum;               // of pushes that came; none while there are none in it. Of halves in float32
+    bool in_place = false;     // it is where the next version will be
+  };
+  struct ShardValue {
+    NDArray value[2];  // the newest version, and the one before or memory for the next
+    int newest = 0;
+    bool has_previous = false;        // the one before is still there
+    int64_t version = 0;              // rounds of all workers, or updates
+    std::vector<int64_t> pushed;      // of each worker: how many pushes are in
+    std::map<int64_t, Round> rounds;  // sync: those that are not complete
+    OptimizerState optimizer;
+  };
+  struct Kept {  // copies
+    NDArray value;
+    OptimizerState optimizer;
+    int64_t version;
+    std::vector<int64_t> pushed;
+  };
+  struct Setup {
+    Mode mode = Mode::sync;
+    int64_t staleness = 0;
+  };
+
+  const ShardValue* find_shard(const std::string& key, int64_t part) const;
+  void init(const comm::Message& entry);
+  void push(const comm::Message& entry);
+  void complete_rounds(const ShardId& id, ShardValue& shard);
+  static DType dtype_of_sum(DType dtype);  // to which others are still to be added
+  bool is_complete(const Round& round) const;
+  std::vector<Given> take_given(Round& round);
+  void add_prefix(const ShardId& id, ShardValue& shard);
+  void begin_sum(ShardValue& shard, Round& round);
+  NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
+  // All of `given` is there; it comes after `sum`, if there is one.
+  void update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
+              std::span<const Given> given);
+  void update_rows(const Request& request, const ShardId& id, ShardValue& shard,
+                   std::span<const Given> given);
+  int64_t rounds_of(const ShardValue& shard) const;
+  void keep_for_cut(const ShardId& id, const ShardValue& shard);
+  Kept keep(const ShardValue& shard) const;
+  Picture picture_of(const std::map<ShardId, Kept>& kept) const;
+  void put_setup(Picture& picture, size_t workers) const;
+  bool counts(size_t worker) const { return worker >= left_.size() || !left_[worker]; }
+
+  Runtime& runtime_;
+  const CodeOptimizerMaker code_;
+  const std::shared_ptr<Backlog> backlog_;  // shared with what it counts
+  Setup setup_;
+  std::map<ShardId, ShardValue> shards_;
+  std::vector<int64_t> lives_;  // of workers, as they have joined
+  std::vector<bool> left_;
+  std::shared_ptr<const Optimizer> optimizer_;
+  size_t begun_ = 0;        // shards that somebody has pushed to
+  size_t held_ = 0;         // see held_bytes()
+  size_t value_bytes_ = 0;  // of all shards
+  int64_t cut_every_ = 0;
+  int64_t cut_ = 0;  // the round of the next cut
+  std::map<ShardId, Kept>
+      kept_;  // shards that have reached it; emptied when all have, or when one is a cut ahead
+};
+
+}  // namespace loomix::kvstore

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// How rounds of pushes become new values.
+#include <algorithm>
+
+#include "kvstore/cluster/shard_group.h"
+#include "kvstore/combine.h"
+#include "ndarray/copy.h"
+
+namespace loomix::kvstore {
+
+DType ShardGroup::dtype_of_sum(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
+}
+
+bool ShardGroup::is_complete(const Round& round) const {
+  for (size_t worker = 0; worker < round.came.size(); ++worker) {
+    if (!round.came[worker] && counts(worker)) return false;
+  }
+  return true;
+}
+
+// All of it that is kept as it came.
+std::vector<ShardGroup::Given> ShardGroup::take_given(Round& round) {
+  std::vector<Given> all = std::move(round.given);
+  std::erase_if(all, [](const Given& one) { return !one.there; });
+  for (const Given& one : all) held_ -= one.bytes.size();
+  return all;
+}
+
+// Of the round that comes next; what comes for later ones is kept as it is. One that comes when larger ranks have been added, since it
+// did not count for a while, is added after them.
+void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard) {
+  const auto found = shard.rounds.find(shard.version + 1);
+  if (found == shard.rounds.end()) return;
+  Round& round = found->second;
+  const auto is_rows = [](const Given& one) { return one.packing.form == Packing::Form::rows; };
+  while (round.next < round.came.size()) {
+    const Given& one = round.given[round.next];
+    if (one.there ? is_rows(one) : counts(round.next)) break;
+    ++round.next;
+  }
+  std::vector<Given*> now;
+  for (size_t worker = 0; worker < round.next; ++worker) {
+    if (round.given[worker].there) now.push_back(&round.given[worker]);
+  }
+  // One alone waits for the next, which saves reading it twice, unless much is kept.
+  const size_t least = held_ > held_limit() ? 1 : 2;
+  if (now.empty() || now.size() + (round.sum.is_none() ? 0 : 1) < least) return;
+  const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
+  std::vector<NDArray> terms;
+  if (!round.sum.is_none()) terms.push_back(round.sum);
+  for (Given* const one : now) {
+    terms.push_back(gradient(request, shard, *one));
+    held_ -= one->bytes.size();
+    *one = {};
+  }
+  if (round.sum.is_none()) begin_sum(shard, round);
+  combine(request, terms, {&round.sum, 1});
+}
+
+// In the memory of the next version, if it can be: the version before it is then gone. A worker that was started again and repeats a
+// round asks for that one, but only while nobody is a round further; who has pushed to the next round has seen all of the one before.
+void ShardGroup::begin_sum(ShardValue& shard, Round& round) {
+  const NDArray& next = shard.value[1 - shard.newest];
+  round.in_place = !optimizer_ && dtype_of_sum(next.dtype()) == next.dtype();
+  if (round.in_place) shard.has_previous = false;
+  round.sum = round.in_place
+                  ? next
+                  : NDArray(runtime_.engine(), next.shape(), dtype_of_sum(next.dtype()), Device::cpu());
+}
+
+bool ShardGroup::holds(const ShardId& shard, size_t worker, int64_t number) const {
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return false;
+  const auto round = found->second.rounds.find(number);
+  const bool is_ahead = number > found->second.version + 1;
+  return round != found->second.rounds.end() && (is_ahead || worker >= round->second.next) &&
+         worker < round->second.given.size() && round->second.given[worker].there;
+}
+
+bool ShardGroup::must_wait(const ShardId& shard, size_t worker, int64_t number) const {
+  const auto engine_is_late = [this] { return backlog_->bytes() > held_ + kMostForEngine; };
+  if (engine_is_late()) {
+    backlog_->tell_when_less();
+    if (engine_is_late()) return true;
+  }
+  return held_ > held_limit() && holds(shard, worker, number);
+}
+
+void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
+  while (!shard.rounds.empty()) {
+    const auto first = shard.rounds.begin();
+    if (first->first <= shard.version) {  // of a worker that was left out of it
+      take_given(first->second);
+      shard.rounds.erase(first);
+      continue;
+    }
+    if (first->first != shard.version + 1 || !is_complete(first->second)) return;
+    const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
+    const std::vector<Given> given = take_given(first->second);
+    NDArray sum = first->second.sum;
+    if (first->second.in_place && optimizer_) sum = copy_to(sum, Device::cpu());  // one that came meanwhile
+    shard.rounds.erase(first);
+    update(request, id, shard, sum, given);
+    keep_for_cut(id, shard);
+  }
+}
+
+NDArray ShardGroup::gradient(const Request& request, const ShardValue& shard, const Given& given) const {
+  return unpack(request, runtime_.engine(), given.packing, given.bytes, shard.value[0].size(),
+                shard.value[0].dtype());
+}
+
+// Without an optimizer the sum goes straight to where the value will be.
+void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
+                        std::span<const Given> given) {
+  const NDArray& now = shard.value[shard.newest];
+  const NDArray& next = shard.value[1 - shard.newest];
+  const bool rows =
+      sum.is_none() && std::all_of(given.begin(), given.end(), [&](const Given& one) {
+        return one.packing.form == Packing::Form::rows && one.packing.detail == given[0].packing.detail;
+      });
+  if (optimizer_ && rows && optimizer_->by_rows(now.dtype())) {
+    update_rows(request, id, shard, given);
+  } else {
+    std::vector<NDArray> gradients;
+    if (!sum.is_none()) gradients.push_back(sum);
+    for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
+    if (!optimizer_) {
+      const bool is_there = gradients.size() == 1 && &gradients[0].storage() == &next.storage();
+      if (!is_there) combine(request, gradients, {&next, 1});
+    } else {
+      const DType dtype = optimizer_->gradient_dtype(now.dtype());
+      NDArray merged = gradients[0];
+      if (gradients.size() > 1 || merged.dtype() != dtype) {
+        if (sum.is_none() || sum.dtype() != dtype)
+          merged = NDArray(runtime_.engine(), merged.shape(), dtype, Device::cpu());
+        combine(request, gradients, {&merged, 1});
+      }
+      optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
+    }
+  }
+  shard.newest = 1 - shard.newest;
+  shard.has_previous = true;
+  ++shard.version;
+}
+
+void ShardGroup::update_rows(const Request& request, const ShardId& id, ShardValue& shard,
+                             std::span<const Given> given) {
+  const NDArray& now = shard.value[shard.newest];
+  const int64_t rows = now.size() / given[0].packing.detail;
+  std::vector<NDArray> gradients;
+  for (const Given& one : given)
+    gradients.push_back(unpack_rows(request, runtime_.engine(), one.packing, one.bytes, rows, now.dtype()));
+  NDArray merged = gradients[0];
+  if (gradients.size() > 1) {
+    merged = NDArray::sparse(runtime_.engine(), StorageType::row_sparse, merged.shape(), merged.dtype(),
+                             Device::cpu());
+    combine_rows(request, gradients, merged);
+  }
+  optimizer_->update(key_of_wire(id.first), now, merged, shard.value[1 - shard.newest], shard.optimizer, 0);
+}
+
+}  // namespace loomix::kvstore
