@@ -192,7 +192,7 @@ def test_memory(network, tmp_path):
     (tmp_path / "json").write_text(json)
     (tmp_path / "params").write_bytes(params)
     command = [sys.executable, "-c", RESIDENT, str(Path(__file__).parent), str(tmp_path / "json")]
-    # Without the form of Winograd's method, for which originals stay.
+    # Without Winograd's method, which wants larger copies of weights.
     environment = os.environ | {"LOOMIX_HELD_WEIGHTS": "1"}
     command.append(str(tmp_path / "params"))
     output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
