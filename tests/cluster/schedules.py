@@ -206,7 +206,8 @@ class DisturbedCluster(Cluster):
         if plan.snapshots:
             settings.update(LOOMIX_KV_SNAPSHOT_DIR=folder / "snapshots", LOOMIX_KV_SNAPSHOT_EVERY=5)
         if network:
-            settings.update(DMLC_PS_ROOT_URI=network.addresses["scheduler", 0], LOOMIX_KV_TRUSTED_NETWORK=1)
+            settings.update(DMLC_PS_ROOT_URI=network.addresses["scheduler", 0])
+            settings.update(LOOMIX_KV_TRUSTED_NETWORK=1, LOOMIX_KV_CLUSTER="schedules")
         settings.update(more)
         program = (HERE / "worker.py").read_text()
         super().__init__(
