@@ -6,9 +6,6 @@
 #include <memory>
 
 #include "engine/device/device_runtime.h"
-#include "io/image_ops/image_ops.h"
-#include "ops/families.h"
-#include "symbol/control_flow/control_flow.h"
 #include "symbol/executor/from_settings.h"
 
 namespace loomix::c {
@@ -18,10 +15,7 @@ namespace {
 // threads predict, and at exit what the engine keeps for the main thread is destroyed before any handler runs.
 const ops::OpTable& make_table() {
   auto table = std::make_unique<ops::OpTable>();
-  ops::register_for_prediction(*table);
-  io::register_image_ops(*table);
-  control_flow::register_operators(*table);
-  ops::refuse_gradients(*table);
+  register_operators(*table);
   table->validate();
   return *table.release();
 }

@@ -9,6 +9,9 @@ namespace loomix::c {
 // the process.
 Runtime& runtime();
 
+// All operators of this library; operator_table.cc of the library that it is linked into.
+void register_operators(ops::OpTable& table);
+
 // Gives memory that nobody uses back to the system: what reading and compiling a model needed for a while.
 void release_unused();
 

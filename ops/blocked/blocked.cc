@@ -47,8 +47,8 @@ void infer_unblocked(const UnblockParams& p, ShapeInfer& s) {
 void infer_pooling(const BlockedPoolingParams& p, ShapeInfer& s) {
   if (!has_blocks(s)) return;
   const Shape& in = s.in(0);
-  const PoolGeometry g(p, plain_shape(in, in[1] * in[4]));
-  s.set_out(0, {in[0], in[1], g.out[1], g.out[2], in[4]});
+  const Shape out = pooled(p, s, plain_shape(in, in[1] * in[4]));
+  s.set_out(0, {in[0], in[1], out[2], out[3], in[4]});
 }
 
 void infer_norm(const BlockedNormParams&, ShapeInfer& s) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
+#include "base/tuple_text.h"
 #include "ops/blocked/blocked.h"
 #include "ops/families.h"
 #include "ops/shape/shape.h"
@@ -178,9 +179,10 @@ std::optional<BlockedForm> mean_gradient_form(const PoolingParams& p, const Kern
                      {Input::blocked, Input::left_out}};
 }
 
-Shape pooled_shape(const PoolingGradient& p) {
-  const PoolGeometry g(p, p.image);
-  return blocked_shape({g.batch, g.channels, g.out[1], g.out[2]});
+Shape pooled_in_blocks(const PoolingGradient& p, const ShapeInfer& s) {
+  LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4, ShapeError, "[{}] image is {}; expected 4 numbers.",
+               s.who(), tuple_text(p.image));
+  return blocked_shape(pooled(p, s, p.image));
 }
 
 void register_poolings(OpTable& table) {
@@ -190,8 +192,8 @@ void register_poolings(OpTable& table) {
         if (!s.has_axes(0, 5, "(batch, blocks, height, width, channels of a block)") || !s.in(0).is_known())
           return;
         const Shape& in = s.in(0);
-        const PoolGeometry g(p, {in[0], in[1] * in[4], in[2], in[3]});
-        for (int i = 0; i < 2; ++i) s.set_out(i, {in[0], in[1], g.out[1], g.out[2], in[4]});
+        const Shape out = pooled(p, s, {in[0], in[1] * in[4], in[2], in[3]});
+        for (int i = 0; i < 2; ++i) s.set_out(i, {in[0], in[1], out[2], out[3], in[4]});
       })
       .infer_type([](const BlockedPoolingParams&, TypeInfer& t) {
         t.tie({0});
@@ -202,7 +204,7 @@ void register_poolings(OpTable& table) {
       .element_cost(1);
   table.add_hidden<PoolingGradient>("_backward_blocked_max_pooling", {"grad", "places"})
       .infer_shape([](const PoolingGradient& p, ShapeInfer& s) {
-        for (int i = 0; i < 2; ++i) s.set_in(i, pooled_shape(p));
+        for (int i = 0; i < 2; ++i) s.set_in(i, pooled_in_blocks(p, s));
         s.set_out(0, blocked_shape(p.image));
       })
       .infer_type([](const PoolingGradient&, TypeInfer& t) {
@@ -214,7 +216,7 @@ void register_poolings(OpTable& table) {
       .element_cost(0.5);
   table.add_hidden<PoolingGradient>("_backward_blocked_average_pooling", {"grad"})
       .infer_shape([](const PoolingGradient& p, ShapeInfer& s) {
-        s.set_in(0, pooled_shape(p));
+        s.set_in(0, pooled_in_blocks(p, s));
         s.set_out(0, blocked_shape(p.image));
       })
       .types(kBlockedTypes)

@@ -16,7 +16,7 @@ int64_t windows(const PoolingParams& p, int64_t size, int64_t kernel, int64_t st
   return 1 + (p.pooling_convention == PoolConvention::full ? (room + stride - 1) / stride : room / stride);
 }
 
-void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
+void check(const PoolingParams& p, const ShapeInfer& s, const Shape& data) {
   const int spatial = data.ndim() - 2;
   LOOMIX_CHECK(spatial >= 1 && spatial <= 3, ShapeError, "[{}] the data has shape {}; expected 3 to 5 axes.",
                s.who(), data.to_string());
@@ -42,7 +42,9 @@ void check(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   }
 }
 
-Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
+}  // namespace
+
+Shape pooled(const PoolingParams& p, const ShapeInfer& s, const Shape& data) {
   check(p, s, data);
   Shape out = data;
   const int first = channels_last(p.layout) ? 1 : 2;
@@ -60,6 +62,8 @@ Shape pooled(const PoolingParams& p, ShapeInfer& s, const Shape& data) {
   }
   return out;
 }
+
+namespace {
 
 void check_exponent(const PoolingParams& p, ShapeInfer& s) {
   LOOMIX_CHECK(p.p_value && *p.p_value >= 1, ValueError, "[{}] pool_type lp needs p_value, at least 1.",

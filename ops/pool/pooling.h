@@ -9,6 +9,7 @@
 
 #include "base/params.h"
 #include "ops/conv/layout.h"
+#include "ops/infer.h"
 #include "ops/kernel.h"
 
 namespace loomix::ops {
@@ -83,6 +84,9 @@ struct PoolGeometry {
   int64_t out_size() const { return out[0] * out[1] * out[2]; }
   int64_t window_size() const { return kernel[0] * kernel[1] * kernel[2]; }
 };
+
+// The output's shape. Throws ShapeError, or ValueError for windows that no data has.
+Shape pooled(const PoolingParams& p, const ShapeInfer& s, const Shape& data);
 
 // Where in its window a maximum lies, counted row by row; the largest number (-1) says that none of the data is it.
 using BytePlace = uint8_t;

@@ -251,8 +251,8 @@ def _apart(explanation: Explanation, width: int) -> list[str]:
         )
         reasons.setdefault(one.reason, []).append(who)
     lines = ["", "why operators are not one pass over memory"] if reasons else []
-    for reason, who in sorted(reasons.items(), key=lambda item: -len(item[1])):
-        lines.append(_cut(f"  {len(who):>4} x {reason}, such as {who[0]}", width))
+    for reason, pairs in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        lines.append(_cut(f"  {len(pairs):>4} x {reason}, such as {pairs[0]}", width))
     return lines
 
 
