@@ -88,9 +88,9 @@ function(loomix_folder path)
   list(REMOVE_DUPLICATES libraries)
   target_link_libraries(loomix_${name} PUBLIC loomix_flags ${arg_LINK} PRIVATE ${libraries})
   if(NOT LOOMIX_SANITIZE)
-    foreach(source IN LISTS kept)  # of kernels, so that libloomix_predict.so can leave out those of gradients
+    foreach(source IN LISTS kept)  # of kernels and passes, so that libloomix_predict.so can leave out those of gradients
       cmake_path(GET source STEM stem)
-      if(stem MATCHES "_(cpu|dnnl|cblas|dispatch|backward|kernels|all)$")
+      if(name STREQUAL "symbol" OR stem MATCHES "_(cpu|dnnl|cblas|dispatch|backward|kernels|all)$")
         set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -ffunction-sections)
       endif()
     endforeach()

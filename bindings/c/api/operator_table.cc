@@ -11,6 +11,7 @@ void register_operators(ops::OpTable& table) {
   autograd::register_operators(table);
   io::register_image_ops(table);
   control_flow::register_operators(table);
+  control_flow::register_gradients(table);
 }
 
 }  // namespace loomix::c
