@@ -31,6 +31,8 @@ ELSEWHERE = {
     "CHOOSE_LAYOUT": ("tests/python/test_prediction.py", "LOOMIX_CHOOSE_LAYOUT"),
     "HELD_WEIGHTS": ("tests/python/test_prediction.py", "LOOMIX_HELD_WEIGHTS"),
     "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
+    "TUNE": ("tests/python/test_tuning.py", "LOOMIX_TUNE"),
+    "CACHE_DIR": ("tests/python/test_tuning.py", "LOOMIX_CACHE_DIR"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),
     "DUMP_FOLDER": ("tests/python/test_executor.py", "LOOMIX_DUMP_FOLDER"),
     "NAN_CHECK": ("tests/python/test_debug.py", "LOOMIX_NAN_CHECK"),

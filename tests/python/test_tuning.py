@@ -38,6 +38,7 @@ def run(folder, grad_req="null", **settings):
         **os.environ,
         "LOOMIX_EXPLAIN": "plan",
         "LOOMIX_CACHE_DIR": str(folder / "cache"),
+        "LOOMIX_ENFORCE_DETERMINISM": "0",  # which other tests set for this process
         **settings,
     }
     done = subprocess.run(
