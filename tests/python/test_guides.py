@@ -68,7 +68,7 @@ ELSEWHERE = {
         "history",
         ["build/tests/test_kvstore", "--gtest_filter="],
     ),
-    "build/tests/test_kvstore --gtest_also_run_disabled_tests --gtest_filter='Schedules/DISABLED_LongChaos.*'": (
+    "build/tests/test_kvstore --gtest_also_run_disabled_tests --gtest_filter='DISABLED_Schedules/LongChaos.*'": (
         ".ci/long",
         "history",
         ["build/tests/test_kvstore --gtest_also_run_disabled_tests", "--gtest_filter="],
