@@ -37,7 +37,7 @@ if store.rank == 0:
 for _ in range(rounds):
     store.push("w", value)
     store.pull("w", out)
-mx.nd.waitall()
+    mx.nd.waitall()
 store.barrier()
 tell_and_wait("pushed")
 """

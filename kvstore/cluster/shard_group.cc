@@ -120,7 +120,7 @@ void ShardGroup::apply(const comm::Message& message) {
         if (back && setup_.mode == Mode::sync && entry.worker < shard.pushed.size())
           shard.pushed[entry.worker] = std::max(shard.pushed[entry.worker], shard.version);
         complete_rounds(id, shard);
-        add_prefix(id, shard);
+        for (auto& [number, round] : shard.rounds) add_prefix(id, shard, number, round);
       }
       return;
     }
@@ -170,7 +170,8 @@ void ShardGroup::push(const comm::Message& message) {
   round.given[entry.worker] = std::move(given);
   round.came[entry.worker] = true;
   complete_rounds(id, shard);
-  add_prefix(id, shard);
+  if (const auto left = shard.rounds.find(number); left != shard.rounds.end())
+    add_prefix(id, shard, number, left->second);
 }
 
 std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {

@@ -127,8 +127,8 @@ class ShardGroup {
   static DType dtype_of_sum(DType dtype);  // to which others are still to be added
   bool is_complete(const Round& round) const;
   std::vector<Given> take_given(Round& round);
-  void add_prefix(const ShardId& id, ShardValue& shard);
-  void begin_sum(ShardValue& shard, Round& round);
+  void add_prefix(const ShardId& id, ShardValue& shard, int64_t number, Round& round);
+  void begin_sum(ShardValue& shard, int64_t number, Round& round);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
   // All of `given` is there; it comes after `sum`, if there is one.
   void update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,

@@ -27,12 +27,8 @@ std::vector<ShardGroup::Given> ShardGroup::take_given(Round& round) {
   return all;
 }
 
-// Of the round that comes next; what comes for later ones is kept as it is. One that comes when larger ranks have been added, since it
-// did not count for a while, is added after them.
-void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard) {
-  const auto found = shard.rounds.find(shard.version + 1);
-  if (found == shard.rounds.end()) return;
-  Round& round = found->second;
+// One that comes when larger ranks have been added, since it did not count for a while, is added after them.
+void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard, int64_t number, Round& round) {
   const auto is_rows = [](const Given& one) { return one.packing.form == Packing::Form::rows; };
   while (round.next < round.came.size()) {
     const Given& one = round.given[round.next];
@@ -54,15 +50,15 @@ void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard) {
     held_ -= one->bytes.size();
     *one = {};
   }
-  if (round.sum.is_none()) begin_sum(shard, round);
+  if (round.sum.is_none()) begin_sum(shard, number, round);
   combine(request, terms, {&round.sum, 1});
 }
 
 // In the memory of the next version, if it can be: the version before it is then gone. A worker that was started again and repeats a
 // round asks for that one, but only while nobody is a round further; who has pushed to the next round has seen all of the one before.
-void ShardGroup::begin_sum(ShardValue& shard, Round& round) {
+void ShardGroup::begin_sum(ShardValue& shard, int64_t number, Round& round) {
   const NDArray& next = shard.value[1 - shard.newest];
-  round.in_place = !optimizer_ && dtype_of_sum(next.dtype()) == next.dtype();
+  round.in_place = !optimizer_ && number == shard.version + 1 && dtype_of_sum(next.dtype()) == next.dtype();
   if (round.in_place) shard.has_previous = false;
   round.sum = round.in_place
                   ? next
@@ -73,11 +69,16 @@ bool ShardGroup::holds(const ShardId& shard, size_t worker, int64_t number) cons
   const auto found = shards_.find(shard);
   if (found == shards_.end()) return false;
   const auto round = found->second.rounds.find(number);
-  const bool is_ahead = number > found->second.version + 1;
-  return round != found->second.rounds.end() && (is_ahead || worker >= round->second.next) &&
-         worker < round->second.given.size() && round->second.given[worker].there;
+  if (round == found->second.rounds.end() || worker < round->second.next ||
+      worker >= round->second.given.size())
+    return false;
+  const Given& given = round->second.given[worker];
+  return given.there &&
+         given.packing.form != Packing::Form::rows;  // these wait for the round's end, not for smaller ranks
 }
 
+// Why this does not lock up, in whatever order workers push: rank 0 never waits for others, so all of its pushes come; then those of
+// rank 1 need nothing more, and so on. The engine always gets on.
 bool ShardGroup::must_wait(const ShardId& shard, size_t worker, int64_t number) const {
   const auto engine_is_late = [this] { return backlog_->bytes() > held_ + kMostForEngine; };
   if (engine_is_late()) {
