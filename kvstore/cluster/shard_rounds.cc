@@ -77,8 +77,6 @@ bool ShardGroup::holds(const ShardId& shard, size_t worker, int64_t number) cons
          given.packing.form != Packing::Form::rows;  // these wait for the round's end, not for smaller ranks
 }
 
-// Why this does not lock up, in whatever order workers push: rank 0 never waits for others, so all of its pushes come; then those of
-// rank 1 need nothing more, and so on. The engine always gets on.
 bool ShardGroup::must_wait(const ShardId& shard, size_t worker, int64_t number) const {
   const auto engine_is_late = [this] { return backlog_->bytes() > held_ + kMostForEngine; };
   if (engine_is_late()) {
