@@ -10,7 +10,7 @@ import loomix as mx
 import pytest
 
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
-    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+    pytest.skip("this build has no network module (OpenSSL, Protocol Buffers)", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cluster"))
 

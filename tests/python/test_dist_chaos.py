@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dist"))
 import chaos
 
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
-    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+    pytest.skip("this build has no network module (OpenSSL, Protocol Buffers)", allow_module_level=True)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 

@@ -10,7 +10,7 @@ import pytest
 from real_cluster import TIMEOUT, Cluster
 
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
-    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+    pytest.skip("this build has no network module (OpenSSL, Protocol Buffers)", allow_module_level=True)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 

@@ -7,7 +7,7 @@ from loomix.optimizer.travel import describe
 from real_cluster import Cluster
 
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
-    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+    pytest.skip("this build has no network module (OpenSSL, Protocol Buffers)", allow_module_level=True)
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 

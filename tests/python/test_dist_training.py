@@ -17,7 +17,7 @@ from shared_training import (
 )
 
 if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
-    pytest.skip("this build has no network module (ZeroMQ, Protocol Buffers)", allow_module_level=True)
+    pytest.skip("this build has no network module (OpenSSL, Protocol Buffers)", allow_module_level=True)
 
 pytestmark = [pytest.mark.slow, pytest.mark.source, pytest.mark.xdist_group("cluster")]
 
