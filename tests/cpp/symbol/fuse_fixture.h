@@ -13,7 +13,7 @@
 #include "symbol/symbol.h"
 #include "tests/cpp/symbol/run_fixture.h"
 
-// Binds symbols with and without fusion, counts calls, and compares what they give.
+// Binds symbols with and without fusion, or other parts of the plan, counts calls, and compares what they give.
 namespace loomix::testing_fuse {
 
 using Floats = std::vector<float>;
@@ -34,8 +34,14 @@ class FuseTest : public testing_run::RunTest {
   // The same random arrays for the same symbol.
   Ref<BoundExecutor> bind(const Symbol& symbol, const Shapes& shapes, bool fused,
                           ops::Req request = ops::Req::null) {
+    PlanOptions plan;
+    plan.fuse = fused;
+    return bind(symbol, shapes, plan, request);
+  }
+  Ref<BoundExecutor> bind(const Symbol& symbol, const Shapes& shapes, const PlanOptions& plan,
+                          ops::Req request) {
     BindOptions options;
-    options.plan.fuse = fused;
+    options.plan = plan;
     options.plan.poison = true;
     SimpleBindRequest wanted;
     wanted.shapes = shapes;

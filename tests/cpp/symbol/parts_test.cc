@@ -6,23 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "symbol/executor/bound_executor.h"
-#include "symbol/symbol.h"
-#include "tests/cpp/symbol/run_fixture.h"
+#include "tests/cpp/symbol/fuse_fixture.h"
 
 namespace loomix {
 namespace {
 
-using Floats = std::vector<float>;
-using Shapes = std::vector<std::pair<std::string, Shape>>;
+using testing_fuse::Floats;
+using testing_fuse::Shapes;
 
-class Parts : public testing_run::RunTest {
+class Parts : public testing_fuse::FuseTest {
  protected:
-  Symbol op(const std::string& name, std::vector<Symbol> inputs, const TextPairs& attrs = {}) {
-    std::vector<NamedSymbol> named;
-    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
-    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
-  }
   Symbol concat(const std::vector<Symbol>& inputs, int axis) {
     return op("Concat", inputs, {{"num_args", std::to_string(inputs.size())}, {"dim", std::to_string(axis)}});
   }
@@ -32,45 +25,10 @@ class Parts : public testing_run::RunTest {
         {{"axis", std::to_string(axis)}, {"begin", std::to_string(begin)}, {"end", std::to_string(end)}});
   }
 
-  // The same random arrays for the same symbol.
   Ref<BoundExecutor> bind(const Symbol& symbol, const Shapes& shapes, bool in_place, ops::Req request) {
-    BindOptions options;
-    options.plan.inplace = in_place;
-    options.plan.co_share = in_place;
-    options.plan.poison = true;
-    SimpleBindRequest wanted;
-    wanted.shapes = shapes;
-    wanted.requests.assign(symbol.list_arguments().size(), request);
-    auto executor = BoundExecutor::simple_bind(runtime_, symbol, Device::cpu(), wanted, options);
-    std::mt19937 random(1);
-    for (const NDArray& array : executor->arrays().arguments) fill(array, random);
-    for (const NDArray& array : executor->arrays().gradients) {
-      if (!array.is_none()) fill(array, random);
-    }
-    return executor;
-  }
-  static void fill(NDArray array, std::mt19937& random) {
-    std::uniform_real_distribution<float> number(-1, 1);
-    Floats items(static_cast<size_t>(array.size()));
-    for (float& item : items) item = number(random);
-    array.copy_from_host(items.data(), array.bytes());
-  }
-  static std::vector<Floats> run(BoundExecutor& executor, bool gradients) {
-    std::vector<Floats> all;
-    for (const NDArray& output : executor.forward(gradients ? RunMode::training : RunMode::inference))
-      all.push_back(values(output));
-    if (!gradients) return all;
-    std::mt19937 random(2);
-    std::vector<NDArray> heads;
-    for (const NDArray& output : executor.outputs()) {
-      heads.push_back(NDArray(output.engine(), output.shape(), output.dtype(), Device::cpu()));
-      fill(heads.back(), random);
-    }
-    executor.backward(heads);
-    for (const NDArray& gradient : executor.arrays().gradients) {
-      if (!gradient.is_none()) all.push_back(values(gradient));
-    }
-    return all;
+    PlanOptions plan;
+    plan.inplace = plan.co_share = in_place;
+    return FuseTest::bind(symbol, shapes, plan, request);
   }
   // How many nodes need no call; what they give is that of every value in memory of its own.
   int expect_same(const Symbol& symbol, const Shapes& shapes, ops::Req request = ops::Req::null) {
@@ -82,8 +40,6 @@ class Parts : public testing_run::RunTest {
     const GraphPlan& plan = with->plan(mode);
     return static_cast<int>(std::count(plan.elided.begin(), plan.elided.end(), char{true}));
   }
-
-  int names_ = 0;
 };
 
 TEST_F(Parts, AreWrittenToTheirPlaces) {

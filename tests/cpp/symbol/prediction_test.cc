@@ -13,40 +13,18 @@
 #include "symbol/executor/bound_executor.h"
 #include "symbol/passes/hold.h"
 #include "symbol/symbol.h"
-#include "tests/cpp/symbol/run_fixture.h"
+#include "tests/cpp/symbol/blocked_fixture.h"
 
 namespace loomix {
 namespace {
 
 using Floats = std::vector<float>;
 
-class Prediction : public testing_run::RunTest {
+class Prediction : public testing_blocked::BlockedTest {
  protected:
-  void SetUp() override {
-    if (!ops::has_blocked_convolution())
-      GTEST_SKIP() << "no oneDNN here, or no AVX2: nothing works on blocks of channels";
-  }
-
-  Symbol op(const char* name, const TextPairs& attrs, std::vector<Symbol> inputs) {
-    std::vector<NamedSymbol> named;
-    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
-    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
-  }
-  Symbol conv(const Symbol& x, int filters, int kernel, int stride = 1, int groups = 1, bool bias = true) {
-    const auto pair = [](int i) { return fmt::format("({0}, {0})", i); };
-    return op("Convolution",
-              {{"kernel", pair(kernel)},
-               {"num_filter", std::to_string(filters)},
-               {"num_group", std::to_string(groups)},
-               {"pad", pair(kernel / 2)},
-               {"stride", pair(stride)},
-               {"no_bias", bias ? "False" : "True"}},
-              {x});
-  }
   Symbol norm(const Symbol& x, bool fix_gamma) {
     return op("BatchNorm", {{"fix_gamma", fix_gamma ? "True" : "False"}, {"eps", "0.001"}}, {x});
   }
-  Symbol relu(const Symbol& x) { return op("Activation", {{"act_type", "relu"}}, {x}); }
 
   // The same random arrays for the same symbol and seed.
   Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& data, bool passes, unsigned seed = 1) {
@@ -101,8 +79,6 @@ class Prediction : public testing_run::RunTest {
     EXPECT_LT(distance(predict(*with), expected), 1e-5) << "in the second run";
     EXPECT_EQ(count(*without, "_blocked_convolution"), 0);
   }
-
-  int names_ = 0;
 };
 
 const TextPairs kMax = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}};

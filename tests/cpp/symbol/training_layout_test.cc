@@ -10,36 +10,15 @@
 #include "ops/blocked/blocked.h"
 #include "symbol/executor/bound_executor.h"
 #include "symbol/symbol.h"
-#include "tests/cpp/symbol/run_fixture.h"
+#include "tests/cpp/symbol/blocked_fixture.h"
 
 namespace loomix {
 namespace {
 
 using Floats = std::vector<float>;
 
-class TrainingLayout : public testing_run::RunTest {
+class TrainingLayout : public testing_blocked::BlockedTest {
  protected:
-  void SetUp() override {
-    if (!ops::has_blocked_convolution())
-      GTEST_SKIP() << "no oneDNN here, or no AVX2: nothing works on blocks of channels";
-  }
-
-  Symbol op(const char* name, const TextPairs& attrs, std::vector<Symbol> inputs) {
-    std::vector<NamedSymbol> named;
-    for (Symbol& input : inputs) named.push_back({"", std::move(input)});
-    return Symbol::create(table(), name, attrs, named, "n" + std::to_string(names_++));
-  }
-  Symbol conv(const Symbol& x, int filters, int kernel, int stride = 1, int groups = 1, bool bias = true) {
-    const auto pair = [](int i) { return fmt::format("({0}, {0})", i); };
-    return op("Convolution",
-              {{"kernel", pair(kernel)},
-               {"num_filter", std::to_string(filters)},
-               {"num_group", std::to_string(groups)},
-               {"pad", pair(kernel / 2)},
-               {"stride", pair(stride)},
-               {"no_bias", bias ? "False" : "True"}},
-              {x});
-  }
   Symbol norm(const Symbol& x, bool fix_gamma = false, bool global = false) {
     return op("BatchNorm",
               {{"fix_gamma", fix_gamma ? "True" : "False"},
@@ -47,7 +26,6 @@ class TrainingLayout : public testing_run::RunTest {
                {"use_global_stats", global ? "True" : "False"}},
               {x});
   }
-  Symbol relu(const Symbol& x) { return op("Activation", {{"act_type", "relu"}}, {x}); }
   Symbol add(const Symbol& a, const Symbol& b) { return op("elemwise_add", {}, {a, b}); }
   Symbol pool(const Symbol& x, const TextPairs& attrs) { return op("Pooling", attrs, {x}); }
   static Symbol group(const std::vector<Symbol>& symbols) { return Symbol::group(symbols); }
@@ -122,8 +100,6 @@ class TrainingLayout : public testing_run::RunTest {
         EXPECT_LT(distance(found[i], expected[i]), tolerance) << "array " << i << " of run " << run;
     }
   }
-
-  int names_ = 0;
 };
 
 const TextPairs kMax = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}};
