@@ -60,6 +60,13 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether values of a bound graph that cannot be alive together may share memory.");
   f("fuse", &Settings::fuse,
     "Whether bound graphs run elementwise operators that read each other's results as one pass over memory.");
+  f("bulk_size", &Settings::bulk_size,
+    "Short operators of a bound graph that may be one task of the engine; 1 joins none.")
+      .at_least(1)
+      .at_most(4096);
+  f("bulk_inference", &Settings::bulk_inference,
+    "Whether short operators are joined in passes for prediction.");
+  f("bulk_train", &Settings::bulk_train, "Whether short operators are joined in training passes.");
   f("fold_norm", &Settings::fold_norm,
     "Whether prediction by bound graphs works batch normalisations into the weights before them.");
   f("choose_layout", &Settings::choose_layout,
@@ -187,6 +194,9 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_CUSTOM_OP_NUM_THREADS", "custom_op_threads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
+    {"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN", "bulk_size"},
+    {"MXNET_EXEC_BULK_EXEC_INFERENCE", "bulk_inference"},
+    {"MXNET_EXEC_BULK_EXEC_TRAIN", "bulk_train"},
     {"DMLC_ROLE", "kv_role"},
     {"DMLC_PS_ROOT_URI", "kv_scheduler_host"},
     {"DMLC_PS_ROOT_PORT", "kv_scheduler_port"},

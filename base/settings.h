@@ -26,6 +26,9 @@ struct Settings {
   bool inplace = true;
   bool coshare = true;
   bool fuse = true;
+  int bulk_size = 64;
+  bool bulk_inference = true;
+  bool bulk_train = true;
   bool fold_norm = true;
   bool choose_layout = true;
   double held_weights = 6;

@@ -33,6 +33,12 @@ void Engine::poison(Var& var, std::exception_ptr error) {
        [error = std::move(error)](RunContext&) { std::rethrow_exception(error); });
 }
 
+RunsParts& parts_of(Engine& engine) {
+  auto* const runs = dynamic_cast<RunsParts*>(&engine);
+  LOOMIX_INTERNAL_CHECK(runs != nullptr);
+  return *runs;
+}
+
 VarRef Engine::new_var() { return make_ref<Var>(); }
 
 std::unique_ptr<Engine> make_threaded_engine(EngineOptions options) {

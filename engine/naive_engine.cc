@@ -20,6 +20,7 @@ struct NaiveEngine::Entry {
   std::vector<std::pair<VarRef, uintptr_t>> accesses;
   Work work;
   AsyncWork async;
+  PartsWork parts;
   bool completed = false;  // guarded by completion_mutex_
   std::exception_ptr error;
 
@@ -68,6 +69,15 @@ void NaiveEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork
   enqueue(std::move(entry));
 }
 
+void NaiveEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) {
+  LOOMIX_CHECK(info.device.is_host(), ValueError,
+               "[engine] a task in parts was pushed to {}; only hosts run such tasks.",
+               info.device.to_string());
+  auto entry = make_entry(std::move(info), tags);
+  entry->parts = std::move(work);
+  enqueue(std::move(entry));
+}
+
 std::unique_ptr<NaiveEngine::Entry> NaiveEngine::make_entry(TaskInfo info, std::span<const Tag> tags) {
   LOOMIX_CHECK(!closed_, StateError, "[engine] work was pushed after shutdown().");
   auto entry = std::make_unique<Entry>();
@@ -113,6 +123,9 @@ void NaiveEngine::run(Entry& entry) {
   Ref<Poison> poison;
   for (auto& [var, bits] : entry.accesses) {
     if (bits & kWritesData) var->version_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (entry.parts) return run_parts(entry);
+  for (auto& [var, bits] : entry.accesses) {
     if ((bits & kReadsData) && var->poison_ && !poison) poison = var->poison_;
   }
   if (!poison) {
@@ -128,6 +141,60 @@ void NaiveEngine::run(Entry& entry) {
   for (auto& [var, bits] : entry.accesses) {
     if (bits & kWritesData) var->set_poison(poison);
   }
+}
+
+// Each part as if it were a task.
+class NaiveEngine::Parts final : public TaskParts {
+ public:
+  Parts(NaiveEngine& engine, const Entry& entry) : engine_(engine), entry_(entry) {}
+
+  bool begin(std::span<const Tag> tags) override {
+    begin_ = Trace::now();
+    for (const Tag& tag : tags) {
+      if (tag.access != Access::read || !tag.var->poison_) continue;
+      poison_written(tags, tag.var->poison_);
+      return false;
+    }
+    return true;
+  }
+
+  void end(std::span<const Tag> tags, const Describe& describe) noexcept override {
+    poison_written(tags, {});
+    add_to_trace(describe);
+  }
+
+  void fail(std::span<const Tag> tags, const Describe& describe, std::exception_ptr error) noexcept override {
+    const std::string text = describe.text ? describe.text(describe.context.get()) : "";
+    const Ref<Poison> poison = make_ref<Poison>(std::move(error), text);
+    if (!entry_.info.may_be_unused) engine_.errors_.add(poison);
+    poison_written(tags, poison);
+    add_to_trace(describe);
+  }
+
+ private:
+  static void poison_written(std::span<const Tag> tags, const Ref<Poison>& poison) {
+    for (const Tag& tag : tags) {
+      if (tag.access == Access::write) tag.var->set_poison(poison);
+    }
+  }
+  void add_to_trace(const Describe& describe) noexcept {
+    if (!engine_.trace_.enabled()) return;
+    engine_.trace_.add(entry_.info.device.to_string(),
+                       describe.name ? describe.name(describe.context.get()) : "task", "task", begin_,
+                       Trace::now());
+  }
+
+  NaiveEngine& engine_;
+  const Entry& entry_;
+  int64_t begin_ = 0;
+};
+
+void NaiveEngine::run_parts(Entry& entry) {
+  RunContext context;
+  context.device = entry.info.device;
+  Parts parts(*this, entry);
+  entry.parts(context, parts);
+  entry.parts.reset();
 }
 
 std::exception_ptr NaiveEngine::invoke(Entry& entry) {

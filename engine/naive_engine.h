@@ -10,19 +10,21 @@
 #include "engine/device/device_runtime.h"
 #include "engine/engine.h"
 #include "engine/poison.h"
+#include "engine/task_parts.h"
 #include "engine/trace.h"
 
 namespace loomix::engine {
 
 // Runs each task at its push, one at a time, and an asynchronous one until it completes; what a running task pushes
 // runs right after it. Written for reading: what the threaded engine does must look the same to a program.
-class NaiveEngine final : public Engine, public CompletionSink {
+class NaiveEngine final : public Engine, public RunsParts, public CompletionSink {
  public:
   explicit NaiveEngine(EngineOptions options);
   ~NaiveEngine() override;
 
   void push(TaskInfo info, std::span<const Tag> tags, Work work) override;
   void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) override;
+  void push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) override;
   void wait(Var& var) override;
   void wait_to_write(Var& var) override { wait(var); }
   void wait_all() override;
@@ -41,9 +43,11 @@ class NaiveEngine final : public Engine, public CompletionSink {
  private:
   struct Entry;
   struct Turn;
+  class Parts;
   std::unique_ptr<Entry> make_entry(TaskInfo info, std::span<const Tag> tags);
   void enqueue(std::unique_ptr<Entry> entry);
   void run(Entry& entry);
+  void run_parts(Entry& entry);
   std::exception_ptr invoke(Entry& entry);
   std::unique_lock<std::mutex> take(std::mutex& turn) const;
   void check_may_wait(const char* what) const;

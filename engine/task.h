@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/engine.h"
+#include "engine/task_parts.h"
 #include "engine/var_queue.h"
 
 namespace loomix::engine {
@@ -22,6 +23,7 @@ enum TaskFlags : uint8_t {
   kWideNodes = 16,  // the nodes are in an array of their own
   kCounted = 32,    // `bytes` was added to the device's bytes in flight
   kUnlogged = 64,   // wait_all does not throw its error
+  kInParts = 128,   // `parts` is the body; each part has its own errors
 };
 
 // A thread that waits for a Var. The thread and the task that ends its wait both move `state`; whoever comes second
@@ -61,6 +63,7 @@ struct alignas(64) Task {
   union {
     Work work;
     AsyncWork async;
+    PartsWork parts;
     Waiter* waiter;
   };
   Describe describe;
@@ -86,6 +89,11 @@ struct alignas(64) Task {
     }
   }
 
+  void drop_body() noexcept {
+    if (flags & kAsync) async.reset();
+    else if (flags & kInParts) parts.reset();
+    else work.reset();
+  }
   std::string text() const { return describe.text ? describe.text(describe.context.get()) : std::string(); }
   const char* name() const { return describe.name ? describe.name(describe.context.get()) : "task"; }
 };

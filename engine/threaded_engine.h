@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/poison.h"
 #include "engine/task.h"
+#include "engine/task_parts.h"
 #include "engine/team.h"
 #include "engine/thread_state.h"
 #include "engine/trace.h"
@@ -24,7 +25,7 @@
 namespace loomix::engine {
 
 // The product: see the top of threaded_engine.cc for how it works. Every function may be called from any thread.
-class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
+class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public CompletionSink {
  public:
   explicit ThreadedEngine(EngineOptions options);
   ~ThreadedEngine() override;
@@ -37,6 +38,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
 
   void push(TaskInfo info, std::span<const Tag> tags, Work work) override;
   void push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) override;
+  void push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) override;
   void wait(Var& var) override { wait_for(var, false); }
   void wait_to_write(Var& var) override { wait_for(var, true); }
   void wait_all() override;
@@ -84,6 +86,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
     }
   };
   static constexpr int kMaxDevices = 16;
+  class Parts;
 
   WorkerPool& pool_for(Device device, Lane lane);
   WorkerPool& start_pool(Device device, Lane lane);
@@ -92,6 +95,9 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
   static void set_nodes(Task& task, std::span<const Tag> tags, std::vector<uintptr_t>& long_tags);
   uint32_t enter_queues(Task& task);
   bool hold_for_tokens(Task& task);
+  bool may_inline(const TaskInfo& info) const {
+    return info.may_inline && info.cost_ns <= options_.inline_cost_ns && options_.inline_cost_ns > 0;
+  }
   void launch(Task* task, ThreadState& state, bool inline_allowed);
   bool may_run_inline(const Task& task, const ThreadState& state) const;
   void run_inline(Task* task, ThreadState& state);
@@ -99,6 +105,7 @@ class alignas(64) ThreadedEngine final : public Engine, public CompletionSink {
 
   bool run(Task* task, ThreadState& state, RunContext& context);
   bool invoke(Task* task, ThreadState& state, RunContext& context, Task* outer);
+  void run_parts(Task& task, const ThreadState& state, RunContext& context);
   void leave_body(ThreadState& state, Task* outer) noexcept;
   void run_direct(Task* task, ThreadState& state, ReadyList& ready);
   void wait_on_device(Task& task, DeviceQueue& queue);

@@ -77,7 +77,7 @@ bool ThreadedEngine::skip_poisoned(Task& task) {
   for (AccessNode& node : task.accesses()) {
     if (node.writes_data() && !(node.reads_data() && node.var().poison_)) node.var().set_poison(poison);
   }
-  (task.flags & kAsync) ? task.async.reset() : task.work.reset();
+  task.drop_body();
   return true;
 }
 
@@ -89,7 +89,7 @@ bool ThreadedEngine::skip_dropped(Task& task) {
   for (AccessNode& node : task.accesses()) {
     if (node.writes_data()) node.var().set_poison(dropped_);
   }
-  (task.flags & kAsync) ? task.async.reset() : task.work.reset();
+  task.drop_body();
   return true;
 }
 

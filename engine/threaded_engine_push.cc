@@ -54,8 +54,7 @@ void ThreadedEngine::push(TaskInfo info, std::span<const Tag> tags, Work work) {
   ThreadState& state = admission_.this_thread();
   Task* const task = prepare(state, info, tags);
   ::new (&task->work) Work(std::move(work));
-  launch(task, state,
-         info.may_inline && info.cost_ns <= options_.inline_cost_ns && options_.inline_cost_ns > 0);
+  launch(task, state, may_inline(info));
 }
 
 void ThreadedEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork work) {

@@ -35,7 +35,8 @@ void ThreadedEngine::run_from_queue(Task* task, ThreadState& state, RunContext& 
 
 // Runs the body, or skips it. Returns false if the task is asynchronous and will be finished by its Completion.
 bool ThreadedEngine::run(Task* task, ThreadState& state, RunContext& context) {
-  if (looks_for_errors() && (skip_dropped(*task) || skip_poisoned(*task))) return true;
+  const bool in_parts = (task->flags & kInParts) != 0;
+  if (looks_for_errors() && (skip_dropped(*task) || (!in_parts && skip_poisoned(*task)))) return true;
   if (state.push_priority != 0) [[unlikely]] {
     const int16_t outer_priority = std::exchange(state.push_priority, int16_t{0});
     const bool finished = run(task, state, context);
@@ -44,7 +45,7 @@ bool ThreadedEngine::run(Task* task, ThreadState& state, RunContext& context) {
   }
   Task* const outer = state.current.load(std::memory_order_relaxed);
   state.current.store(task, std::memory_order_release);
-  if (!trace_.enabled()) [[likely]]
+  if (!trace_.enabled() || in_parts) [[likely]]
     return invoke(task, state, context, outer);
   // An asynchronous task may be gone after its body.
   const std::string track = track_of(*task, state);
@@ -107,15 +108,19 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
     try {
       if (on_device) [[unlikely]]
         wait_on_device(*task, *context.queue);
-      task->work(context);
-      if (looks_for_errors()) heal(*task);
+      if (task->flags & kInParts) {
+        run_parts(*task, state, context);
+      } else {
+        task->work(context);
+        if (looks_for_errors()) heal(*task);
+      }
     } catch (...) {
       fail(*task, std::current_exception());
     }
     if (on_device) [[unlikely]] {  // before the body lets go of its memory
       if (std::exception_ptr error = record_on_device(*task, *context.queue)) fail(*task, std::move(error));
     }
-    task->work.reset();
+    task->drop_body();
     leave_body(state, outer);
   }
   if (!own_thread && outer_threads != context.threads) set_omp_threads(outer_threads);

@@ -89,6 +89,37 @@ void measure_chain(int repetitions, Runtime& runtime) {
   });
 }
 
+// Operators on (4, 4) of which none can be one pass over memory with another one: joined into tasks, and each a task of its own.
+void measure_unfusible(const char* name, int repetitions, Runtime& runtime, int bulk) {
+  constexpr int kOperators = 1000;
+  const Symbol weight = Symbol::variable("weight");
+  Symbol chain = Symbol::variable("x");
+  for (int i = 0; i < kOperators; ++i) {
+    const std::string label = fmt::format("op{}", i);
+    const NamedSymbol data{"", chain};
+    const NamedSymbol both[] = {data, {"", weight}};
+    switch (i % 4) {
+      case 0:
+        chain = Symbol::create(runtime.table(), "FullyConnected", {{"num_hidden", "4"}, {"no_bias", "True"}}, both,
+                               label);
+        break;
+      case 1: chain = Symbol::create(runtime.table(), "transpose", {}, {&data, 1}, label); break;
+      case 2: chain = Symbol::create(runtime.table(), "reverse", {{"axis", "0"}}, {&data, 1}, label); break;
+      default: chain = Symbol::create(runtime.table(), "softmax", {}, {&data, 1}, label); break;
+    }
+  }
+  SimpleBindRequest wanted;
+  wanted.shapes = {{"x", Shape{4, 4}}, {"weight", Shape{4, 4}}};
+  wanted.requests.assign(2, ops::Req::null);
+  BindOptions options;
+  options.plan.bulk_inference = bulk;
+  const auto executor = BoundExecutor::simple_bind(runtime, chain, Device::cpu(), wanted, options);
+  measure(name, repetitions, 100 * kOperators, [&](int calls) {
+    for (int i = 0; i < calls / kOperators; ++i) executor->forward(RunMode::inference);
+    runtime.engine().wait_all();
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -138,6 +169,8 @@ int main(int argc, char** argv) {
     engine->wait_all();
   });
   measure_chain(repetitions, runtime);
+  for (const int bulk : {1, 8, 16, 32, 64, 128, 256})
+    measure_unfusible(fmt::format("1,000 unfusible operators, {} a task", bulk).c_str(), repetitions, runtime, bulk);
   engine->shutdown();
   measure_calls("prepared additions on 128 arrays", repetitions, table, false);
   measure_calls("prepared additions on 128 arrays, after an error", repetitions, table, true);

@@ -70,6 +70,8 @@ PlanOptions plan_from_settings() {
   plan.fold_norm = given.fold_norm;
   plan.choose_layout = given.choose_layout;
   plan.fuse = given.fuse;
+  plan.bulk_inference = given.bulk_inference ? given.bulk_size : 1;
+  plan.bulk_forward = plan.bulk_backward = given.bulk_train ? given.bulk_size : 1;
   plan.recompute_share = given.recompute_share;
   return plan;
 }

@@ -376,6 +376,10 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
   bool infinite_inputs_ = false;
 };
 
+engine::Describe OpCall::describe_task() const {
+  return {describe_call, name_call, Ref<RefCounted>(const_cast<OpCall*>(this))};
+}
+
 void OpCall::push(Runtime& runtime, int16_t priority) {
   ops::RandomStream random;
   if (random_numbers_ > 0) random = runtime.generators().reserve(device_, random_numbers_);
@@ -389,7 +393,7 @@ void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) 
   info.max_cores = max_cores_;
   info.cost_ns = cost_ns_;
   info.bytes = bytes_;
-  info.describe = {describe_call, name_call, Ref<RefCounted>(this)};
+  info.describe = describe_task();
   const bool checked = runtime.check_values.load(std::memory_order_relaxed) && device_.is_host();
   // The task holds the call through its description.
   if (choice_.kernel->run && checked) [[unlikely]] {

@@ -46,6 +46,17 @@ class OpCall final : public RefCounted {
   void push(Runtime& runtime, int16_t priority = 0);
   void push(Runtime& runtime, ops::RandomStream random, int16_t priority);
 
+  // For those that run several calls as one task. May join: on one core of a host, and through when run() returns.
+  bool may_join() const noexcept {
+    return choice_.kernel->run && device_.is_host() && max_cores_ == 1 && !op_->data_dependent;
+  }
+  void run(engine::RunContext& context, ops::RandomStream random) const;
+  std::span<const engine::Tag> tags() const noexcept { return tags_.tags(); }
+  engine::Describe describe_task() const;
+  Device device() const noexcept { return device_; }
+  uint32_t cost_ns() const noexcept { return cost_ns_; }  // on one core
+  int max_cores() const noexcept { return max_cores_; }
+
   const ops::OpDef& op() const noexcept { return *op_; }
   const ops::Kernel& kernel() const noexcept { return *choice_.kernel; }
   uint64_t random_numbers() const noexcept { return random_numbers_; }
@@ -86,7 +97,6 @@ class OpCall final : public RefCounted {
   void find_scratch(Runtime& runtime, const Spec& spec);
   void prepare_detours(Runtime& runtime);
   ops::KernelArgs arguments(engine::RunContext& context, ops::RandomStream random) const;
-  void run(engine::RunContext& context, ops::RandomStream random) const;
   bool check_given() const;  // inputs and labels; whether an input is infinite
   void run_checked(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }

@@ -57,6 +57,7 @@ void Program::make_ready(Arena& arena) {
   runs_.resize(blocks_.size());
   make_steps();
   find_gates();
+  make_units();
   bindings_ = {};
 }
 
@@ -260,7 +261,10 @@ void Program::replace(ValueRef value, const NDArray& array) {
     if (view != bound && plan_.root[view] == bound) arrays_[view] = view_of(array, view);
   }
   arrays_[bound] = array;
-  for (uint32_t step : users_[bound]) steps_[step].outdated = true;
+  for (uint32_t step : users_[bound]) {
+    steps_[step].outdated = true;
+    units_[steps_[step].unit].outdated = true;
+  }
 }
 
 template <class Uses>
@@ -435,7 +439,7 @@ void Program::run_forward(const RandomRun* replay) {
                      : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
   push_gate();
-  for (size_t i = 0; i < first_backward_; ++i) push(steps_[i], !replay);
+  for (size_t i = 0; i < first_backward_unit_; ++i) push(units_[i], !replay);
   end_segment(0);
 }
 
@@ -449,7 +453,7 @@ bool Program::keeps_values() const {
 
 void Program::run_backward() {
   LOOMIX_INTERNAL_CHECK(keeps_values());
-  for (size_t i = first_backward_; i < steps_.size(); ++i) push(steps_[i]);
+  for (size_t i = first_backward_unit_; i < units_.size(); ++i) push(units_[i]);
   end_segment(1);
 }
 

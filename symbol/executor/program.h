@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "symbol/executor/arena.h"
+#include "symbol/executor/bulk.h"
 #include "symbol/executor/explanation.h"
 #include "symbol/executor/op_call.h"
 #include "symbol/passes/plan.h"
@@ -21,6 +22,8 @@ struct PlanOptions {
   bool fold_norm = true;          // batch normalisations into weights, for prediction
   bool choose_layout = true;      // images in blocks of channels, for prediction
   bool fuse = true;               // elementwise operators into one pass over memory
+  // Short operators that may be one task of the engine: in passes for prediction, and in training. 1: none are joined.
+  int bulk_inference = 64, bulk_forward = 64, bulk_backward = 64;
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
   int64_t memory_budget = 0;      // bytes that the plan may take, at the price of recomputing; 0: any
   bool own_memory = false;        // every value in memory of its own: for monitors that look at values later
@@ -77,6 +80,7 @@ class Program final : public RefCounted {
   const Graph& graph() const { return graph_; }
   const GraphPlan& plan() const { return plan_; }
   int num_calls() const { return static_cast<int>(steps_.size()); }
+  int num_tasks() const { return static_cast<int>(units_.size()); }
   // What was compiled; before make_ready() without what only the calls know.
   ProgramReport report() const;
   // Plans anew, each way of sharing with and without the other.
@@ -89,12 +93,25 @@ class Program final : public RefCounted {
     int from = -1, to = -1;  // of a transfer: values
     std::vector<engine::Var*> order = {};
     bool outdated = false;                 // an array was replaced since the call was made
+    uint32_t unit = 0;                     // in units_
     size_t random_device = 0;              // in random_devices_
     uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<NDArray> poisoned;
   };
+  // Steps that are one task of the engine.
+  struct Unit {
+    uint32_t first, end;                  // in steps_
+    Ref<Bulk> bulk = {};                  // of several steps
+    std::vector<engine::Var*> own = {};   // that nothing else uses, sorted
+    bool outdated = false;                // a step of it is
+    size_t random_device = 0;             // in random_devices_, if there are any
+  };
   void make_steps();
+  void make_units();
+  void make_bulk(Unit& unit) const;
+  std::vector<engine::Var*> planned_vars() const;
+  void find_own_vars();
   void make_call(Step& step);
   void place_values(NodeId id);
   void place(NodeId id, int value);
@@ -110,7 +127,8 @@ class Program final : public RefCounted {
   template <class Uses>  // bool(const Node&, int input)
   bool any_use(size_t first_step, size_t end_step, ValueRef value, Uses uses) const;
   void address_random_numbers(Step& step);
-  void push(Step& step, bool visit = true);
+  void push(Unit& unit, bool visit = true);
+  void push(Step& step, bool visit);
   void push_gate();
   void end_segment(int segment);
 
@@ -138,6 +156,8 @@ class Program final : public RefCounted {
   std::vector<std::vector<uint32_t>>
       users_;                             // steps that use a value, or a view of it; made when first needed
   size_t first_backward_ = 0;             // in steps_
+  std::vector<Unit> units_;               // all steps, in their order
+  size_t first_backward_unit_ = 0;
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment

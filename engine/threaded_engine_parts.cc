@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tasks in parts: what a task's run does about errors and the trace, done for each part.
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "engine/threaded_engine.h"
+
+namespace loomix::engine {
+
+class ThreadedEngine::Parts final : public TaskParts {
+ public:
+  Parts(ThreadedEngine& engine, const Task& task, const ThreadState& state)
+      : engine_(engine), task_(task), state_(state), traced_(engine.trace_.enabled()) {}
+
+  bool begin(std::span<const Tag> tags) override {
+    if (traced_) begin_ = Trace::now();
+    return !engine_.looks_for_errors() || !skip(tags);
+  }
+
+  void end(std::span<const Tag> tags, const Describe& describe) noexcept override {
+    if (engine_.looks_for_errors()) heal(tags);
+    if (traced_) add_to_trace(describe);
+  }
+
+  void fail(std::span<const Tag> tags, const Describe& describe, std::exception_ptr error) noexcept override {
+    std::string text;
+    try {
+      if (describe.text) text = describe.text(describe.context.get());
+    } catch (...) {
+      text = "(the task's description failed, too)";
+    }
+    const Ref<Poison> poison = make_ref<Poison>(std::move(error), std::move(text), engine_.poisoned_);
+    poison_written(tags, poison);
+    if (!(task_.flags & kUnlogged)) engine_.errors_.add(poison);
+    if (traced_) add_to_trace(describe);
+  }
+
+ private:
+  static bool reads(std::span<const Tag> tags, const Var* var) {
+    for (const Tag& tag : tags) {
+      if (tag.var == var && tag.access == Access::read) return true;
+    }
+    return false;
+  }
+
+  static void poison_written(std::span<const Tag> tags, const Ref<Poison>& poison) {
+    for (const Tag& tag : tags) {
+      if (tag.access == Access::write) tag.var->set_poison(poison);
+    }
+  }
+
+  bool skip(std::span<const Tag> tags) {
+    Ref<Poison> poison;
+    for (const Tag& tag : tags) {
+      if (tag.access != Access::read) continue;
+      poison = engine_.data_poison(*tag.var);
+      if (poison) break;
+    }
+    if (!poison) return false;
+    for (const Tag& tag : tags) {
+      if (tag.access == Access::write && !(tag.var->poison_ && reads(tags, tag.var)))
+        tag.var->set_poison(poison);
+    }
+    return true;
+  }
+
+  void heal(std::span<const Tag> tags) {
+    const bool clears_tokens = engine_.devices_used();
+    for (const Tag& tag : tags) {
+      if (tag.access == Access::write && tag.var->poison_) tag.var->set_poison({});
+      if (clears_tokens && tag.access != Access::read) {
+        const std::lock_guard lock(tag.var->lock_);
+        if (tag.var->tokens_) tag.var->tokens_->clear();
+      }
+    }
+  }
+
+  void add_to_trace(const Describe& describe) noexcept {
+    try {
+      engine_.trace_.add(track_of(task_, state_), describe.name ? describe.name(describe.context.get()) : "task",
+                         "task", begin_, Trace::now());
+    } catch (const std::bad_alloc&) {}  // the trace has one event less
+  }
+
+  ThreadedEngine& engine_;
+  const Task& task_;
+  const ThreadState& state_;
+  const bool traced_;
+  int64_t begin_ = 0;
+};
+
+void ThreadedEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) {
+  LOOMIX_CHECK(info.device.is_host(), ValueError,
+               "[engine] a task in parts was pushed to {}; only hosts run such tasks.",
+               info.device.to_string());
+  ThreadState& state = admission_.this_thread();
+  Task* const task = prepare(state, info, tags);
+  ::new (&task->parts) PartsWork(std::move(work));
+  task->flags |= kInParts;
+  launch(task, state, may_inline(info));
+}
+
+void ThreadedEngine::run_parts(Task& task, const ThreadState& state, RunContext& context) {
+  Parts parts(*this, task, state);
+  task.parts(context, parts);
+}
+
+}  // namespace loomix::engine

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "symbol/executor/program.h"
+#include "symbol/executor/schedule.h"
+
+// From steps to tasks. A task of several steps has their tags, but for Vars that only these steps use: that is sound because nothing
+// can tell when their values are written, and because the gate lets no step of the next run begin before all of this one are through.
+namespace loomix {
+
+// Vars of values in the arena: nobody else sees those.
+std::vector<engine::Var*> Program::planned_vars() const {
+  std::vector<engine::Var*> vars;
+  for (size_t value = 0; value < arrays_.size(); ++value) {
+    if (plan_.planned(static_cast<int>(value)) && !arrays_[value].is_none()) vars.push_back(&arrays_[value].var());
+  }
+  std::ranges::sort(vars);
+  return vars;
+}
+
+void Program::make_units() {
+  std::vector<ScheduledStep> scheduled;
+  const std::vector<engine::Var*> planned = planned_vars();
+  const auto leaves = [&](const engine::Tag& tag) {
+    return tag.access == engine::Access::write && !std::ranges::binary_search(planned, tag.var);
+  };
+  for (const Step& step : steps_) {
+    ScheduledStep& entry = scheduled.emplace_back();
+    entry.device = devices_[step.node];
+    if (!step.call) continue;
+    const OpCall& call = *step.call;
+    entry.tags = call.tags();
+    entry.cost_ns = call.cost_ns();
+    entry.cores = call.max_cores();
+    entry.may_join = call.may_join() && !options_.poison;
+    entry.leaves = std::ranges::any_of(entry.tags, leaves);
+  }
+  const auto add = [&](size_t begin, size_t end, int most) {
+    for (const uint32_t size : group_steps(std::span(scheduled).subspan(begin, end - begin), most)) {
+      const auto first = static_cast<uint32_t>(begin);
+      begin += size;
+      for (uint32_t i = first; i < begin; ++i) steps_[i].unit = static_cast<uint32_t>(units_.size());
+      units_.push_back({first, static_cast<uint32_t>(begin)});
+    }
+  };
+  add(0, first_backward_, training_ ? options_.bulk_forward : options_.bulk_inference);
+  first_backward_unit_ = units_.size();
+  add(first_backward_, steps_.size(), options_.bulk_backward);
+  find_own_vars();
+  for (Unit& unit : units_) {
+    if (unit.end - unit.first == 1) continue;
+    make_bulk(unit);
+    const auto at = std::ranges::find(random_devices_, devices_[steps_[unit.first].node]);
+    if (at != random_devices_.end()) unit.random_device = static_cast<size_t>(at - random_devices_.begin());
+  }
+}
+
+// Gates count as users: what they wait for, and what waits for them.
+void Program::find_own_vars() {
+  constexpr uint32_t kSeveral = ~uint32_t{0};
+  std::unordered_map<engine::Var*, uint32_t> users;
+  for (engine::Var* var : planned_vars()) users.emplace(var, kSeveral - 1);  // nobody yet
+  const auto use = [&](engine::Var* var, uint32_t unit) {
+    const auto found = users.find(var);
+    if (found == users.end() || found->second == unit) return;
+    found->second = found->second == kSeveral - 1 ? unit : kSeveral;
+  };
+  for (const Step& step : steps_) {
+    if (step.call) {
+      for (const engine::Tag& tag : step.call->tags()) use(tag.var, step.unit);
+    } else {
+      use(&arrays_[step.from].var(), kSeveral);
+      use(&arrays_[step.to].var(), kSeveral);
+      for (engine::Var* var : step.order) use(var, kSeveral);
+    }
+  }
+  for (const auto& gate : own_gate_) {
+    for (const engine::Tag& tag : gate) use(tag.var, kSeveral);
+  }
+  for (const auto& [var, unit] : users) {
+    if (unit < units_.size() && units_[unit].end - units_[unit].first > 1) units_[unit].own.push_back(var);
+  }
+  for (Unit& unit : units_) std::ranges::sort(unit.own);
+}
+
+void Program::make_bulk(Unit& unit) const {
+  std::vector<Bulk::Part> parts;
+  for (uint32_t i = unit.first; i < unit.end; ++i) parts.push_back({steps_[i].call, steps_[i].random_offset});
+  unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own);
+  unit.outdated = false;
+}
+
+// While values are checked or visited, each step is a task of its own.
+void Program::push(Unit& unit, bool visit) {
+  const bool apart = !unit.bulk || (visit && (before_ || after_)) ||
+                     runtime_.check_values.load(std::memory_order_relaxed);
+  if (apart) {
+    for (uint32_t i = unit.first; i < unit.end; ++i) push(steps_[i], visit);
+    return;
+  }
+  if (unit.outdated) {
+    for (uint32_t i = unit.first; i < unit.end; ++i) {
+      if (steps_[i].outdated) make_call(steps_[i]);
+    }
+    make_bulk(unit);
+  }
+  unit.bulk->push(random_.empty() ? ops::RandomStream() : random_[unit.random_device]);
+}
+
+}  // namespace loomix
