@@ -383,6 +383,24 @@ TEST(FullyConnected, KernelsAndGradients) {
                  {0, 1});
 }
 
+// Each of the three products multiplies as often.
+TEST(FullyConnected, GradientsAreEstimatedToTakeAsLong) {
+  const auto estimate = [](const std::string& op, Shape a, Shape b, Shape out) {
+    const OpDef& def = builtin_table().at(op);
+    const TensorView in[] = {{nullptr, DType::float32, std::move(a)},
+                             {nullptr, DType::float32, std::move(b)}};
+    const TensorView made{nullptr, DType::float32, std::move(out)};
+    const Req req = Req::write;
+    const auto attrs = builtin_table().parse(def, {{"num_hidden", "4096"}, {"no_bias", "True"}});
+    return def.estimate_ns(*attrs, {in, std::span(&made, 1), std::span(&req, 1)});
+  };
+  const Shape data{32, 9216}, weight{4096, 9216}, output{32, 4096};
+  const double forward = estimate("FullyConnected", data, weight, output);
+  EXPECT_GT(forward, 1e6);
+  EXPECT_NEAR(estimate("_backward_FullyConnected_data", output, weight, data) / forward, 1, 0.01);
+  EXPECT_NEAR(estimate("_backward_FullyConnected_weight", output, data, weight) / forward, 1, 0.01);
+}
+
 TEST(Dot, KernelsAndGradients) {
   for (const char* a : {"0", "1"}) {
     for (const char* b : {"0", "1"}) {
