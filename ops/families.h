@@ -25,7 +25,7 @@ Registrar register_contrib_elementwise, register_contrib_index, register_contrib
 Registrar register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample;
 Registrar register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi;
 Registrar register_box, register_multibox, register_proposal, register_sparse, register_graph;
-Registrar register_graph_sample, register_blocked, register_blocked_conv;
+Registrar register_graph_sample, register_blocked, register_blocked_conv, register_blocked_lrn;
 Registrar register_fused;
 
 // CPU kernels. Those of a file are registered at its end, or in the family's `kernels_cpu.cc` where several files have kernels
@@ -44,6 +44,7 @@ Registrar kernels_unfold, kernels_correlation, kernels_roi, kernels_deformable_r
 Registrar kernels_multibox, kernels_proposal, kernels_sparse_storage, kernels_sparse_unary;
 Registrar kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce;
 Registrar kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_fused;
+Registrar kernels_blocked_lrn;
 
 // Kernels of the operators that gradients build with, which libloomix_predict.so does without.
 Registrar gradients_elemwise_cpu, gradients_reduce_cpu, gradients_shape_move, gradients_shape_slice;
@@ -57,6 +58,7 @@ Registrar gradients_rnn, gradients_upsampling, gradients_resample, gradients_sam
 Registrar gradients_correlation, gradients_roi, gradients_deformable_roi, gradients_box;
 Registrar gradients_sparse_binary, gradients_sparse_dot, gradients_sparse_embedding, gradients_sparse_reduce;
 Registrar register_blocked_training, register_blocked_conv_gradients, gradients_blocked_training;
+Registrar register_blocked_lrn_gradient, gradients_blocked_lrn;
 
 // Kernels by oneDNN, which the family's other kernels come behind.
 Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_conv_dnnl, gradients_conv_dnnl;

@@ -17,7 +17,7 @@ struct Span {
   int64_t counted;  // with what was added around the data
 };
 
-Span window(const BlockedWindows& axis, int64_t i) {
+inline Span window(const BlockedWindows& axis, int64_t i) {
   const int64_t begin = i * axis.stride - axis.pad, end = begin + axis.kernel;
   const int64_t padded_end = axis.in + axis.pad;
   const int64_t last = end < padded_end ? end : padded_end;

@@ -49,7 +49,7 @@ void register_l2_norm(OpTable& table) {
       .num_visible_outputs([](const LRNParams&) { return 1; })
       .infer_shape(lrn_shape)
       .types(kFloatingTypes)
-      .element_cost(5)
+      .element_cost(1.5)
       .gradient_op("_backward_LRN", {head(0), input(0)});
   table.add_hidden<LRNParams>("_backward_LRN", {"grad", "data"})
       .output("data")
@@ -57,7 +57,7 @@ void register_l2_norm(OpTable& table) {
       .types(kFloatingTypes)
       .inplace(0, 0)
       .inplace(1, 0)
-      .element_cost(8);
+      .element_cost(2.5);
 }
 
 }  // namespace loomix::ops

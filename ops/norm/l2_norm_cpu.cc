@@ -6,9 +6,8 @@
 #include <type_traits>
 
 #include "engine/parallel_for.h"
-#include "ops/elemwise/binary.h"
-#include "ops/elemwise/unary.h"
 #include "ops/lane_sums.h"
+#include "ops/norm/lrn_power.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
 
@@ -128,20 +127,6 @@ void add_squares(const T* from, int64_t plane, A* sums, int64_t count) {
   }
 }
 
-// y = x^-beta: by square roots for the usual beta of 0.75, several times as fast.
-template <class A>
-void power_row(double beta, const A* x, A* y, int64_t count) {
-  constexpr DType kType = dtype_of<A>();
-  if (beta == 0.75) {
-    unary_row(unary_code<fn::Sqrt>, kType, x, y, count);
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) y[i] *= x[i];
-    return unary_row(unary_code<fn::Rsqrt>, kType, y, y, count);
-  }
-  const A exponent = -static_cast<A>(beta);
-  binary_row(binary_code<fn::Power>, kType, Spread::right, x, &exponent, y, count);
-}
-
 // Calls fn(channel, first element, number of places) for pieces of each channel.
 template <class Fn>
 void each_piece(const Shape& data, const KernelArgs& args, Fn&& fn) {
@@ -184,7 +169,7 @@ void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
       for (int64_t i = 0; denominators && i < places; ++i)
         denominators[first + i] = static_cast<T>(denominator[i]);
       if (y == nullptr) return;
-      power_row(p.beta, denominator, power, places);
+      lrn_power(p.beta, denominator, power, places);
 #pragma omp simd
       for (int64_t i = 0; i < places; ++i)
         y[first + i] = static_cast<T>(static_cast<A>(x[first + i]) * power[i]);
@@ -208,7 +193,7 @@ void backward_lrn(const LRNParams& p, const Shape& shape, const T* grad, const T
     const Window around = window(p, shape, channel);
     for (; done < around.end; ++done) {
       find_denominators(p, shape, x, done, places, denominator);
-      power_row(p.beta, denominator, power, places);
+      lrn_power(p.beta, denominator, power, places);
       A* const own_direct = direct + done % kept * places;
       A* const own_spread = spread + done % kept * places;
       const int64_t at = done * plane;

@@ -26,6 +26,7 @@ TEST(PredictionTable, LacksOptimizersAndKernelsOfGradientsAlone) {
   register_for_prediction(in_blocks);
   register_blocked_training(in_blocks);
   register_blocked_conv_gradients(in_blocks);
+  register_blocked_lrn_gradient(in_blocks);
   int complete = 0, refused = 0, missing = 0;
   for (const OpDef& op : builtin_table().all()) {
     const OpDef* const own = table.find(op.name);

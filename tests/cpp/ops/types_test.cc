@@ -100,6 +100,8 @@ const std::map<std::string, Sample>& special_samples() {
       {"_block_channels", {{image}, {}}},
       {"_unblock_channels", {{blocks}, {{"channels", std::to_string(2 * channel_block())}}}},
       {"_blocked_pooling", {{blocks}, {{"kernel", "(2, 2)"}}}},
+      {"_blocked_LRN", {{blocks}, {{"nsize", "3"}}}},
+      {"_backward_blocked_LRN", {{blocks, blocks}, {{"nsize", "3"}}}},
       {"_blocked_norm", {{blocks, Shape{2 * channel_block()}}, {}}},
       {"_blocked_conv_weight", {{Shape{16, 16, 1, 1}}, blocked_conv}},
       {"_plain_conv_weight", {{Shape{256}}, blocked_conv}},

@@ -40,6 +40,10 @@ class BlockedTest : public testing_run::RunTest {
   }
   Symbol relu(const Symbol& x) { return op("Activation", {{"act_type", "relu"}}, {x}); }
 
+  Symbol lrn(const Symbol& x, int neighbours = 5, const char* beta = "0.75") {
+    return op("LRN", {{"nsize", std::to_string(neighbours)}, {"alpha", "0.5"}, {"beta", beta}}, {x});
+  }
+
   int names_ = 0;
 };
 

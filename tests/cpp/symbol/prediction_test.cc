@@ -162,6 +162,21 @@ TEST_F(Prediction, EachFormEqualsThePlainOne) {
   expect_same(norm(op("FullyConnected", {{"num_hidden", "6"}, {"no_bias", "True"}}, {data}), false), shape);
 }
 
+TEST_F(Prediction, ResponsesAreNormalisedInBlocks) {
+  const Symbol x = relu(conv(Symbol::variable("data"), 40, 3));  // the last block is not full
+  for (const int neighbours : {1, 3, 5, 9, 15}) {
+    for (const char* beta : {"0.75", "0.5"}) {
+      const Symbol net = conv(lrn(x, neighbours, beta), 24, 3);
+      EXPECT_EQ(count(*bind(net, {1, 16, 33, 21}, true), "_blocked_LRN"), 1);
+      expect_same(net, {1, 16, 33, 21});
+      expect_same(net, {3, 16, 7, 5});
+    }
+  }
+  expect_same(conv(lrn(x, 35), 24, 3), {1, 16, 9, 9});  // windows that reach further than a block
+  const Symbol hollow = op("LRN", {{"nsize", "3"}, {"knorm", "0"}}, {x});  // would fill blocks up with NaN
+  EXPECT_EQ(count(*bind(conv(hollow, 24, 3), {1, 16, 9, 9}, true), "LRN"), 1);
+}
+
 // Sizes for which oneDNN lays out the weights of Winograd's method in its several ways, where it has that method.
 TEST_F(Prediction, WinogradsWeightsInAllTheirForms) {
   const std::array<int64_t, 3> sizes[] = {{64, 32, 56},  {128, 64, 28}, {32, 48, 14}, {96, 80, 28},
@@ -224,11 +239,12 @@ TEST_F(Prediction, RandomNetworksEqualThePlainOnes) {
     for (int i = 0; i < 10; ++i) {
       const Symbol x = images[static_cast<size_t>(any(static_cast<int>(images.size())))];
       const Symbol made = conv(x, filters[any(6)], 1 + 2 * any(2), 1, 1, any(2) == 0);
-      switch (any(5)) {
+      switch (any(6)) {
         case 0: images.push_back(relu(made)); break;
         case 1: images.push_back(norm(made, any(2) == 0)); break;
         case 2: images.push_back(op("broadcast_add", {}, {made, conv(x, filters[any(6)], 3)})); break;
         case 3: images.push_back(op("Concat", {{"num_args", "2"}}, {made, x})); break;
+        case 4: images.push_back(lrn(made)); break;
         default: images.push_back(made);
       }
     }

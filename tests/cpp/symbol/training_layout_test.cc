@@ -169,6 +169,23 @@ TEST_F(TrainingLayout, PoolingsEqualThePlainOnes) {
   }
 }
 
+TEST_F(TrainingLayout, ResponsesAreNormalisedInBlocks) {
+  const Symbol x = relu(conv(Symbol::variable("data"), 40, 3));  // the last block is not full
+  const Shape shape{4, 16, 13, 11};
+  for (const int neighbours : {1, 3, 5, 15}) {
+    for (const char* beta : {"0.75", "0.5"}) {
+      const Symbol net = conv(lrn(x, neighbours, beta), 32, 3);
+      const auto executor = bind(net, shape, true);
+      EXPECT_EQ(count(*executor, "_blocked_LRN"), 1) << executor->explain(RunMode::training);
+      EXPECT_EQ(count(*executor, "_backward_blocked_LRN"), 1) << executor->explain(RunMode::training);
+      expect_same(net, shape, 2);
+    }
+  }
+  expect_same(conv(pool(lrn(pool(x, kMax)), kMax), 32, 3), {4, 16, 40, 40}, 2);
+  expect_same(conv(lrn(x, 35), 32, 3), shape,
+              0);  // windows reach further than a block: conversions do not pay
+}
+
 TEST_F(TrainingLayout, GradientsAreAddedWhereThatIsAskedFor) {
   const Symbol net = relu(norm(conv(relu(norm(conv(Symbol::variable("data"), 32, 3))), 32, 3)));
   expect_same(net, {4, 16, 9, 9}, 2, 1e-4, ops::Req::add);
@@ -229,13 +246,14 @@ TEST_F(TrainingLayout, RandomNetworksEqualThePlainOnes) {
     for (int i = 0; i < 6; ++i) {
       const Symbol x = images[static_cast<size_t>(any(static_cast<int>(images.size())))];
       const Symbol made = conv(x, filters[any(6)], 1 + 2 * any(2), 1, 1, any(2) == 0);
-      switch (any(7)) {
+      switch (any(8)) {
         case 0: images.push_back(relu(made)); break;
         case 1: images.push_back(norm(made, any(2) == 0)); break;
         case 2: images.push_back(relu(norm(made, any(2) == 0))); break;
         case 3: images.push_back(op("broadcast_add", {}, {norm(made), conv(x, filters[any(6)], 3)})); break;
         case 4: images.push_back(op("Concat", {{"num_args", "2"}}, {made, x})); break;
         case 5: images.push_back(op("tanh", {}, {made})); break;
+        case 6: images.push_back(lrn(relu(made))); break;
         default: images.push_back(made);
       }
     }
