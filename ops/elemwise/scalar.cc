@@ -53,9 +53,10 @@ void register_scalar(OpTable& table) {
         return Clamp{p.a_min, p.a_max};
       })
       .gradient([](const ClipParams& p, GradBuilder& g) {
-        const E x{g, g.in(0)}, grad{g, g.grad_of(0)};
+        const E x{g, g.in(0)};
         const E outside = x.call("_lesser_scalar", p.a_min) + x.call("_greater_scalar", p.a_max);
-        g.set(0, g.call1("where", {outside, grad.call("zeros_like"), grad}));  // NaN is inside
+        const E inside = outside.call("logical_not");  // so is NaN
+        g.set(0, g.call1("_backward_relu", {g.grad_of(0), inside}));
       });
   add_op<HardSigmoidParams>(table, "hard_sigmoid", "min(max(alpha x + beta, 0), 1).")
       .gradient([](const HardSigmoidParams& p, GradBuilder& g) {

@@ -186,6 +186,17 @@ TEST_F(TrainingLayout, ResponsesAreNormalisedInBlocks) {
               0);  // windows reach further than a block: conversions do not pay
 }
 
+TEST_F(TrainingLayout, GradientsOfClipsStayInBlocks) {
+  const auto relu6 = [&](const Symbol& x) { return op("clip", {{"a_min", "0"}, {"a_max", "0.25"}}, {x}); };
+  const Symbol x = relu6(norm(conv(Symbol::variable("data"), 32, 3)));
+  const Symbol net = conv(relu6(norm(conv(x, 32, 3, 1, 32))), 32, 1);
+  const auto executor = bind(net, {4, 16, 13, 11}, true);
+  // The data and their gradient, the output and what comes with it.
+  EXPECT_EQ(count(*executor, "_block_channels") + count(*executor, "_unblock_channels"), 4)
+      << executor->explain(RunMode::training);
+  expect_same(net, {4, 16, 13, 11}, 3);
+}
+
 TEST_F(TrainingLayout, GradientsAreAddedWhereThatIsAskedFor) {
   const Symbol net = relu(norm(conv(relu(norm(conv(Symbol::variable("data"), 32, 3))), 32, 3)));
   expect_same(net, {4, 16, 9, 9}, 2, 1e-4, ops::Req::add);
