@@ -8,7 +8,9 @@ import json
 import os
 import pkgutil
 import random
+import re
 import struct
+import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -38,6 +40,15 @@ ALL_CASES = [
     for module in pkgutil.iter_modules(cases.__path__)
     for case in importlib.import_module(f"cases.{module.name}").CASES
 ]
+
+
+def test_it_includes_the_standard_library_alone(tmp_path):
+    subprocess.run([sys.executable, str(ROOT / "tools/amalgamate"), str(tmp_path)], check=True)
+    text = (tmp_path / "loomix_predict.cc").read_text()
+    # What only one kind of processor has is asked for first.
+    everywhere = re.sub(r"#if defined\(__\w+__\)\n#include <\w+\.h>\n#endif\n", "", text)
+    included = re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"](.*)[>"]', everywhere, re.MULTILINE)
+    assert [name for name in included if not name.isidentifier()] == ["loomix_predict.h"]
 
 
 @pytest.fixture(scope="module")

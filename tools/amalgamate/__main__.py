@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 STANDIN = HERE / "standin"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"][^\n]*\n', re.MULTILINE)
-OF_ONE_PROCESSOR = {"immintrin.h"}
+OF_ONE_PROCESSOR = {"emmintrin.h": "__SSE2__", "immintrin.h": "__x86_64__"}  # and when they are there
 # Links of an operator's definition that say what training needs, or what only documentation reads.
 TRAINING_LINKS = ["gradient", "gradient_by", "gradient_op", "zero_gradient", "again", "scatters", "doc"]
 
@@ -267,9 +267,9 @@ def main() -> None:
     body = "".join(gatherer.parts) + inside
     calls = "".join(f"  {name}(table);\n" for name in registrars(body))
     body += f"namespace loomix::ops {{\nvoid register_all(OpTable& table) {{\n{calls}}}\n}}\n"
-    system = "".join(f"#include <{name}>\n" for name in sorted(gatherer.system - OF_ONE_PROCESSOR))
+    system = "".join(f"#include <{name}>\n" for name in sorted(gatherer.system - OF_ONE_PROCESSOR.keys()))
     system += "".join(
-        f"#if defined(__x86_64__)\n#include <{name}>\n#endif\n" for name in sorted(OF_ONE_PROCESSOR)
+        f"#if defined({there})\n#include <{name}>\n#endif\n" for name, there in OF_ONE_PROCESSOR.items()
     )
     arguments.folder.mkdir(parents=True, exist_ok=True)
     header = (ROOT / "bindings/c/include/loomix/predict.h").read_text()
